@@ -1,17 +1,15 @@
 """Ratings in other forms than a row for each text: annotation tools, a row for each rating, comparisons of texts.
 
-A tool names what it asks (a question, a control); the answers to it become annotations of an aspect with that name if
-they are numbers or words for levels, and reasons if they are comments. Other answers are kept in the column `answers`,
-also single ones among usable ones, such as two choices where one is expected; the first of these is stated.
+A tool names what it asks; the answers become annotations of an aspect with that name if they are numbers or words for
+levels, and reasons if they are comments. Other answers are kept in the column `answers`; the first of these is stated.
 
 Read are Label Studio's JSON (https://labelstud.io/guide/export), Argilla 2's data sets (`records.to_datasets()`, with
 columns `QUESTION.responses`, `.users` and `.status`), Argilla 1's (`QUESTION` and `QUESTION-suggestion`), and doccano's
 JSON Lines (a list `label`, and `Comments`).
 
-A comparison is in a row without an `output`, which refers to texts by their `id`, before or after them in the file:
-`{"preferred": "a1-s3", "over": "a1-s1"}`, with `"tie": true` if neither is better, or `{"ranking": ["a1-s3", ["a1-s1",
-"a1-s2"]]}`, best first, with ties in nested lists; in CSV `a1-s3 > a1-s1 = a1-s2`. `aspect` is optional if the file is
-about one aspect, `rater` always.
+A comparison is a row without an `output` that names texts by their `id`: `{"preferred": "a1-s3", "over": "a1-s1"}`,
+with `"tie": true` if neither is better, or `{"ranking": ["a1-s3", ["a1-s1", "a1-s2"]]}`, best first, with ties in
+nested lists; in CSV `a1-s3 > a1-s1 = a1-s2`. `aspect` is optional if the file is about one aspect, `rater` always.
 """
 
 from __future__ import annotations
@@ -48,13 +46,7 @@ _COMMENT = 25
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a rater answered to a question, which becomes an aspect if its answers are scores.
-
-    Attributes:
-        value: a number, a word, a comment or anything else.
-        kind: what the answer is; `None` where the export does not say it.
-        reason: why, if the rater said so.
-    """
+    """What a rater answered to a question, and why; `kind` is `None` where the export does not say it."""
 
     question: str
     rater: str
@@ -74,13 +66,9 @@ class Task:
 
 @dataclass(slots=True)
 class Export:
-    """What an export holds.
+    """What an export holds: tasks with faults in their places, counts of what was left out, and notes.
 
-    Attributes:
-        tasks: in order, with faults in their places.
-        left_out: what was left out, with the number of each.
-        notes: what was read as what.
-        choices: the words of each question whose words have no scores.
+    `choices` are the words of each question whose words have no scores.
     """
 
     name: str
@@ -95,21 +83,17 @@ class Export:
 
 @dataclass(frozen=True, slots=True)
 class QuestionFormat:
-    """How the answers to a question are read.
-
-    `remarks` are texts among words or numbers that are comments, in lower case: long ones that were given once.
-    """
+    """How the answers to a question are read; `remarks` are comments among words or numbers, in lower case."""
 
     kind: Kind
     remarks: frozenset[str] = frozenset()
 
     def accepts(self, value: Any) -> bool:
-        """Return whether an answer is of this kind: one number or text, and no remark."""
         return _is_single(value) and not (isinstance(value, str) and value.strip().casefold() in self.remarks)
 
 
 def export_rows(export: Export, rules: CellRules, *, words_are_scores: bool = False) -> list[tuple[int, Any]]:
-    """Return numbered rows of the tasks, and add notes and choices, by which questions are read as what.
+    """Return numbered rows of the tasks; notes and choices are added to the export.
 
     With `words_are_scores`, words to choose without known scores are annotations too, for a reader that knows them.
     """
@@ -161,7 +145,6 @@ def _is_single(value: Any) -> bool:
 
 
 def _fields(answer: Answer, task: Task, questions: Mapping[str, QuestionFormat]) -> list[tuple[str, str]]:
-    """Return the tables and aspects of an answer: none if it is neither a score nor a reason for one."""
     question = questions[answer.question]
     if not question.accepts(answer.value) or question.kind not in ("score", "comment"):
         return []
@@ -234,10 +217,7 @@ _COLUMNS = (_RESPONSES, _RATERS, _STATUS, _SUGGESTION, f"{_SUGGESTION}.score", f
 
 
 def find_converter(row: Any, format_name: str) -> tuple[str, ReadTask] | None:
-    """Return the name of the export that begins with `row`, and what reads its rows; `None` unless it is one.
-
-    `format_name` is that of `SourceFormat`. An export that leaves out what is needed is a `DataError`.
-    """
+    """Return the name of the export that begins with `row`, and what reads its rows; `None` for other rows."""
     if not isinstance(row, Mapping):
         return None
     if {"id", "annotator", "annotation_id", "lead_time"} <= row.keys():
@@ -262,7 +242,6 @@ def find_converter(row: Any, format_name: str) -> tuple[str, ReadTask] | None:
 
 
 def read_export(where: str, rows: Iterable[tuple[int, Any]], name: str, read: ReadTask) -> Export:
-    """Return the tasks in rows, as `find_converter` says how to read them."""
     export = Export(name)
     for line, row in rows:
         try:
@@ -320,7 +299,6 @@ def _answers(results: Any, rater: str) -> Iterator[Answer]:
 
 
 def _value_and_kind(cell: Any) -> tuple[Any, Kind | None]:
-    """Return an answer as a number or text, where it is one, and what kind it is, where that is known."""
     if isinstance(cell, list) and len(cell) == 1:
         cell = cell[0]
     if not isinstance(cell, Mapping):
@@ -358,7 +336,6 @@ def _data_set_task(export: Export, line: int, row: Any) -> Task:
 
 
 def _responses(row: Mapping[str, Any], question: str) -> Iterable[tuple[Any, Any, Any]]:
-    """Return the responses to a question, each with its rater and status."""
     cells = [row.get(f"{question}{end}") for end in (_RESPONSES, _RATERS, _STATUS)]
     if text := next((cell for cell in cells if isinstance(cell, str)), None):
         raise DataError(
@@ -378,7 +355,6 @@ def _is_question(row: Mapping[str, Any], name: Any) -> bool:
 
 
 def _with_columns(row: Any) -> Any:
-    """Return a record of Argilla 1 with the columns of Argilla 2."""
     if not isinstance(row, Mapping):
         return row
     columns = dict(row)
@@ -419,8 +395,8 @@ def join_ratings(
 ) -> tuple[list[tuple[int, Any]], tuple[str, ...]]:
     """Return a row for each text, in the line of its first rating, and how much was joined and left out.
 
-    A rating that is not a number, or the second of a rater, is a fault in its place. Rows that are no ratings stay as
-    they are. If all ratings are of aspects that are not mapped, this is a `DataError`.
+    A rating that is not a number, or the second of a rater, is a fault in its place. Other rows stay. If all ratings
+    are of aspects that are not mapped, this is a `DataError`.
     """
     listed = list(numbered)
     ratings = {line: Fields(row, mapping, rules) for line, row in listed if is_rating(row, mapping, rules)}
@@ -508,8 +484,8 @@ def comparisons_of(
 ) -> tuple[PairwiseComparison, ...] | RowError | None:
     """Return the comparisons in a row, or its first fault; `None` if the row is of another kind.
 
-    A ranking becomes all of its pairs: neighbouring pairs alone would not give consistent estimates (Azari
-    Soufiani, Chen, Parkes & Xia 2013, "Generalized method-of-moments for rank aggregation").
+    A ranking becomes all of its pairs, which gives consistent estimates (Azari Soufiani, Chen, Parkes & Xia 2013,
+    "Generalized method-of-moments for rank aggregation").
     """
     if not isinstance(row, Mapping):
         return None
@@ -608,11 +584,10 @@ def fit_scores(
 ) -> tuple[tuple[Example, ...], tuple[str, ...]]:
     """Return the examples with a score for `aspect` if raters scored or compared them, and notes for the user.
 
-    Texts with a score keep it. The others get the unrounded joint estimate from scores and comparisons
-    (`rubriclab.stats.pairs.joint_scores`), limited to the scale. Groups without any score are centered at
-    the mean of all scores, or, with fewer than ten, at the middle of the scale, since nothing relates them to others.
-
-    `comparisons` are about `aspect`, each between two examples of one group.
+    Texts with a score keep it. The others get the joint estimate from scores and comparisons
+    (`rubriclab.stats.pairs.joint_scores`), limited to the scale. Groups without any score are centered at the mean of
+    all scores, or, with fewer than ten, at the middle of the scale. Each comparison is about `aspect` and within a
+    group.
     """
     scored = {example.id: example.scores[aspect] for example in labelled(examples, aspect)}
     known, notes = dict(scored), list[str]()
@@ -641,7 +616,6 @@ def _estimate_scores(
     comparisons: Sequence[PairwiseComparison],
     scale: Scale | None,
 ) -> dict[str, float]:
-    """Return the estimates by id, centered and spread as on `scale`, or without one as the scores are."""
     import numpy as np
 
     from rubriclab.stats.pairs import Comparisons, joint_scores

@@ -32,11 +32,7 @@ MAX_BATCH_ROWS = 1024
 
 
 def parquet_rows(path: Path, longest: int = MAX_ROW_BYTES) -> RowStream:
-    """Yield the rows of a Parquet file, counted from 1.
-
-    Raises:
-        DataError: if pyarrow is not installed, the file is not Parquet, or a row takes more than `longest` bytes.
-    """
+    """Yield the rows of a Parquet file, counted from 1; a row of more than `longest` bytes is a `DataError`."""
     try:
         from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
@@ -102,13 +98,8 @@ Range = tuple[tuple[int, int], tuple[int, int]]
 def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> tuple[SourceFormat, list[tuple[int, dict[str, Any]]]]:
     """Return the sheet of a workbook that the options name, by default the first that is not hidden.
 
-    The cells of a row below the header are by column, with row numbers as Excel shows them; columns without a name are
-    left out.
-
-    Raises:
-        DataError: if python-calamine is not installed, or the file is not a workbook, is protected by a password, or
-            has more bytes or cells than are read or no usable header.
-        SettingsError: if there is no such sheet.
+    The rows below the header have row numbers as Excel shows them; columns without a name are left out. A file that is
+    no workbook, protected or too large, is a `DataError`; a sheet that is not there a `SettingsError`.
     """
     try:
         import python_calamine as calamine
@@ -152,7 +143,7 @@ def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> tuple[SourceFo
         table = [(number, row) for number, row in table if number not in hidden["row"]]
         columns = ["" if column in hidden_columns else column for column in columns]
     rows = [
-        (number, {column: _value(cell) for column, cell in zip(columns, row, strict=True) if column})
+        (number, {column: _plain(cell) for column, cell in zip(columns, row, strict=True) if column})
         for number, row in table
     ]
     use = "left out" if options.skip_hidden else "read (`skip_hidden`)"
@@ -169,8 +160,7 @@ def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> tuple[SourceFo
     return source, rows
 
 
-def _value(cell: Any) -> Any:
-    """Return the value of a cell: Excel stores whole numbers as floats."""
+def _plain(cell: Any) -> Any:
     if isinstance(cell, float) and cell.is_integer() and abs(cell) < EXACT_DECIMAL:
         return int(cell)
     return None if cell == "" else cell
@@ -230,9 +220,9 @@ def _check_format(path: Path) -> None:
 
 
 def _error_cells(path: Path, archive: zipfile.ZipFile, sheet: str) -> _Cells:
-    """Return a sheet's errors, such as `#DIV/0!` or `UNCALCULATED`, and its hidden rows and columns (`row`, `col`).
+    """Return a sheet's errors, which python-calamine reads as empty, and its hidden rows and columns (`row`, `col`).
 
-    Errors are given by row and column from 1; python-calamine reads them as empty.
+    Errors are given by row and column from 1.
     """
     parts = {name.casefold(): name for name in archive.namelist()}
     errors: dict[tuple[int, int], str] = {}
@@ -273,7 +263,6 @@ def _error_cells(path: Path, archive: zipfile.ZipFile, sheet: str) -> _Cells:
 
 
 def _part_of_sheet(archive: zipfile.ZipFile, sheet: str) -> str:
-    """Return the name of a sheet's part of the archive, in lower case."""
     attributes = next(each for event, each, _ in _events(archive, _MAIN) if event == "sheet" and each["name"] == sheet)
     relation = next(value for key, value in attributes.items() if key.endswith("}id"))
     relations = _events(archive, "xl/_rels/workbook.xml.rels")

@@ -68,16 +68,14 @@ def training_examples(
 ) -> Training:
     """Return the rows that have a label for `aspect`, with the given scale or the scale of the labels.
 
-    A label is the row's score, or else the mean of its annotations, or else a score fitted to comparisons (see
-    `fit_scores`). `scale` may be a text for `parse_scale`; its default is 0 to 1 if there are only comparisons. Rows
-    without a label are left out. Unless `labels_needed`, labels that are too few or all equal are left out too. With
-    `skip_faulty`, faulty rows are left out; of a row whose only faults are scores of named raters, these scores alone.
-    Each of these gives a note.
+    A label is the row's score, or else the mean of its annotations, or else a score fitted to comparisons
+    (`fit_scores`). The scale is 0 to 1 if there are only comparisons. Unless `labels_needed`, labels that are too few
+    or all equal are left out. With `skip_faulty`, so are faulty rows; of a row whose only faults are scores of named
+    raters, these alone. Each of these gives a note.
 
     Raises:
-        DataError: unless `skip_faulty`, for faulty rows, which `faults` lists: unreadable ones, ids that occur twice,
-            labels outside the scale, comparisons of unknown texts or across groups; if there are too few labels, or all
-            are equal.
+        DataError: unless `skip_faulty`, for faulty rows, which `faults` lists; if there are too few labels, or all
+            equal.
         SettingsError: if `scale` is invalid, or there is neither a scale nor a label.
     """
     rows = rows if isinstance(rows, Rows) else from_rows(rows)
@@ -121,8 +119,12 @@ def training_examples(
 def _select_sound(
     rows: Rows, aspect: str, scale: Scale | str | None, *, skip_faulty: bool
 ) -> tuple[list[NumberedExample], list[LinePair], Scale | None, tuple[str, ...]]:
-    """Return the texts and the comparisons with their lines, the given scale, and a note on faulty rows."""
-    placed, faults = _numbered_examples(rows)
+    placed, faults = list[NumberedExample](), list[RowError]()
+    for row in rows:
+        if isinstance(row, RowError):
+            faults.append(row)
+        else:
+            placed.append(NumberedExample(rows.where, rows.line, row, rows.mapping))
     dropped, where, comparisons = rows.skipped_scores, rows.where, rows.comparisons
     examples = tuple(row.example for row in placed)
     labels = (example.scores[aspect] for example in labelled(examples, aspect))
@@ -165,7 +167,7 @@ def _scale(rated: tuple[Example, ...], compared: list[PairwiseComparison], aspec
 
 
 def _outlier_notes(rated: Sequence[Example], aspect: str) -> Iterator[str]:
-    """Yield the highest and the lowest score if it is further from the next than all others are from each other."""
+    """Yield an extreme score that is further from the next than all others are from each other."""
     scores = sorted(value for example in rated for value in values_of(example, aspect))
     if len(set(scores)) < 3:
         return
@@ -181,13 +183,12 @@ def values_of(example: Example, aspect: str) -> tuple[float, ...]:
 
 
 def verdict_words(values: Iterable[float]) -> list[str]:
-    """Return the usual words for verdicts that these labels were, sorted."""
     return sorted({value.word for value in values if isinstance(value, WordScore) and value.usual})
 
 
 def _word_notes(placed: Sequence[NumberedExample], scale: Scale, aspect: str) -> Iterator[str]:
     """Yield which numbers stand among words for verdicts; a `DataError` if together they are no two levels."""
-    values = [(row.line, value) for row in placed for value in _all_values(row.example, aspect)]
+    values = [(row, value) for row in placed for value in _all_values(row.example, aspect)]
     words = verdict_words(value for _, value in values)
     numbers = _lines_of(values)
     beside = f"; the numbers beside them are {_shown(numbers)}" if numbers else ""
@@ -205,46 +206,36 @@ def _all_values(example: Example, aspect: str) -> tuple[float, ...]:
     return (*([example.scores[aspect]] if aspect in example.scores else []), *example.annotations.get(aspect, ()))
 
 
-def _lines_of(values: Iterable[tuple[int, float]]) -> dict[float, list[int]]:
+def _lines_of(values: Iterable[tuple[NumberedExample | RowError, float]]) -> dict[float, list[str]]:
     """Return the lines of each number that is no usual word for a verdict, the rarest number first."""
-    lines: dict[float, list[int]] = {}
-    for line, value in values:
-        if not (isinstance(value, WordScore) and value.usual):
-            lines.setdefault(float(value), []).append(line)
+    numbers = [(row, float(value)) for row, value in values if not (isinstance(value, WordScore) and value.usual)]
+    several = len({row.where for row, _ in numbers}) > 1
+    lines: dict[float, list[str]] = {}
+    for row, number in numbers:
+        lines.setdefault(number, []).append(f"{row.line} of {row.where}" if several else str(row.line))
     return dict(sorted(lines.items(), key=lambda item: (len(item[1]), item[0])))
 
 
-def _shown(numbers: Mapping[float, Sequence[int]]) -> str:
+def _shown(numbers: Mapping[float, Sequence[str]]) -> str:
     """Return a few numbers with their lines, or the lowest of many."""
     if len(numbers) > MAX_OUTSIDE:
         return ", ".join(map(format_score, sorted(numbers)[:MAX_OUTSIDE])) + " …"
     shown = []
     for number, lines in numbers.items():
         first, more = lines[:MAX_LINES], len(lines) - MAX_LINES
-        named = listed([*map(str, first), *([f"{more} more"] if more > 0 else [])])
+        named = listed([*first, *([f"{more} more"] if more > 0 else [])])
         shown.append(f"{format_score(number)} in line{'s' if len(lines) > 1 else ''} {named}")
     return "; ".join(shown)
 
 
 def unassessed_notes(rows: Rows, aspect: str) -> Iterator[str]:
-    """Yield how many answers say that a text cannot be assessed, if there are any."""
     counts = rows.not_assessed
     fields = (f"scores.{aspect}", f"annotations.{aspect}")
     if number := sum(n for name, n in counts.items() if name in fields or name.startswith(f"{fields[1]}.")):
         yield f"answers that a text cannot be assessed, which are no labels: {number}"
 
 
-def _numbered_examples(rows: Rows) -> tuple[list[NumberedExample], list[RowError]]:
-    placed, faults = list[NumberedExample](), list[RowError]()
-    for row in rows:
-        if isinstance(row, RowError):
-            faults.append(row)
-        else:
-            placed.append(NumberedExample(rows.where, rows.line, row, rows.mapping))
-    return placed, faults
-
-
-def _stop_at(faults: list[RowError], words: Sequence[str], numbers: Mapping[float, Sequence[int]]) -> None:
+def _stop_at(faults: list[RowError], words: Sequence[str], numbers: Mapping[float, Sequence[str]]) -> None:
     if not faults:
         return
     single = [fault for row in sorted(faults, key=lambda fault: fault.line) for fault in row.all]
@@ -259,7 +250,6 @@ def _stop_at(faults: list[RowError], words: Sequence[str], numbers: Mapping[floa
 
 
 def _check_any(examples: tuple[Example, ...], labels: int, aspect: str, rows: Rows) -> None:
-    """Raise an error that proposes scores for words, or columns of the last row, if there is no label."""
     if labels:
         return
     row = rows.row
@@ -294,7 +284,6 @@ def _unusable(examples: tuple[Example, ...], labels: list[float], aspect: str) -
 
 
 def scored_aspects(examples: Iterable[Example]) -> str:
-    """Return a clause that lists the aspects that texts have scores for, with the number of texts."""
     counts = Counter(aspect for example in examples for aspect in example.scores.keys() | example.annotations.keys())
     named = ", ".join(f"{aspect!r} ({count})" for aspect, count in sorted(counts.items()))
     return f"there are scores for {named}" if named else "they have no scores at all"
@@ -333,14 +322,13 @@ class NumberedExample:
 
 
 def training_faults(placed: Sequence[NumberedExample], aspect: str, scale: Scale | None) -> list[RowError]:
-    """Return the faults of readable rows that make learning impossible: repeated ids, scores outside the scale."""
     return [*_duplicates(placed), *(fault for row in placed for fault in _faults_of(row, aspect, scale))]
 
 
 def drop_invalid_ratings(
     placed: Sequence[NumberedExample], aspect: str, scale: Scale | None
 ) -> tuple[list[NumberedExample], int]:
-    """Return the rows without the scores of named raters that are outside the scale, and the number of these scores."""
+    """Return the rows without named raters' scores that are outside the scale, and the number of these."""
     rows, left_out = list[NumberedExample](), 0
     for row in placed:
         named = named_annotations(row.example, aspect)
@@ -375,7 +363,6 @@ def _duplicates(placed: Iterable[NumberedExample]) -> Iterator[RowError]:
 
 
 def _faults_of(row: NumberedExample, aspect: str, scale: Scale | None) -> Iterator[RowError]:
-    """Yield labels outside the given scale, and faults that only examples built in Python can have."""
     example = row.example
     if is_blank(example.output):
         yield row.fault("output", describe(example.output), "a non-empty text")
@@ -397,20 +384,21 @@ def _faults_of(row: NumberedExample, aspect: str, scale: Scale | None) -> Iterat
             yield row.fault(f"reasons.{aspect}", describe(reason), f"a text of at most {MAX_REASON:,} characters")
 
 
-def numbers_beside_words(placed: Iterable[NumberedExample], faults: Sequence[RowError]) -> dict[float, list[int]]:
+def numbers_beside_words(placed: Iterable[NumberedExample], faults: Sequence[RowError]) -> dict[float, list[str]]:
     """Return the numbers among the scores of the aspects in which words are faulty, with their lines."""
     fields = {fault.field for row in faults for fault in row.all if fault.word and fault.field}
     aspects = {field.split(".")[1] for field in fields if "." in field}
-    rows = [(row.line, row.example) for row in placed] + [(row.line, row.usable) for row in faults if row.usable]
-    return _lines_of((line, each) for line, row in rows for aspect in aspects for each in _all_values(row, aspect))
+    rows: list[tuple[NumberedExample | RowError, Example]] = [(row, row.example) for row in placed]
+    rows += [(row, row.usable) for row in faults if row.usable]
+    return _lines_of((row, value) for row, read in rows for aspect in aspects for value in _all_values(read, aspect))
 
 
 def fault_hints(
-    faults: Sequence[RowError], words: Sequence[str] = (), numbers: Mapping[float, Sequence[int]] = MappingProxyType({})
+    faults: Sequence[RowError], words: Sequence[str] = (), numbers: Mapping[float, Sequence[str]] = MappingProxyType({})
 ) -> list[str]:
     """Return the options that would make faulty scores valid: levels and missing values.
 
-    `words` are words for verdicts in other rows, which are levels of the same scale; so are `numbers`.
+    `words` and `numbers` are those in other rows, which are of the same scale.
     """
     outside = list(dict.fromkeys(fault.outside for fault in faults if fault.outside))
     faulty = [fault.word for fault in faults if fault.word]
@@ -454,6 +442,5 @@ def fault_lines(faults: Sequence[RowError]) -> list[str]:
 
 
 def first_faults(faults: Sequence[str]) -> list[str]:
-    """Return the first faults, and the number of further ones."""
     more = len(faults) - MAX_FAULTS_SHOWN
     return [*faults[:MAX_FAULTS_SHOWN], *([f"and {more:,} more"] if more > 0 else [])]

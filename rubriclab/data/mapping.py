@@ -74,8 +74,7 @@ class CellRules:
     Attributes:
         typed: whether numbers are stored as numbers (JSON, Parquet) rather than as text (CSV).
         missing: texts that mean a missing value, in lower case without surrounding white space.
-        level_scores: the score of each word for a level, by the word in lower case; without any, words for verdicts
-            (`VERDICT_WORDS`) are read.
+        level_scores: scores of words, in lower case; without any, those of `VERDICT_WORDS`.
         not_assessed: by field, the number of answers that a text cannot be assessed.
     """
 
@@ -86,7 +85,6 @@ class CellRules:
     not_assessed: Counter[str] = field(default_factory=Counter, compare=False)
 
     def is_missing(self, cell: Any) -> bool:
-        """Return whether a cell is empty or has one of the values in `missing`."""
         if cell is None:
             return True
         if isinstance(cell, str):
@@ -97,13 +95,11 @@ class CellRules:
         return bool(self.missing) and number and f"{cell:g}" in self.missing
 
     def level(self, text: str) -> WordScore | None:
-        """Return the score of a word for a level; `None` for any other text."""
         word = text.strip()
         score = (self.level_scores or VERDICT_WORDS).get(word.casefold())
         return None if score is None else WordScore(score, word, not self.level_scores)
 
     def number(self, text: str) -> float | None:
-        """Return the number in a text; `None` if it is not a number."""
         written = text.strip().translate(_EXCHANGED) if self.decimal_comma else text.strip()
         return float(written.replace(",", "")) if _NUMBER.fullmatch(written) else None
 
@@ -140,7 +136,7 @@ UNTYPED: Final = CellRules(typed=False)
 def levels_of(given: Iterable[str], *, beside_numbers: bool = False) -> tuple[dict[str, int | None], list[str]]:
     """Return levels among words, the worst first, with their scores if their order is known, and missing values.
 
-    Beside numbers the scores are unknown: the words and the numbers are levels of one scale.
+    Beside numbers the scores are unknown: both are levels of one scale.
     """
     words = list(dict.fromkeys(word.strip().casefold() for word in given))
     if len(words) > MAX_LEVEL_WORDS:
@@ -162,7 +158,6 @@ def propose_level_scores(given: Iterable[str], *, beside_numbers: bool = False) 
 
 
 def is_level_word(word: str) -> bool:
-    """Return whether a word is a usual one for a level."""
     return word.casefold() in _RANK
 
 
@@ -229,9 +224,8 @@ ABSENT: Final = object()
 class FieldMap:
     """Columns by field; a field without an entry has a column of the same name.
 
-    `columns` maps fields (`output`, `scores.coherence`, ...) to columns. A column may be a dotted path into nested rows
-    (`article.text`), also through all elements of a list (`ratings[].coherence`); a column of exactly this name takes
-    precedence.
+    A column may be a dotted path into nested rows (`article.text`), also through all elements of a list
+    (`ratings[].coherence`); a column of exactly this name takes precedence.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -243,7 +237,6 @@ class FieldMap:
                 raise SettingsError(f"There is no field {name!r} to map; the fields are {FIELD_LIST}.")
 
     def without_absent_ratings(self, row: Any) -> FieldMap:
-        """Return the mapping without the columns of ratings that a row does not have."""
         absent = {
             name
             for name, column in self.columns.items()
@@ -285,15 +278,13 @@ def parse_mapping(text: str) -> FieldMap:
 
 
 def mapping_text(columns: Mapping[str, str]) -> str:
-    """Return a mapping as `parse_mapping` reads it."""
     return comma_list(f"{name}={column}" for name, column in columns.items())
 
 
 def look_up(row: Mapping[str, Any], column: str) -> Any:
-    """Return the value of a column or dotted path; `ABSENT` if the row has no such column.
+    """Return the value of a column or dotted path; `ABSENT` if there is none, null if the path leads through null.
 
-    A path through null gives null, since a nested object may be missing in some rows. `NAME[]` stands for every element
-    of a list: `ratings[].coherence` gives a list of the values that are neither absent nor null.
+    `ratings[].coherence` gives the values of all elements of a list that are neither absent nor null.
     """
     if column in row:
         return row[column]
@@ -318,14 +309,11 @@ def look_up(row: Mapping[str, Any], column: str) -> Any:
 def propose_mapping(
     rows: Sequence[Mapping[str, Any]], aspect: str | None = None, mapped: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str, str]:
-    """Return proposed columns by field, for the fields without a column of their name; empty if nothing is similar.
-
-    Fields that are `mapped` to columns, these columns, and scores of an aspect that has mapped ones are left out.
+    """Return proposed columns by field, for the fields that are neither `mapped` nor have a column of their name.
 
     Columns are matched by usual names; without a match, the output is the column of chats, or that with the longest
-    texts. Columns of
-    numbers become scores of `aspect`, or annotations if several columns are named after the aspect or after raters, or
-    hold numbers of one small range; so do columns of usual words for levels if there are no others.
+    texts. Columns of numbers become scores of `aspect`, or annotations if several are named after the aspect or raters
+    or hold numbers of one small range; so do columns of usual words for levels if there are no others.
     """
     cells = {column: [row.get(column) for row in rows] for column in _columns(rows)}
     native = {column for column in cells if column.partition(".")[0] in (*FIELDS, *TABLES)} | mapped.keys()
@@ -348,9 +336,12 @@ def propose_mapping(
         return {}
     proposal |= _rating_columns(free, cells.get(output, ()), {*proposal.values(), *native})
     left = {column: values for column, values in free.items() if column not in proposal.values()}
-    if not {"system"} & {*native, *proposal} and (column := _version_column(left)):
-        proposal["system"] = column
-        del left[column]
+    if "system" not in native and "system" not in proposal:
+        few = [name for name, values in left.items() if 1 < len(set(map(str, values))) <= len(values) / 2]
+        names = _VERSION_NAMES.split()
+        if column := _find_named(few, names) or _find_compound(few, names):
+            proposal["system"] = column
+            del left[column]
     worded, usual = _levels(left, aspect)
     found = numbers - {column for column in numbers if _are_measured(column, free[column], aspect)} | worded
     scored = {column: values for column, values in left.items() if column in (found & left.keys() or usual)}
@@ -374,13 +365,6 @@ def _rating_columns(free: Mapping[str, Sequence[Any]], outputs: Sequence[Any], t
     return found
 
 
-def _version_column(free: Mapping[str, Sequence[Any]]) -> str | None:
-    """Return the column of a few values that is named like a version."""
-    few = [name for name, values in free.items() if 1 < len(set(map(str, values))) <= len(values) / 2]
-    names = _VERSION_NAMES.split()
-    return _find_named(few, names) or _find_compound(few, names)
-
-
 def chat_messages(value: Any) -> list[tuple[str, str]]:
     """Return role and content of the messages of a chat; none for anything else."""
     listed = value if isinstance(value, list | tuple) else ()
@@ -390,7 +374,6 @@ def chat_messages(value: Any) -> list[tuple[str, str]]:
 
 
 def rated_aspects(rows: Sequence[Mapping[str, Any]], column: str) -> list[str]:
-    """Return the aspects that a table with a row for each rating names in a column."""
     named = dict.fromkeys(row.get(column) for row in rows)
     return [name.strip() for name in named if isinstance(name, str) and name.strip()]
 
@@ -410,7 +393,6 @@ def output_columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def is_score_name(column: str) -> bool:
-    """Return whether a column is named like one of scores: `score`, `rating`, `Bewertung`."""
     return _find_named([column], _SCORE_NAMES) is not None
 
 
@@ -451,7 +433,6 @@ def _find_compound(columns: Sequence[str], names: Sequence[str]) -> str | None:
 
 
 def _find_longest(cells: Mapping[str, Sequence[Any]], mapped: Mapping[str, str]) -> str | None:
-    """Return the column with the longest texts that are mostly of letters, unlike dates and numbers."""
     lengths: dict[str, float] = {}
     for column, values in cells.items():
         characters = "".join("".join(cell.split()) for cell in values if isinstance(cell, str))
@@ -482,7 +463,6 @@ def _short_words(cells: Sequence[Any]) -> set[str]:
 
 
 def _are_alike(one: set[str], two: set[str]) -> bool:
-    """Return whether two sets, not both empty, have at least half of their words in common."""
     return 0 < len(one | two) <= 2 * len(one & two)
 
 
@@ -654,11 +634,9 @@ class ReadingOptions(Options):
 
     @property
     def longest(self) -> int:
-        """The most bytes of a row."""
         return self.max_line_bytes or MAX_ROW_BYTES
 
     def rules(self, *, typed: bool, decimal: Mark | None = None) -> CellRules:
-        """Return how the cells of a row are read; see `CellRules`."""
         missing = frozenset(value.casefold() for value in self.missing)
         return CellRules(typed, missing, self.level_scores, decimal_comma=decimal == "comma")
 
@@ -667,7 +645,7 @@ DEFAULTS = ReadingOptions()
 
 
 def changed_options(options: ReadingOptions) -> dict[str, str]:
-    """Return every reading option without its default value, as texts by name; a flag is empty."""
+    """Return the reading options that are no defaults, as texts by name; a flag is empty."""
     values = {name: getattr(options, name) for name in ReadingOptions.model_fields}
     return {name: _text(value) for name, value in values.items() if value != getattr(DEFAULTS, name)}
 
@@ -691,13 +669,12 @@ class SourceFormat:
     """The detected format of a file of rows.
 
     Attributes:
-        encoding: Python's name of it.
         usual: the usual delimiter of the format.
         unsure: a score that could be a decimal or a thousand, and how it is read.
         merged: cells of the sheet that have the value of a merged range.
         tool, details: the export that the rows are read as, and what of it is read as what or left out.
         choices: of this export, the words of each question whose words have no scores.
-        cells: of ratings that were joined, the number of cells in each column and the first of them.
+        cells: of joined ratings, the number of cells in each column and the first of them.
     """
 
     where: str
@@ -718,12 +695,10 @@ class SourceFormat:
 
     @property
     def encoding_name(self) -> str | None:
-        """The encoding as people write it."""
         return self.encoding and _ENCODING_NAMES.get(self.encoding, self.encoding)
 
     @property
     def delimiter_name(self) -> str | None:
-        """The name of the delimiter, or the character itself."""
         return self.delimiter and _DELIMITERS_BY_MARK.get(self.delimiter, repr(self.delimiter))
 
     def assumptions(self) -> Iterator[str]:
@@ -745,7 +720,6 @@ class SourceFormat:
             yield f"{self.merged:,} merged cells filled with the value of their range"
 
     def without_rows(self) -> DataError:
-        """Return the error that there are no rows."""
         if len(self.sheets) > 1:
             others = [name for name in self.sheets if name != self.sheet]
             listed = ", ".join(repr(name) for name in others)
@@ -756,6 +730,5 @@ class SourceFormat:
         return DataError(f"{self.where} has no rows.", "Each row needs at least the field 'output', the text to judge.")
 
     def note(self) -> str | None:
-        """Return a sentence with the assumptions; `None` if there are none."""
         assumptions = ", ".join(self.assumptions())
         return f"{self.where} is read with {assumptions}" if assumptions else None

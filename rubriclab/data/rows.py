@@ -87,7 +87,6 @@ class Fields:
         self.row, self.mapping, self.rules = row, mapping, rules
 
     def is_given(self, name: str) -> bool:
-        """Return whether the row has a value for a field, mapped or not."""
         column = self.mapping.columns.get(name)
         value = self.row.get(name, ABSENT) if column is None else look_up(self.row, column)
         return not (value is ABSENT or value is None or (isinstance(value, str) and is_blank(value)))
@@ -122,7 +121,6 @@ class Fields:
         return check_unicode("output", text)
 
     def text(self, name: str) -> str | None:
-        """Return a source, context or reference, or `None` if it is missing or a placeholder."""
         value = self.value(name)
         if name == "context" and value is ABSENT and (earlier := chat_messages(self.value("output"))[:-1]):
             value = "\n\n".join(f"{role}: {content}" for role, content in earlier)
@@ -208,7 +206,6 @@ class Fields:
         return tuple(number for number in given if number is not None)
 
     def reason(self, name: str, cell: Any) -> str | None:
-        """Return a rater's reason for a score, or `None` if it is blank."""
         # A number in a table is a column of scores; a text in JSON may be whatever a person typed.
         if (
             not isinstance(cell, str)
@@ -222,7 +219,6 @@ class Fields:
         return None if is_blank(text) else check_unicode(name, text)
 
     def is_list(self, cell: Any) -> bool:
-        """Return whether a cell holds several numbers or words for levels."""
         if isinstance(cell, str) and not self.rules.typed:
             return self.rules.is_list(cell)
         return isinstance(cell, list | tuple)
@@ -234,11 +230,8 @@ class Fields:
 
 
 def drop_placeholder(text: str | None) -> str | None:
-    """Return a source, context or reference, or `None` if it is a placeholder for an absent text."""
-    if text is None:
-        return None
-    word = text.strip(_AROUND).lower()
-    return None if not word or _PLACEHOLDER.fullmatch(word) else text
+    word = text.strip(_AROUND).lower() if text else ""
+    return text if word and not _PLACEHOLDER.fullmatch(word) else None
 
 
 def _is_wordy(value: Any) -> bool:
@@ -267,14 +260,14 @@ _DERIVED_ID = re.compile(rf"text-[0-9a-f]{{{DERIVED_DIGITS}}}")
 
 @dataclass(frozen=True, slots=True)
 class RowError:
-    """The fault in a row.
+    """The fault in a row; `more` has the others.
 
     Attributes:
         line: first line of the row, counted from 1; the row's number if the source has no lines.
         field: such as `scores.coherence`; `None` if the fault concerns the entire row.
         column: of the field, if it has another name.
         word, outside: a text in place of a number; a number outside the scale.
-        usable: the example without the faulty scores; `None` unless all of these are of named raters.
+        usable: the example without the faulty scores, if all of these are of named raters.
     """
 
     where: str
@@ -291,7 +284,6 @@ class RowError:
 
     @property
     def all(self) -> tuple[RowError, ...]:
-        """Every fault in the row."""
         return (replace(self, more=()), *self.more)
 
     def __str__(self) -> str:
@@ -299,7 +291,6 @@ class RowError:
 
     @property
     def message(self) -> str:
-        """The first fault, without file and line."""
         column = f" (column {self.column!r})" if self.column is not None else ""
         field = f"field {self.field!r}{column}: " if self.field is not None else ""
         return f"{field}got {self.got}, expected {self.expected}"
@@ -308,7 +299,6 @@ class RowError:
 def example_of(
     row: Any, where: str, line: int, mapping: FieldMap = NATIVE, rules: CellRules = TYPED
 ) -> Example | RowError:
-    """Return the example in a row, or its faults."""
     if not isinstance(row, Mapping):
         own_lines = "; in a file that is one list, give each object a line of its own"
         expected = f"an object with a field 'output'{own_lines if isinstance(row, list | tuple) else ''}"
@@ -324,7 +314,6 @@ def example_of(
 
 
 def make_fault(error: FieldError, where: str, line: int, fields: Fields) -> RowError:
-    """Return the fault of a row with an invalid value of a field."""
     column = fields.mapping.columns.get(error.field or "")
     column = column if column and look_up(fields.row, column) is not ABSENT else None
     try:
@@ -335,12 +324,12 @@ def make_fault(error: FieldError, where: str, line: int, fields: Fields) -> RowE
 
 
 def is_derived(name: str) -> bool:
-    """Return whether an id, or the group of a text without a source, was derived from the text itself."""
+    """Return whether an id or group was derived from the text itself."""
     return _DERIVED_ID.fullmatch(name) is not None
 
 
 def check_columns(row: Mapping[str, Any], where: str, mapping: FieldMap) -> None:
-    """Check that a table with the columns of `row` has one for each needed or mapped field, or raise `DataError`."""
+    """Raise `DataError` unless a table with the columns of `row` has one for each needed or mapped field."""
     fields, absent = Fields(row, mapping, UNTYPED), dict[str, str]()
     if "output" not in mapping.columns and "output" not in row:
         absent["output"] = _A_TEXT
@@ -363,7 +352,7 @@ def check_columns(row: Mapping[str, Any], where: str, mapping: FieldMap) -> None
 
 
 def corrected_columns(row: Mapping[str, Any], mapping: FieldMap) -> dict[str, str]:
-    """Return the mapped columns by field, with the most similar one for each that the row does not have, if any."""
+    """Return the mapped columns, the most similar one in place of one that the row does not have."""
     columns = [str(name) for name in row]
     found = {
         name: closest_column(column, columns) if look_up(row, column) is ABSENT else column
@@ -417,7 +406,6 @@ def _example(fields: Fields, faults: list[FieldError]) -> Example | None:
 
 
 def mapped_aspects(mapping: FieldMap) -> set[str]:
-    """Return the aspects whose scores or annotations are mapped to columns, in lower case."""
     tables = (mapping.aspects(table) for table in ("scores", "annotations"))
     return {name.partition(".")[0].strip().casefold() for names in tables for name in names}
 
@@ -440,7 +428,7 @@ def _cells(
 ) -> tuple[dict[str, dict[str, T]], dict[str, U]]:
     """Return the cells of a table by aspect and rater, and those without raters by aspect.
 
-    Faults of the cells of named raters are added to `faults`, and the cells are left out.
+    Cells of named raters with a fault, which `faults` gets, are left out.
     """
     by_rater: dict[str, dict[str, T]] = {}
     single: dict[str, U] = {}

@@ -42,10 +42,8 @@ class Term(FrozenModel):
     """What one criterion counts for.
 
     Attributes:
-        criterion: its id.
         weight: share of the whole, in units of the criterion's own spread; the sizes of all weights sum to 1. Below
-            zero only for text features, which have no better end; 0 for a criterion that is shown as a reason and
-            does not change the score.
+            zero only for text features, which have no better end; 0 for a criterion that is only shown as a reason.
         center, spread: mean and standard deviation of its scores on the training texts.
         low, high: posterior interval of the weight, by default of 90 %.
         selected: share of the rubrics fitted without some groups that have the criterion, among those that may.
@@ -71,9 +69,8 @@ class Term(FrozenModel):
 class Calibration(FrozenModel):
     """A map from raw values onto the raters' scale: straight lines between the knots.
 
-    `logistic`, for verdicts, has two knots whose y are log odds: the map is to the probability of the better level.
-    `linear` and `none` have two knots and go on straight beyond them; `none` is the mean of what the judge said, in
-    its own units. `isotonic` has as many knots as it needs, and stays level beyond the outermost.
+    `logistic`, for verdicts, has two knots whose y are log odds of the better level. `linear` and `none` (the mean of
+    what the judge said) have two knots and go on straight beyond them; `isotonic` stays level beyond the outermost.
     """
 
     kind: Literal["none", "linear", "isotonic", "logistic"]
@@ -89,11 +86,9 @@ class Calibration(FrozenModel):
         return self
 
     def __call__(self, raw: float) -> float:
-        """Return what `raw` means on the raters' scale, if that had no ends."""
         return float(self.apply(np.array(raw)))
 
     def apply(self, raw: FloatArray) -> FloatArray:
-        """Return the same for each of many raw values, NaN for NaN."""
         if self.kind == "isotonic":
             return np.asarray(np.interp(raw, self.x, self.y))
         slope = (self.y[1] - self.y[0]) / (self.x[1] - self.x[0])
@@ -137,9 +132,8 @@ class Aggregation(FrozenModel):
     Attributes:
         terms: one for each criterion of the rubric.
         conformal: `None` where there were too few texts for intervals.
-        onto: the scale that scores are given on, where it is not the one that criteria are asked on: from there they
-            are moved in a straight line, end to end.
-        rivals: the size of calls where the one call is about several texts of a group; `None` where it is about one.
+        onto: the scale of the scores, if criteria are asked on another; moved in a straight line, end to end.
+        rivals: for calls about several texts of a group.
         form: the form in which the judge's replies could be used, if not that with all criteria in one call.
         threshold: for verdicts, the lowest score with which a text passes.
         threshold_by_hand: whether a person set it, so that it is not learned from labels.
@@ -166,33 +160,25 @@ class Aggregation(FrozenModel):
 
 
 def bounds_of(aggregation: Aggregation | None) -> dict[str, Bounds]:
-    """Return by criterion the limits that a person set for its weight, for those that have any."""
     terms = aggregation.terms if aggregation else ()
     return {term.criterion: term.bounds for term in terms if term.bounds}
 
 
 def threshold_by_hand(aggregation: Aggregation | None) -> float | None:
-    """Return the threshold that a person set, if one did."""
     return aggregation.threshold if aggregation and aggregation.threshold_by_hand else None
 
 
 def bounds_met(bounds: Bounds | None, weight: float) -> Bounds | None:
-    """Return limits of a weight if they are met but for rounding, else `None`.
-
-    They cannot all be met where too many criteria are left out, as some were that do not vary over the texts.
-    """
+    """Return limits of a weight if they are met but for rounding: where criteria are left out, they may not be."""
     return bounds if bounds and bounds[0] - ROUNDING <= weight <= bounds[1] + ROUNDING else None
 
 
 @dataclass(frozen=True, slots=True)
 class AggregatedScore:
-    """One text's score.
+    """One text's score and interval on the scale, `None` where too much is missing or the rubric has no interval.
 
-    Attributes:
-        score: on the scale, or `None` where too much is missing.
-        low, high: its interval, within the scale; `None` where the score or the rubric has none.
-        contributions: by criterion, the points that it adds to the score of an average text; they sum to the score's
-            distance from it.
+    `contributions` are the points that each criterion adds to the score of an average text, and sum to the distance
+    from it.
     """
 
     score: float | None
@@ -205,11 +191,10 @@ def combine(aggregation: Aggregation, scores: Mapping[str, float | None], scale:
     """Return one text's score with its interval, and each criterion's contribution to it.
 
     There is no score where `MAX_MISSING` or more of the weight of what can be asked of the text is missing, nor where
-    nothing can be asked of it. What cannot be asked is no failure: it counts as average, and the score stands if the
-    rest is there.
+    nothing can be asked of it. What cannot be asked counts as average.
 
-    Contributions are in proportion to weight times distance from the center, the straight path from the average text
-    to this one: exact for a linear calibration, and where it bends or the scale ends, shares of where the path leads.
+    Contributions are in proportion to weight times distance from the center, the straight path from the average text to
+    this one: exact for a linear calibration, else shares of where the path leads.
 
     Args:
         scores: by criterion; `None` where it was asked in vain, no entry where it cannot be asked of this text.
@@ -239,11 +224,7 @@ def combine(aggregation: Aggregation, scores: Mapping[str, float | None], scale:
 
 
 def average_score(aggregation: Aggregation, scale: Scale) -> float:
-    """Return the score of a text that every criterion rates as average, from which contributions are counted.
-
-    Args:
-        scale: what criteria are asked on.
-    """
+    """Return the score of a text that every criterion rates as average; criteria are asked on `scale`."""
     value = _clipped(aggregation.calibration(0.0), scale)
     return rounded_number(scale.moved_to(aggregation.onto or scale, value))
 
@@ -255,7 +236,7 @@ def raw_value(aggregation: Aggregation, scores: Mapping[str, float | None]) -> f
 
 
 def standardised(aggregation: Aggregation, scores: Mapping[str, float | None]) -> dict[str, float]:
-    """Return each score that is there as its distance from the criterion's center, in units of its spread."""
+    """Return each present score as its distance from the center of its criterion, in spreads."""
     scored = ((term, scores.get(term.criterion)) for term in aggregation.terms)
     return {term.criterion: (score - term.center) / term.spread for term, score in scored if score is not None}
 

@@ -75,7 +75,7 @@ _MAX_LIST_LENGTHS: Mapping[str, int] = {"criteria": MAX_CRITERIA, "dropped": MAX
 def first_bounds_fault(content: Any, root: str = "") -> str | None:
     """Return the first path in `content` (JSON types) that exceeds a limit, and how; `None` if none does.
 
-    The limit of a text, list or number depends on the name of its field, or of its list's field.
+    Limits depend on the name of the field.
     """
     return next(_excesses(content, (), "", root), None)
 
@@ -107,17 +107,11 @@ PREFIX = "sha256:"
 
 
 def canonical(value: Any) -> str:
-    """Return `value` (JSON types only) as canonical JSON text.
-
-    Raises:
-        ValueError: for NaN or infinities.
-        TypeError: for anything that JSON cannot hold.
-    """
+    """Return `value` (JSON types only) as canonical JSON; NaN and infinities are a `ValueError`."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
 def digest(value: Any) -> str:
-    """Return the digest of `value` (JSON types only), tagged with its algorithm."""
     return digest_text(canonical(value))
 
 
@@ -127,7 +121,6 @@ def digest_text(text: str) -> str:
 
 
 def encode_text(text: str) -> bytes:
-    """Return `text` in UTF-8, lone surrogates included."""
     return text.encode("utf-8", "surrogatepass")
 
 
@@ -139,7 +132,6 @@ T = TypeVar("T")
 
 
 def characters_of_arguments(arguments: tuple[Any, ...], _result: Any) -> int:
-    """Return the characters of the texts among the arguments of a call."""
     return sum(len(argument) for argument in arguments if isinstance(argument, str))
 
 
@@ -148,8 +140,8 @@ def cached_by_size(
 ) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Return a decorator that caches the results of the latest calls by their positional arguments.
 
-    `functools.lru_cache` bounds the number of results instead, and a thousand texts may have a billion characters.
-    Safe for threads, which may compute the same result twice.
+    `functools.lru_cache` bounds the number of results instead, and a thousand texts may have a billion characters. Safe
+    for threads, which may compute the same result twice.
 
     Args:
         most: characters that all cached calls have together; a larger call is not cached.
@@ -213,7 +205,6 @@ def check_regular(path: Path) -> None:
 
 
 def is_database(path: Path) -> bool:
-    """Return whether a file is an SQLite database, such as a store."""
     try:
         with path.open("rb") as file:
             return path.is_file() and file.read(16) == b"SQLite format 3\0"
@@ -227,7 +218,6 @@ def read_stdin(most: int = MAX_BYTES) -> bytes:
 
 
 def decode_text(content: bytes) -> str:
-    """Return the text of UTF-8 content without a byte order mark, or raise `Unreadable`."""
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -235,11 +225,10 @@ def decode_text(content: bytes) -> str:
 
 
 def parse_json(text: str) -> Any:
-    """Return the value of strict JSON.
+    """Return the value of strict JSON, or raise `Unreadable`.
 
-    Raises:
-        Unreadable: if it is no JSON, names a key twice in one object, holds a number that is not finite or a lone
-            surrogate, or nests objects and lists deeper than `MAX_DEPTH`.
+    Not accepted are repeated keys in one object, numbers that are not finite, lone surrogates, and objects and lists
+    that are nested deeper than `MAX_DEPTH`.
     """
 
     def refuse(name: str) -> NoReturn:
@@ -274,7 +263,6 @@ def _limit_size(content: bytes, most: int) -> bytes:
 
 
 def _parsed(load: Callable[[str], Any], text: str, language: str) -> Any:
-    """Return the loaded value, unless it is nested deeply or has lone surrogates."""
     too_deep = Unreadable(f"its objects and lists are nested more than {MAX_DEPTH} levels deep")
     try:
         value = load(text)
@@ -311,10 +299,7 @@ _IN_CHECKOUT = {name: Path("experiments", name) for name in ("ratings", "sample"
 def content_path(*parts: str, package: Path = _PACKAGE) -> Path:
     """Return the path of a shipped file or folder, such as `content_path("literature", "story.json")`.
 
-    The folder itself (`parts[0]`) must exist; what lies inside it may not, since an unknown task has no file.
-
-    Raises:
-        UserError: if neither the installed package nor a checkout around it has the folder.
+    What lies inside the folder may not exist; a folder that neither the package nor a checkout has is a `UserError`.
     """
     folder, *inner = parts
     places = [package / "_content" / folder]

@@ -43,7 +43,6 @@ def one_line(text: str) -> str:
 
 
 def comma_list(values: Iterable[str]) -> str:
-    """Return values as `comma_values` reads them."""
     written = io.StringIO()
     csv.writer(written, lineterminator="").writerow(values)
     return written.getvalue()
@@ -90,7 +89,6 @@ def _describe_text(text: str) -> str:
 
 
 def preview(text: str) -> str:
-    """Return a text in quotation marks, cut."""
     return repr(text if len(text) <= PREVIEW else f"{text[:PREVIEW]}…")
 
 
@@ -124,7 +122,6 @@ JUDGE_SHOWN = 80
 
 
 def asked_at(judge: str, address: str | None) -> str:
-    """Return a judge with its address, if that is not the provider's own."""
     return f"{judge} at {address}" if address else judge
 
 
@@ -143,11 +140,9 @@ def _quoted(text: str) -> str:
 
 
 def count(number: int, noun: str) -> str:
-    """Return `1 text`, `2 texts`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return `a, b and c`."""
     *before, last = names
     return f"{', '.join(before)} and {last}" if before else last

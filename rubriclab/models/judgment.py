@@ -32,7 +32,7 @@ Kind = Literal["rating", "cannot judge", "skipped", "withdrawal"]
 
 
 class Item(NamedTuple):
-    """What a rater judges at a time: a text, by its key, and whether it is shown for the second time."""
+    """A text, by its key, and whether it is shown for the second time."""
 
     text: str
     again: bool = False
@@ -40,8 +40,6 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True)
 class LabelQuestion(Assignment):
-    """What raters are asked about each text."""
-
     @cached_property
     def digest(self) -> str:
         """Digest of task, aspect, definition and scale; the numbers 1 and 1.0 give the same."""
@@ -51,8 +49,6 @@ class LabelQuestion(Assignment):
 
 @dataclass(frozen=True)
 class TextToJudge:
-    """A text to be judged."""
-
     example: Example
 
     @cached_property
@@ -63,16 +59,13 @@ class TextToJudge:
 
 
 class HumanJudgment(FrozenModel):
-    """One person's answer about a text.
+    """One person's answer about a text. Never changed or removed: the latest about a text applies.
 
-    Judgments are never changed or removed. The latest one about the same text applies, and a withdrawal takes back
-    one of them, so that the one before it applies again.
+    A withdrawal takes back one answer, so that the one before it applies again.
 
     Attributes:
-        id: unique; a judgment with an id that is stored already is the same judgment sent again.
+        id: unique; a judgment with a stored id is the same one sent again.
         question, text: digest of the question, key of the text.
-        aspect: for people who read the store.
-        again: whether the text was shown for the second time, to measure the rater's own consistency.
         withdraws: the id of the judgment that a withdrawal takes back.
         seconds: from showing the text to the answer.
     """
@@ -100,7 +93,6 @@ class HumanJudgment(FrozenModel):
 
     @property
     def item(self) -> Item:
-        """The text that the judgment is about, and whether it was shown again."""
         return Item(self.text, self.again)
 
 
@@ -145,11 +137,9 @@ class History:
 
     @property
     def raters(self) -> tuple[str, ...]:
-        """Names of the raters with judgments that apply, sorted."""
         return tuple(sorted(rater for rater, applies in self._applies.items() if applies))
 
     def of(self, rater: str) -> Mapping[Item, HumanJudgment]:
-        """Return a rater's judgments that apply, by item."""
         return self._applies.get(rater, {})
 
     def all(self) -> tuple[HumanJudgment, ...]:
@@ -157,7 +147,6 @@ class History:
         return tuple(judgment for rater in self.raters for judgment in self._applies[rater].values())
 
     def find(self, rater: str, name: str) -> HumanJudgment | None:
-        """Return a rater's judgment by its id, withdrawn or not."""
         return self._given.get(rater, {}).get(name)
 
     def latest(self, rater: str, items: Container[Item]) -> HumanJudgment | None:
@@ -176,13 +165,11 @@ REPEAT_EVERY = 10
 def arrange_items(texts: Sequence[TextToJudge], rater: str) -> tuple[Item, ...]:
     """Return what a rater judges, in order; one item in ten comes a second time, at least five items later.
 
-    Everything is drawn from digests of the rater's name and the texts, so a rater gets the same order every time. The
-    groups come in random order, and the texts of a group one after the other: a rating then compares a text with its
-    rivals.
+    Drawn from digests of the rater's name and the texts, so that it is the same every time. Groups come in random
+    order, the texts of a group one after the other, to be compared.
     """
 
     def draw(*parts: str) -> int:
-        """Return a random number that depends on the rater and the parts only."""
         content = "\0".join((rater, *parts)).encode("utf-8", "surrogatepass")
         return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest())
 
@@ -219,7 +206,7 @@ MIN_TIMED = 3
 
 @dataclass(frozen=True, slots=True)
 class Consistency:
-    """Of items that a rater judged twice: their number, the share of equal scores, and the mean absolute difference."""
+    """How consistent a rater is on items judged twice; `difference` is the mean absolute one."""
 
     repeats: int
     same: float
@@ -228,12 +215,9 @@ class Consistency:
 
 @dataclass(frozen=True, slots=True)
 class RaterProgress:
-    """How far a rater is, in items, repeats included.
+    """How far a rater is, in items, repeats included; skipped ones are not done.
 
-    Attributes:
-        done: with a judgment other than skipping.
-        seconds_left: expected from the median of the rater's own judgments; `None` if there are too few.
-        consistency: `None` before anything was judged twice.
+    `seconds_left` is expected from the median of the rater's own judgments, `None` if these are few.
     """
 
     done: int
@@ -245,7 +229,7 @@ class RaterProgress:
 
 @dataclass(frozen=True, slots=True)
 class RaterAgreement:
-    """Krippendorff's alpha (metric `interval`) of several raters over groups; `units` have two scores or more."""
+    """Krippendorff's alpha (interval metric) over groups; `units` are texts with two scores or more."""
 
     raters: int
     units: int
@@ -253,7 +237,6 @@ class RaterAgreement:
 
 
 def progress_of(items: Sequence[Item], given: Mapping[Item, HumanJudgment]) -> RaterProgress:
-    """Return a rater's progress, from the items that were dealt and the judgments that apply."""
     given = {item: given[item] for item in items if item in given}
     found = list(given.values())
     done = [judgment for judgment in found if judgment.kind != "skipped"]
@@ -264,7 +247,6 @@ def progress_of(items: Sequence[Item], given: Mapping[Item, HumanJudgment]) -> R
 
 
 def consistency_of(given: Mapping[Item, HumanJudgment]) -> Consistency | None:
-    """Return a rater's consistency; `None` if nothing was judged twice."""
     rated = [
         (first.value, second.value)
         for (text, again), second in given.items()
@@ -277,7 +259,6 @@ def consistency_of(given: Mapping[Item, HumanJudgment]) -> Consistency | None:
 
 
 def rater_agreement(history: History, texts: Sequence[TextToJudge]) -> RaterAgreement | None:
-    """Return the agreement of the raters on `texts` by their first ratings; `None` with fewer than two raters."""
     groups = {text.key: text.example.group for text in texts}
     rated = [
         (each.rater, each.text, each.value)

@@ -46,7 +46,7 @@ class Evidence(FrozenModel):
         origin: the generator's input when it proposed the criterion; `definition` if that was the aspect's definition
             only.
         examples: ids of the labelled texts in that input, or of those whose raters' reasons were in it.
-        reasons: those raters' reasons that the generator said the criterion came from.
+        reasons: the raters' reasons that the generator said the criterion came from.
         findings: ids of the literature findings in that input.
         refined: number of refinement rounds.
         pearson: correlation with the labels of the training texts.
@@ -219,7 +219,6 @@ class Rubric(Displayed, FrozenModel):
 
     @property
     def criteria(self) -> tuple[Criterion, ...]:
-        """All criteria, part by part."""
         return tuple(criterion for part in self.parts for criterion in part.criteria)
 
     @property
@@ -270,7 +269,6 @@ class CriterionChange:
 
 
 def field_changes(before: Mapping[str, JsonValue], after: Mapping[str, JsonValue]) -> tuple[FieldChange, ...]:
-    """Return the fields with different values, those of `before` first."""
     names = [*before, *(name for name in after if name not in before)]
     changes = (FieldChange(name, before.get(name), after.get(name)) for name in names)
     return tuple(change for change in changes if change.before != change.after)

@@ -23,7 +23,6 @@ from rubriclab.models.characters import did_you_mean, is_blank
 
 
 def word_set(text: str) -> frozenset[str]:
-    """Return the words of `text` as a set."""
     return frozenset(text.split())
 
 
@@ -66,7 +65,7 @@ _MIN_CASED_SHARE, _MIN_INNER_WORDS = 0.01, 20
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence as it stands in a text, and the indices, from 0, of the sentences by rules that overlap with it."""
+    """A sentence as it stands in a text, and the indices of the sentences by rules that overlap with it."""
 
     text: str
     places: tuple[int, ...]
@@ -75,8 +74,7 @@ class Sentence:
 def locate_sentences(text: str, sentences: Sequence[str]) -> tuple[Sentence, ...]:
     """Return the sentences of someone else's split as they are in `text`.
 
-    Raises:
-        ValueError: if the sentences together are not the text, apart from white space.
+    A `ValueError` if they are not the whole text, apart from white space.
     """
     if "".join("".join(sentences).split()) != "".join(text.split()):
         raise ValueError("the sentences together must be the text, word for word and with nothing left out")
@@ -92,15 +90,11 @@ def locate_sentences(text: str, sentences: Sequence[str]) -> tuple[Sentence, ...
 
 
 def split_sentences(text: str) -> tuple[str, ...]:
-    """Return the sentences of a text, without the space around them."""
     return tuple(text[start:end] for start, end in sentence_spans(text))
 
 
 def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
-    """Return where each sentence of a text starts and ends, as in `text[start:end]`, in order.
-
-    What lies between the spans is white space, or pieces without any letter or digit, which are no sentences.
-    """
+    """Return the start and end of each sentence; between them is white space, or pieces without letters and digits."""
     # If capitals stand inside sentences, a small letter tells that the sentence goes on.
     inner = _INNER_WORD.findall(text)
     capitals = sum(letter.isupper() for letter in inner)
@@ -156,10 +150,8 @@ Material = Literal["source", "context", "reference"]
 class Units(FrozenModel):
     """Pieces of a text, each of which can be judged by itself.
 
-    Attributes:
-        beside: what a piece is judged beside, and shown with, if the example has it; as single facts where the pieces
-            are facts.
-        weights: whether the judge weighs the questions for each text anew, or all count alike.
+    `beside` is what a piece is judged beside, if the example has it; `weights` says whether the judge weighs the
+    questions for each text anew.
     """
 
     kind: UnitKind
@@ -172,7 +164,7 @@ CANNOT_ASSESS = frozenset({"cannot assess", "can't assess", "cannot judge", "not
 
 
 class WordScore(float):
-    """The score of a word for a level; `usual` if it is a usual word for a verdict, and no score was given for it."""
+    """The score of a word for a level; `usual` if it is a usual word for a verdict without a given score."""
 
     word: str
     usual: bool
@@ -224,11 +216,9 @@ class Scale(BaseModel):
 
     @property
     def width(self) -> float:
-        """Distance from the lowest to the highest score."""
         return self.high - self.low
 
     def holds(self, score: float) -> bool:
-        """Return whether a judge may give `score`."""
         return self.contains(score) and (not self.whole or float(score).is_integer())
 
     def contains(self, label: float) -> bool:
@@ -240,14 +230,10 @@ class Scale(BaseModel):
         return other.low + (score - self.low) * other.width / self.width
 
     def same_ends(self, other: Scale) -> bool:
-        """Return whether both have the same ends, whether or not scores are whole."""
         return (self.low, self.high) == (other.low, other.high)
 
     def anchors(self) -> tuple[float, ...]:
-        """Return the scores that a criterion describes in words, in ascending order, rounded as by `format_score`.
-
-        A judge repeats them as shown: 0.3, not 0.30000000000000004.
-        """
+        """Return the scores that criteria describe in words, ascending, rounded as a judge is shown them."""
         steps = self.width
         if self.low.is_integer() and steps.is_integer() and 2 <= steps < MAX_LEVELS:
             return tuple(self.low + step for step in range(int(steps) + 1))
@@ -261,7 +247,6 @@ class Scale(BaseModel):
         return not self.whole or len(self.anchors()) <= self.width
 
     def describe(self) -> str:
-        """Return a description of the scale for a judge."""
         if self.names and self.whole:
             return f"{self.names[0]!r} (0) or {self.names[1]!r} (1)"
         if self.names:
@@ -312,7 +297,6 @@ def scale_of(labels: Iterable[float], annotations: Iterable[float] = ()) -> Scal
 
 
 def verdict_scale(values: Iterable[float]) -> Scale | None:
-    """Return the scale of labels that are all 0 or 1, with their most common words; `None` for any others."""
     values = list(values)
     if not values or not set(values) <= {0, 1}:
         return None
@@ -364,14 +348,12 @@ class _Words(BaseModel):
 class TaskWords(_Words):
     """Names of an example's fields in a task: a summary of a source text, a story for a prompt.
 
-    What a judge has to know about every output, the purpose of the context, and how to judge an output without context
-    may be empty; `{source}`, `{context}` and `{output}` in them are replaced by the words.
+    The sentences about output and context may be empty; `{source}`, `{context}` and `{output}` in them are replaced.
     """
 
     task: Words
 
     def called(self, what: Literal["output"] | Material) -> str:
-        """Return the task's name for one of an example's texts."""
         return f"reference {self.output}" if what == "reference" else str(getattr(self, what))
 
 
@@ -415,8 +397,6 @@ class Assignment:
 
 
 class _Task(BaseModel):
-    """A task in the shipped file; by default one that is not there, with neutral words."""
-
     model_config = ConfigDict(extra="forbid")
 
     words: _Words = _Words(source="source", context="context", output="text")
@@ -449,7 +429,6 @@ def is_defined(task: str | None, name: str) -> bool:
 
 
 def shipped_aspects(task: str) -> tuple[Aspect, ...]:
-    """Return the included aspects of a task, in order; empty for an unknown task."""
     return tuple(Aspect(name=name, definition=words) for name, words in _task(task).aspects.items())
 
 
@@ -511,12 +490,10 @@ def labelled(examples: Iterable[Example], aspect: str) -> tuple[Example, ...]:
 
 
 def is_labelled(example: Example, aspect: str) -> bool:
-    """Return whether the text has a label for `aspect`."""
     return aspect in example.scores or bool(example.annotations.get(aspect))
 
 
 def named_annotations(example: Example, aspect: str) -> dict[str, float]:
-    """Return the raters' scores of the text by name; none if the names are unknown."""
     names = example.raters.get(aspect, ())
     return dict(zip(names, example.annotations[aspect], strict=True)) if names else {}
 
@@ -528,25 +505,20 @@ def named_reasons(example: Example, aspect: str) -> dict[str, str]:
 
 
 def common_fields(examples: Sequence[Example]) -> tuple[ShownField, ...]:
-    """Return which of source and context all the examples have; none if there are no examples."""
     return tuple(name for name in SHOWN_FIELDS if examples and all(getattr(each, name) for each in examples))
 
 
 def text_digest(example: Example) -> str:
-    """Return the digest of a text with its source and context, independent of id and labels."""
     return digest([example.output, example.source, example.context])
 
 
 def content_order(examples: Iterable[Example]) -> tuple[Example, ...]:
-    """Return the examples in an order that depends on their texts only, unless several have the same text."""
+    """Return the examples in an order that depends on their texts, and on ids only where these are equal."""
     return tuple(sorted(examples, key=lambda example: (text_digest(example), example.id)))
 
 
 def group_keys(examples: Iterable[Example]) -> tuple[str, ...]:
-    """Return a key for each example's group, which depends on the texts in the group and not on its name.
-
-    The key is the smallest digest of a text; groups that share it are told apart by their names.
-    """
+    """Return a key for each example's group, by the smallest digest of its texts and then by its name."""
     texts = [(example.group, text_digest(example)) for example in examples]
     first: dict[str, str] = {}
     for group, text in texts:

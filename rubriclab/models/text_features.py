@@ -82,10 +82,9 @@ def aspect_kinds(aspect: str, definition: str = "") -> tuple[AspectKind, ...]:
 
 
 def usual_directions(aspect: str, definition: str = "", task: str = "") -> dict[str, float]:
-    """Return each text feature's usual direction for this aspect, from -1 to 1; 0 where nothing is known.
+    """Return each text feature's usual direction for this aspect, from -1 to 1: the mean over the aspect's kinds.
 
-    An aspect of several kinds has the mean of their directions. Features whose directions are tied to other tasks
-    than `task` have 0.
+    0 where nothing is known, or the feature's directions are tied to other tasks.
     """
     kinds = aspect_kinds(aspect, definition)
     return {
@@ -98,7 +97,7 @@ def prior_directions(aspect: str, definition: str = "", task: str = "") -> dict[
     """Return each text feature's weight before any label, for standardised values; the largest size is 1.
 
     The mean of the usual directions and of the weights learned from public sets, each with sizes that sum to 1. On sets
-    left out of the learning, the mean agrees better with people than either alone (`docs/decisions/0012`).
+    left out of the learning, it agrees better with people than either alone (`docs/decisions/0012`).
     """
     usual = usual_directions(aspect, definition, task)
     of_usual, of_learned = sum(map(abs, usual.values())) or 1.0, sum(abs(feature.learned) for feature in CATALOGUE)
@@ -168,7 +167,6 @@ _WORD = re.compile(
 
 
 def unify(text: str) -> str:
-    """Return `text` with straight quotes and without spelled brackets, and with split contractions rejoined."""
     plain = text.translate(_UNIFIED).replace("``", '"').replace("''", '"')
     return _SPLIT_CONTRACTION.sub("", _SPELLED_BRACKET.sub(" ", plain))
 
@@ -188,57 +186,48 @@ def stem(word: str) -> str:
 
 
 def content_stems(words: Sequence[str]) -> tuple[str, ...]:
-    """Return the stems of the words that are not function words."""
     content = (word for word in words if word not in FUNCTION_WORDS and (len(word) > 1 or not word.isascii()))
     return tuple(stem(word) if len(word) <= MAX_STEMMED_LENGTH else word for word in content)
 
 
 def share(part: float, whole: float) -> float:
-    """`part / whole`, and nan where there is no whole."""
     return part / whole if whole else float("nan")
 
 
 @dataclass(frozen=True)
 class Text:
-    """A text and its views; every view is computed when first asked for and kept.
+    """A text and its views; each is computed when first read.
 
-    Cased running text stands beside lower-cased, tokenised machine output ("do n't", "u.s .", "`` so ''"). Words are
-    therefore compared in lower case, with contractions rejoined, hyphens split and quotes unified, so that an output
-    and its source meet whatever their spelling. Every pattern runs in linear time on any input.
+    Words are compared in lower case, with contractions rejoined, hyphens split and quotes unified, so that cased
+    running text meets tokenised machine output ("do n't", "u.s ."). Every pattern runs in linear time on any input.
     """
 
     raw: str
 
     @cached_property
     def cased_words(self) -> tuple[tuple[str, ...], ...]:
-        """The words of each sentence as written."""
         # Each character of a script without spaces is a word.
         sentences = (_UNSPACED_SCRIPT.sub(r" \g<0> ", unify(sentence)) for sentence in split_sentences(self.raw))
         return tuple(tuple(_WORD.findall(sentence)) for sentence in sentences)
 
     @cached_property
     def sentence_words(self) -> tuple[tuple[str, ...], ...]:
-        """The words of each sentence in lower case."""
         return tuple(tuple(word.lower() for word in sentence) for sentence in self.cased_words)
 
     @cached_property
     def words(self) -> tuple[str, ...]:
-        """All words in lower case."""
         return tuple(chain.from_iterable(self.sentence_words))
 
     @cached_property
     def content(self) -> tuple[str, ...]:
-        """The stems of all content words, in order."""
         return content_stems(self.words)
 
     @cached_property
     def content_counts(self) -> Counter[str]:
-        """How often each stem of a content word occurs."""
         return Counter(self.content)
 
     @cached_property
     def fourgrams(self) -> Counter[tuple[str, ...]]:
-        """How often each run of four words occurs."""
         return Counter(zip(*(self.words[i:] for i in range(4)), strict=False))
 
     @cached_property
@@ -284,8 +273,7 @@ _shared_text = cached_by_size(400_000)(Text)
 class Features(Mapping[str, float]):
     """The features of a text by name, in the order of the catalogue; each is computed when it is first read.
 
-    Undefined, and nan, is what needs a source or context that is absent or has no words, and shares of a text without
-    words. The values depend on the three strings alone; any string is accepted.
+    NaN is what needs a source or context that is absent or without words, and shares of a text without words.
     """
 
     def __init__(self, output: str, source: str | None = None, context: str | None = None) -> None:
@@ -305,22 +293,18 @@ class Features(Mapping[str, float]):
 
     @cached_property
     def text(self) -> Text:
-        """The text itself."""
         return Text(self._given[0])
 
     @cached_property
     def source(self) -> Text:
-        """The source, empty if there is none."""
         return _shared_text(self._given[1] or "")
 
     @cached_property
     def common(self) -> Set[str]:
-        """The content words of the text and its source."""
         return self.text.content_counts.keys() & self.source.content_counts.keys()
 
     @cached_property
     def runs(self) -> list[int]:
-        """Lengths of the runs copied from the source."""
         return copied_runs(self.text, self.source)
 
     def _computed(self, name: str) -> float:

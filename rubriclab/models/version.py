@@ -61,7 +61,6 @@ class Version(Displayed):
 
     @property
     def imported(self) -> bool:
-        """Whether it came from a pack."""
         return self.imported_from is not None
 
     @property
@@ -95,22 +94,16 @@ def parse_ref(text: str) -> Ref:
 
 
 def names_a_version(text: str) -> bool:
-    """Return whether `text` has the form `NAME@NUMBER`."""
     name, _, number = text.partition("@")
     return bool(_WORD.fullmatch(name) and _NUMBER.fullmatch(number))
 
 
 def check_name(name: str) -> str:
-    """Return `name` if it is a valid name of a rubric, or raise `StoreError`."""
     return _checked_word(name, "the name of a rubric")
 
 
 def check_tag(tag: str) -> str:
-    """Return `tag` if it is valid and could not be taken for a number (`1.0`) or a version's place (`latest`).
-
-    Raises:
-        StoreError: if it is not.
-    """
+    """Return `tag`, or raise `StoreError` if it is invalid or could be taken for a number or place (`latest`)."""
     if _checked_word(tag, "a tag") in _PLACES:
         raise StoreError(
             f"{tag!r} cannot be a tag: it says which version is meant, and a tag does not move by itself.",
@@ -158,7 +151,7 @@ MAX_LABELS = 300
 
 
 class Measures(NamedTuple):
-    """What the agreement of scores with labels is measured by: in order, and in error with its unit."""
+    """What agreement of scores with labels is measured by: in order, and in error with its unit."""
 
     order: str
     error: str
@@ -173,9 +166,8 @@ class EvaluatorAgreement(FrozenModel):
     """One evaluator on the training texts, each text scored without the labels of its own group.
 
     Attributes:
-        name: `joint`, `whole`, a method (`hypoeval`), `direct`, `direct, calibrated`, `constant`, `word count`,
-            `best text feature`, `all text features`.
-        kind: the rubric itself, an evaluator that asks a judge, or a baseline, which costs nothing.
+        name: `joint`, `whole`, a method, `direct`, `direct, calibrated`, `constant`, `word count`, `best text feature`
+            or `all text features`.
         n: texts that it scored, with `calls` for each.
         errors: for evaluators with scores on the labels' scale.
         auroc, brier: for labels of two levels; `brier` for evaluators with probabilities.
@@ -213,15 +205,14 @@ class GateVerdict(FrozenModel):
     """Whether the rubric agrees better with people than another evaluator.
 
     An outcome is `better` if the whole interval of the difference lies above zero, `not better` if none of it lies
-    above what would matter, else `inconclusive`. It is `None` for a comparison that is shown and decides nothing: of
-    many of these one would be "better" by chance.
+    above what would matter, else `inconclusive`; `None` for comparisons with single methods: one of many would be
+    "better" by chance.
 
     Attributes:
-        against: the other one's name, as in `EvaluatorAgreement`.
         outcome, difference: in `order`; the difference is paired.
         error_outcome, less_error: in `error`, where both have scores on the scale; the other's less the rubric's.
         more_labels: where the outcome in order is inconclusive.
-        few_groups: how many groups there were, where they were too few for an interval.
+        few_groups: the number of groups, where they were too few for an interval.
     """
 
     against: str
@@ -242,7 +233,6 @@ class GateVerdict(FrozenModel):
 
 
 def below_zero(difference: Interval | None) -> bool:
-    """Return whether the whole interval of a difference lies below zero."""
     return difference is not None and difference.high is not None and difference.high < 0
 
 
@@ -266,12 +256,12 @@ class ReliabilityBin(FrozenModel):
 
 
 class VerdictAgreement(FrozenModel):
-    """How far verdicts of two levels, and the scores that they are from, agree with people's on held-out labels.
+    """How far verdicts, and the scores that they are from, agree with people's on held-out labels of two levels.
 
     Attributes:
         name: as in `EvaluatorAgreement`, or `raters among themselves`.
-        cells: numbers of texts: people and evaluator at the worse level; people worse, evaluator better; people better,
-            evaluator worse; both at the better level.
+        cells: numbers of texts by people's level, then the evaluator's: worse worse, worse better, better worse, better
+            better.
         recalls, precisions: of the worse and of the better level.
         brier: of raters, who give no scores, the share of other verdicts.
         reliability: texts in bins of ascending scores.
@@ -292,12 +282,12 @@ class Validation(FrozenModel):
     """The gate's verdicts, with the figures that they rest on.
 
     Attributes:
-        level: at which correlations are taken: among rivals, or over the whole set.
+        level: whether correlations are taken among rivals or over the whole set.
         folds: into how many parts the groups were put; each is scored without its labels.
-        training: the rubric on the labels that it was fitted to: what optimism looks like.
+        training: the rubric on the labels that it was fitted to.
         evaluators: the rubric first, then the others, best first.
-        verdicts: first against the best free baseline, then against the same judge asked directly, as it comes and
-            calibrated, where it was; these decide. The others, against each method alone, decide nothing.
+        verdicts: against the best free baseline, then against the same judge asked directly, as it comes and
+            calibrated; these decide. The others, against each method alone, decide nothing.
         raters: `None` where single raters' scores are not known.
         verdict_agreements: for labels of two levels, the rubric's, the same judge's asked directly, as it comes and
             calibrated, and the raters'.
@@ -315,17 +305,14 @@ class Validation(FrozenModel):
 
     @property
     def measures(self) -> Measures:
-        """What agreement is measured by."""
         return VERDICTS if self.evaluators[0].auroc else GRADED
 
     def against(self, name: str) -> GateVerdict | None:
-        """Return the comparison with an evaluator; `None` if there is none, or its correlation is undefined."""
         found = next((each for each in self.verdicts if each.against == name), None)
         return found if found and found.difference.value is not None else None
 
     @property
     def free(self) -> GateVerdict:
-        """The comparison with the best free baseline."""
         return self.verdicts[0]
 
     @property
@@ -348,11 +335,9 @@ class Validation(FrozenModel):
 
 
 class RecordedText(FrozenModel):
-    """A labelled text, and what the rubric said of it without its group's labels.
+    """A labelled text, and its interval by the rubric fitted to the other groups, if there is one.
 
-    Attributes:
-        raters, reasons: each person's score and reason by name; the name of an unknown person is empty.
-        predicted, low, high: by the rubric fitted to the other groups; `None` where there is no such score.
+    `raters` and `reasons` are by the person's name; the name of an unknown person is empty.
     """
 
     id: str
@@ -371,16 +356,15 @@ class RecordedText(FrozenModel):
 
     @property
     def example(self) -> Example:
-        """The text as a row, without its label."""
         return Example(self.id, self.output, self.group, self.source, self.context, self.reference, self.system)
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What was found of one text by one criterion: a score with its reason, or no score and why.
+    """The score of one text by one criterion with its reason, or no score and why.
 
-    `applies` is false where the criterion cannot be asked of the text: that is an answer, and no failure. No model like
-    the others, as these would take ten times the memory: 10,000 texts have a million cells.
+    `applies` is false where the criterion cannot be asked of the text, which is no failure. A dataclass, since models
+    take ten times the memory: 10,000 texts have a million cells.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
@@ -391,11 +375,10 @@ class Cell:
 
 
 class Candidate(FrozenModel):
-    """A criterion that took part in the choice, and the method that it came from.
+    """A criterion that took part in the choice, and its method.
 
-    Attributes:
-        made_from: ids of the labelled texts whose labels had a part in making it.
-        by_hand: whether a person added it to the rubric or removed it; `None` if the labels decided.
+    `made_from` has the ids of the labelled texts whose labels had a part in making it; `by_hand` is `None` if the
+    labels decided.
     """
 
     method: str
@@ -415,8 +398,7 @@ class TrainingRecord(FrozenModel):
     def content(self) -> Iterator[str]:
         """Yield the canonical JSON of the record row by row: as one piece it takes many times its length.
 
-        Raises:
-            ValueError: if a row could not be read back as the same.
+        A row that could not be read back as the same is a `ValueError`.
         """
         candidates = [each.model_dump(mode="json", warnings="error") for each in self.candidates]
         yield f'{{"candidates":{canonical(candidates)}'
@@ -432,7 +414,6 @@ class TrainingRecord(FrozenModel):
 
     @property
     def matrix(self) -> FloatArray:
-        """Scores, shape (texts, candidates), NaN where there is none."""
         return float_table(([cell.score for cell in row] for row in self.cells), len(self.candidates))
 
 
@@ -442,10 +423,7 @@ _TEXT: TypeAdapter[Any] = TypeAdapter(RecordedText)
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A labelled text, and its distance from the text in question: 0 if all criteria rate both the same.
-
-    `distance` is in standard deviations of the criteria's ratings.
-    """
+    """A labelled text, and its distance from the text in question, in standard deviations of the criteria's ratings."""
 
     text: RecordedText
     distance: float
@@ -454,14 +432,11 @@ class Neighbour:
 def nearest_texts(
     record: TrainingRecord, aggregation: Aggregation, ratings: Mapping[str, float | None], most: int
 ) -> tuple[Neighbour, ...]:
-    """Return the labelled texts with the most similar ratings, the nearest first.
+    """Return the labelled texts with the most similar ratings by the same criteria, the nearest first.
 
     The distance is the root of the mean squared difference of the standardised ratings, weighted by the sizes of the
-    criteria's weights: what separates two texts is what separates their scores. Similarity of words would find texts
-    about the same subject instead. Labelled texts that share less than half of the weight with the text are left out.
-
-    Args:
-        ratings: the text's ratings by criterion, `None` or no entry where there is none.
+    criteria's weights, so that what separates two texts is what separates their scores. Texts that share less than half
+    of the weight with the text are left out.
     """
     columns = {candidate.criterion.id: place for place, candidate in enumerate(record.candidates) if candidate.kept}
     rated = columns.keys() & {criterion for criterion, rating in ratings.items() if rating is not None}
@@ -489,9 +464,9 @@ class TrainingAgreement(FrozenModel):
 
     Attributes:
         n: number of training texts with a score.
-        optimistic: whether the rubric was learned from these labels; false for a method that uses no labels.
-        reselected: `order`, cross-validated: label-based selection is repeated for each group without its labels.
-            Still optimistic, though less so, if labels also helped to propose the criteria.
+        optimistic: whether the rubric was learned from these labels.
+        reselected: `order`, cross-validated: selection by labels is repeated for each group without its labels. Still
+            optimistic, though less so, if labels also helped to propose the criteria.
     """
 
     level: Literal["dataset"] = "dataset"
@@ -510,7 +485,6 @@ class TrainingAgreement(FrozenModel):
 
     @property
     def measure(self) -> str:
-        """The name of `order`."""
         return "AUROC" if self.auroc else "Spearman"
 
 
@@ -539,7 +513,7 @@ EditAction = Literal["drop", "reword", "merge", "add", "pin", "bound", "threshol
 
 
 class EditChange(FrozenModel):
-    """One change that a person made to criteria of the parent, by id, and the id of the resulting new one, if any.
+    """A change that a person made to criteria of the parent, by id; `result` is the id of the new one, if any.
 
     `before` and `after` are the wording, the definition, the threshold or the limits of the weight.
     """
@@ -559,7 +533,7 @@ class EditOrigin(FrozenModel):
     """How a person made a version from its parent.
 
     Attributes:
-        labels: number of labelled texts that the weights were fitted to; 0 if nothing was fitted or measured.
+        labels: texts that the weights were fitted to; 0 if nothing was fitted or measured.
         folds: that the figures are held out in; 0 where nothing was fitted to the labels.
         before, after: agreement of the parent and of this version with the labels, on the same folds.
         difference: after less before, paired. The person may have known the labels.
@@ -582,18 +556,15 @@ class Provenance(FrozenModel):
     Attributes:
         judge, generator: as the user named them.
         judge_address, generator_address: servers that received the requests, if not the provider's own.
-        judge_from, generator_from: the imported version (`NAME@NUMBER` in the store where this one was learned) whose
-            record named the judge or generator and its server; `None` if the user named them. This version is trusted
-            only if that one is.
+        judge_from, generator_from: the imported version (`NAME@NUMBER`) whose record named the judge or generator and
+            its server; `None` if the user named them. This version is trusted only if that one is.
         model_versions: model names that the provider reported back.
         settings: all hyperparameters, by method.
         prompts, data: digests of the prompt templates, and of the training texts and labels.
         examples, groups: ids of the training texts and their groups, sorted.
         texts: digests of the training texts, sorted, so that a text is recognized under any id.
-        text_fields: fields that every training text had, of source and context; scoring needs them too. `None` if
-            unknown. Left out of the record then, and `literature_without` if empty, so that earlier digests hold.
-        validation: outcome of the gate, for a rubric of several methods.
-        version: version of this package.
+        text_fields: which of source and context every training text had; scoring needs them too. `None` if unknown.
+        version: of this package.
     """
 
     judge: str
@@ -621,7 +592,6 @@ class Provenance(FrozenModel):
 
     @functools.cached_property
     def digest(self) -> str:
-        """Digest of all fields."""
         return digest(self.model_dump(mode="json"))
 
     @property
@@ -649,9 +619,8 @@ class Effort(FrozenModel):
         by_name_or_order: replies of which entries were recognised by names or by their order instead of their ids.
         cost_usd: US dollars; `None` if the price is unknown.
         cached_prompt_tokens: the prompt tokens that the provider read from its prompt cache.
-        saved_usd: US dollars that the provider's prompt cache saved, included in `cost_usd`; negative if writing to it
-            cost more than reading from it saved. Both are left out of the record where they are 0, as in earlier ones.
-        stages, stage_tokens: number of replies and of their tokens, cached ones included, by prompt template.
+        saved_usd: US dollars that this cache saved, less the price of writing to it; `cost_usd` allows for it.
+        stages, stage_tokens: replies and their tokens, cached ones included, by prompt template.
     """
 
     calls: int = Field(default=0, ge=0)

@@ -20,7 +20,7 @@ HELD_OUT_VERDICTS, FITTED_VERDICTS = ("heldout_auroc", "heldout_brier"), ("auroc
 
 @dataclass(frozen=True, slots=True)
 class WeightPair:
-    """A criterion's id and learned weight, as a share, in both versions; its statement is that of the later one."""
+    """A criterion's weights, as shares, in both versions, with the later statement."""
 
     id_before: str | None
     id_after: str | None
@@ -33,8 +33,8 @@ class WeightPair:
 class AgreementChange:
     """One statistic of the agreement with the training labels; `None` if a version has none.
 
-    `heldout_…` are by the gate's cross-validation; `pearson`, `spearman`, `kendall` and `auroc` with the labels that
-    the rubric was fitted to; `reselected` is the cross-validated correlation or AUROC of a version without a gate.
+    `heldout_…` are by the gate's cross-validation, `reselected` by that of a version without a gate; the others are
+    with the labels that the rubric was fitted to.
     """
 
     statistic: str
@@ -51,9 +51,9 @@ class VersionDiff(Displayed):
         unchanged: number of criteria with the same wording and weight.
         optimistic: whether either version's agreement is with labels that it was learned from.
         outcomes: of the gate before and after; `None` for a version without one.
-        edit: how a person made the second version from the first, with the paired effect; `None` if nobody did.
+        edit: how a person made the second version from the first.
         held_out_by: what each fold of either version's held-out agreement repeats.
-        labels_proposed: whether labelled texts were shown to the generator of either version's criteria.
+        labels_proposed: whether the generator of either version's criteria was shown labelled texts.
         weights: of all criteria, those of the second version first; empty if neither version has learned weights.
     """
 
@@ -76,13 +76,11 @@ class VersionDiff(Displayed):
     labels_proposed: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        """Return the difference in JSON types."""
         plain: dict[str, Any] = TypeAdapter(VersionDiff).dump_python(self, mode="json")
         return plain
 
 
 def compare(a: Version, b: Version) -> VersionDiff:
-    """Return what changed from `a` to `b`."""
     old, new = a.rubric.criteria, b.rubric.criteria
     matched = matched_criteria(old, new)
     return VersionDiff(

@@ -45,7 +45,6 @@ class Pack(FrozenModel):
 
 
 def write_pack(version: Version) -> str:
-    """Return `version` as the text of a pack: indented JSON with sorted keys."""
     pack = Pack(**{name: getattr(version, name) for name in Pack.model_fields if name != "format"})
     return json.dumps(pack.model_dump(mode="json"), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
@@ -54,7 +53,6 @@ _BY_HAND = re.compile(r"((?:dropped|(?:reworded|merged): \S+ replaces it) by )([
 
 
 def persons(version: Version) -> list[str]:
-    """Return the names of raters and editors in a version, sorted."""
     rubric, edit = version.rubric, version.provenance.edit
     dropped = rubric.all_dropped
     criteria = (*rubric.criteria, *(each.criterion for each in dropped))
@@ -66,7 +64,7 @@ def persons(version: Version) -> list[str]:
 def without_persons(version: Version) -> Version:
     """Return a version without the names of raters and editors, also in reasons that people wrote.
 
-    Its rubric has another digest if it held some. Criteria keep their words, which the judge is asked with.
+    Criteria keep their words. A rubric that held names has another digest.
     """
 
     names = sorted(persons(version), key=len, reverse=True)
@@ -100,9 +98,8 @@ def without_persons(version: Version) -> Version:
 def read_pack(text: str, where: str) -> Pack:
     """Return the pack in `text`; `where` names the file in errors.
 
-    Raises:
-        PackError: if it is not as rubriclab writes it, exceeds the limits of `rubriclab.models.base`, does not match
-            its digests, or is unusable for scoring.
+    A `PackError` if it is not as rubriclab writes it, exceeds limits, does not match its digests or cannot be scored
+    by.
     """
     try:
         raw = parse_json(text)
@@ -144,10 +141,9 @@ def read_pack(text: str, where: str) -> Pack:
 
 
 def import_pack(store: Store, pack: Pack, name: str | None = None) -> Version:
-    """Return the version of `store` that holds the pack's rubric under `name` (by default the pack's own).
+    """Return the version of `store` that holds the pack's rubric under `name`, by default the pack's own.
 
-    It is saved as `Store.save` says, with the pack's provenance and date, and counts as imported: the judge and
-    addresses that it names are used only after `Store.confirm`.
+    It counts as imported: its judge and addresses are used only after `Store.confirm`.
     """
     origin = PackOrigin(pack.name, pack.number, pack.created)
     return store.save(name or pack.name, pack.rubric, pack.provenance, pack.effort, origin=origin)

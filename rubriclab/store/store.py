@@ -80,7 +80,6 @@ class PackOrigin(NamedTuple):
 
     @property
     def ref(self) -> str:
-        """`NAME@NUMBER`."""
         return f"{self.name}@{self.number}"
 
 
@@ -126,13 +125,12 @@ class Space:
 def open_store(where: str | Path | None = None, *, create: bool = True, access: Access = "write") -> Store:
     """Return the store at `where`, created (if `create`) with its tables if necessary.
 
-    `where` is a path to an SQLite file, any SQLAlchemy URL, or `None` for `store.db` in the user's data folder.
-    With the `access` `read` an SQLite file and its folder are left unchanged, with `either` if they are not writable.
+    `where` is a path to an SQLite file, any SQLAlchemy URL, or `None` for `store.db` in the user's data folder. With
+    the `access` `read` an SQLite file and its folder are left unchanged, with `either` if they are not writable.
 
     Raises:
         NoStore: if there is no such file, and `create` is false.
-        StoreError: if it cannot be opened: no database, no driver, no access, no tables in a read-only file, or the
-            schema of another version of rubriclab.
+        StoreError: if it cannot be opened, or has the schema of another version of rubriclab.
     """
     place = database_url(where)
     file = sqlite_file(place)
@@ -147,13 +145,12 @@ def open_store(where: str | Path | None = None, *, create: bool = True, access: 
 class Store:
     """Versions of rubrics and cached answers in one database. Usable in a `with` statement.
 
-    A reference is `NAME` (the newest), `NAME@NUMBER` or `NAME@TAG`. Every method raises `NotInStore` where there is no
-    such version, `StoreError` for content that does not match its digest and for changes of a read-only store, and
-    `StoreUnavailable` if the database fails.
+    A reference is `NAME` (the newest), `NAME@NUMBER` or `NAME@TAG`. Methods raise `NotInStore` where there is no such
+    version, `StoreError` for damaged content and changes of a read-only store, `StoreUnavailable` if the database
+    fails.
     """
 
     def __init__(self, where: str | Path | None = None, *, read_only: bool = False) -> None:
-        """Open the store; see `open_store`. `read_only` is for SQLite files."""
         self._read_only = read_only
         self._engine = make_engine(database_url(where), read_only=read_only)
         self._versions_by_record: dict[str, Version] = {}
@@ -171,12 +168,10 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Close all connections."""
         self._engine.dispose()
 
     @property
     def place(self) -> str:
-        """The path or address of the store, without a password."""
         return show_url(self._engine.url)
 
     def check_file(self) -> None:
@@ -188,16 +183,13 @@ class Store:
 
     @cached_property
     def answers(self) -> AnswerTable:
-        """The cached answers of judges, by the digest of the request."""
         return AnswerTable(self._engine, read_only=self._read_only)
 
     @cached_property
     def batches(self) -> BatchTable:
-        """The batches of requests that providers are processing."""
         return BatchTable(self._engine)
 
     def check_writable(self) -> None:
-        """Check that something can be stored."""
         if self._read_only:
             raise _read_only(self.place)
 
@@ -214,10 +206,10 @@ class Store:
     ) -> Version:
         """Return the version with `rubric` under `name`: the newest if it has the same rubric, or else a new one.
 
-        The parent of a new version is `parent`, by default the newest of `name`. A version imported from the pack
-        `origin` keeps its number under its own name if no version has it or a higher one. `training` is stored with the
-        version unless it has a training record already. A new version is also made if the newest is less trusted:
-        imported instead of learned here, or with a judge that an imported version named.
+        The parent is by default the newest of `name`. A version from the pack `origin` keeps its number under its own
+        name if no version has it or a higher one. A new version is also made if the newest is less trusted: imported
+        instead of learned here, or with a judge that an imported version named. `training` is stored unless the version
+        has a record already.
         """
         check_name(name)
         content, provenance_content, effort_content = map(_content_of, (rubric, provenance, effort))
@@ -257,12 +249,10 @@ class Store:
         return self._write(add)
 
     def load(self, ref: str) -> Version:
-        """Return the version of a reference."""
         with self._session() as session:
             return self._versions(session, [_find_row(session, ref)])[0]
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of all rubrics, sorted."""
         with self._session() as session:
             return _names(session)
 
@@ -287,7 +277,6 @@ class Store:
             return self._versions(session, session.exec(rows).all(), on_damaged)
 
     def imported(self, on_damaged: OnDamaged | None = None) -> tuple[Version, ...]:
-        """Return all imported versions, by name and number; `on_damaged` is that of `newest`."""
         rows = select(VersionRow).where(col(VersionRow.origin).is_distinct_from(LEARNED))
         with self._session() as session:
             ordered = session.exec(rows.order_by(col(VersionRow.name), col(VersionRow.number)))
@@ -300,19 +289,16 @@ class Store:
             return _read_training(row) if row else None
 
     def training_digest(self, ref: str) -> str | None:
-        """Return the digest of the training record of a version, or `None` if it has none."""
         with self._session() as session:
             name, number = _key(_find_row(session, ref))
             is_of_version = (TrainingRow.name == name, TrainingRow.number == number)
             return session.exec(select(TrainingRow.digest).where(*is_of_version)).first()
 
     def tag(self, ref: str, tag: str) -> Version:
-        """Point `tag` to the version of `ref`, and return that version."""
         check_tag(tag)
         return self._mark(ref, lambda session, row: session.merge(TagRow(name=row.name, tag=tag, number=row.number)))
 
     def untag(self, name: str, tag: str) -> None:
-        """Remove `tag` from `name`."""
         ref = f"{check_name(name)}@{check_tag(tag)}"
         self._write(lambda session: session.delete(session.get_one(TagRow, (_find_row(session, ref).name, tag))))
 
@@ -327,8 +313,6 @@ class Store:
         return self._mark(ref, confirm)
 
     def revoke(self, ref: str) -> Version:
-        """Take back the confirmation of the version of `ref`, and return it."""
-
         def revoke(session: Session, row: VersionRow) -> None:
             if confirmation := session.get(ConfirmationRow, _key(row)):
                 session.delete(confirmation)
@@ -376,7 +360,6 @@ class Store:
             return tuple(_sizes(connection)), _measure_space(connection)
 
     def space(self) -> Space:
-        """Return the space that the database takes."""
         with self._session() as session:
             return _measure_space(session.connection())
 
@@ -498,7 +481,6 @@ def _read_only(place: str) -> StoreError:
 
 
 def _inode(file: Path | None) -> tuple[int, int] | None:
-    """Return what tells a file from another one of the same name; `None` if there is no file."""
     try:
         status = file.stat() if file else None
     except OSError:
@@ -522,10 +504,7 @@ def _content_of(model: BaseModel) -> str:
 
 
 def _packed(record: TrainingRecord) -> tuple[str, bytes]:
-    """Return the digest of a training record's canonical JSON, and the JSON compressed by zlib.
-
-    The JSON, which may have hundreds of megabytes, is never held as a whole.
-    """
+    """Return the digest of a training record's canonical JSON, and the JSON compressed; it is never held as a whole."""
     hashed, compressor = hashlib.sha256(), zlib.compressobj()
     parts = []
     try:
@@ -623,7 +602,6 @@ def _judge_sources(row: VersionRow) -> frozenset[str]:
 
 
 def _find_row(session: Session, reference: str) -> VersionRow:
-    """Return the row that a reference means, or raise `NotInStore`, which says what there is."""
     ref = parse_ref(reference)
     newest = _newest_row(session, ref.name)
     if newest is None:
@@ -744,7 +722,6 @@ def _sizes(connection: Connection) -> Iterator[KindSize]:
 
 
 def _octets(connection: Connection, column: Any) -> Any:
-    """Return the expression for the number of bytes of a text or binary column."""
     # octet_length came with SQLite 3.43.
     is_sqlite_database = connection.dialect.name == "sqlite"
     return func.length(cast(column, LargeBinary)) if is_sqlite_database else func.octet_length(column)

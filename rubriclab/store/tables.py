@@ -66,35 +66,28 @@ def resolve_store(where: str, folder: Path) -> str:
 
 
 def show_url(url: sa.URL) -> str:
-    """Return `url` for messages: a path for SQLite, otherwise without password and options."""
+    """Return `url` for messages, without password and options."""
     return url.database or ":memory:" if is_sqlite(url) else str(url.set(query={}))
 
 
 def is_remote(where: str | Path | None) -> bool:
-    """Return whether calls to the store at `where` wait for a network; an SQLite file answers faster than that."""
     return not is_sqlite(database_url(where))
 
 
 def is_sqlite(url: sa.URL) -> bool:
-    """Return whether `url` names an SQLite database."""
     return url.get_backend_name() == "sqlite"
 
 
 def in_memory(url: sa.URL) -> bool:
-    """Return whether `url` names an in-memory database."""
     return is_sqlite(url) and url.database in (None, "", ":memory:")
 
 
 def sqlite_file(url: sa.URL) -> Path | None:
-    """Return the SQLite file that `url` names; `None` for other databases."""
     return Path(str(url.database)) if is_sqlite(url) and not in_memory(url) else None
 
 
 def may_write(url: sa.URL) -> bool:
-    """Return whether an SQLite file can be written or created; `True` for other databases.
-
-    SQLite needs write access to the folder too, for its write-ahead log.
-    """
+    """Return whether an SQLite file and its folder, which its log needs, can be written; true for other databases."""
     file = sqlite_file(url)
     if file is None or not file.exists():
         return True
@@ -102,7 +95,7 @@ def may_write(url: sa.URL) -> bool:
 
 
 def make_engine(url: sa.URL, *, read_only: bool = False) -> sa.Engine:
-    """Return an engine for `url`, creating an SQLite file and the folders above it unless it is `read_only`."""
+    """Return an engine; an SQLite file and its folders are created unless it is `read_only`."""
     file = sqlite_file(url)
     try:
         if file and read_only:
@@ -131,14 +124,13 @@ def translate_errors(url: sa.URL) -> Iterator[None]:
 
 
 def reason(error: DBAPIError) -> str:
-    """Return the first line of the database's message."""
     return (str(error.orig).strip() or type(error.orig).__name__).splitlines()[0].removesuffix(".")
 
 
 def with_write_lock(engine: sa.Engine) -> sa.Engine:
     """Return `engine` with transactions that take SQLite's write lock at the start.
 
-    A transaction that reads first and takes the lock later fails if another process has written in between.
+    One that takes it after reading fails if another process has written in between.
     """
     return engine.execution_options(writes=True)
 
@@ -151,7 +143,6 @@ def fetch_rows(
 
 
 def autocommit_connection(engine: sa.Engine) -> sa.Connection:
-    """Return a connection of `engine` on which every statement commits."""
     if is_sqlite(engine.url):
         return engine.connect().execution_options(autocommit=True)
     return engine.connect().execution_options(isolation_level="AUTOCOMMIT")
@@ -195,8 +186,8 @@ def _sqlite(url: sa.URL, file: Path | None) -> sa.Engine:
 def _sqlite_reading(url: sa.URL, file: Path) -> sa.Engine:
     """Return an engine that reads `file` and leaves no files beside it.
 
-    With `mode=ro` SQLite leaves a log and its index behind if it can create them, and fails if it cannot and there are
-    none. A connection that could write removes them. Without a log the file is complete, so that `immutable` works.
+    With `mode=ro` SQLite leaves a log behind, and fails if it cannot create one. A connection that could write removes
+    it. Without a log the file is complete, so that `immutable` works.
     """
     log = Path(f"{file}-wal")
     has_log = log.exists() and log.stat().st_size > 0
@@ -253,7 +244,6 @@ METADATA = sa.MetaData(
 
 
 def now() -> str:
-    """Return the current time as it is stored."""
     return format_time(datetime.now(UTC))
 
 
@@ -285,15 +275,13 @@ class VersionTable(StoredTable):
 
     @property
     def ref(self) -> str:
-        """`NAME@NUMBER` of the version."""
         return f"{self.name}@{self.number}"
 
 
 class VersionRow(VersionTable, table=True):
     """A rubric under a name and a number. `record_digest` covers all the rest and the parent's record.
 
-    `origin` is `learned` for what was learned in this store, else the `NAME@NUMBER` of the pack that it came from;
-    `created` is then the pack's too.
+    `origin` is `learned`, or the `NAME@NUMBER` of the pack that it came from; `created` is then the pack's too.
     """
 
     __tablename__ = "versions"
@@ -314,7 +302,6 @@ class VersionRow(VersionTable, table=True):
 
     @property
     def parent(self) -> str | None:
-        """The parent's `NAME@NUMBER`, if it has one."""
         return f"{self.parent_name}@{self.parent_number}" if self.parent_name else None
 
 
@@ -323,10 +310,7 @@ def _of_version() -> sa.ForeignKeyConstraint:
 
 
 class TrainingRow(VersionTable, table=True):
-    """The training record of a version, texts included. Unlike a version it may be deleted.
-
-    `packed` is its canonical JSON compressed by zlib; `digest` is the digest of the JSON.
-    """
+    """A training record as canonical JSON compressed by zlib; `digest` is that of the JSON. It may be deleted."""
 
     __tablename__ = "trainings"
     __table_args__ = (_of_version(),)
@@ -346,10 +330,7 @@ class ConfirmationRow(VersionTable, table=True):
 
 
 class HumanJudgmentRow(StoredTable, table=True):
-    """A person's answer about texts as canonical JSON; `digest` covers it. Rows are never changed or removed.
-
-    `number` orders the answers; `question` is the digest of what was asked.
-    """
+    """A person's answer as canonical JSON; never changed. `question` is the digest of what was asked."""
 
     __tablename__ = "human_judgments"
     __table_args__ = (sa.UniqueConstraint("id"),)
@@ -373,10 +354,7 @@ class TagRow(StoredTable, table=True):
 
 
 class AnswerRow(StoredTable, table=True):
-    """A judge's reply under the digest of the request; `reply_digest` covers both.
-
-    `model` is the name that the provider reported, for counting; `None` for replies without one.
-    """
+    """A judge's reply under the digest of the request; `reply_digest` covers both. `model` is for counting."""
 
     __tablename__ = "answers"
 
@@ -436,7 +414,6 @@ class AnswerTable:
             return False
 
     def check_writable(self) -> None:
-        """Check that an answer could be cached."""
         if not self._may_insert:
             raise StoreError(
                 f"The store {show_url(self._engine.url)} is read-only and lacks an answer that is needed; no request "
@@ -451,7 +428,6 @@ class AnswerTable:
         return not self._read_only
 
     def count(self) -> int:
-        """Return the number of cached answers."""
         return int(fetch_rows(self._engine, _COUNT)[0][0])
 
 
@@ -461,7 +437,7 @@ def answer_digest(digest: str, text: str) -> str:
 
 
 def read_reply(digest: str, text: str, reply_digest: str) -> dict[str, Any]:
-    """Return the reply in `text`, a `DamagedAnswer` if it does not match its digest or is not a JSON object."""
+    """Return the reply in `text`; raise `DamagedAnswer` if it does not match its digest or is no JSON object."""
     hint = "See: rubriclab verify --repair"
     if answer_digest(digest, text) != reply_digest:
         raise DamagedAnswer(f"The answer {digest} does not match its digest: it was changed after it was stored.", hint)
@@ -482,14 +458,12 @@ class BatchTable:
         self._engine = with_write_lock(engine)
 
     def save(self, batch: OpenBatch) -> None:
-        """Store a batch in place of the one with its key, if there is one."""
         content = json.dumps(asdict(batch))
         with translate_errors(self._engine.url), Session(self._engine) as session:
             session.merge(BatchRow(key=batch.key, judge=batch.judge, created=batch.created, content=content))
             session.commit()
 
     def remove(self, key: str) -> None:
-        """Remove a batch, if it is there."""
         with translate_errors(self._engine.url), Session(self._engine) as session:
             session.exec(delete(BatchRow).where(col(BatchRow.key) == key))
             session.commit()
@@ -542,7 +516,6 @@ def prepare_schema(engine: sa.Engine, *, read_only: bool = False) -> None:
 
 
 def is_current(connection: sa.Connection) -> bool:
-    """Return whether the database has the schema; `False` if it has none. Another one is a `StoreError`."""
     if not sa.inspect(connection).has_table(SCHEMA_TABLE.name):
         return False
     number = connection.execute(sa.select(SCHEMA_TABLE.c.number)).scalar()
