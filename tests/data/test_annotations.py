@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -21,8 +20,6 @@ from rubriclab.data.rows import RowError
 from rubriclab.data.write import write_rows
 from rubriclab.errors import DataError
 from rubriclab.models.text import Example, named_annotations
-from rubriclab.ops.check import check_each
-from rubriclab.ops.options import CheckOptions
 
 EXPORTS = Path(__file__).parent / "exports"
 LEVELS = "very bad=1,bad=2,okay=3,good=4,excellent=5"
@@ -120,14 +117,6 @@ def argilla(answers: list[Any]) -> list[dict[str, Any]]:
     ]
 
 
-def test_long_words_that_repeat_are_levels() -> None:
-    words = ["Clearly worse than the reference text", "As good as the reference text", "Better"]
-    rows = argilla([words[n % 3] for n in range(9)])
-    assert "choices 'q' not read, since their words have no scores" in str(from_rows(rows).source.note())
-    found = list(from_rows(rows, level_scores=dict(zip(words, (1, 2, 3), strict=True))))
-    assert [ratings(row, "q")["anna"] for row in found if isinstance(row, Example)] == [1, 2, 3] * 3
-
-
 @pytest.mark.parametrize("scores", [[1, 2, 3, 4], ["agree", "agree", "disagree", "disagree"]])
 def test_a_comment_among_scores_is_left_out_and_named_and_the_others_count(scores: list[Any]) -> None:
     why = "I did not understand the second half."
@@ -180,37 +169,6 @@ def test_one_odd_answer_of_label_studio_is_left_out_and_named_and_the_others_cou
         assert rows.row["answers"] == {"q": {"ben": shown}}
 
 
-def test_a_control_is_left_out_only_if_none_of_its_answers_is_usable_and_this_is_said(tmp_path: Path) -> None:
-    given = [annotation("anna", ("q", {"rating": None})), annotation("ben", ("q", {"choices": ["A", "B"]}))]
-    rows = read(written(tmp_path, [task(1, *given)]))
-    example = only(rows)
-    assert not example.annotations
-    assert "answers 'q' not read, since none of them is one number or word" in str(rows.source.note())
-
-
-def test_a_comment_of_a_rater_without_a_score_is_kept_and_named(tmp_path: Path) -> None:
-    given = [annotation("anna", ("q", {"rating": 4})), annotation("ben", ("why", {"text": ["It wanders."]}))]
-    rows = read(written(tmp_path, [task(5, *given)]))
-    list(rows)
-    assert rows.row["answers"] == {"why": {"ben": "It wanders."}}
-    assert "rater scored nothing in the text: 1; the first: that of 'ben' in row 1 (id 5)" in str(rows.source.note())
-
-
-@pytest.mark.parametrize("place", [{"start": 0, "end": 4}, {"x": 1.5, "y": 2}, {"startOffset": 0}])
-def test_one_rating_of_a_part_is_no_rating_of_the_text_beside_ratings_of_it(place: Any, tmp_path: Path) -> None:
-    given = annotation(1, ("part", {"rating": 4, **place}), ("all", {"rating": 3}))
-    example = only(read(written(tmp_path, [task(1, given)])))
-    assert dict(example.annotations) == {"all": (3,)}
-
-
-def test_nan_in_a_list_is_a_fault_that_names_the_rating_and_elsewhere_no_fault(tmp_path: Path) -> None:
-    tasks = [task(n, annotation("anna", ("q", {"rating": n}), lead_time=float("nan"))) for n in (1, 2)]
-    assert not faults(written(tmp_path, tasks))
-    tasks[1]["annotations"][0]["result"][0]["value"]["rating"] = float("nan")
-    (fault,) = faults(written(tmp_path, tasks))
-    assert (fault.line, fault.field, fault.got) == (2, "annotations.q.anna", "NaN")
-
-
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
@@ -230,17 +188,6 @@ def test_a_malformed_task_is_a_fault_in_its_place(
     for responses in ([1, 2], 5, {"a": 1}):
         row = {"output": "One.", "q.responses": responses, "q.responses.users": ["a"], "q.responses.status": None}
         assert "lists of one length" in str(next(from_rows([row])))
-
-
-def test_topics_are_no_labels_until_they_have_scores(tmp_path: Path) -> None:
-    given = [annotation(n, ("topic", {"choices": [word]})) for n, word in enumerate(["Ferry", "Bridge"])]
-    file = written(tmp_path, [{**task(1, *given), "drafts": 5}])
-    rows = read(file)
-    plain = only(rows)
-    assert not plain.annotations
-    assert "choices 'topic' not read, since their words have no scores" in str(rows.source.note())
-    scored = only(read(file, level_scores="ferry=1,bridge=2"))
-    assert ratings(scored, "topic") == {"0": 1, "1": 2}
 
 
 @pytest.mark.parametrize(
@@ -306,39 +253,12 @@ def test_the_ratings_of_the_mapped_aspect_are_joined_by_rater_and_others_are_lef
     assert len(training_examples(examples, "tone").examples) == 12
 
 
-def test_ratings_in_a_pipe_are_joined_as_those_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_rows(rating_rows(), tmp_path / "t.jsonl")
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO((tmp_path / "t.jsonl").read_bytes())))
-    from_file, from_pipe = (read(source, mapping=MAPPING) for source in (tmp_path / "t.jsonl", "-"))
-    assert list(from_pipe) == list(from_file)
-    assert from_pipe.source.details == from_file.source.details
-
-
-def test_check_counts_the_cells_of_ratings_before_they_are_joined(tmp_path: Path) -> None:
-    write_rows(rating_rows(), tmp_path / "t.csv")
-    (found,) = check_each([tmp_path / "t.csv"], CheckOptions(mapping=MAPPING))
-    columns = {each.name: (each.filled, each.example) for each in found.columns}
-    assert columns.keys() == rating_rows()[0].keys()
-    assert (columns["worker_id"], columns["rating"]) == ((48, "w1"), (48, "1"))
-
-
 def test_without_a_column_of_aspects_all_ratings_count_and_without_raters_they_are_a_list() -> None:
     tone = [row for row in rating_rows() if row["aspect"] == "Tone"]
     examples, _ = split(from_rows(without(tone, "aspect"), mapping=MAPPING))
     assert named_annotations(examples[0], "tone") == {"w1": 1, "w2": 2}
     examples, _ = split(from_rows(without(tone, "worker_id"), mapping="output=text,scores.tone=rating"))
     assert (examples[0].annotations, examples[0].raters) == ({"tone": (1, 2)}, {})
-
-
-def test_several_columns_of_scores_and_reasons_are_joined_by_rater_also_under_names_of_fields() -> None:
-    rows = [
-        {"output": "A.", "rater": rater, "scores.tone": n, "scores.style": n + 1, "reasons.tone": f"{rater} says so"}
-        for n, rater in enumerate(("anna", "ben"), start=1)
-    ]
-    (example,), _ = split(from_rows(rows))
-    assert named_annotations(example, "tone") == {"anna": 1, "ben": 2}
-    assert named_annotations(example, "style") == {"anna": 2, "ben": 3}
-    assert example.reasons == {"tone": {"anna": "anna says so", "ben": "ben says so"}}
 
 
 @pytest.mark.parametrize(
@@ -409,12 +329,6 @@ def refused(row, rules=TYPED):
     return answer
 
 
-def test_a_preference_names_both_texts_the_aspect_and_the_rater():
-    row = {"preferred": "a", "over": 7, "aspect": "coherence", "rater": "anna"}
-    assert said(row) == (PairwiseComparison("a", "7", False, "coherence", "anna"),)
-    assert said({"preferred": "a", "over": "b", "tie": True}) == (PairwiseComparison("a", "b", tie=True),)
-
-
 def test_a_ranking_is_all_of_its_pairs_with_ties_in_lists_of_their_own():
     found = said({"ranking": ["a", ["b", "c"], 4], "aspect": "coherence"})
     assert [(each.better, each.worse, each.tie) for each in found] == [
@@ -433,21 +347,6 @@ def test_a_table_of_text_writes_rankings_and_ties_its_own_way():
     assert said({**blank, "ranking": "a > b = c"}, rules=UNTYPED) == said({"ranking": ["a", ["b", "c"]]})
     tie = said({**blank, "preferred": "a", "over": "b", "tie": "TRUE"}, rules=UNTYPED)
     assert tie == (PairwiseComparison("a", "b", tie=True),)
-
-
-@pytest.mark.parametrize(
-    "row",
-    [
-        {"output": "A text.", "preferred": "a", "over": "b"},
-        {"output": "A text.", "ranking": 3, "aspect": "x"},
-        {"output": None, "aspect": "coherence", "rater": "anna", "tie": True},
-        {"preferred": None, "over": " ", "ranking": None},
-        {},
-        ["preferred"],
-    ],
-)
-def test_a_row_with_a_text_or_without_any_id_is_of_another_kind(row):
-    assert comparisons_of(row, "labels", 3) is None
 
 
 @pytest.mark.parametrize(

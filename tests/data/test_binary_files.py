@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import io
-import json
-import sys
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -15,7 +11,6 @@ from pyarrow import parquet
 from rubriclab.data.binary_files import parquet_rows
 from rubriclab.data.readers import read
 from rubriclab.errors import DataError
-from rubriclab.models.text import Example
 
 SHORT = 2000
 
@@ -40,40 +35,6 @@ def test_no_more_is_read_of_a_line_without_an_end_than_its_limit() -> None:
     with pytest.raises(DataError, match=r"stream: line 1 has more than 2,000 bytes.*max_line_bytes=4000"):
         list(read(io.BufferedReader(endless), max_line_bytes=SHORT))
     assert endless.taken < 100_000
-
-
-@pytest.mark.parametrize("name", ["rows.jsonl", "rows.jsonl.gz", "rows.csv", "rows.csv.gz"])
-def test_a_long_line_is_named_by_file_and_number(tmp_path: Path, name: str) -> None:
-    first = b"output\n" if ".csv" in name else b'{"output": "A"}\n'
-    content = first + b'{"output": "' + b"x" * SHORT + b'"}\n'
-    path = tmp_path / name
-    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
-    with pytest.raises(DataError, match=rf"{name}: line 2 has more than 2,000 bytes"):
-        list(read(path, max_line_bytes=SHORT))
-    assert list(read(path))
-
-
-def test_rows_with_nested_values_have_the_sizes_of_their_texts(tmp_path: Path) -> None:
-    path = tmp_path / "rows.parquet"
-    rows = [
-        {"output": "A", "more": ["bb", None, "x" * SHORT], "pair": {"one": "1", "two": None}},
-        {"output": "D", "more": ["y" * SHORT], "pair": {"one": "x" * (2 * SHORT), "two": 2}},
-    ]
-    parquet.write_table(pa.Table.from_pylist(rows), path)
-    assert [row for _, row in parquet_rows(path, longest=SHORT * 3 + 200)] == rows
-    for longest, number in ((SHORT * 3 - 200, 2), (SHORT - 200, 1)):
-        with pytest.raises(DataError, match=f"row {number} has more than"):
-            list(parquet_rows(path, longest=longest))
-
-
-@pytest.mark.parametrize("text", ["\u200b\u200d", "\u3164", "\u2800", "\ufe0f"])
-def test_a_text_of_invisible_characters_is_no_text(text: str) -> None:
-    rows = [json.dumps({"output": text}), json.dumps({"output": "A", "source": text, "id": text})]
-    empty, other = read([row.encode() for row in rows])
-    assert str(empty).endswith("got only invisible characters, expected a non-empty text")
-    assert isinstance(other, Example)
-    assert other.source is None
-    assert other.id.startswith("text-")
 
 
 def test_parquet_reads_back_nested_and_flat(tmp_path):
@@ -134,10 +95,3 @@ def test_parquet_that_is_damaged_further_on_gives_the_rows_before(tmp_path):
     assert [row.output for row in rows] == [f"Text {i}." for i in range(2048)]
     assert fault.line == 2049
     assert "damaged" in fault.got
-
-
-def test_parquet_without_pyarrow_names_the_extra(tmp_path, monkeypatch):
-    parquet.write_table(pa.table({"output": ["A"]}), tmp_path / "t.parquet")
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(DataError, match=r"pip install 'rubriclab\[parquet\]'"):
-        list(read(tmp_path / "t.parquet"))

@@ -4,37 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rubriclab.data.mapping import FIELDS, FieldMap, closest_column, parse_mapping, propose_mapping
-from rubriclab.data.readers import from_rows
-from rubriclab.data.rows import RowError
+from rubriclab.data.mapping import FIELDS, FieldMap, parse_mapping, propose_mapping
 from rubriclab.errors import SettingsError
-
-
-def only(row, mapping):
-    (answer,) = from_rows([row], "texts", mapping=mapping)
-    return answer
-
-
-def test_mapped_columns_are_read_in_place_of_the_fields_own():
-    row = {"summary": "A text.", "output": "not this", "coh": 4, "votes": [3, 5], "nr": 12}
-    example = only(row, "output=summary, scores.coherence=coh, annotations.coherence = votes, id=nr")
-    assert (example.output, example.id) == ("A text.", "12")
-    assert example.scores == {"coherence": 4.0}
-    assert example.annotations == {"coherence": (3.0, 5.0)}
-
-
-def test_dotted_paths_reach_into_nested_rows():
-    row = {"output": "A", "article": {"body": {"text": "the source"}}, "human": {"coh": 3}}
-    example = only(row, "source=article.body.text,scores.coherence=human.coh")
-    assert (example.source, example.scores) == ("the source", {"coherence": 3.0})
-
-
-def test_an_absent_mapped_column_is_a_fault_that_names_both():
-    fault = only({"output": "A", "coherence": 4}, "scores.coherence=coh")
-    assert isinstance(fault, RowError)
-    assert fault.field == "scores.coherence"
-    assert "'coh'" in fault.expected
-    assert "'coherence'" in fault.expected  # the columns that there are
 
 
 @pytest.mark.parametrize("text", ["", "output", "output=", "=summary", "output=summary,", "output=summary,,id=nr"])
@@ -104,21 +75,6 @@ def test_raters_with_the_words_of_the_main_verdict_and_the_version_are_proposed_
     assert propose_mapping(rows, "x") == {**expected, "annotations.x.anna": "Anna", "annotations.x.ben": "Ben"}
 
 
-def test_fields_with_columns_of_their_own_are_not_mapped() -> None:
-    assert propose_mapping([{"output": LONG, "id": "1", "scores.x": "4", "words": "12"}], "x") == {}
-
-
-def test_a_column_of_words_named_like_a_score_holds_scores_and_one_of_other_words_does_not() -> None:
-    rows = [{"output": LONG, "Bewertung": word, "colour": word} for word in ("gut", "schlecht", "gut")]
-    assert propose_mapping(rows, "x") == {"scores.x": "Bewertung"}
-    assert propose_mapping([{"output": LONG, "colour": word} for word in ("red", "blue")], "x") == {}
-
-
-def test_a_misspelt_column_is_found() -> None:
-    assert closest_column("Zusammenfasung", ["Artikel", "Zusammenfassung"]) == "Zusammenfassung"
-    assert closest_column("score", ["Artikel"]) is None
-
-
 MEASURED: dict[str, list[float]] = {
     "words": [10 * (n % 7) for n in range(20)],
     "rouge_l": [n % 3 / 10 for n in range(20)],
@@ -145,13 +101,6 @@ def test_a_column_named_like_the_aspect_holds_its_scores_whatever_the_others_hol
         for cell in cells
     ]
     assert propose_mapping(rows, "answer quality") == {"scores.answer quality": "Answer Quality"}
-
-
-@pytest.mark.parametrize("cells", [["pass", "fail"], [True, False], ["Good", "Poor"]])
-def test_one_column_of_usual_words_for_levels_holds_scores_if_there_are_no_others(cells: list[object]) -> None:
-    rows = [{"output": LONG, "x1": cell, "colour": "red" if n else "blue"} for n, cell in enumerate(cells)]
-    assert propose_mapping(rows, "tone") == {"scores.tone": "x1"}
-    assert propose_mapping([{**row, "rating": 3} for row in rows], "tone") == {"scores.tone": "rating"}
 
 
 def test_a_table_with_a_row_for_each_rating_has_raters_and_aspects() -> None:
@@ -190,8 +139,3 @@ def test_an_aspect_that_has_mapped_scores_gets_no_other_columns() -> None:
     for field in ("scores.x", "annotations.x.anna"):
         assert propose_mapping(rows, "x", {field: "share"}) == {"output": "text"}
     assert "Anna" in propose_mapping(rows, "y", {"scores.x": "share"}).values()
-
-
-def test_true_and_false_are_no_ratings() -> None:
-    rows = [{"output": LONG, "Anna": n % 5, "Ben": n % 4, "flag": n % 2 == 0} for n in range(9)]
-    assert propose_mapping(rows, "x") == {"annotations.x.anna": "Anna", "annotations.x.ben": "Ben"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import json
 import os
@@ -63,14 +62,6 @@ def test_examples_read_back_as_written(examples):
     assert list(from_rows(map(asdict, examples))) == examples
 
 
-@pytest.mark.parametrize("name", ["t.jsonl", "t.ndjson", "t.json", "T.JSONL", "t.v1.jsonl", "t.jsonl.gz", "t.json.gz"])
-def test_the_name_says_the_format(tmp_path, name):
-    content = in_lines(ROWS)
-    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
-    assert [row.id for row in read(tmp_path / name)] == ["a", "b"]
-    assert [row.id for row in read(str(tmp_path / name))] == ["a", "b"]
-
-
 @pytest.mark.parametrize("name", ["texts", "texts.txt", "texts.gz", "texts.parquet.gz", "texts.xls"])
 def test_a_name_that_says_no_known_format_is_refused_with_those_that_are(tmp_path, name):
     (tmp_path / name).write_bytes(in_lines(ROWS))
@@ -90,13 +81,6 @@ def test_what_cannot_be_opened_is_refused_before_reading(tmp_path, monkeypatch):
         read(tmp_path / "secret.jsonl")
 
 
-@pytest.mark.parametrize("content", [b"", b"\n \n\r\n", b"\xef\xbb\xbf"])
-def test_a_file_without_rows_is_an_error(tmp_path, content):
-    (tmp_path / "t.jsonl").write_bytes(content)
-    with pytest.raises(DataError, match="has no rows"):
-        list(read(tmp_path / "t.jsonl"))
-
-
 def test_reading_is_lazy_to_the_row():
     taken = 0
 
@@ -111,15 +95,6 @@ def test_reading_is_lazy_to_the_row():
         faults += isinstance(row, RowError)
         assert taken == examples + faults
     assert (examples, faults) == (1_980, 20)
-
-
-def test_a_row_arrives_while_the_pipe_is_still_open():
-    out, into = os.pipe()
-    with os.fdopen(out, "rb") as stream, os.fdopen(into, "wb", buffering=0) as pipe:
-        rows = read(stream)
-        for row in ROWS:
-            pipe.write(in_lines([row]))
-            assert next(rows).id == row["id"]
 
 
 def test_a_pandas_frame_gives_its_rows_with_missing_values_as_none_given():
@@ -220,16 +195,6 @@ def test_a_file_of_this_kind_gives_every_text_its_score(
     assert means(examples) == TONES
 
 
-def test_one_indented_object_is_one_row_and_one_of_lists_on_one_line_may_be_a_ranking(tmp_path: Path) -> None:
-    file = tmp_path / "one.json"
-    file.write_text(json.dumps(RATED[0], indent=2), "utf-8")
-    assert means(read_all(file)[0]) == {SENTENCES[0]: 1}
-    file.write_text('{"ranking": ["a", "b"]}', "utf-8")
-    rows = read(file)
-    assert not list(rows)
-    assert len(rows.comparisons) == 1
-
-
 @pytest.mark.parametrize("name", ["damaged.csv", "damaged.jsonl", "damaged.json"])
 def test_one_wrong_byte_in_a_utf_8_file_is_a_fault_of_its_row_alone(name: str, tmp_path: Path) -> None:
     contents = {
@@ -305,32 +270,10 @@ def test_hidden_rows_and_columns_are_named_and_left_out_if_wanted(
     assert "left out" in str(shown.source.note())
 
 
-def test_a_gzipped_document_that_ends_early_is_refused_and_a_short_one_has_only_faults(tmp_path: Path) -> None:
-    for count in (3, 20_000):
-        document = json.dumps([{"output": f"Text {n * n}."} for n in range(count)], indent=1)
-        (tmp_path / f"{count}.json.gz").write_bytes(gzip.compress(document.encode())[:-20])
-    with pytest.raises(DataError, match="ends early or is damaged"):
-        read(tmp_path / "20000.json.gz")
-    examples, faults = read_all(tmp_path / "3.json.gz")
-    assert not examples
-    assert "data that ends early" in faults[-1].got
-
-
 def test_a_form_with_a_column_for_each_text_is_refused_with_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "form.csv").write_text("Timestamp,How good? [A text.],How good? [Another.]\n2024-05-01,4,2\n", "utf-8")
     with pytest.raises(DataError, match=r"form's questions.*write a row for each rating"):
         read_all(tmp_path / "form.csv")
-
-
-def test_a_hidden_sheet_is_read_only_if_it_is_named(tmp_path: Path) -> None:
-    file = sheet(tmp_path / "t.xlsx", lambda lists, _: lists.hide())
-    rows = read(file)
-    assert means([row for row in rows if isinstance(row, Example)]) == TONES
-    assert "hidden sheets not read: 'lists'" in str(rows.source.note())
-    assert read(file, sheet="lists", mapping="output=Good").source.sheet == "lists"
-
-
-INTEGERS = [str(number % 5 + 1) for number in range(1200)]
 
 
 def write(path: Path, header: str, scores: list[str], mark: str = ";") -> Path:
@@ -341,19 +284,6 @@ def write(path: Path, header: str, scores: list[str], mark: str = ";") -> Path:
 
 def examples(rows: Rows) -> list[Example]:
     return [row for row in rows if isinstance(row, Example)]
-
-
-@pytest.mark.parametrize("place", [0, 600, 1200])
-def test_a_score_like_a_thousand_is_read_alike_in_every_row(tmp_path: Path, place: int) -> None:
-    rows = read(write(tmp_path / "a.csv", "scores.x", [*INTEGERS[:place], "1,250", *INTEGERS[place:]]))
-    assert examples(rows)[place].scores == {"x": 1.25}
-    assert f"'1,250' in line {place + 2} as 1.25, not 1250" in str(rows.source.note())
-
-
-def test_a_table_in_a_pipe_is_refused(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe.csv")
-    with pytest.raises(DataError, match="a pipe only once"):
-        read(tmp_path / "pipe.csv")
 
 
 def packed(path: Path, sheet: str) -> Path:

@@ -19,7 +19,7 @@ from rubriclab.data.readers import from_rows, read
 from rubriclab.data.rows import MAX_REASON, RowError, example_of
 from rubriclab.errors import DataError
 from rubriclab.models.base import MAX_NAME_LENGTH
-from rubriclab.models.text import Example, Scale, data_digest, named_annotations, named_reasons, text_digest
+from rubriclab.models.text import Example, Scale, named_reasons
 
 
 def taken(**fields):
@@ -152,17 +152,6 @@ def test_a_value_that_a_field_cannot_have_is_named_with_what_was_expected(fields
     assert fault.expected.startswith(expected)
 
 
-@pytest.mark.parametrize(("given", "read"), [(12, "12"), (12.0, "12"), (1834567890123456789, "1834567890123456789")])
-def test_names_may_be_whole_numbers(given, read):
-    example = taken(id=given, group=given, system=given)
-    assert (example.id, example.group, example.system) == (read, read, read)
-
-
-def test_scores_stand_in_an_object_or_in_columns():
-    example = taken(**{"scores": {"coherence": 4, "fluency": None}, "scores.relevance": Decimal("2.5")})
-    assert example.scores == {"coherence": 4.0, "relevance": 2.5}
-
-
 @pytest.mark.parametrize(
     ("column", "cell", "read"),
     [
@@ -178,13 +167,6 @@ def test_untyped_rows_write_numbers_as_text_and_other_cells_are_refused(column, 
         assert (type(answer), answer.field) == (RowError, column)
     else:
         assert getattr(answer, column.partition(".")[0]) == {"x": read}
-
-
-def test_empty_cells_of_untyped_rows_give_nothing():
-    cells = dict.fromkeys(["id", "group", "source", "scores", "annotations", "scores.x", "annotations.x"], " ")
-    example = example_of({"output": "A", **cells}, "t.csv", 2, rules=UNTYPED)
-    assert (example.source, example.scores, example.annotations) == (None, {}, {})
-    assert example.group == example.id
 
 
 @pytest.mark.parametrize("row", [None, 3, "text", [], [{"output": "A"}], math.nan])
@@ -236,34 +218,6 @@ def test_every_row_is_an_example_of_good_values_or_a_fault_in_one_line(row, rule
         assert all(math.isfinite(score) for scores in answer.annotations.values() for score in scores)
 
 
-def test_annotations_of_raters_with_names_keep_them():
-    example = taken(annotations={"coherence": {"anna": 4, "ben": 5, "cem": None}, "fluency": [1, 2]})
-    assert example.annotations == {"coherence": (4.0, 5.0), "fluency": (1.0, 2.0)}
-    assert example.raters == {"coherence": ("anna", "ben")}
-    assert named_annotations(example, "coherence") == {"anna": 4.0, "ben": 5.0}
-    assert named_annotations(example, "fluency") == {}
-
-
-def test_raters_may_have_columns_of_their_own():
-    row = {
-        "output": "A",
-        "annotations.coherence.anna": "4",
-        "annotations.coherence.ben": "",
-        "annotations.fluency": "4,5",
-    }
-    example = example_of(row, "table.csv", 2, rules=UNTYPED)
-    assert example.annotations == {"coherence": (4.0,), "fluency": (4.0, 5.0)}
-    assert example.raters == {"coherence": ("anna",)}
-    mapped = example_of({"output": "A", "coh_a": 3}, "rows", 1, parse_mapping("annotations.coherence.anna=coh_a"))
-    assert named_annotations(mapped, "coherence") == {"anna": 3.0}  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("table", ["annotations", "reasons"])
-@pytest.mark.parametrize("cells", [None, {}, {"coherence": None}, {"coherence": {}}, {"coherence": {"anna": None}}])
-def test_no_annotations_and_reasons_are_the_same_as_no_such_field(table, cells):
-    assert taken(**{table: cells}) == taken()
-
-
 @pytest.mark.parametrize("mapping", ["scores.fluency=rating", "annotations.fluency.anna=rating"])
 @pytest.mark.parametrize("column", ["aspect", "dimension"])
 def test_a_rating_of_another_aspect_than_the_mapped_one_is_a_fault(mapping: str, column: str) -> None:
@@ -298,15 +252,6 @@ def test_reasons_are_an_object_by_rater_columns_or_one_text(fields: dict[str, An
     example = taken(**fields)
     assert named_reasons(example, "coherence") == named
     assert named_reasons(example, "fluency") == {}
-
-
-def test_reasons_change_the_digest_of_the_data_and_not_that_of_a_text() -> None:
-    plain, other = taken(scores={"coherence": 3}), taken(scores={"coherence": 3}, reasons={"fluency": "x"})
-    given = taken(scores={"coherence": 3}, reasons={"coherence": "It wanders."})
-    assert data_digest([plain], "coherence") == data_digest([other], "coherence")
-    assert data_digest([given], "coherence") != data_digest([plain], "coherence")
-    assert text_digest(given) == text_digest(plain)
-    assert plain.id == given.id
 
 
 PLACEHOLDERS = ["_nofact", "N/A", "none", "None", "null", "[none]", " n/a. ", "<null>", "NaN", "-", "(not available)"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 import zipfile
 from datetime import date
 from pathlib import Path
@@ -14,7 +13,7 @@ import pytest
 import xlsxwriter
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.data.check import fault_hints, training_examples
+from rubriclab.data.check import fault_hints
 from rubriclab.data.readers import read
 from rubriclab.data.rows import RowError
 from rubriclab.data.text_files import detect_encoding
@@ -152,13 +151,6 @@ def test_a_named_delimiter_encoding_and_decimal_mark_are_not_guessed(tmp_path: P
         read(written(tmp_path / "t.csv", "id;output\n1;A, b\n2;C, d\n"), delimiter=",")
 
 
-def test_values_for_missing_and_words_for_levels_are_read(tmp_path: Path) -> None:
-    rows = "id,output,system,scores.x,annotations.x.anna\n1,A,n/a,Good,-\n99,B,s,99,3\n"
-    one, other = texts(written(tmp_path / "t.csv", rows), missing="n/a,-,99,", level_scores="good=5,ok=3")
-    assert (one.scores, one.annotations, one.system) == ({"x": 5}, {}, None)
-    assert (other.id, other.scores, other.annotations) == ("99", {}, {"x": (3,)})
-
-
 LIKERT = "strongly disagree=1,disagree=2,neither agree nor disagree=3,agree=4,strongly agree=5"
 
 
@@ -178,16 +170,6 @@ def test_lists_have_words_for_levels_numbers_and_missing_values(
     content = f'output,annotations.q\nA,"{cell}"\n'
     (row,) = texts(written(tmp_path / "t.csv", content), level_scores=LIKERT, missing="n/a")
     assert row.annotations == {"q": expected}
-
-
-@pytest.mark.parametrize("column", ["annotations.q", "annotations.q.anna", "scores.q"])
-def test_words_of_several_parts_without_scores_are_proposed_whole(tmp_path: Path, column: str) -> None:
-    words = ["Strongly Agree", "Disagree", "Neither agree nor disagree", "Agree", "Strongly Disagree"]
-    path = written(tmp_path / "t.csv", "\n".join([f"output,{column}", *(f"text {word},{word}" for word in words)]))
-    with pytest.raises(DataError) as caught:
-        training_examples(read(path), "q")
-    assert f"`level_scores={LIKERT}`" in str(caught.value)
-    assert "skip_faulty" in str(caught.value)
 
 
 def test_several_header_rows_are_joined_and_empty_cells_repeat_the_one_before(tmp_path: Path) -> None:
@@ -245,12 +227,6 @@ def test_a_title_above_the_header_is_named_and_can_be_skipped(tmp_path: Path, ki
     assert "skip_rows=2" in str(error.value)
     found = texts(path, skip_rows=2)
     assert [(each.id, each.scores["x"]) for each in found] == [(str(n), n % 5) for n in range(9)]
-
-
-def test_one_column_of_texts_is_not_taken_for_a_title(tmp_path: Path) -> None:
-    path = written(tmp_path / "t.csv", "output\nOne, two\nThree, four\n")
-    assert [type(row) for row in read(path)] == [RowError, RowError]
-    assert [each.output for each in texts(written(tmp_path / "s.csv", "output\nOne\nTwo\n"))] == ["One", "Two"]
 
 
 @pytest.mark.parametrize(
@@ -316,55 +292,6 @@ def test_a_score_that_may_be_a_decimal_or_a_thousand_is_an_error_if_nothing_deci
     assert first == {"point": 1250 if comma else 1.25, "comma": 1.25 if comma else 1250}
 
 
-def table(folder: Path, kind: str, rows: list[list[Any]]) -> Path:
-    if kind == "xlsx":
-        return workbook(folder / "t.xlsx", rows)
-    with (folder / "t.csv").open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows(rows)
-    return folder / "t.csv"
-
-
-@pytest.mark.parametrize("kind", ["csv", "xlsx"])
-def test_columns_without_a_name_are_left_out(tmp_path: Path, kind: str) -> None:
-    path = table(tmp_path, kind, [["", "output", "scores.x", "", ""], *([n, f"Text {n}", n, "", ""] for n in range(3))])
-    assert [row.scores["x"] for row in texts(path)] == [0, 1, 2]
-
-
-@pytest.mark.parametrize("kind", ["csv", "xlsx"])
-def test_a_repeated_name_is_refused_with_both_ways_to_solve_it(tmp_path: Path, kind: str) -> None:
-    path = table(tmp_path, kind, [["output", "scores.x", "scores.x"], ["A", 1, 2], ["B", 2, 3]])
-    with pytest.raises(DataError, match=r"'scores\.x' twice; give each its own name, or, .*header_rows=2"):
-        list(read(path))
-
-
-def test_a_first_sheet_without_rows_names_the_others(tmp_path: Path) -> None:
-    with xlsxwriter.Workbook(tmp_path / "t.xlsx") as book:
-        book.add_worksheet("Notes").write(0, 0, "Read me")
-        book.add_worksheet("Ratings").write(0, 0, "output")
-    with pytest.raises(
-        DataError, match=r"the sheet 'Notes' has no rows; the other sheets are 'Ratings'.*sheet=Ratings"
-    ):
-        list(read(tmp_path / "t.xlsx"))
-    with pytest.raises(DataError, match=r"t\.xlsx, sheet 'Ratings' has no rows|t\.xlsx has no rows"):
-        list(read(workbook(tmp_path / "t.xlsx", [])))
-
-
-@pytest.mark.parametrize(
-    ("levels", "said"),
-    [
-        ("good=4,5", "'5' is not understood; write WORD=SCORE with a decimal point"),
-        ("good=4,Good=5", "the word 'good' has the scores 4 and 5"),
-        ("good=nan", "got 'good' and nan"),
-        ("=4", "got '' and 4"),
-    ],
-)
-def test_levels_that_are_not_understood_are_named(tmp_path: Path, levels: str, said: str) -> None:
-    path = written(tmp_path / "t.csv", "output,scores.x\na,good\n")
-    with pytest.raises(SettingsError, match=re.escape(said)):
-        read(path, level_scores=levels)
-    assert scores_of(path, level_scores="good=4,Good=4") == [4]
-
-
 def test_a_formula_without_a_stored_result_is_a_fault_and_an_empty_result_is_none(tmp_path: Path) -> None:
     path = tmp_path / "t.xlsx"
     with xlsxwriter.Workbook(path) as book:
@@ -396,26 +323,3 @@ def test_a_formula_without_a_stored_result_is_a_fault_and_an_empty_result_is_non
         assert isinstance(stored, Example)
         assert stored.scores == {"x": 4}
     assert all(isinstance(row, Example) for row in rows_with(b' t="str"' + empty))
-
-
-def test_cells_with_an_error_are_faults_and_can_be_declared_missing(tmp_path: Path) -> None:
-    path = tmp_path / "t.xlsx"
-    with xlsxwriter.Workbook(path) as book:
-        book.add_worksheet("Other").write_formula(0, 0, "=1/0", None, "#DIV/0!")
-        sheet = book.add_worksheet("Ratings")
-        sheet.write_row(0, 0, ["output", "source", "scores.x"])
-        for number in range(1, 4):
-            sheet.write_row(number, 0, [f"Text {number}", "S", number])
-        sheet.write_formula(1, 2, "=1/0", None, "#DIV/0!")
-        sheet.write_formula(2, 0, "=A9", None, "#REF!")
-        sheet.write_formula(3, 1, "=A9", None, "#N/A")
-    score, output, source = read(path, sheet="Ratings")
-    for fault, field, text in ((score, "scores.x", "#DIV/0!"), (output, "output", "#REF!"), (source, "source", "#N/A")):
-        assert isinstance(fault, RowError)
-        assert (fault.field, fault.got) == (field, f"the text {text!r}")
-    first, _, third = read(path, sheet="Ratings", missing="#DIV/0!,#N/A")
-    assert isinstance(first, Example)
-    assert isinstance(third, Example)
-    assert (first.scores, third.source, third.scores) == ({}, None, {"x": 3})
-    with pytest.raises(DataError, match=re.escape("`missing=#div/0!`")):
-        training_examples(read(path, sheet="Ratings"), "x")

@@ -64,13 +64,6 @@ def test_what_cannot_be_asked_of_a_text_is_no_failure():
     assert combine(thirds, {"a": 3, "b": 3, "c": None}, ONE_TO_FIVE).score == 3
 
 
-def test_scores_and_intervals_end_where_the_scale_does():
-    assert combine(PAIR, {"a": 5, "b": 1}, ONE_TO_FIVE) == AggregatedScore(5.0, 4.5, 5.0, {"a": 1.5, "b": 0.5})
-    # Four spreads up would be 7: what is left of the way to 5 is shared in the same proportions.
-    found = combine(PAIR, {"a": 7, "b": 1.5}, ONE_TO_FIVE)
-    assert (found.score, found.contributions) == (5.0, {"a": 1.5, "b": 0.5})
-
-
 def test_the_interval_reaches_as_far_below_and_above_as_the_errors_do():
     skewed = PAIR.model_copy(update={"conformal": Conformal(errors=(-1.0,) * 10 + (0.25,) * 10)})
     found = combine(skewed, {"a": 3, "b": 0.5}, ONE_TO_FIVE)

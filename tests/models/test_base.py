@@ -6,24 +6,17 @@ import hashlib
 import json
 import math
 import os
-import tracemalloc
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.data.mapping import DEFAULTS
-from rubriclab.data.readers import decimal_mark
-from rubriclab.judges.embedded import _roots, values_of
-from rubriclab.methods.questions import read_answer
 from rubriclab.models.base import (
     MAX_DEPTH,
     OVERHEAD,
     Unreadable,
     cached_by_size,
     canonical,
-    decode_text,
     digest,
     digest_text,
     parse_json,
@@ -137,12 +130,6 @@ def test_toml_that_python_cannot_read_is_refused_in_one_line(text: str, reason: 
     assert "\n" not in str(caught.value)
 
 
-def test_a_byte_order_mark_is_no_content() -> None:
-    assert decode_text(b"\xef\xbb\xbf{}") == "{}"
-    with pytest.raises(Unreadable, match="not UTF-8"):
-        decode_text(b"\xff")
-
-
 def test_latest_results_are_cached_up_to_the_limit() -> None:
     computed = list[str]()
 
@@ -155,37 +142,3 @@ def test_latest_results_are_cached_up_to_the_limit() -> None:
     for text in (one, two, one, three, one, two):
         assert upper(text) == text.upper()
     assert computed == [one, two, three, two]
-
-
-def test_a_result_larger_than_the_cache_displaces_nothing_and_a_missing_one_is_cached() -> None:
-    computed = list[str]()
-
-    @cached_by_size(OVERHEAD + 10)
-    def nothing(text: str) -> None:
-        computed.append(text)
-
-    for text in ("a", "b" * 1000, "a", "b" * 1000):
-        nothing(text)
-    assert computed == ["a", "b" * 1000, "b" * 1000]
-
-
-@pytest.mark.parametrize(
-    ("use", "size", "calls"),
-    [
-        (read_answer, 400_000, 20),
-        (_roots, 40_000, 200),
-        (lambda text: values_of({"output": text}), 1_000_000, 30),
-        (lambda text: decimal_mark("file", [(1, {"output": "One.", "coherence": text})], DEFAULTS), 100_000, 200),
-    ],
-    ids=["answers", "sentences", "features", "cells"],
-)
-def test_long_texts_do_not_stay_in_memory(use: Callable[[str], object], size: int, calls: int) -> None:
-    use("warm up")
-    tracemalloc.start()
-    try:
-        for number in range(calls):
-            use(f"{number} " + "." * size)
-        held, _peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert held < 6_000_000

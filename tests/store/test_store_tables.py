@@ -33,21 +33,9 @@ from rubriclab.store.tables import (
 )
 
 
-def test_a_file_is_found_by_path_and_by_url_alike(tmp_path: Path) -> None:
-    with open_store(tmp_path / "100%#?.db") as store:
-        store.save("news", rubric(), provenance(), EFFORT)
-    with open_store(str(tmp_path / "100%#?.db")) as store:
-        assert store.names() == ("news",)
-
-
 def test_without_an_address_the_store_is_in_the_users_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(platformdirs, "user_data_path", lambda name, **_: Path("/data") / name)
     assert show_url(database_url(None)) == str(Path("/data/rubriclab/store.db"))
-
-
-@pytest.mark.parametrize("scheme", ["postgresql", "postgres", "postgresql+psycopg"])
-def test_postgresql_is_spoken_to_through_psycopg(scheme: str) -> None:
-    assert database_url(f"{scheme}://me@host/rubrics").drivername == "postgresql+psycopg"
 
 
 def test_a_password_is_never_shown() -> None:
@@ -275,15 +263,6 @@ def test_a_new_store_is_for_its_owner_only(tmp_path: Path) -> None:
     assert found == dict.fromkeys(("store.db", "store.db-shm", "store.db-wal"), 0o600)
     assert modes(tmp_path) == {"new": 0o700}
     assert modes(tmp_path / "new") == {"deeper": 0o700}
-
-
-def test_the_modes_of_a_store_that_is_there_are_left(folder: Path) -> None:
-    (folder / "store.db").chmod(0o660)
-    folder.chmod(0o750)
-    with open_store(folder / "store.db") as store:
-        store.answers.put("sha256:b", {"text": "4"})
-        assert set(modes(folder).values()) == {0o660}
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o750
 
 
 REPLY = {"text": "4"}
