@@ -98,13 +98,19 @@ def names_a_version(text: str) -> bool:
     return bool(_WORD.fullmatch(name) and _NUMBER.fullmatch(number))
 
 
-def check_name(name: str) -> str:
-    return _checked_word(name, "the name of a rubric")
+def check_name(name: str, what: str = "the name of a rubric") -> str:
+    """Return `name` if it is a valid name, or raise `StoreError`."""
+    if not isinstance(name, str) or not _WORD.fullmatch(name):
+        raise StoreError(
+            f"{name!r} cannot be {what}.",
+            "Use at most 100 small letters, digits, dots, dashes and underscores, a letter or digit first.",
+        )
+    return name
 
 
 def check_tag(tag: str) -> str:
     """Return `tag`, or raise `StoreError` if it is invalid or could be taken for a number or place (`latest`)."""
-    if _checked_word(tag, "a tag") in _PLACES:
+    if check_name(tag, "a tag") in _PLACES:
         raise StoreError(
             f"{tag!r} cannot be a tag: it says which version is meant, and a tag does not move by itself.",
             "Choose a tag such as stable; NAME alone is the newest version.",
@@ -115,15 +121,6 @@ def check_tag(tag: str) -> str:
             "Choose a word, such as stable; NAME@NUMBER is a version.",
         )
     return tag
-
-
-def _checked_word(word: str, what: str) -> str:
-    if not isinstance(word, str) or not _WORD.fullmatch(word):
-        raise StoreError(
-            f"{word!r} cannot be {what}.",
-            "Use at most 100 small letters, digits, dots, dashes and underscores, a letter or digit first.",
-        )
-    return word
 
 
 Outcome = Literal["better", "inconclusive", "not better"]
