@@ -34,7 +34,6 @@ from rubriclab.cli.output import (
     writing_rows,
 )
 from rubriclab.cli.store import EXIT_CODES
-from rubriclab.data.write import OUTPUT_HELP
 from rubriclab.errors import SettingsError
 from rubriclab.models.characters import count
 
@@ -840,14 +839,7 @@ def mcp(call: Call, *, judge: str | None, allow_calls: bool) -> None:
     ops.workspace.finish(lambda: serve_mcp(settings, judge, allow_calls=allow_calls))
 
 
-@command("LabelOptions", "StoreJson")
-@option(
-    *OUTPUT_FILE,
-    required=True,
-    section=STORED,
-    help=OUTPUT_HELP.replace("the rows", "the labelled rows"),
-    **PATH,
-)
+@command("LabelOptions", "LabelledOutput", "StoreJson")
 @click.argument("texts", type=FILE)
 def label(call: Call, texts: str, *, output: str) -> None:
     """Open a page on which people rate TEXTS, and write the rows with their labels for `rubriclab learn`.

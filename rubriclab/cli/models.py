@@ -70,6 +70,12 @@ class RubricOption(Options):
     """NAME (the newest), NAME@NUMBER or NAME@TAG."""
 
 
+class LabelledOutput(Options):
+    output: Annotated[str, Flag("--output -o", metavar="PATH", place="output", section=STORED)] = Field(
+        description=OUTPUT_HELP.replace("the rows", "the labelled rows")
+    )
+
+
 class RowsOutput(Options):
     output: Annotated[str, Flag("--output -o", metavar="PATH", place="output", section=STORED)] = Field(
         default="-", description=f"{OUTPUT_HELP} Default: JSON Lines to standard output."
