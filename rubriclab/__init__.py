@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from rubriclab.lazy_names import home_of, lazy_getattr
+from rubriclab.lazy_names import lazy_names
 
 __version__ = "0.1.0"
 
@@ -89,13 +89,13 @@ _HOMES = {
     "ops.score": "TextScorer",
     "models.version": "Version",
 }
-_HOME_OF = home_of(_HOMES)
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = [*_HOME_OF]
 
 # Hidden from type checkers, which would take any name for one of the package.
 if not TYPE_CHECKING:
-    __getattr__ = lazy_getattr(__name__, _HOME_OF)
+    __getattr__ = lazy_names(__name__, _HOME_OF)
 
 
 def __dir__() -> list[str]:

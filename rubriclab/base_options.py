@@ -23,7 +23,7 @@ _MODULES = re.compile(r"\b(?:typing|datetime|pathlib|collections\.abc|rubriclab(
 
 
 # Whether a configuration file that was found in the working folder may set an option: `always` for how input is read
-# and how results are shown, `never` for what a command changes in the store, or else once the user has confirmed it.
+# and results are shown, `never` for what a command changes in the store, or else once the user has confirmed it.
 FromFound = Literal["always", "confirmed", "never"]
 # Headings of help, in its order; the first is the command's own.
 SECTIONS = _, JUDGING, LIMITS, INPUT, STORED = ("", "Judge", "Limits", "Input", "Store and output")
@@ -34,12 +34,11 @@ class Flag:
     """What the command line needs to know of an option beyond its model.
 
     Attributes:
-        names: its name, where that is not the one of the field: `--map`.
-        place: what a path in its value is, so that relative paths in a configuration file are those of its folder.
-        section, from_found: as in `Options`, if it differs from those of the others.
-        joined: whether it is repeatable with values that are joined by commas.
+        names: where they are not those of the field: `--map`.
+        place: what a path in the value is; a configuration file gives paths relative to its own folder.
+        section, from_found: as in `Options`, if they differ from those of the others.
+        joined: whether repeated values are joined by commas.
         multiple: whether it is repeatable though its type is no tuple.
-        hidden: whether the command line lacks it.
     """
 
     names: str = ""
@@ -53,10 +52,7 @@ class Flag:
 
 
 class Options(BaseModel):
-    """Base of the options of an operation: frozen, and strict about names that it does not know.
-
-    `section` is the heading of help for the options that a class itself declares, the command's own if empty.
-    """
+    """Base of the options of an operation; `section` is the heading of help for those that a class itself declares."""
 
     section: ClassVar[str] = ""
     from_found: ClassVar[FromFound] = "confirmed"
@@ -122,50 +118,38 @@ SHOWN = 5
 LONGEST_NAME = 60
 LONGEST_MESSAGE = 300
 
-# What was expected, by the type of pydantic's error, with placeholders for the values of the error.
+# Types of pydantic's errors by what was expected, with placeholders for the values of the error.
 _EXPECTED: Mapping[str, str] = {
-    "assertion_error": "{error}",
-    "bool_parsing": "true or false",
-    "bool_type": "true or false",
-    "dict_type": "an object",
-    "enum": "{expected}",
-    "finite_number": "a finite number",
-    "float_parsing": "a number",
-    "float_type": "a number",
-    "greater_than": "a number above {gt}",
-    "greater_than_equal": "a number of at least {ge}",
-    "int_from_float": "a whole number",
-    "int_parsing": "a whole number",
-    "int_parsing_size": "a whole number of fewer digits",
-    "int_type": "a whole number",
-    "invalid_key": "a text as a name",
-    "json_invalid": "JSON ({error})",
-    "less_than": "a number below {lt}",
-    "less_than_equal": "a number of at most {le}",
-    "list_type": "a list",
-    "literal_error": "{expected}",
-    "mapping_type": "an object",
-    "model_attributes_type": "an object",
-    "model_type": "an object",
-    "none_required": "null",
-    "recursion_loop": "fewer objects inside each other",
-    "string_pattern_mismatch": "a text of the form {pattern}",
-    "string_too_long": "at most {max_length:,} characters",
-    "string_too_short": "a non-empty text",
-    "string_type": "a text",
-    "string_unicode": "text in Unicode",
-    "too_long": "a list of at most {max_length:,}",
-    "too_short": "a list of at least {min_length:,}",
-    "tuple_type": "a list",
+    "{error}": "assertion_error",
+    "{expected}": "enum literal_error",
+    "true or false": "bool_parsing bool_type",
+    "an object": "dict_type mapping_type model_attributes_type model_type",
+    "a number": "float_parsing float_type",
+    "a finite number": "finite_number",
+    "a number above {gt}": "greater_than",
+    "a number of at least {ge}": "greater_than_equal",
+    "a number below {lt}": "less_than",
+    "a number of at most {le}": "less_than_equal",
+    "a whole number": "int_from_float int_parsing int_type",
+    "a whole number of fewer digits": "int_parsing_size",
+    "JSON ({error})": "json_invalid",
+    "a list": "list_type tuple_type",
+    "a list of at most {max_length:,}": "too_long",
+    "a list of at least {min_length:,}": "too_short",
+    "null": "none_required",
+    "fewer objects inside each other": "recursion_loop",
+    "a text": "string_type",
+    "a text as a name": "invalid_key",
+    "a text of the form {pattern}": "string_pattern_mismatch",
+    "text in Unicode": "string_unicode",
+    "at most {max_length:,} characters": "string_too_long",
+    "a non-empty text": "string_too_short",
 }
 _MOMENT = "a date and time such as 2026-11-21T12:30:00Z"
 
 
 def faults(error: ValidationError, root: str = "", most: int = SHOWN) -> str:
-    """Return up to `most` faults of data at the path `root`, and the number of further ones.
-
-    Such as `scale.low: expected a number, got the text 'x'; and 2 more`; without a full stop.
-    """
+    """Return up to `most` faults: `scale.low: expected a number, got the text 'x'; and 2 more`, without a full stop."""
     # A list is too short, too, if its items are faulty, which is reported anyway.
     relevant = [
         fault
@@ -218,7 +202,8 @@ def _complaint(fault: Any) -> str:
         name: int(bound) if isinstance(bound, float) and bound.is_integer() else bound
         for name, bound in fault.get("ctx", {}).items()
     }
-    expected = _EXPECTED.get(kind, "a value of another form").format(**bounds)
+    known = (words for words, kinds in _EXPECTED.items() if kind in kinds.split())
+    expected = next(known, "a value of another form").format(**bounds)
     return f"expected {expected}, got {value}"
 
 

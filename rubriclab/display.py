@@ -26,11 +26,7 @@ class Displayed:
         return view_of(self)
 
     def to_frame(self) -> Any:
-        """Return the figures of the tables as a pandas data frame, one a row with its interval.
-
-        Raises:
-            UserError: if pandas is not installed.
-        """
+        """Return the figures of the tables as a pandas data frame, one a row with its interval."""
         return self.view().to_frame()
 
     def __rich__(self) -> Any:
@@ -47,5 +43,4 @@ class Displayed:
         return f"<{type(self).__name__}, shown by print>"
 
     def __str__(self) -> str:
-        """Return the view as plain text."""
         return str(self.view())

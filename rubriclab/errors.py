@@ -147,10 +147,7 @@ class MissingKey(JudgeRefused):
 
 
 class PromptRejected(JudgeError):
-    """The provider cannot answer this prompt (too long, filtered), but may answer others.
-
-    `is_doubtful` says that the cause may also concern all prompts.
-    """
+    """The provider cannot answer this prompt (too long, filtered), or perhaps none at all if `is_doubtful`."""
 
     def __init__(self, message: str, hint: str | None = None, *, is_doubtful: bool = False) -> None:
         super().__init__(message, hint)

@@ -82,7 +82,7 @@ def asynchronous(
 
 
 def with_options(model: type[Options]) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Return a decorator that shows the fields of an options model in a method's signature and documentation."""
+    """Return a decorator that adds the fields of an options model to a method's signature and documentation."""
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         signature = inspect.signature(function)
@@ -121,15 +121,14 @@ OPERATIONS: Mapping[str, tuple[type[Options], Callable[..., Any]]] = {
 class Lab:
     """A store of rubrics, the judge to ask, and everything that can be done with them.
 
-    Every method has an asynchronous form (`await lab.learn_async(...)`) with the same arguments. The synchronous forms
-    may be called where an event loop is running, too, as in a notebook.
+    Every method has an asynchronous form with the same arguments: `await lab.learn_async(...)`. The synchronous forms
+    work where an event loop is running, too, as in a notebook.
 
-    Wherever a method takes them, `data` is a path, rows as mappings, a pandas, polars or pyarrow table, a Hugging Face
-    data set or examples, and `rubric` a version, `NAME` (the newest), `NAME@3` or `NAME@production`. Any method raises
-    `NoStore` and `NotInStore` for what the store does not hold, `DataError` for rows that it cannot use,
-    `LiteratureError` for files of findings, `SettingsError` for options that do not go together, `NotConfirmed` if only
-    an imported version names the judge, `JudgeError` if the provider fails, and `BudgetReached` at a cap; its
-    documentation names what it raises beyond.
+    `data` is a path, rows as mappings, a pandas, polars or pyarrow table, a Hugging Face data set or examples. `rubric`
+    is a version, `NAME` (the newest), `NAME@3` or `NAME@production`. Any method raises `NoStore` or `NotInStore` for
+    what the store lacks, `DataError` for unusable rows, `LiteratureError` for files of findings, `SettingsError` for
+    options that do not go together, `NotConfirmed` if only an imported version names the judge, `JudgeError` if the
+    provider fails, and `BudgetReached` at a cap.
 
     Args:
         store: an SQLite file or any SQLAlchemy URL; by default the user's own store.
@@ -140,10 +139,9 @@ class Lab:
         mapping: where fields stand in rows: `{"output": "summary"}`.
         record: the file that requests and replies are recorded to.
         progress: `"auto"` for a bar in a terminal or a notebook, a function of a text and the share done, or `None`.
-        notify: a function of a text, told what a person should know beside the results; by default these texts are
-            logged, and printed to standard error in a terminal or a notebook.
-        options: how judges are asked, the fields of `JudgeOptions`: `concurrency`, `timeout`, `max_cost`, `max_calls`
-            and others. The caps hold for everything that this object does.
+        notify: a function of a text, told what a person should know beside the results; by default a log, and standard
+            error in a terminal or a notebook.
+        options: fields of `JudgeOptions`: `concurrency`, `max_cost` and others. Caps hold for all calls together.
 
     Raises:
         SettingsError: for an option that is unknown or out of bounds.
@@ -191,7 +189,7 @@ class Lab:
         self.close()
 
     def close(self) -> None:
-        """End the streams of scores that have not been read to their end."""
+        """End the streams of scores that are still open."""
         self._open.close()
 
     def _workspace(self) -> Workspace:
@@ -206,7 +204,6 @@ class Lab:
         )
 
     def _opened(self, access: Access = "read") -> Store:
-        """Return the open store, for what asks no judge."""
         return open_store(self._store, create=False, access=access)
 
     def _options(self, model: type[OptionsT], values: Mapping[str, Any]) -> OptionsT:
@@ -218,7 +215,6 @@ class Lab:
     async def _run(
         self, prepare: Callable[..., Job[T]], model: type[Options], options: Mapping[str, Any], *arguments: Any
     ) -> T:
-        """Return the result of an operation with these arguments and options."""
         with self._workspace() as workspace:
             return await workspace.run(prepare, *arguments, self._options(model, options))
 
@@ -249,7 +245,7 @@ class Lab:
         """Return whether a version agrees better with people than the same judge asked directly.
 
         Raises:
-            UserError: if it was made by one method and never compared.
+            UserError: if it was never compared, as of one method.
         """
         with self._opened() as store:
             return managing.gate(store, ref_of(rubric))
@@ -281,19 +277,12 @@ class Lab:
             return compare(store.load(ref_of(before)), store.load(ref_of(after)))
 
     def export(self, rubric: str | Version, path: str | Path | None = None, *, anonymous: bool = False) -> Document:
-        """Return a version as a pack, JSON to review and share, and write it to `path` if given.
-
-        Args:
-            anonymous: whether to leave the names of raters and editors out."""
+        """Return a version as a pack to share, also written to `path`; with `anonymous`, without people's names."""
         with self._opened() as store:
             return _written(managing.export(store, ref_of(rubric), self._notify, anonymous=anonymous), path)
 
     def import_(self, path: str | Path, name: str | None = None) -> Version:
-        """Return the version that now holds the rubric of a pack file, under its own name or another.
-
-        Raises:
-            PackError: if the file is no pack, or does not match its digests.
-        """
+        """Return the version that now holds the rubric of a pack file; raises `PackError` for a damaged pack."""
         return managing.import_(self._store, str(path), self._notify, name)
 
     def trust(self, rubric: str | Version, *, revoke: bool = False) -> Version:
@@ -312,8 +301,6 @@ class Lab:
         with self._workspace() as workspace:
             return await managing.batches(workspace, self._options(managing.BatchesOptions, options))
 
-    batches = synchronous(batches_async)
-
     def store_size(self) -> managing.StoreSize:
         """Return the rows and bytes of the store by kind, cached answers by model. Every row is read."""
         with self._opened() as store:
@@ -327,30 +314,9 @@ class Lab:
             return managing.prune(store, chosen)
 
     def vacuum(self) -> managing.VacuumResult:
-        """Give the space of removed answers back to the file system; other processes wait meanwhile.
-
-        Raises:
-            StoreError: if it is read-only, or neither SQLite nor PostgreSQL.
-        """
+        """Give the space of removed answers back to the file system; other processes wait meanwhile."""
         with self._opened("write") as store:
             return managing.vacuum(store)
-
-    versions_async = asynchronous(versions)
-    load_async = asynchronous(load)
-    training_record_async = asynchronous(training_record)
-    disagreements_async = asynchronous(disagreements)
-    gate_async = asynchronous(gate)
-    report_async = asynchronous(report)
-    tag_async = asynchronous(tag)
-    untag_async = asynchronous(untag)
-    diff_async = asynchronous(diff)
-    export_async = asynchronous(export)
-    import_async = asynchronous(import_)
-    trust_async = asynchronous(trust)
-    verify_async = asynchronous(verify)
-    store_size_async = asynchronous(store_size)
-    prune_async = asynchronous(prune)
-    vacuum_async = asynchronous(vacuum)
 
     @with_options(models.CheckOptions)
     def check(self, /, data: Data, **options: Any) -> checking.CheckResult:
@@ -367,33 +333,22 @@ class Lab:
         """Write the shipped sample, texts with constructed labels, to a folder that is new, empty or has it already."""
         return checking.write_sample(folder)
 
-    check_async = asynchronous(check)
-    split_async = asynchronous(split)
-    sample_async = asynchronous(sample)
-
     @with_options(models.LearnOptions)
     async def learn_async(self, /, data: Data, **options: Any) -> Version:
         """Return the rubric that is learned from labelled texts, saved as a version.
 
-        Several methods find criteria; the labels choose, weigh and calibrate them. Stopped by an interruption or a cap,
-        the same call continues where it was: every answer is cached when it arrives."""
+        After an interruption, or at a cap, the same call continues: every answer is cached when it arrives."""
         return (await self._run(learning.learn, models.LearnOptions, options, data)).version
-
-    learn = synchronous(learn_async)
 
     @with_options(models.PlanOptions)
     async def plan_async(self, /, data: Data, rubric: str | Version, **options: Any) -> labelling.PlanResult:
         """Return which texts to label next so that a rubric improves most."""
         return await self._run(labelling.plan, models.PlanOptions, options, data, rubric)
 
-    plan = synchronous(plan_async)
-
     @with_options(models.EditOptions)
     async def edit_async(self, /, rubric: str | Version, **options: Any) -> editing.EditResult:
         """Return the effect of changing a rubric by hand, and the child version unless it is a preview."""
         return await self._run(editing.edit, models.EditOptions, options, rubric)
-
-    edit = synchronous(edit_async)
 
     @with_options(models.LabelOptions)
     async def label_async(
@@ -401,32 +356,20 @@ class Lab:
     ) -> labelling.LabelResult:
         """Return the labels that people give to texts on a page, which is served until Ctrl-C or until it is ended.
 
-        Every answer is in the store as soon as it is given; the same call again continues.
-
-        Args:
-            data: as for `learn`; labels are not needed.
-            output: the file that the labelled rows are written to, in the format that its name says."""
+        Every answer is stored at once; the same call again continues. The labelled rows are written to `output`."""
         from rubriclab.web.label import label
 
         with self._workspace() as workspace:
             return await label(workspace, data, output, self._options(models.LabelOptions, options))
 
-    label = synchronous(label_async)
-
     def lint(self, checklist: str | Path | Checklist) -> checking.LintResult:
-        """Return the duplicate questions of a checklist, or of a checklist file.
-
-        Raises:
-            ChecklistError: if the file is no checklist.
-        """
+        """Return the duplicate questions of a checklist or its file; raises `ChecklistError` for another file."""
         return checking.lint(checklist)
 
     @with_options(models.LiteratureAddOptions)
     async def literature_add_async(self, /, paper: str | Path, **options: Any) -> literature.LiteratureAdded:
         """Return the findings about raters that a language model takes from a PDF or text file; they are kept."""
         return await self._run(literature.literature_add, models.LiteratureAddOptions, options, paper)
-
-    literature_add = synchronous(literature_add_async)
 
     @with_options(models.LiteratureShowOptions)
     def literature_list(self, /, *findings: str, **options: Any) -> literature.FindingList:
@@ -438,18 +381,11 @@ class Lab:
         """Return the findings that were removed, given their ids, from all files or from the file of a task."""
         return literature.remove(self._options(models.LiteratureOptions, options), findings)
 
-    literature_list_async = asynchronous(literature_list)
-    literature_remove_async = asynchronous(literature_remove)
-    lint_async = asynchronous(lint)
-
     @with_options(models.ScoreOptions)
     async def score_async(self, /, data: Data, rubric: RubricLike | None = None, **options: Any) -> Scores:
-        """Return the scores of texts by a rubric.
+        """Return the scores of texts by a rubric; a faulty row has a reason instead of a score.
 
-        Args:
-            data: as for `learn`; a list of strings are texts. Faulty rows have no score but a reason.
-            rubric: a version, a rubric, `NAME`, `NAME@3` or `NAME@production`; without one, `task` and `aspect`.
-        """
+        `data` may be a list of texts, too, and `rubric` a `Rubric`; without one, `task` and `aspect` are needed."""
         with self._workspace() as workspace:
             return await scoring.score(workspace, data, rubric, self._options(models.ScoreOptions, options))
 
@@ -465,10 +401,7 @@ class Lab:
     def score(
         self, data: Data, rubric: RubricLike | None = None, *, stream: bool = False, **options: Any
     ) -> Scores | Iterator[Score]:
-        """Return the `Scores` of texts by a rubric, or with `stream` an iterator of `Score`, for data of any size.
-
-        Args and errors are those of `score_async`.
-        """
+        """Return the `Scores` of texts as `score_async` does, or with `stream` an iterator of `Score`."""
         if stream:
             scores = work.iterate(lambda: self.score_stream_async(data, rubric, **options))
             self._open.callback(scores.close)
@@ -478,7 +411,7 @@ class Lab:
     async def score_stream_async(
         self, data: Data, rubric: RubricLike | None = None, **options: Any
     ) -> AsyncGenerator[Score]:
-        """Yield the score of each text as soon as it and those before it are known; memory does not grow with them."""
+        """Yield the score of each text in order, as soon as it is known; memory does not grow with the texts."""
         with self._workspace() as workspace:
             chosen = self._options(models.ScoreOptions, options)
             scores = await workspace.off_event_loop(scoring.prepare_scoring, workspace, data, rubric, chosen)
@@ -495,15 +428,10 @@ class Lab:
     async def evaluate_async(
         self, /, data: Data, rubrics: str | Version | Sequence[str | Version], **options: Any
     ) -> evaluating.Evaluation:
-        """Return how well rubrics agree with the human scores of held-out texts, beside baselines.
-
-        Groups of texts that any of the rubrics has learned from are left out.
-        """
+        """Return how well rubrics agree with human scores, beside baselines, on groups that they did not learn from."""
         evaluation = await self._run(evaluating.evaluate, models.EvaluateOptions, options, data, rubrics)
         evaluation.check_answered()
         return evaluation
-
-    evaluate = synchronous(evaluate_async)
 
     @with_options(models.ExplainOptions)
     async def explain_async(
@@ -511,12 +439,8 @@ class Lab:
     ) -> explaining.ScoreExplanation:
         """Return why a text has its score: each criterion's share with its reason, and the nearest labelled texts.
 
-        Args:
-            data: as for `score`, or a `.txt` file; `id` names one of several texts. Without data, `id` names a text
-                that the rubric was learned from, whose kept ratings are used."""
+        `data` may be a `.txt` file; of several texts, or of those that the rubric was learned from, `id` names one."""
         return await self._run(explaining.explain, models.ExplainOptions, options, data, rubric)
-
-    explain = synchronous(explain_async)
 
     @with_options(models.AgreeOptions)
     async def agree_async(self, /, data: Data, rubric: str | Version, **options: Any) -> evaluating.AgreeResult:
@@ -525,55 +449,36 @@ class Lab:
         result.check_answered()
         return result
 
-    agree = synchronous(agree_async)
-
     @with_options(models.TransferOptions)
     async def transfer_async(self, /, rubric: str | Version, to: Data, **options: Any) -> transferring.TransferResult:
-        """Return a rubric's agreement on the texts of `to`, the evaluation of each action, and the version saved.
+        """Return a rubric's agreement on other texts, the evaluation of each action, and the version saved.
 
-        Without labels the texts are compared with those that the rubric was learned from."""
+        Texts without labels are compared with those that the rubric was learned from."""
         result = await self._run(transferring.transfer, models.TransferOptions, options, rubric, to)
         result.check_saved()
         return result
-
-    transfer = synchronous(transfer_async)
 
     @with_options(models.DriftOptions)
     async def drift_async(
         self, /, data: Data, before: str | Version, after: str | Version | None = None, **options: Any
     ) -> comparing.CompareResult:
-        """Return how the scores of texts, which need no labels, change from one version to another.
-
-        Without `after`, two `judges` of one version are compared."""
+        """Return how the scores of texts change from one version to another, or between two `judges` of one."""
         result = await self._run(comparing.drift, models.DriftOptions, options, data, before, after)
         result.check_answered()
         return result
-
-    drift = synchronous(drift_async)
 
     @with_options(models.CompareOptions)
     async def compare_async(
         self, /, before: Data, after: Data | None = None, rubric: str | Version | None = None, **options: Any
     ) -> comparing.CompareResult:
-        """Return how the scores of one set of outputs differ from those of another, or rank the systems in one set.
-
-        Args:
-            before, after: as for `score`; without `after`, the systems that `before` names are ranked.
-            rubric: the version that both are scored with.
-        """
+        """Return how the scores of one set of outputs differ from those of another, or rank the systems in one set."""
         return await self._run(comparing.compare, models.CompareOptions, options, before, after, rubric)
-
-    compare = synchronous(compare_async)
 
     @with_options(models.ImproveOptions)
     async def improve_async(self, /, data: Data, rubric: str | Version, **options: Any) -> improving.ImproveResult:
         """Return texts rewritten where a rubric finds faults, keeping what scores higher."""
         with self._workspace() as workspace:
             return await improving.improve(workspace, data, rubric, self._options(models.ImproveOptions, options))
-
-    improve = synchronous(improve_async)
-
-    scorer_async = asynchronous(scorer)
 
     def dry_run(self, operation: str, /, *arguments: Any, **options: Any) -> DryRun:
         """Return an estimate of what an operation asks, without asking: `lab.dry_run("learn", frame, task=...)`."""
@@ -596,14 +501,12 @@ class Lab:
             estimate: DryRun = prepare(workspace, *bound.args, self._options(model, options)).estimate()
             return estimate
 
-    dry_run_async = asynchronous(dry_run)
-
     async def studio_async(
         self, rubric: str | Version | None = None, *, port: int | None = None, browser: bool = True
     ) -> None:
         """Serve the store as pages in a browser, on this computer only, until interrupted; print the address.
 
-        Without a `rubric` the list of all is opened; without a `port` it is 8521, or any free one if that is in use.
+        The default port is 8521, or any free one if that is in use.
         """
         from rubriclab.web.studio.pages import serve_studio
 
@@ -611,25 +514,21 @@ class Lab:
         chosen = judge if isinstance(judge, str) else None
         await serve_studio(self._workspace(), named, judge=chosen, port=port, browser=browser)
 
-    studio = synchronous(studio_async)
-
     @with_options(models.ServeOptions)
     async def serve_async(
         self, /, rubric: RubricLike, *, on_access: Callable[[Mapping[str, Any]], object] | None = None, **options: Any
     ) -> None:
-        """Serve a rubric over HTTP until a signal (SIGINT, SIGTERM) or a cancellation; print the address.
+        """Serve a rubric over HTTP until SIGINT, SIGTERM or a cancellation; print the address.
 
         Requests under way are answered first. The caps of this object hold for all requests together.
 
         Args:
-            on_access: told about each request once it is answered: its time, id, client, caller, method, path, status
-                and seconds; by default these are logged."""
+            on_access: told about each answered request: time, id, client, caller, method, path, status and seconds; by
+                default these are logged."""
         from rubriclab.web.api import log_access, serve_rubric
 
         chosen = self._options(models.ServeOptions, options)
         await serve_rubric(self._workspace(), rubric, chosen, on_access=on_access or log_access)
-
-    serve = synchronous(serve_async)
 
     async def mcp_async(self, *, allow_calls: bool = False) -> None:
         """Offer the rubrics of the store to an assistant, by the Model Context Protocol, until standard input ends.
@@ -637,19 +536,55 @@ class Lab:
         The tools list and show rubrics, score texts and explain scores; none changes a rubric, a tag or a label.
 
         Args:
-            allow_calls: whether a language model may be asked, up to the caps of this object; else only the offline
-                judge and answers in the store are used.
-
-        Raises:
-            SettingsError: if calls are allowed without `max_cost` or `max_calls`.
-            UserError: if the SDK of the protocol is not installed.
+            allow_calls: whether a language model may be asked, up to `max_cost` or `max_calls`, one of which is needed
+                then; else only the offline judge and answers in the store are used.
         """
         from rubriclab.integrations.mcp import serve_mcp
 
         judge = self._defaults["judge"]
         await serve_mcp(self._workspace(), judge if isinstance(judge, str) else None, allow_calls=allow_calls)
 
+    batches = synchronous(batches_async)
+    learn = synchronous(learn_async)
+    plan = synchronous(plan_async)
+    edit = synchronous(edit_async)
+    label = synchronous(label_async)
+    literature_add = synchronous(literature_add_async)
+    evaluate = synchronous(evaluate_async)
+    explain = synchronous(explain_async)
+    agree = synchronous(agree_async)
+    transfer = synchronous(transfer_async)
+    drift = synchronous(drift_async)
+    compare = synchronous(compare_async)
+    improve = synchronous(improve_async)
+    studio = synchronous(studio_async)
+    serve = synchronous(serve_async)
     mcp = synchronous(mcp_async)
+
+    versions_async = asynchronous(versions)
+    load_async = asynchronous(load)
+    training_record_async = asynchronous(training_record)
+    disagreements_async = asynchronous(disagreements)
+    gate_async = asynchronous(gate)
+    report_async = asynchronous(report)
+    tag_async = asynchronous(tag)
+    untag_async = asynchronous(untag)
+    diff_async = asynchronous(diff)
+    export_async = asynchronous(export)
+    import_async = asynchronous(import_)
+    trust_async = asynchronous(trust)
+    verify_async = asynchronous(verify)
+    store_size_async = asynchronous(store_size)
+    prune_async = asynchronous(prune)
+    vacuum_async = asynchronous(vacuum)
+    check_async = asynchronous(check)
+    split_async = asynchronous(split)
+    sample_async = asynchronous(sample)
+    literature_list_async = asynchronous(literature_list)
+    literature_remove_async = asynchronous(literature_remove)
+    lint_async = asynchronous(lint)
+    scorer_async = asynchronous(scorer)
+    dry_run_async = asynchronous(dry_run)
 
 
 def _check_type(name: str, value: object, expected: str, valid: bool) -> None:

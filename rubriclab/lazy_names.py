@@ -7,18 +7,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 
-def home_of(homes: Mapping[str, str]) -> dict[str, str]:
-    """Return the module of each name; `homes` has the names of each module, separated by spaces."""
-    return {name: home for home, names in homes.items() for name in names.split()}
-
-
-def lazy_getattr(module: str, home_of_name: Mapping[str, str]) -> Callable[[str], Any]:
+def lazy_names(module: str, home_of: Mapping[str, str]) -> Callable[[str], Any]:
     """Return the `__getattr__` of `module`: a name is looked up in its home, a module of rubriclab."""
 
     def attribute(name: str) -> Any:
-        if name not in home_of_name:
+        if name not in home_of:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        return getattr(importlib.import_module(f"rubriclab.{home_of_name[name]}"), name)
+        return getattr(importlib.import_module(f"rubriclab.{home_of[name]}"), name)
 
     return attribute
 

@@ -9,7 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rubriclab import ops, report as views
-from rubriclab.cli.options import FILE, OUTPUT_FILE, PATH, STORED, CommandGroup, Number, command, flag, option
+from rubriclab.cli.options import FILE, OUTPUT_FILE, PATH, STORED, CommandGroup, command, flag, option
 from rubriclab.cli.output import (
+    EXIT_CODES,
     Call,
     as_typed,
     check_output,
@@ -33,14 +34,12 @@ from rubriclab.cli.output import (
     writing,
     writing_rows,
 )
-from rubriclab.cli.store import EXIT_CODES
 from rubriclab.errors import SettingsError
 from rubriclab.models.characters import count
 
 if TYPE_CHECKING:
-    from rubriclab.learning.paired_scores import LimitOutcome
     from rubriclab.models.rubric import Rubric
-    from rubriclab.models.version import TrainingAgreement
+    from rubriclab.models.version import TrainingAgreement, Version
 
 # What commands take whose result is a report on texts.
 MEASURING = ("Exports", "Asking")
@@ -51,9 +50,8 @@ MEASURING = ("Exports", "Asking")
 def check(call: Call, files: tuple[str, ...]) -> None:
     """Report the format, columns and all problems of each FILE; exit code 2 if any cannot be used or read.
 
-    The result has the format, encoding and delimiter, the use of each column, raters, scale, distribution of the
-    scores, groups, the agreement of the raters, missing and repeated texts, and the command to run next. No calls are
-    made.
+    The result has the use of each column, the raters and their agreement, the scale, the distribution of the scores,
+    groups, missing and repeated texts, and the command to run next. No calls are made.
     """
     options = call.options(ops.options.CheckOptions)
     results = ops.check.check_each(files, options) if len(files) > 1 else [ops.check.check(files[0], options)]
@@ -76,10 +74,8 @@ def _typed(result: ops.check.CheckResult) -> ops.check.CheckResult:
     def typed(lines: Iterable[str]) -> tuple[str, ...]:
         return tuple(map(as_typed, lines))
 
-    source = dataclasses.replace(
-        result.source, hidden=typed(result.source.hidden), details=typed(result.source.details)
-    )
-    problems, hints, notes = typed(result.problems), typed(result.hints), typed(result.notes)
+    given, problems, hints, notes = result.source, typed(result.problems), typed(result.hints), typed(result.notes)
+    source = dataclasses.replace(given, hidden=typed(given.hidden), details=typed(given.details))
     return dataclasses.replace(result, source=source, problems=problems, hints=hints, notes=notes)
 
 
@@ -95,13 +91,14 @@ def lint(call: Call, files: tuple[str, ...]) -> None:
     if call.as_json:
         rows = [
             {
-                **({"file": file} if len(files) > 1 else {}),
                 "questions": len(result.checklist.questions),
                 "duplicates": [dataclasses.asdict(each) for each in result.duplicates],
             }
-            for file, result in results.items()
+            for result in results.values()
         ]
-        print_json(rows if len(files) > 1 else rows[0])
+        print_json(
+            [{"file": file, **row} for file, row in zip(results, rows, strict=True)] if len(files) > 1 else rows[0]
+        )
     else:
         for file, result in results.items():
             if len(files) > 1:
@@ -116,14 +113,7 @@ SIDES = ("train", "heldout")
 
 
 @command("SplitOptions", "JsonOption", section="Data")
-@option(
-    "--output",
-    "-o",
-    metavar="PREFIX",
-    type=FILE,
-    section=STORED,
-    help="Write PREFIX-train and PREFIX-heldout, in the format that PREFIX ends in.  [default: the name of FILE]",
-)
+@option(*OUTPUT_FILE, metavar="PREFIX", type=FILE, section=STORED, help="Write PREFIX-train and PREFIX-heldout.")
 @click.argument("file", type=FILE)
 def split(call: Call, file: str, *, output: str | None) -> None:
     """Split FILE by whole groups into rows to learn from and rows to hold out for `rubriclab evaluate`.
@@ -190,8 +180,8 @@ def demo(call: Call, folder: Path, *, sample_only: bool) -> None:
     FOLDER is for the ratings and all results: a new one, an empty one, or that of an earlier demonstration.
     [default: demo]
 
-    A language model's recorded answers are replayed, first for ratings from 1 to 5, then for pass and fail. Every
-    command is printed before it runs, without your configuration file and RUBRICLAB_ variables.
+    A language model's recorded answers are replayed. Every command is printed before it runs, without your
+    configuration file and RUBRICLAB_ variables.
     """
     if sample_only:
         ops.check.write_sample(folder)
@@ -246,10 +236,9 @@ def run_in(folder: Path, lines: Sequence[Sequence[str]]) -> int:
 def learn(call: Call, labelled: tuple[str, ...], *, gate: bool) -> None:
     """Learn a rubric from LABELLED texts, in one file or several, and save it as a version in the store.
 
-    Several methods propose criteria. The labels select, weight and calibrate them, and cross-validation measures how
-    well the rubric agrees with labels that it was not fitted to. LABELLED is a .jsonl, .csv, .tsv, .xlsx or .parquet
-    file of texts with human scores, or - for standard input. After an interruption, or if a limit was reached, run the
-    same command again: answers are cached when they arrive.
+    Several methods propose criteria. The labels select, weight and calibrate them, and cross-validation measures the
+    agreement with labels that the rubric was not fitted to. LABELLED is a .jsonl, .csv, .tsv, .xlsx or .parquet file of
+    texts with human scores, or - for standard input. After an interruption or at a limit, run the same command again.
     """
     options = call.options(ops.options.LearnOptions)
     if gate:
@@ -258,18 +247,16 @@ def learn(call: Call, labelled: tuple[str, ...], *, gate: bool) -> None:
     version, provenance = result.version, result.version.provenance
     validation = provenance.validation
     if call.as_json:
+        row = {
+            "rubric": version.ref,
+            "new": version.new,
+            "digest": version.digest,
+            "criteria": len(version.rubric.criteria),
+            **effort_row(result.effort),
+            "agreement": provenance.agreement.model_dump(mode="json") if provenance.agreement else {},
+        }
         gated = {"outcome": validation.outcome, "validation": validation.model_dump(mode="json")} if validation else {}
-        print_json(
-            {
-                "rubric": version.ref,
-                "new": version.new,
-                "digest": version.digest,
-                "criteria": len(version.rubric.criteria),
-                **effort_row(result.effort),
-                "agreement": provenance.agreement.model_dump(mode="json") if provenance.agreement else {},
-                **gated,
-            }
-        )
+        print_json({**row, **gated})
     else:
         _print_learned(result)
     if gate and validation:
@@ -287,19 +274,12 @@ def _print_learned(result: ops.learn.LearnResult) -> None:
     if provenance.agreement and not provenance.validation:
         click.echo(_agreement(version.rubric, provenance.agreement))
     correlations = [criterion.evidence.pearson or 0 for criterion in criteria]
-    if (
-        provenance.agreement
-        and max(correlations, default=0) <= 0
-        and (provenance.agreement.order.value or 0) <= (0.5 if provenance.agreement.auroc else 0)
-    ):
-        nothing = "none of the criteria tracks" if len(criteria) > 1 else "it does not track"
-        note(f"warning: {nothing} the labels; the scores of this rubric mean nothing")
+    agreement, chance = provenance.agreement, 0.5 if provenance.agreement and provenance.agreement.auroc else 0
+    if agreement and max(correlations, default=0) <= 0 and (agreement.order.value or 0) <= chance:
+        note("warning: none of the criteria tracks the labels; the scores of this rubric mean nothing")
     # The offline judge and recordings give the same reply again.
     if result.effort.failed and any(map(makes_requests, (provenance.judge, provenance.generator))):
-        note(
-            f"{count(result.effort.failed, 'prompt')} had no usable reply; the same command with --retry-failed asks "
-            f"{'it' if result.effort.failed == 1 else 'them'} again"
-        )
+        note(f"{count(result.effort.failed, 'prompt')} had no usable reply; --retry-failed asks for them again")
     note(f"Learning took {views.wording.effort(result.effort)}.")
     note(f"Saved in {result.place}. Details: rubriclab show {version.ref} --evidence")
 
@@ -309,24 +289,19 @@ def _agreement(rubric: Rubric, agreement: TrainingAgreement) -> str:
     if not agreement.optimistic:
         return f"{order}, whose labels were not used"
     held_out = f"{views.wording.estimate(agreement.reselected)} cross-validated over groups"
-    if views.wording.labels_proposed(rubric):
-        return f"{order}, {held_out}; both are optimistic, as the criteria were proposed from these labels"
-    return f"{order} (optimistic, as it was fitted to them), {held_out}"
+    proposed = "; both are optimistic, as the criteria were proposed from these labels"
+    return f"{order} (fitted to them), {held_out}{proposed if views.wording.labels_proposed(rubric) else ''}"
 
 
 @command("PlanOptions", "CallOptions", "RubricOption", "Asking", section="Data")
-@option(
-    *OUTPUT_FILE,
-    help="Write the rows to label to this file, with the reasons in plan; its name decides the format.",
-    **PATH,
-)
+@option(*OUTPUT_FILE, help="Write the rows to label to this file, with the reasons in plan.", **PATH)
 @click.argument("texts", type=FILE)
 def plan(call: Call, texts: str, *, rubric: str, output: str | None, dry_run: bool) -> None:
     """Choose which TEXTS to label next, whole groups first.
 
-    TEXTS is a .jsonl, .csv, .tsv, .xlsx or .parquet file of texts without labels, or - for standard input. The texts
-    are rated by the rubric's criteria, which takes calls; texts that already have a label or were learned from are left
-    out. Add the scores of the aspect to the chosen rows, and give them to `rubriclab learn` together with the old rows.
+    TEXTS is a .jsonl, .csv, .tsv, .xlsx or .parquet file, or - for standard input. The texts are rated by the rubric's
+    criteria, which takes calls; those that have a label or were learned from are left out. Add scores to the chosen
+    rows, and give them to `rubriclab learn` with the old rows.
     """
     options = call.options(ops.options.PlanOptions)
     if output and not dry_run:
@@ -338,8 +313,8 @@ def plan(call: Call, texts: str, *, rubric: str, output: str | None, dry_run: bo
     if call.as_json:
         rows = zip(result.texts, result.to_rows(), strict=True)
         chosen = [{"id": each.text.example.id, **row["plan"]} for each, row in rows]
-        plan_json = {"rubric": result.version.ref, "pool": result.pool, "texts": chosen, "output": output}
-        print_json({**plan_json, **effort_row(result.effort)})
+        row = {"rubric": result.version.ref, "pool": result.pool, "texts": chosen, "output": output}
+        print_json({**row, **effort_row(result.effort)})
         return
     print_view(result.view(), err=output == "-")
     if output not in (None, "-"):
@@ -360,9 +335,9 @@ def literature() -> None:
 def add(call: Call, paper: str) -> None:
     """Have a language model read PAPER, a PDF or a text file, and write findings about raters.
 
-    Every finding has a quotation and its page; a finding whose quotation is not in the paper is dropped. Read what was
-    kept, and remove what does not follow from the paper. Findings about the raters of a public data set carry its name,
-    so that `learn --literature-without` can leave them out.
+    A finding whose quotation is not in the paper is dropped. Read what was kept, and remove what does not follow from
+    the paper. Findings about the raters of a public data set have its name, so that `learn --literature-without` can
+    leave them out.
     """
     added = call.run(ops.literature.literature_add, paper, call.options(ops.options.LiteratureAddOptions))
     call.show(added, {**added.to_row(), **effort_row(added.effort)})
@@ -390,30 +365,17 @@ for member in (add, list_, remove):
     literature.add_command(member)
 
 
-# Whether the mean human score is at least `--fail-under`.
-OUTCOMES: Mapping[bool | None, tuple[int, str]] = {True: (0, "met"), False: (1, "not met"), None: (3, "inconclusive")}
-
-
 @command("ScoreOptions", "CallOptions", "BatchOptions", "RowsOutput", "Asking")
 @option("--rubric", metavar="REF", help="NAME (the newest), NAME@NUMBER or NAME@TAG.")
 @option(
     "--fail-under",
     metavar="SCORE",
-    type=Number(),
-    help="Exit with 1 if the interval of the mean human score is below this, or 3 if it holds this or more than a "
-    "tenth of the texts have no score. Without labels of learning, the mean score decides.",
+    type=float,
+    help="Exit with 1 if the interval of the mean human score is below this, or 3 if that is inconclusive. Without "
+    "labels of learning, the mean score decides.",
 )
-@option(
-    "--keep-replies",
-    help="Write the replies that could not be used, and why, to this .jsonl file: a line for each text with a missing "
-    "answer.",
-    **PATH,
-)
-@flag(
-    "--resume",
-    section=STORED,
-    help="Keep the rows that --output, a .jsonl file, has already, and score the texts after them.",
-)
+@option("--keep-replies", help="Write the replies that could not be used, and why, to this .jsonl file.", **PATH)
+@flag("--resume", section=STORED, help="Keep the rows of --output, a .jsonl file, and score the texts after them.")
 @click.argument("texts", type=FILE)
 def score(
     call: Call,
@@ -428,14 +390,12 @@ def score(
 ) -> None:
     """Score TEXTS by a rubric, with one output row for each row, in the same order.
 
-    TEXTS is a .jsonl, .csv, .tsv, .xlsx or .parquet file, or - for standard input, and is read as a stream. For a
-    faulty row, or a text for which the judge gave too few usable ratings, the output row has the reason instead of a
-    score. A rubric that was learned with several methods, as by default, gives an interval for each score, and the
-    contribution of each criterion.
+    TEXTS is a .jsonl, .csv, .tsv, .xlsx or .parquet file, or - for standard input, and is read as a stream. A faulty
+    row, or a text with too few usable ratings, gets a row with the reason instead of a score. A rubric of several
+    methods, as by default, gives an interval for each score, and the contribution of each criterion.
 
     Before there are labels, --task and --aspect replace --rubric. The judge gives one score for the aspect as a whole;
-    the offline judge scores each text relative to the others of the file, by text features. The agreement of these
-    scores with people is unknown.
+    the offline judge compares the texts of the file by text features. Agreement with people is then unknown.
     """
     from rubriclab.data.write import table_kind
 
@@ -478,18 +438,16 @@ def score(
     else:
         print_view(views.results.distribution_view(scoring.summary), err=True)
         place = "" if output == "-" else f" to {output}"
-        missing = views.wording.missing_answers(counts.answers_missing, counts.answers)
-        note(
-            f"{counts.rows - counts.unscored:,} texts scored by {scoring.name}{place}, {counts.unscored:,} unscored"
-            f"{f'; {missing}' if counts.answers_missing else ''}"
-        )
+        scored = f"{counts.rows - counts.unscored:,} texts scored by {scoring.name}{place}"
+        missing = f"; {views.wording.missing_answers(counts.answers_missing, counts.answers)}"
+        note(f"{scored}, {counts.unscored:,} unscored{missing if counts.answers_missing else ''}")
         if scoring.version and scoring.version.provenance.validation:
             note(f"verdict on {scoring.name}: {views.rubrics.verdict(scoring.version)}")
     scoring.check_answered()
     if fail_under is not None:
-        code, outcome = OUTCOMES[scoring.summary.meets(fail_under)]
+        outcome = {True: "met", False: "not met", None: "inconclusive"}[scoring.summary.meets(fail_under)]
         note(f"--fail-under {fail_under:g}: {outcome}")
-        call.end(code)
+        call.end(EXIT_CODES[outcome])
 
 
 def check_json_place(call: Call, output: str | None, printed: str, written: str, option: str = "--output") -> None:
@@ -539,23 +497,19 @@ def improve(call: Call, texts: str, *, rubric: str, output: str, diff: str | Non
     """Rewrite TEXTS where a rubric finds faults, and accept rewrites that score higher: one output row for each row.
 
     TEXTS is a .jsonl, .csv, .tsv, .xlsx or .parquet file, or - for standard input, and is read as a stream. Each
-    output row has the text in `output`, and all rounds in `improvement`.
-
-    If the rubric judges sentences (dcr, most of seal), only sentences with faults may change. If it judges whole texts
-    (hypotheses, checklists, and texts too short to be judged by sentence), any sentence may change.
+    output row has the text in `output`, and all rounds in `improvement`. If the rubric judges sentences (dcr, most of
+    seal), only sentences with faults may change.
     """
     options = call.options(ops.options.ImproveOptions)
     if not dry_run:
         check_json_place(call, output, "a summary", "the texts")
         check_json_place(call, diff, "a summary", "the changes", "--diff")
         if output == diff == "-":
-            both = "--output and --diff would both be written to standard output."
-            raise SettingsError(both, "Give each its own PATH.")
+            raise SettingsError("--output and --diff would both be written to standard output.", "Give each a PATH.")
         check_rows_place(output)
         check_place(diff or "-")
     with call.workspace() as workspace:
-        # Two consoles of rich, one of them with a moving bar, would write over each other.
-        if diff == "-":
+        if diff == "-":  # a moving bar would write over the changes
             workspace.progress = ops.workspace.no_progress
         improving = ops.improve.prepare_improvement(workspace, texts, rubric, options)
         call.end_dry_run(improving.estimate, "Texts that become longer can take more calls.")
@@ -567,15 +521,12 @@ def improve(call: Call, texts: str, *, rubric: str, output: str, diff: str | Non
 
 
 def _write_improved(improving: ops.improve.Improving, output: str, diff: str | None) -> None:
-    """Write the texts, and what changed in them, as they come."""
     with writing_rows(output) as write, writing(diff or "-") as write_diff:
 
         async def run() -> None:
             async for text in improving.stream():
                 write(text.to_row())
-                if diff == "-" and text.outcome == "improved":
-                    print_view(views.render.view("rewrite", found=text))
-                elif diff and text.outcome == "improved":
+                if diff and text.outcome == "improved":
                     shown = views.render.view("rewrite", found=text)
                     write_diff(f"{shown}\n".encode("utf-8", "backslashreplace"))
 
@@ -589,25 +540,16 @@ def edit(call: Call, rubric: str, *, preview: bool, dry_run: bool) -> None:
     """Change the criteria, weights, threshold or definition of RUBRIC, and save a version whose parent is RUBRIC.
 
     Weights are fitted again to the ratings kept with the version, and the held-out agreement is shown beside the
-    parent's. Dropping criteria, limiting weights and setting the threshold takes no calls; the labelled texts are
-    rated again by new wordings.
+    parent's. Only new wordings take calls, by which the labelled texts are rated again.
     """
     result = call.run(ops.edit.edit, rubric, call.options(ops.options.EditOptions, preview=dry_run or preview))
     call.show(result.view(), {**result.to_row(), **effort_row(result.effort)})
     if (saved := result.saved) and not call.as_json:
-        new = f"saved as {saved.ref}, whose parent is {saved.parent}; {saved.name} without a number now means it"
-        click.echo(f"\n{new if saved.new else f'equal to {saved.ref}, so there is no new version'}")
+        _print_saved(saved, f"{saved.name} without a number now means it")
 
 
 @command("EvaluateOptions", "CallOptions", "BatchOptions", *MEASURING)
-@option(
-    "rubrics",
-    "--rubric",
-    metavar="REF",
-    multiple=True,
-    required=True,
-    help="A rubric to evaluate; may be given several times.",
-)
+@option("rubrics", "--rubric", metavar="REF", multiple=True, required=True, help="A rubric to evaluate; repeatable.")
 @click.argument("heldout", type=FILE)
 def evaluate(call: Call, heldout: str, *, rubrics: tuple[str, ...], html: str | None) -> None:
     """Evaluate rubrics on HELDOUT texts with human scores, and compare them with free baselines.
@@ -617,10 +559,8 @@ def evaluate(call: Call, heldout: str, *, rubrics: tuple[str, ...], html: str | 
     evaluation = call.run(ops.evaluate.evaluate, heldout, rubrics, call.options(ops.options.EvaluateOptions))
     print_json(evaluation.to_row()) if call.as_json else print_view(evaluation)
     evaluation.check_answered()
-    page = None
-    if html:
-        # The full report, with a part on each rubric, which takes time to compute.
-        page = views.evaluation.evaluation_view(evaluation, brief=False)
+    # The full report, with a part on each rubric, which takes time to compute.
+    page = views.evaluation.evaluation_view(evaluation, brief=False) if html else None
     call.export(evaluation.view(), page)
 
 
@@ -646,20 +586,14 @@ def compare(call: Call, outputs: tuple[str, ...], *, rubric: str, details: bool)
     view = result.view()
     view.unfolded = details
     call.show(view, row)
-    call.end(LIMIT_EXIT_CODES[result.outcome])
+    call.end(EXIT_CODES[result.outcome])
 
 
-LIMIT_EXIT_CODES: Mapping[LimitOutcome, int] = {"within": 0, "beyond": 1, "inconclusive": 3}
 ORDER = "REF [REF] TEXTS"
 
 
 @command("DriftOptions", "CallOptions", *MEASURING, section="Examine a rubric")
-@option(
-    "--anchor",
-    metavar="FILE",
-    type=FILE,
-    help="In place of TEXTS, labelled texts that REF scores again at each look; FILE.looks.json keeps the sums.",
-)
+@option("--anchor", metavar="FILE", type=FILE, help="In place of TEXTS, labelled texts that are scored at each look.")
 @option(*OUTPUT_FILE, help="Write the texts that flip to this file, with all reasons, as JSON Lines.", **PATH)
 @flag("write_all", "--all", help="Write all texts to --output, not only those that flip.")
 @click.argument("named", type=FILE, nargs=-1, required=True, metavar=ORDER)
@@ -675,11 +609,9 @@ def drift(
 
     The result has the shift of the scores, the changes of rank, the texts that cross a threshold, and the criteria that
     cause the changes. The exit code is 1 if a limit is exceeded (--max-shift, --max-flips, --min-rank), and 3 if
-    inconclusive. With --anchor it is 1 if the errors of the labelled texts have changed since the first look; however
-    often one looks, at most one judge in twenty that does not change is reported.
+    inconclusive. With --anchor it is 1 if the errors of the labelled texts have changed since the first look, at most
+    for one in twenty judges that do not change, however often one looks.
     """
-    from rubriclab.models.version import names_a_version
-
     named = [*named, anchor] if anchor else named
     if not 2 <= len(named) <= 3:
         raise SettingsError(
@@ -687,20 +619,12 @@ def drift(
         )
     before, *other, texts = named
     after = other[0] if other else None
-    if names_a_version(texts) and not Path(texts).exists():
-        raise SettingsError(
-            f"Expected {ORDER}; {texts} is a version, and no file of texts is named.",
-            f"Add the texts to score with both: rubriclab drift {' '.join(named)} TEXTS",
-        )
     options = call.options(ops.options.DriftOptions, anchor=anchor is not None)
     if anchor and output:
         raise SettingsError("--output: with --anchor no text is compared.", "Leave --output out.")
-    if write_all and not output:
-        raise SettingsError("--all needs --output.", "Give --output PATH.")
-    if output == "-":
-        raise SettingsError("Standard output is used for the figures.", "Give --output a file.")
-    if output:
-        check_rows_place(output)
+    if output == "-" or (write_all and not output):
+        raise SettingsError("--output: expected a file.", "Give --output PATH; standard output is for the figures.")
+    check_rows_place(output or "-")
     with call.workspace() as workspace:
         if dry_run:
             call.end_dry_run(ops.compare.drift(workspace, texts, before, after, options).estimate)
@@ -718,7 +642,7 @@ def drift(
     if output and not call.as_json:
         note(f"{'all texts' if write_all else 'texts that flip'} written to {output}")
     result.check_answered()
-    call.end(LIMIT_EXIT_CODES[result.outcome])
+    call.end(EXIT_CODES[result.outcome])
 
 
 @command("AgreeOptions", "CallOptions", "RubricOption", *MEASURING, section="Examine a rubric")
@@ -734,31 +658,27 @@ def agree(call: Call, texts: str, *, rubric: str) -> None:
 
 
 @command("TransferOptions", "CallOptions", *MEASURING, section="Examine a rubric")
-@option(
-    "target",
-    "--to",
-    metavar="PATH",
-    type=FILE,
-    required=True,
-    help="Texts to transfer the rubric to, with or without labels.",
-)
+@option("target", "--to", metavar="PATH", type=FILE, required=True, help="Texts to transfer to, labelled or not.")
 @click.argument("ref")
 def transfer(call: Call, ref: str, *, target: str) -> None:
     """Measure a rubric's agreement on other texts or with another judge, and recommend what to do.
 
-    With labels, the rubric is measured in three ways: as it is, recalibrated, and learned again with its criteria among
-    the candidates. All figures are held out. The recommended way has the smallest mean absolute error. Without labels,
-    only the share of texts outside of the range of the training texts is known.
+    With labels, the rubric is measured as it is, recalibrated, and learned again with its criteria among the
+    candidates, by held-out figures; the way with the smallest mean absolute error is recommended. Without labels, only
+    the share of texts outside of the range of the training texts is known.
     """
     result = call.run(ops.transfer.transfer, ref, target, call.options(ops.options.TransferOptions))
     saved = result.saved
     row = {**result.transfer.model_dump(mode="json"), "saved": saved.ref if saved else None}
     call.show(result, {**row, **effort_row(result.effort)})
-    if saved and saved.new and not call.as_json:
-        click.echo(f"\nsaved as {saved.ref}, whose parent is {saved.parent}; calibrated for {saved.provenance.judge}")
-    elif saved and not call.as_json:
-        click.echo(f"\nequal to {saved.ref}, so there is no new version")
+    if saved and not call.as_json:
+        _print_saved(saved, f"calibrated for {saved.provenance.judge}")
     result.check_saved()
+
+
+def _print_saved(saved: Version, remark: str) -> None:
+    new = f"saved as {saved.ref}, whose parent is {saved.parent}; {remark}"
+    click.echo(f"\n{new if saved.new else f'equal to {saved.ref}, so there is no new version'}")
 
 
 @command("ExplainOptions", "CallOptions", "RubricOption", *MEASURING, section="Examine a rubric")
@@ -767,8 +687,7 @@ def explain(call: Call, text: str | None, *, rubric: str) -> None:
     """Explain the score of TEXT by a rubric: each criterion's share with its reason, and the nearest labelled texts.
 
     TEXT is a .txt file, or - for standard input, with the text itself; or a file of rows, of which --id names one.
-    Without TEXT, --id names a text that the rubric was learned from; its
-    kept ratings are used, and no calls are made.
+    Without TEXT, --id names a text that the rubric was learned from, and no calls are made.
     """
     explanation = call.run(ops.explain.explain, text, rubric, call.options(ops.options.ExplainOptions))
     call.show(explanation, explanation.to_row())
@@ -800,12 +719,7 @@ def serve(call: Call, rubric: str) -> None:
 
 
 @command("JudgeOption", "CallOptions", "StoreOption", "RecordOption")
-@option(
-    "--port",
-    metavar="N",
-    type=click.IntRange(1, 65535),
-    help="The port to serve at.  [default: 8521, or any free port]",
-)
+@option("--port", metavar="N", type=click.IntRange(1, 65535), help="The port.  [default: 8521, or any free port]")
 @flag("--no-browser", from_found="always", help="Only print the address.")
 @click.argument("rubric", required=False)
 def studio(call: Call, rubric: str | None, *, judge: str | None, port: int | None, no_browser: bool) -> None:

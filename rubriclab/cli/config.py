@@ -1,12 +1,12 @@
 """`rubriclab.toml`: the same options as on the command line, for a folder.
 
-Options stand at the top level under their names (`judge = "gpt-4o-mini"`, `max-cost = 2.5`); a table of a method's name
-holds its hyperparameters (`[hypoeval]`, `k = 10`). The command line comes first, then the environment, then the file.
+Options stand at the top level (`max-cost = 2.5`), hyperparameters in a table of their method (`[hypoeval]`, `k = 10`).
+The command line comes first, then the environment, then the file.
 
 A file that the user names is used as it is. One that was found in the working folder may have come with somebody else's
 repository: what it sets is printed. It may say how input is read and how results are shown. Everything else is refused
-until the user has confirmed the file's content (`rubriclab trust FILE`), and what a command changes in the store even
-then. The declaration of each option says which of these it is (`FromFound`).
+until the user has confirmed the content (`rubriclab trust FILE`), and what a command changes in the store even then.
+Each option says which of these it is (`FromFound`).
 
 Relative paths in a file are relative to the folder that it really lies in, never to the working folder.
 """
@@ -54,7 +54,7 @@ class Config:
 
     @cached_property
     def folder(self) -> Path:
-        """The folder that the file lies in, links followed: its relative paths are relative to it."""
+        """The folder that the file lies in, links followed."""
         return self.file.resolve().parent
 
     @cached_property
@@ -77,7 +77,7 @@ class Config:
         return held.get(str(place)) == digest_of(self.content) or held.get(str(place.parent)) == ANY
 
     def check_may_set(self, key: str, by: FromFound = "confirmed") -> None:
-        """Refuse to take an option or a table of hyperparameters from the file if `by` does not allow it."""
+        """Refuse an option or a table of hyperparameters that the file may not set."""
         if by == "always" or self.named or (by == "confirmed" and self.trusted):
             return
         sets = f"{self.file} in this folder sets {_pair(key, self.values[key], SHOWN)}"
@@ -94,7 +94,7 @@ class Config:
         )
 
     def said(self, keys: Collection[str] | None = None) -> str:
-        """Return on one line what it sets: the options and tables named by `keys`, cut, or else all of it, uncut."""
+        """Return on one line what the file sets: the options and tables named by `keys`, cut, or else all, uncut."""
         wanted = {key: value for key, value in self.values.items() if keys is None or key in keys}
         pairs = [(key, value) for key, value in wanted.items() if key not in method_names()]
         tables = [(name, wanted[name]) for name in method_names() if isinstance(wanted.get(name), Mapping)]
@@ -103,7 +103,6 @@ class Config:
 
 
 def method_names() -> tuple[str, ...]:
-    """Return the names of the tables of hyperparameters: methods, and joint training."""
     from rubriclab.methods.catalogue import settings_names
 
     return settings_names()
@@ -130,10 +129,9 @@ def load_config(path: Path | None) -> Config | None:
 
 
 def defaults_from(config: Config, commands: Mapping[str, Sequence[click.Parameter]]) -> dict[str, dict[str, Any]]:
-    """Return click's default map, command by command.
+    """Return click's default map by command.
 
-    Each value is a function that checks it, which click calls only where neither the command line nor the environment
-    has set the option.
+    Each value is a function that checks it, which click calls only if no other source sets the option.
     """
     values, file = config.values, config.file
     options = {name: options_of(params) for name, params in commands.items()}
@@ -144,7 +142,12 @@ def defaults_from(config: Config, commands: Mapping[str, Sequence[click.Paramete
         tables = f"tables for {', '.join(method_names())}"
         hint = f"{did_you_mean(unknown[0], known)}Known are: {', '.join(known)}; and {tables}."
         raise SettingsError(f"{file}: {unknown[0]!r} is no option.", hint)
-    settings = []
+    settings = list[str]()
+
+    def configured() -> list[str]:
+        config.check_may_set(next(name for name in method_names() if name in values))
+        return settings
+
     for method in method_names():
         table = values.get(method, {})
         if not isinstance(table, Mapping):
@@ -153,14 +156,14 @@ def defaults_from(config: Config, commands: Mapping[str, Sequence[click.Paramete
         # As `--set` takes them.
         texts = {key: str(value).lower() if isinstance(value, bool) else value for key, value in table.items()}
         settings += [f"{method}.{key}={text}" for key, text in texts.items()]
-    defaults = {}
+    defaults = dict[str, dict[str, Any]]()
     for name, own in options.items():
         taken = own.keys() & given
         if name == CONFIRMING and not config.named:
             taken &= {TAKEN_TO_CONFIRM} if config.trusted else set()
         defaults[name] = {str(own[key].name): partial(_value, config, own[key], key) for key in taken}
         if settings:
-            defaults[name]["configured"] = partial(_configured, config, settings)
+            defaults[name]["configured"] = configured
     return defaults
 
 
@@ -185,7 +188,6 @@ def _pair(key: str, value: Any, most: int | None) -> str:
 
 
 def _value(config: Config, option: click.Option, key: str) -> Any:
-    """Return the value of an option in the file, with a relative path resolved."""
     value = config.values[key]
     several = value if option.multiple and isinstance(value, list) else [value]
     for each in several:
@@ -214,14 +216,8 @@ def _check_type(file: Path, option: click.Option, key: str, value: Any) -> None:
         raise SettingsError(f"{file}: {key}: expected {named}{several}, got {describe(value)}.")
 
 
-def _configured(config: Config, settings: list[str]) -> list[str]:
-    """Return the hyperparameters in the file, as `--set` takes them."""
-    config.check_may_set(next(name for name in method_names() if name in config.values))
-    return settings
-
-
 def place() -> Path:
-    """Return the file that holds the list."""
+    """Return the file that holds what the user has confirmed."""
     import platformdirs
 
     return platformdirs.user_config_path("rubriclab", appauthor=False) / "trusted.json"
@@ -247,7 +243,7 @@ def confirmed_files() -> Mapping[str, str]:
 
 
 def confirm(place: Path, confirmed: str) -> None:
-    """Remember that the user has confirmed the content with this digest at this path, or `ANY` in this folder."""
+    """Remember that the user has confirmed the content with a digest at this path, or `ANY` in this folder."""
     _write({**confirmed_files(), str(place.resolve()): confirmed})
 
 
@@ -261,7 +257,6 @@ def revoke(file: Path) -> bool:
 
 
 def digest_of(content: bytes) -> str:
-    """Return the SHA-256 digest of a file's content."""
     return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 

@@ -1,7 +1,4 @@
-"""The `rubriclab` command: its groups of commands, how it ends, and what it logs with keys masked.
-
-Messages of the log go to standard error (`--verbose`) and to a file (`--log-file`).
-"""
+"""The `rubriclab` command: its commands by section, how it ends, and its log, in which keys are masked."""
 
 from __future__ import annotations
 
@@ -29,6 +26,7 @@ from rubriclab.errors import RubriclabError, SettingsError
 from rubriclab.models.characters import one_line, plain
 
 LOGGER = logging.getLogger("rubriclab")
+_log = logging.getLogger(__name__)
 LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
 LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
@@ -36,10 +34,9 @@ _installed: list[logging.Handler] = []
 
 
 class MaskingFormatter(logging.Formatter):
-    """Formats a record on one line, and a traceback below it, without keys and characters that act on a terminal."""
+    """Formats a record as a line, with its traceback below, without keys and characters that act on a terminal."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line, followed by those of the traceback if the record has one."""
         from rubriclab.judges.providers import masked
 
         text = super().format(record)
@@ -52,7 +49,6 @@ class StandardError(logging.Handler):
     """Writes to the present `sys.stderr`, which a progress bar replaces while it is shown."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write the record's line."""
         try:
             click.echo(self.format(record), err=True)
         except Exception:
@@ -68,18 +64,16 @@ def start_logging(verbose: int) -> None:
 
 
 def log_to_file(file: Path, command: str) -> None:
-    """Append everything that is logged to `file`, beginning with the name of the command."""
     try:
         handler = logging.FileHandler(file, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise SettingsError(f"The log file {file} cannot be written: {error.strerror}.") from None
     _install(handler, LINE)
     LOGGER.setLevel(logging.DEBUG)
-    logging.getLogger(__name__).info("rubriclab %s: %s", __version__, command)
+    _log.info("rubriclab %s: %s", __version__, command)
 
 
 def stop_logging() -> None:
-    """Remove what `start_logging` installed."""
     while _installed:
         handler = _installed.pop()
         LOGGER.removeHandler(handler)
@@ -97,14 +91,11 @@ def _install(handler: logging.Handler, line: str) -> None:
 EXIT_CODE = 70
 # Set to 1, it shows the traceback on standard error instead of writing it to a file.
 SHOW = "RUBRICLAB_TRACEBACK"
-LONGEST = 300
+LONGEST_CAUSE = 300
 
 
 def report_bug(error: Exception) -> int:
-    """Say in one line that rubriclab failed, where the traceback is and what to do; return the exit code.
-
-    Keys are masked in the line and in the traceback, which are made to be passed on.
-    """
+    """Say in one line that rubriclab failed and where the traceback is, with keys masked; return the exit code."""
     from rubriclab.judges.providers import masked
 
     told = masked("".join(traceback.format_exception(error)))
@@ -119,12 +110,8 @@ def report_bug(error: Exception) -> int:
             place = f"the traceback is in {path}"
     except OSError:
         place = f"the traceback could not be written, {SHOW}=1 shows it"
-    what = f"{type(error).__name__}: {one_line(masked(str(error)))}"[:LONGEST]
-    click.echo(
-        f"error: rubriclab {__version__} has a bug: {what}. Please report it to the project that you have rubriclab "
-        f"from; {place}.",
-        err=True,
-    )
+    what = f"{type(error).__name__}: {one_line(masked(str(error)))}"[:LONGEST_CAUSE]
+    click.echo(f"error: rubriclab {__version__} has a bug: {what}. Please report it; {place}.", err=True)
     return EXIT_CODE
 
 
@@ -132,8 +119,6 @@ INTERRUPTED = 128 + signal.SIGINT
 TERMINATED = 128 + signal.SIGTERM
 # What writing to a full disk, or beyond a quota or limit, ends with.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-
-_log = logging.getLogger(__name__)
 
 
 @click.group(cls=SectionGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -217,10 +202,7 @@ def every_command() -> dict[str, click.Command]:
 
 
 def main(arguments: list[str] | None = None, command: click.Group = cli, name: str = "rubriclab") -> None:
-    """Run a command line and exit: one line for an error, and for a bug where its traceback is.
-
-    SIGTERM ends it as Ctrl-C does, with an exit code of its own.
-    """
+    """Run a command line and exit; SIGTERM ends it as Ctrl-C does, with an exit code of its own."""
     terminated = False
 
     def terminate(_number: int, frame: FrameType | None) -> None:
@@ -251,7 +233,6 @@ def main(arguments: list[str] | None = None, command: click.Group = cli, name: s
 
 
 def run(arguments: list[str] | None = None, command: click.Group = cli, name: str = "rubriclab") -> int:
-    """Run a command line and return its exit code."""
     for stream in (sys.stdout, sys.stderr):
         # A terminal of another encoding shows escapes for what it cannot show, instead of failing.
         if isinstance(stream, io.TextIOWrapper):
@@ -274,39 +255,21 @@ def run(arguments: list[str] | None = None, command: click.Group = cli, name: st
 
 
 def _failed(error: Exception) -> int:
-    """Print on standard error why a command ended, and return its exit code."""
     if isinstance(error, RubriclabError):
         # What a message quotes of a server, a pack or a row must not act on the terminal.
         text = plain(as_typed(str(error)))
         _log.info("ended with exit code %d: %s", error.exit_code, text)
         click.echo(f"error: {text}", err=True)
         return error.exit_code
+    if isinstance(error, click.NoSuchOption) and any(error.option_name in option.opts for option in cli.params):
+        error = click.UsageError(f"{error.option_name} belongs before the command.", error.ctx)
     if isinstance(error, click.ClickException):
-        _explain_misplaced_option(error).show()
+        error.show()
         return error.exit_code
     if isinstance(error, OSError):
         # Files are named where they are read and written; what is printed has no name.
         place = error.filename or ("standard output cannot be written" if error.errno in FULL else None)
         click.echo(f"error: {f'{place}: ' if place else ''}{error.strerror or error}", err=True)
         return RubriclabError.exit_code
-
     _log.info("ended by an unexpected %s", type(error).__name__)
     return report_bug(error)
-
-
-def _explain_misplaced_option(error: click.ClickException) -> click.ClickException:
-    """Return the error; of an option that belongs before the command, one that says so."""
-    if not isinstance(error, click.NoSuchOption) or error.ctx is None:
-        return error
-    program = error.ctx.find_root()
-    for option in program.command.params:
-        if isinstance(option, click.Option) and error.option_name in option.opts:
-            value = "" if option.is_flag or option.count else f" {option.make_metavar(program)}"
-            _, _, own = error.ctx.command_path.partition(" ")
-            usage = f"{program.info_name} {error.option_name}{value} {own} ..."
-            return click.UsageError(f"{error.option_name} belongs before the command: {usage}", error.ctx)
-    return error
-
-
-if __name__ == "__main__":
-    main()

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 
 import click
 
-from rubriclab.models.characters import did_you_mean, with_flags
+from rubriclab.models.characters import with_flags
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -38,7 +38,7 @@ class PlaceType(click.ParamType):  # type: ignore[type-arg]
         self.place = place
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the value as a string; an option in its place is refused, as the value was forgotten."""
+        """Return the value; an option in its place is refused, as the value was forgotten."""
         if isinstance(value, str) and re.match("--[a-z]", value):
             self.fail(f"expected a value, got the option {value}; a file of this name is ./{value}.", param, ctx)
         return str(click.STRING.convert(value, param, ctx))
@@ -62,7 +62,6 @@ FILE, OUTPUT = PlaceType("input"), PlaceType("output")
 
 
 def place_of(param: click.Parameter) -> str:
-    """Return what a path in the value of a parameter is, or an empty text."""
     return param.type.place if isinstance(param.type, PlaceType) else ""
 
 
@@ -81,11 +80,8 @@ class SectionOption(click.Option):
 class JoinedOption(SectionOption):
     """An option that may be given several times; its values are joined by commas."""
 
-    def __init__(self, declared: Sequence[str], **settings: Any) -> None:
-        super().__init__(declared, multiple=True, **settings)
-
     def value_from_envvar(self, ctx: click.Context) -> str | None:
-        """Return the variable's whole value: click would divide it at white space."""
+        # click would divide it at white space.
         return self.resolve_envvar_value(ctx)
 
     def process_value(self, ctx: click.Context, value: Any) -> str | None:
@@ -97,9 +93,8 @@ class JoinedOption(SectionOption):
 class SectionCommand(click.Command):
     """A command whose options are those of its models, listed by section in its help.
 
-    The models are imported when the options are first needed, so that the list of all commands comes quickly. The
-    command begins once its outputs have been checked and the log file is open. Its function gets a `Call` and the
-    values that its signature names.
+    The models are imported when the options are first needed, so that help on all commands comes quickly. The function
+    gets a `Call` and the values that its signature names.
     """
 
     _params: list[click.Parameter]
@@ -111,7 +106,6 @@ class SectionCommand(click.Command):
 
     @property
     def params(self) -> list[click.Parameter]:
-        """The declared parameters and the options of the models."""
         if self.models:
             models = [_model(name) for name in self.models]
             taken = {param.name for param in self._params}
@@ -124,7 +118,6 @@ class SectionCommand(click.Command):
         self._params = declared
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Check the outputs, open the log file and run the command."""
         from rubriclab.cli.main import log_to_file
         from rubriclab.cli.output import Call, check_outputs
 
@@ -136,7 +129,6 @@ class SectionCommand(click.Command):
         return ctx.invoke(self.callback, Call(ctx.params), **named)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options with a heading for each section."""
         from rubriclab.base_options import SECTIONS
 
         # The text above the options describes the arguments; newer versions of click list them here too.
@@ -174,16 +166,13 @@ class SectionGroup(click.Group):
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
         self.sections: dict[str, list[str]] = {}
-        """The names of the commands by section, in the order of help."""
 
     def add_section(self, title: str, commands: Sequence[click.Command]) -> None:
-        """Add commands that help lists under `title`, in this order."""
         for added in commands:
             self.add_command(added)
             self.sections.setdefault(title, []).append(str(added.name))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands with a heading for each section."""
         shown = set(self.list_commands(ctx))
         for title, names in self.sections.items():
             with formatter.section(title):
@@ -207,43 +196,17 @@ OUTPUT_FILE, STORED = ("--output", "-o"), "Store and output"
 PATH: dict[str, Any] = {"metavar": "PATH", "type": OUTPUT}
 
 
-class Number(click.types.FloatParamType):
-    """A number; one with a decimal comma is refused with the right form."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number."""
-        if isinstance(value, str) and re.fullmatch(r"[+-]?\d*,\d+", value.strip()):
-            self.fail(f"{value!r} has a decimal comma: write {value.strip().replace(',', '.')}.", param, ctx)
-        return float(click.FLOAT.convert(value, param, ctx))
-
-
-class Points(Number, click.FloatRange):
-    """A number whose bounds help shows; the model checks them."""
-
-
-class Whole(click.IntRange):
-    """A whole number whose bounds help shows; the model checks them."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the number."""
-        return int(click.INT.convert(value, param, ctx))
-
-
-class Choice(click.Choice[str]):
-    """One of some words; of a misspelt one, the closest is named."""
-
-    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
-        """Return what is expected, and what may be meant."""
-        return f"{super().get_invalid_choice_message(value, ctx)} {did_you_mean(value, self.choices)}".rstrip()
-
-
 # What stands for numbers with bounds, which help shows behind the text.
-METAVARS = {Whole: "N", Points: "NUMBER"}
+METAVARS = {click.IntRange: "N", click.FloatRange: "NUMBER"}
 
 
 def options_of_models(models: Sequence[type[Options]]) -> Iterator[click.Option]:
-    """Yield the options of models, each once."""
-    fields = {name: (model, field, _flag(field)) for model in models for name, field in model.model_fields.items()}
+    from rubriclab.base_options import Flag
+
+    def flag_of(field: FieldInfo) -> Flag:
+        return next((each for each in field.metadata if isinstance(each, Flag)), Flag())
+
+    fields = {name: (model, field, flag_of(field)) for model in models for name, field in model.model_fields.items()}
     names = {name: flag.names.split() or [f"--{name.replace('_', '-')}"] for name, (_, _, flag) in fields.items()}
     long = {name: next(each for each in own if each.startswith("--")) for name, own in names.items()}
     for name, (model, field, flag) in fields.items():
@@ -254,16 +217,10 @@ def options_of_models(models: Sequence[type[Options]]) -> Iterator[click.Option]
         yield click.Option(["configured", "--configured"], hidden=True, multiple=True)
 
 
-def _flag(field: FieldInfo) -> Flag:
-    from rubriclab.base_options import Flag
-
-    return next((each for each in field.metadata if isinstance(each, Flag)), Flag())
-
-
 def _option(model: type[Options], field: FieldInfo, flag: Flag, declared: Sequence[str], shown: str) -> click.Option:
     declaring = next(each for each in model.__mro__ if declared[0] in inspect.get_annotations(each))
     settings = _type(field, flag)
-    if settings.get("multiple") or flag.joined:
+    if settings.get("multiple"):
         settings["default"] = None
     elif flag.place == "output" and not field.is_required():
         settings["default"] = field.default
@@ -280,8 +237,7 @@ def _option(model: type[Options], field: FieldInfo, flag: Flag, declared: Sequen
 
 def _help(field: FieldInfo, flags: Mapping[str, str]) -> str:
     """Return the documentation of a field as help, with its default at the end."""
-    text = " ".join((field.description or "").split())
-    text, _, default = text.partition(" Default: ")
+    text, _, default = " ".join((field.description or "").split()).partition(" Default: ")
     value = None if field.is_required() else field.get_default(call_default_factory=True)
     if not default and value and isinstance(value, str | int | float):
         default = str(value).removesuffix(".0")
@@ -290,7 +246,6 @@ def _help(field: FieldInfo, flags: Mapping[str, str]) -> str:
 
 
 def _type(field: FieldInfo, flag: Flag) -> dict[str, Any]:
-    """Return what click is told of the type of a field."""
     kind = _bare(field.annotation)
     several = get_origin(kind) is tuple
     if several:
@@ -302,14 +257,14 @@ def _type(field: FieldInfo, flag: Flag) -> dict[str, Any]:
     elif kind is bool:
         return {"is_flag": True}
     elif get_origin(kind) is Literal:
-        found = Choice(get_args(kind))
+        found = click.Choice(get_args(kind))
     elif kind is int:
-        found = Whole(**limits) if bounds else click.INT
+        found = click.IntRange(**limits) if bounds else click.INT
     elif kind is float:
-        found = Points(**limits, min_open="gt" in bounds) if bounds else Number()
+        found = click.FloatRange(**limits, min_open="gt" in bounds) if bounds else click.FLOAT
     else:
         found = click.STRING
-    return {"type": found, **({"multiple": True} if (several or flag.multiple) and not flag.joined else {})}
+    return {"type": found, **({"multiple": True} if several or flag.multiple or flag.joined else {})}
 
 
 def _bare(annotation: Any) -> Any:

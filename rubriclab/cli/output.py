@@ -29,14 +29,17 @@ if TYPE_CHECKING:
     from rubriclab.store.store import Access, Store
 
 
+# Outcomes of the gate, of limits and of `--fail-under`.
+EXIT_CODES = {"better": 0, "within": 0, "met": 0, "not better": 1, "beyond": 1, "not met": 1, "inconclusive": 3}
 # What SQLite keeps beside a database while it is open.
 COMPANIONS = ("", "-wal", "-shm", "-journal")
 
 
 def check_outputs(context: click.Context) -> None:
-    """Return if no output of a command would overwrite its store, an input, another output or any database."""
+    """Refuse outputs that would overwrite the command's store, an input, another output or any database."""
     given = [*_given(context.find_root()), *_given(context)]
-    outputs = [(_flag(param), value) for param, value in given if place_of(param) == "output" and value != "-"]
+    written = [(param, value) for param, value in given if place_of(param) == "output" and value != "-"]
+    outputs = [(next(name for name in param.opts if name.startswith("--")), value) for param, value in written]
     inputs = list(_inputs(context, given)) if outputs else []
     for flag, path in outputs:
         check_output(path, flag, inputs)
@@ -46,7 +49,6 @@ def check_outputs(context: click.Context) -> None:
 
 
 def check_output(path: str, name: str, inputs: list[str]) -> None:
-    """Return if `path` is none of the inputs and no database."""
     from rubriclab.models.base import is_database
 
     for read in inputs:
@@ -62,10 +64,6 @@ def same_file(one: str, other: str) -> bool:
     if first.exists() and second.exists():
         return not first.is_char_device() and not first.is_fifo() and first.samefile(second)
     return os.path.normcase(os.path.realpath(one)) == os.path.normcase(os.path.realpath(other))
-
-
-def _flag(param: click.Parameter) -> str:
-    return next(name for name in param.opts if name.startswith("--"))
 
 
 def _given(context: click.Context) -> Iterator[tuple[click.Parameter, str]]:
@@ -95,13 +93,12 @@ def _inputs(context: click.Context, given: list[tuple[click.Parameter, str]]) ->
 
 
 def check_place(output: str) -> None:
-    """Return if there is a folder for `output`."""
     if output != "-" and not Path(output).absolute().parent.is_dir():
         raise SettingsError(f"{output} cannot be written: No such file or directory.")
 
 
 def check_rows_place(output: str) -> None:
-    """Return if rows can be written to `output`, in the format that its name says; errors as of `check_place`."""
+    """Refuse an output without a folder, or whose name says no format of rows."""
     from rubriclab.data.write import check_writable
 
     check_place(output)
@@ -114,37 +111,35 @@ EXPORTS = ("html", "markdown", "csv")
 
 @contextmanager
 def writing(output: str, after: int = 0) -> Iterator[Callable[[bytes], object]]:
-    """Yield what writes to `output`, behind the `after` bytes at the beginning of the file that are kept.
+    """Yield a function that writes to `output`, after the first `after` bytes of the file.
 
-    A file is opened with the first that is written: a run that is refused from the start leaves an earlier one as it
-    was. Each content is written at once and as a whole, so that a process that is killed leaves no half of it behind.
+    The first write opens the file: a run that is refused leaves an earlier one as it was. Each content is written as a
+    whole, so that a killed process leaves no half of it.
     """
-    opened: list[IO[bytes]] = []
+    file: IO[bytes] | None = None
 
     def write(content: bytes) -> None:
+        nonlocal file
         with _naming(output):
-            if not opened:
-                opened.append(sys.stdout.buffer if output == "-" else _opened(output, after))
-            _write_whole(opened[0], content)
+            if file is None and output == "-":
+                file = sys.stdout.buffer
+            elif file is None:
+                file = cast(IO[bytes], Path(output).open("r+b" if after else "wb", buffering=0))  # noqa: SIM115
+                if after:
+                    file.truncate(after)
+                    file.seek(after)
+            _write_whole(file, content)
 
     try:
         yield write
     finally:
         with _naming(output):
-            for file in opened:
+            if file:
                 file.flush() if output == "-" else file.close()
 
 
-def _opened(output: str, after: int) -> IO[bytes]:
-    file = cast(IO[bytes], Path(output).open("r+b" if after else "wb", buffering=0))  # noqa: SIM115
-    if after:
-        file.truncate(after)
-        file.seek(after)
-    return file
-
-
 def _write_whole(file: IO[bytes], content: bytes) -> None:
-    """Write all of `content`, or, on a full disk, nothing of it."""
+    """Write all of `content`, or nothing of it on a full disk."""
     left, start = memoryview(content), file.tell() if isinstance(file, FileIO) and file.seekable() else None
     try:
         while left:
@@ -167,9 +162,8 @@ def writing_rows(
 ) -> Iterator[WriteRow]:
     """Yield a function that writes a row in the format that the name of the file says: a table, or JSON Lines.
 
-    JSON Lines are written as rows come, a table at the end, also if that is an error. With `always`, a file is written
-    if there are no rows too, so that those of an earlier run do not stay. `after` is as in `writing`,
-    `dialect` and `legend` are as in `rubriclab.data.write.writing_table`.
+    JSON Lines are written as rows come, a table at the end, also if that is an error. With `always`, a file without
+    rows replaces that of an earlier run. `after` is as in `writing`, `dialect` and `legend` as in `table_writer`.
     """
     from rubriclab.data.write import COMMAS, json_line, table_kind, table_writer
 
@@ -184,7 +178,6 @@ def writing_rows(
 
 
 def write_rows(output: str, rows: Iterable[Mapping[str, Any]], **settings: Any) -> None:
-    """Write rows as `writing_rows` does with these settings."""
     with writing_rows(output, **settings) as write:
         for row in rows:
             write(row)
@@ -194,26 +187,14 @@ def write_rows(output: str, rows: Iterable[Mapping[str, Any]], **settings: Any) 
 def _naming(output: str) -> Iterator[None]:
     try:
         yield
-    except BrokenPipeError:
-        # Whoever read our output has gone, which is no fault.
+    except BrokenPipeError:  # whoever read our output has gone, which is no fault
         raise
     except OSError as error:
         place = "standard output" if output == "-" else output
         raise DataError(f"{place} cannot be written: {error.strerror}.") from None
 
 
-def write_csv(path: str | None, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write rows as CSV, if a path is given: a line each, with a column for every name that occurs."""
-    from rubriclab.data.write import csv_text, flatten
-
-    if path:
-        cells = [flatten(row) for row in rows]
-        columns = list(dict.fromkeys(name for row in cells for name in row))
-        write_text(path, csv_text([columns, *([row.get(name) for name in columns] for row in cells)]))
-
-
 def write_text(path: str, text: str) -> None:
-    """Write a file, and say so."""
     with _naming(path):
         Path(path).write_text(text, "utf-8")
     note(f"{path} written")
@@ -231,12 +212,10 @@ def noting_rows(rows: Callable[[], int], remark: str = "") -> Iterator[None]:
 
 
 def print_json(value: Any) -> None:
-    """Print `value` as one indented JSON document."""
     click.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
 
 
 def note(text: str) -> None:
-    """Say something to the person at the terminal, beside the results."""
     click.echo(plain(as_typed(text)), err=True)
 
 
@@ -247,7 +226,6 @@ def as_typed(text: str) -> str:
 
 @cache
 def flags() -> Mapping[str, str]:
-    """Return the flag of each option by its name in Python."""
     from rubriclab.cli.main import every_command
 
     params = [param for command in every_command().values() for param in command.params]
@@ -265,7 +243,6 @@ def print_view(view: Any, *, err: bool = False) -> None:
 
 
 def effort_row(effort: Effort) -> dict[str, Any]:
-    """Return what a command took, in the form that scripts rely on."""
     tokens = {"prompt": effort.prompt_tokens, "completion": effort.completion_tokens}
     if effort.cached_prompt_tokens:
         tokens["prompt_from_provider_cache"] = effort.cached_prompt_tokens
@@ -301,7 +278,6 @@ class Call:
         )
 
     def workspace(self) -> Workspace:
-        """Return the workspace that the options say."""
         from rubriclab.judges.options import JudgeOptions
         from rubriclab.ops.options import parse_settings
         from rubriclab.ops.workspace import Workspace, regular_lines, terminal_bar
@@ -317,13 +293,11 @@ class Call:
         )
 
     def store(self, access: Access = "write") -> Store:
-        """Return the open store, for a command that asks no judge."""
         from rubriclab.store.store import open_store
 
         return open_store(self.values["store"], create=False, access=access)
 
     def run(self, prepare: Callable[..., Job[T]], *arguments: Any) -> T:
-        """Return the result of an operation; a dry run ends here."""
         from rubriclab.ops.workspace import finish
 
         with self.workspace() as workspace:
@@ -332,7 +306,7 @@ class Call:
             return finish(job.run)
 
     def end_dry_run(self, estimate: Callable[[], DryRun], remark: str = "") -> None:
-        """Print an estimate of calls, tokens and money and end the command, if that is all that is wanted."""
+        """Print the estimate and end the command if this is a dry run."""
         if not self.values.get("dry_run"):
             return
         if self.as_json:
@@ -345,18 +319,22 @@ class Call:
         self.end(0)
 
     def end(self, code: int) -> None:
-        """End the command with an exit code."""
         click.get_current_context().exit(code)
 
     def show(self, shown: Any, row: Any, *, err: bool = False) -> None:
-        """Print a result, as JSON if that is wanted, and write the exports that are wanted."""
+        """Print a result, or its row as JSON, and write the exports."""
         print_json(row) if self.as_json else print_view(shown, err=err)
         if any(self.values.get(name) for name in EXPORTS):
             self.export(shown if hasattr(shown, "markdown") else shown.view())
 
     def show_rows(self, shown: Any, row: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> None:
-        """Print a result, as JSON if that is wanted, and write its rows as CSV if that is wanted."""
-        write_csv(self.values["csv"], rows)
+        """Print a result, or its row as JSON, and write its rows as CSV if a path is given."""
+        from rubriclab.data.write import csv_text, flatten
+
+        if path := self.values["csv"]:
+            cells = [flatten(each) for each in rows]
+            columns = list(dict.fromkeys(name for each in cells for name in each))
+            write_text(path, csv_text([columns, *([each.get(name) for name in columns] for each in cells)]))
         print_json(row) if self.as_json else print_view(shown)
 
     def export(self, view: View, page: View | None = None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -13,11 +13,11 @@ import click
 from rubriclab import ops, report as views
 from rubriclab.cli import config
 from rubriclab.cli.options import FILE, OUTPUT_FILE, PATH, CommandGroup, command, flag, option
-from rubriclab.cli.output import Call, check_place, check_rows_place, note, write_rows, write_text, writing
+from rubriclab.cli.output import EXIT_CODES, Call, check_place, check_rows_place, note, write_rows, write_text, writing
 from rubriclab.errors import NoStore, SettingsError
 
 if TYPE_CHECKING:
-    from rubriclab.models.version import Outcome, Version
+    from rubriclab.models.version import Version
 
 
 @click.group("store", cls=CommandGroup, section="Store")
@@ -37,8 +37,7 @@ def size(call: Call) -> None:
 def prune(call: Call) -> None:
     """Remove cached answers of judges, and nothing else.
 
-    Answers that are removed are asked again, and paid for again, when a command needs them. With --older-than 0d, all
-    are removed.
+    They are asked again, and paid for again, when a command needs them. --older-than 0d removes all.
     """
     options = call.options(ops.versions.PruneOptions)
     with call.store("read" if options.dry_run else "write") as store:
@@ -50,8 +49,7 @@ def prune(call: Call) -> None:
 def vacuum(call: Call) -> None:
     """Give the space of removed answers back to the file system.
 
-    Other processes that use the store wait meanwhile. SQLite writes a copy of the file first, so that the disk needs as
-    much free space as the store takes.
+    Other processes wait meanwhile. SQLite writes a copy first, so the disk needs as much free space as the store takes.
     """
     with call.store() as store:
         result = ops.versions.vacuum(store)
@@ -81,17 +79,21 @@ def trust(call: Call, what: str | None, *, revoke: bool) -> None:
     """Allow an imported version or a configuration file to set the judge and the address that texts are sent to.
 
     REF is an imported version; commands will then send your texts and your key to the judge and address that it names.
-    FILE is a rubriclab.toml; its present content is then used when it is found in the working folder. A folder, such as
-    `.` for the working folder, stands for its rubriclab.toml with any later content. Without an argument, all imported
-    versions and confirmed files are listed.
+    FILE is a rubriclab.toml, whose present content is then used where it is found; a folder, such as `.`, stands for
+    its rubriclab.toml with any later content. Without an argument, imported versions and confirmed files are listed.
     """
     found: config.Config | None = click.get_current_context().find_root().obj
     if what is not None and (what.endswith((".", ".toml")) or "/" in what or "\\" in what):
         file = Path(what)
         if revoke:
-            said = f"{file} is no longer confirmed" if config.revoke(file) else f"{file} was not confirmed"
+            said = f"{file} {'is no longer' if config.revoke(file) else 'was not'} confirmed"
         else:
-            said = _confirm_file(file)
+            any_content = file.is_dir()
+            named = config.load_config(file / config.CONFIG_NAME if any_content else file)
+            assert named, "a file that was named is loaded or refused"
+            config.confirm(file, config.ANY if any_content else config.digest_of(named.content))
+            changes = ", also with later changes" if any_content else " as it is now"
+            said = f"{named.file} is confirmed{changes}; it sets {named.said() or 'nothing'}"
         call.show(said, {"file": str(file.resolve()), "confirmed": not revoke})
         return
     if call.values["store"] is None and found and config.TAKEN_TO_CONFIRM in found.values:
@@ -102,15 +104,6 @@ def trust(call: Call, what: str | None, *, revoke: bool) -> None:
     with call.store() as store:
         version = store.revoke(what) if revoke else store.confirm(what)
     call.show(_outcome(version), trust_row(version))
-
-
-def _confirm_file(file: Path) -> str:
-    any_content = file.is_dir()
-    named = config.load_config(file / config.CONFIG_NAME if any_content else file)
-    assert named, "a file that was named is loaded or refused"
-    config.confirm(file, config.ANY if any_content else config.digest_of(named.content))
-    changes = ", also with later changes" if any_content else " as it is now"
-    return f"{named.file} is confirmed{changes}; it sets {named.said() or 'nothing'}"
 
 
 def _outcome(version: Version) -> str:
@@ -149,33 +142,29 @@ def _list_trusted(call: Call) -> None:
 
 
 def trust_row(version: Version) -> dict[str, Any]:
-    """Return whom a version names and whether it may choose, in the form that scripts rely on."""
+    row = {"rubric": version.ref, "imported_from": version.imported_from, "confirmed": version.confirmed}
     names = ("judge", "judge_address", "generator", "generator_address")
-    return {
-        "rubric": version.ref,
-        "imported_from": version.imported_from,
-        "confirmed": version.confirmed,
-        **{name: getattr(version.provenance, name) for name in names},
-    }
+    return row | {name: getattr(version.provenance, name) for name in names}
 
 
 @command("RowsCsv", "StoreJson", name="list", section="Store")
 def list_names(call: Call) -> None:
     """List the rubrics in the store, the newest version of each."""
-    with call.store("read") as store:
-        versions = ops.versions.list_versions(store, note)
-    rows = [_row(version) for version in versions]
-    call.show_rows(views.results.names_view(versions) if versions else "", {"versions": rows}, rows)
+    _show_versions(call, lambda versions: views.results.names_view(versions) if versions else "")
 
 
 @command("RowsCsv", "StoreJson", section="Store")
 @click.argument("name")
 def log(call: Call, name: str) -> None:
     """List all versions of NAME, the newest first."""
+    _show_versions(call, views.results.log_view, name)
+
+
+def _show_versions(call: Call, view: Callable[[Sequence[Version]], Any], name: str | None = None) -> None:
     with call.store("read") as store:
         versions = ops.versions.list_versions(store, note, name)
     rows = [_row(version) for version in versions]
-    call.show_rows(views.results.log_view(versions), {"versions": rows}, rows)
+    call.show_rows(view(versions), {"versions": rows}, rows)
 
 
 def _row(version: Version) -> dict[str, Any]:
@@ -243,9 +232,7 @@ def export_pack(call: Call, ref: str, *, output: str, anonymous: bool) -> None:
 
 
 @command("StoreJson", name="import", section="Store")
-@option(
-    "name", "--as", metavar="NAME", from_found="never", help="The name to save it under.  [default: the pack's own]"
-)
+@option("name", "--as", metavar="NAME", from_found="never", help="The name to save it under, instead of the pack's.")
 @click.argument("pack", type=FILE)
 def import_(call: Call, pack: str, *, name: str | None) -> None:
     """Save the rubric of a PACK file (- for standard input) as a version, after checking its digests."""
@@ -265,26 +252,19 @@ def verify(call: Call, *, repair: bool) -> None:
         result = ops.versions.verify(store, repair=repair)
     row = {"store": result.place, "problems": [str(problem) for problem in result.problems]}
     call.show(result, {**row, "removed": list(result.removed)} if repair else row)
+    if not result.problems:
+        return
     answers = sum(problem.answer is not None for problem in result.problems)
     if answers and not call.as_json:
         note(f"damaged answers: {answers}; `rubriclab verify --repair` removes them, so that they are asked again")
-    if result.problems and repair and not call.as_json:
+    if repair and not call.as_json:
         note("what is left cannot be repaired: save it again (learn, import), or restore the store from a copy")
-    if result.problems:
-        call.end(1)
+    call.end(1)
 
 
 @command("StoreJson")
-@flag(
-    "--evidence",
-    from_found="always",
-    help="Also show the origin of each criterion, and dropped criteria with reasons.",
-)
-@flag(
-    "--matrix",
-    from_found="always",
-    help="Show the rating of each labelled text by each candidate criterion instead.",
-)
+@flag("--evidence", from_found="always", help="Also show the origin of each criterion, and dropped criteria.")
+@flag("--matrix", from_found="always", help="Show the ratings of the labelled texts by each candidate criterion.")
 @option(*OUTPUT_FILE, help="Write the matrix with all reasons to this file, a row for each text and criterion.", **PATH)
 @click.argument("rubric")
 def show(call: Call, rubric: str, *, evidence: bool, matrix: bool, output: str | None) -> None:
@@ -315,8 +295,7 @@ def show(call: Call, rubric: str, *, evidence: bool, matrix: bool, output: str |
 def report(call: Call, rubric: str, *, output: str) -> None:
     """Write an HTML report on RUBRIC: verdict, agreement, criteria, disagreements, raters and provenance.
 
-    The report is one file without external resources. It shows the texts and labels that RUBRIC was learned from, if
-    the store has them.
+    It is one file without external resources, and shows the texts and labels that RUBRIC was learned from.
     """
     with call.store("read") as store:
         check_place(output)
@@ -341,16 +320,13 @@ def disagreements(call: Call, rubric: str) -> None:
     call.show_rows(result, {"rubric": result.version.ref, "texts": result.to_rows()}, result.to_rows())
 
 
-EXIT_CODES: Mapping[Outcome, int] = {"better": 0, "not better": 1, "inconclusive": 3}
-
-
 @command("Exports", "StoreJson", section="Examine a rubric")
 @click.argument("ref")
 def gate(call: Call, ref: str) -> None:
     """Report whether the version REF agrees better with people than the same judge asked directly.
 
-    The comparison was made on held-out labels when the version was learned, in correlation and in error. A rubric must
-    also be better than baselines without calls. Exit codes: 0 better, 1 not better, 3 inconclusive.
+    Learning made the comparison on held-out labels, in correlation and in error, and with baselines without calls. Exit
+    codes: 0 better, 1 not better, 3 inconclusive.
     """
     with call.store("read") as store:
         result = ops.versions.gate(store, ref)

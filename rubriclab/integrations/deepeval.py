@@ -22,25 +22,20 @@ RowFunction = Callable[[LLMTestCase], Mapping[str, Any]]
 class RubricMetric(BaseMetric, Closing):  # type: ignore[misc]
     """A metric for `assert_test` and `evaluate`; close it at the end, or use it in a `with` statement.
 
-    DeepEval's scores lie between 0 and 1, those of a rubric on its scale: `score` and `threshold` are shares of that
-    scale (`TextScorer.share_of_scale`), `result.score` and `at_least` are on it. A text without a score has no number
-    but `error`, the reason; it fails.
+    DeepEval's scores lie between 0 and 1: `score` and `threshold` are shares of the rubric's scale, `result.score` and
+    `at_least` are on it. A text without a score fails; `error` is the reason.
 
     Args:
-        rubric, options: as for `OpenRubric`.
-        at_least: the lowest score that passes, on the scale of the rubric; by default the threshold of a rubric for
-            verdicts; by any other, nothing passes or fails.
-        row: returns the row of a test case; by default `row_of`.
-        flaky: whether a failure is a warning only, as in DeepEval.
+        rubric, row, options: as for `OpenRubric`.
+        at_least: the lowest score that passes, on the scale of the rubric. The default is the threshold of a rubric for
+            verdicts; without any threshold nothing passes or fails.
+        flaky: whether a failure is only a warning, as in DeepEval.
 
     Attributes:
         result: the `Score` of the latest test case.
-        score: its share of the scale, from 0 to 1; `None` without a score.
-        score_breakdown: the rating by each criterion, by its id, on the scale of the criteria.
-        reason: the score on the rubric's scale with its interval, and each criterion's contribution and reason.
-
-    Raises:
-        RubriclabError: as `OpenRubric` does, and if `at_least` is not on the scale.
+        score: its share of the scale, from 0 to 1, or `None`.
+        score_breakdown: the rating by each criterion, by its id.
+        reason: the `rationale` of the score.
     """
 
     score: float | None
@@ -59,8 +54,7 @@ class RubricMetric(BaseMetric, Closing):  # type: ignore[misc]
     ) -> None:
         self._open = opened = open_scorer(rubric, at_least, **options)
         at_least = opened.rubric.threshold if at_least is None else at_least
-        # DeepEval copies a metric for each test case: it gives the attributes with the names of these arguments to a
-        # new one, so all copies share the open rubric.
+        # DeepEval copies a metric for each test case by these attributes, so all copies share the open rubric.
         self.rubric, self.at_least, self.row, self.flaky = self._open, at_least, row or row_of, flaky
         self.evaluation_model = recorded_name(opened.judge)
         self.result: Score | None = None
@@ -72,25 +66,15 @@ class RubricMetric(BaseMetric, Closing):  # type: ignore[misc]
         return f"Rubric {self.rubric.name}"
 
     def measure(self, test_case: LLMTestCase, *_arguments: Any, **_display: Any) -> float | None:
-        """Score a test case and return `score`.
-
-        Raises:
-            deepeval.errors.MissingTestCaseParamsError: if the test case has no actual output.
-            RubriclabError: as `TextScorer.score_row` does.
-        """
         return self._keep(self.rubric.score_row(self._row_of(test_case)))
 
     async def a_measure(self, test_case: LLMTestCase, *_arguments: Any, **_display: Any) -> float | None:
-        """Score a test case without blocking the running event loop, and return `score`."""
         return self._keep(await self.rubric.score_row_async(self._row_of(test_case)))
 
     def is_successful(self) -> bool | None:
         """Return whether the latest test case passes; `None` without `at_least`."""
-        if self.at_least is None:
-            self.success = None
-        else:
-            value = None if self.error or self.result is None else self.result.score
-            self.success = value is not None and value >= self.at_least
+        value = None if self.error or self.result is None else self.result.score
+        self.success = None if self.at_least is None else value is not None and value >= self.at_least
         return self.success
 
     def _row_of(self, test_case: LLMTestCase) -> Mapping[str, Any]:
@@ -109,11 +93,7 @@ class RubricMetric(BaseMetric, Closing):  # type: ignore[misc]
 
 
 def row_of(test_case: LLMTestCase) -> dict[str, Any]:
-    """Return the row of a test case.
-
-    `output` is the actual output, `source` the input, `reference` the expected output and `id` the name. `context` are
-    the pieces of the retrieval context, or else of the context, with empty lines between them.
-    """
+    """Return the row of a test case; its context is the retrieval context, or else the context, joined."""
     pieces = test_case.retrieval_context or test_case.context or ()
     context = "\n\n".join(piece if isinstance(piece, str) else f"{piece.source}: {piece.context}" for piece in pieces)
     row = {

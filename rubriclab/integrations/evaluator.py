@@ -1,9 +1,9 @@
-"""What the evaluators for several tools share: an open rubric, the row of a text, and the metadata of a score."""
+"""What the integrations with tools share: an open rubric, the row of a text, the explanation of a score, labels."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -33,15 +33,10 @@ ABOUT = {"source", "context"}
 def row_of_text(
     inputs: Any, outputs: Any, reference: Any = None, metadata: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return the row of a text.
+    """Return the row of a text: its `FIELDS` in `inputs`, or else in `metadata`, and its output.
 
-    `output` is `outputs`, or the field of it named `output`, or its only field. The fields `source`, `context`,
-    `reference`, `id`, `group` and `system` of `inputs` are those of the row. Without a source or context among them,
-    the only other input is the source. Fields that are still missing are taken from `metadata`. If `reference` is a
-    text, or a mapping with a field `reference` or with a text as its only field, that is the reference.
-
-    Raises:
-        DataError: if there are several outputs or inputs, and none has the name of a field.
+    Of several outputs, `output` counts; of several references, `reference`. Without a source or context among the
+    inputs, the only other input is the source. Raises `DataError` if several inputs or outputs could be meant.
     """
     given = _present(inputs) if isinstance(inputs, Mapping) else {} if inputs is None else {"source": inputs}
     about = _present(metadata or {})
@@ -69,21 +64,17 @@ def open_scorer(
     judge: str | None = None,
     **options: Any,
 ) -> TextScorer:
-    """Return an open rubric: the one that is given, or else the one that `Lab.scorer` opens.
+    """Return the open rubric that is given, or else the one that `Lab.scorer` opens.
 
-    Raises:
-        SettingsError: if the threshold `at_least` is not on the scale.
-        RubriclabError: as `Lab.scorer` does.
+    Raises `SettingsError` for a threshold `at_least` that is not on the scale.
     """
-    given = isinstance(rubric, TextScorer)
     opened = rubric if isinstance(rubric, TextScorer) else Lab(store, judge, progress=None, **options).scorer(rubric)
-    try:
+    with ExitStack() as closing:
+        if opened is not rubric:
+            closing.callback(opened.close)
         if at_least is not None:
             opened.check_threshold(at_least)
-    except BaseException:
-        if not given:
-            opened.close()
-        raise
+        closing.pop_all()
     return opened
 
 
@@ -93,7 +84,6 @@ class Closing:
     _open: TextScorer
 
     def close(self) -> None:
-        """Close the rubric."""
         self._open.close()
 
     def __enter__(self) -> Self:
@@ -104,21 +94,16 @@ class Closing:
 
 
 class OpenRubric(Closing):
-    """A rubric with the name of its scores, and what makes the row of a text.
-
-    Scoring raises what `TextScorer.score_row` does, and `DataError` if it is not clear what a text and its source are.
+    """A rubric with the name of its scores, and a function that returns the row of a text.
 
     Args:
         rubric: a version, a rubric, `NAME`, `NAME@3`, `NAME@production`, or what `Lab.scorer` returns.
         name: of the scores; by default that of the rubric.
-        row: returns the row of a text; by default the function that the evaluator has for it.
-        options: `store`, a path or URL, by default the user's own; `judge`, by default the one that the rubric was
-            learned with; and as for `Lab`: `max_cost`, `concurrency`, `record` and others.
+        row: returns the row of a text; by default `row_of` of the module.
+        options: of `Lab`: `store`, `judge`, `max_cost`, `concurrency`, `record` and others.
 
     Raises:
-        NotInStore: if there is no such rubric.
-        NotConfirmed: if only an imported version that is not confirmed names the judge.
-        SettingsError: for an unknown option.
+        RubriclabError: as `Lab.scorer` does; scoring raises what `TextScorer.score_row` does.
     """
 
     _default_row: ClassVar[RowFunction]
@@ -137,15 +122,11 @@ class OpenRubric(Closing):
 
     @property
     def name(self) -> str:
-        """Name of the scores."""
         return self._name
 
 
 def metadata_of(score: Score) -> dict[str, Any]:
-    """Return `rubric`, `judge`, `interval`, for verdicts `verdict`, and the criteria of a score.
-
-    `criteria` has by id what `Score.to_row` has of each criterion.
-    """
+    """Return rubric, judge and interval of a score, its verdict if there is one, and its criteria by id."""
     return {
         "rubric": score.rubric,
         "judge": recorded_name(score.judge),
@@ -172,11 +153,7 @@ def _only(names: Any, of: str, field: str) -> str:
 
 
 def rationale(score: Score, rubric: Rubric) -> str:
-    """Return the score with its verdict, interval and scale, then a line for each criterion with its rating and reason.
-
-    Criteria with contributions are sorted by their size, the largest first. For a text without a score, the first line
-    says why there is none.
-    """
+    """Return the score, or why there is none, and a line for each criterion, the largest contribution first."""
     judge = f"judge {one_line(recorded_name(score.judge))}"
     if score.score is None:
         first = f"no score by {score.rubric} ({judge}): {one_line(score.unscored or '')}"
@@ -204,11 +181,7 @@ def scale_of(rubric: Rubric) -> str:
 
 @contextmanager
 def imported_from(library: str, extra: str) -> Iterator[None]:
-    """Explain an import that fails because a library is not installed.
-
-    Raises:
-        UserError: if an import within the `with` statement fails.
-    """
+    """Raise `UserError` with the extra to install if an import within the `with` statement fails."""
     try:
         yield
     except ImportError as error:
@@ -219,15 +192,7 @@ def imported_from(library: str, extra: str) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """What a person said about a text.
-
-    Attributes:
-        text: the id of the text.
-        aspect: what was scored.
-        score: a number, a word that `level_scores` gives a number, or a comment.
-        rater: the person's name; `None` if it is not known.
-        reason: why; `None` if that was not said.
-    """
+    """What a person said of an aspect of the text with an id: a number, a word for a level, or a comment."""
 
     text: str
     aspect: str
@@ -241,16 +206,16 @@ def rows_of_texts(
 ) -> list[dict[str, Any]]:
     """Return the rows of texts with the fields `annotations`, `reasons` and `answers`, as exports of other tools have.
 
-    Of the annotations of an aspect by one rater the last one counts. Raters without a name may be different people:
-    they are called `unnamed-` and the number of the annotation. Left out are texts without an output, such as failed
-    runs, and texts that nobody scored and whose output or source is not clear, such as the calls of tools.
+    Of several annotations of an aspect by one rater the last one counts. Raters without a name may be different people:
+    each is called `unnamed-NUMBER`. Texts without an output are left out, and so are texts without annotations whose
+    output or source is not clear, such as the calls of tools.
 
     Args:
-        texts: the id of each, and what returns its row.
+        texts: the id of each, and a function that returns its row.
         annotations: in the order in which they were given.
 
     Raises:
-        DataError: if it is not clear what the output or source of a scored text is; it names the id.
+        DataError: if the output or source of a scored text is not clear; it names the id.
     """
     given: dict[str, dict[tuple[str, str], Answer]] = {}
     for number, each in enumerate(annotations, start=1):

@@ -35,13 +35,9 @@ def rubric_scorer(
 ) -> Scorer:
     """Return a rubric as a scorer, with the metrics mean and standard error; it stays open until the process ends.
 
-    The value is the score on the scale of the rubric, the explanation its `rationale`, and the metadata are those of
-    `metadata_of`. A text without a score is `Score.unscored`, with the reason `grader_failed` if ratings are missing
-    and `scoring_failed` if the text could not be judged at all: metrics leave it out.
-
-    Args:
-        rubric, store, judge, options: as for `OpenRubric`, whose errors are raised.
-        row: returns the row of a text, given the state and the target; by default `row_of`.
+    A score has its `rationale` as explanation, and `metadata_of` it. A text without a score is `Score.unscored`, which
+    metrics leave out: with the reason `grader_failed` if ratings are missing, else `scoring_failed`. The arguments are
+    those of `OpenRubric`; `row` gets the state and the target.
     """
     opened = open_scorer(rubric, store=store, judge=judge, **options)
     if opened is not rubric:
@@ -65,11 +61,7 @@ def rubric_scorer(
 
 
 def row_of(state: TaskState, target: Target) -> dict[str, Any]:
-    """Return the row of a text.
-
-    `output` is the completion, `source` the input of the sample, `reference` the target if there is one, and `id` the
-    sample's id. The sample's metadata `source`, `context`, `reference`, `group` and `system` are fields of the row.
-    """
+    """Return the row of a text: completion, input, target and id of the sample, and the fields in its metadata."""
     row = {"output": state.output.completion, "source": state.input_text, "id": str(state.sample_id)}
     if target.text:
         row["reference"] = target.text

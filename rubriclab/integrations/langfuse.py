@@ -39,15 +39,14 @@ def row_of(
     expected_output: Any = None,
     metadata: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the row of a text, as `row_of_text` does of the input, the output, the expected output and metadata."""
+    """Return the row of a text, as `row_of_text` does; the expected output is the reference."""
     return row_of_text(input, output, expected_output, metadata)
 
 
 class LangfuseEvaluator(OpenRubric):
-    """An evaluator for `run_experiment`, which returns one `Evaluation` for each item.
+    """An evaluator for `run_experiment`: one `Evaluation` for each item, with the `rationale` and `metadata_of` it.
 
-    `value` is on the scale of the rubric, `comment` its `rationale`, and `metadata` what `metadata_of` returns. The
-    arguments are those of `OpenRubric`; `row` is given `input`, `output`, `expected_output` and `metadata` by name.
+    The arguments are those of `OpenRubric`; `row` gets `input`, `output`, `expected_output` and `metadata` by name.
     """
 
     _default_row = staticmethod(row_of)
@@ -56,21 +55,9 @@ class LangfuseEvaluator(OpenRubric):
     def __name__(self) -> str:
         return self.name
 
-    async def __call__(
-        self,
-        *,
-        input: Any,  # noqa: A002 (Langfuse's own names)
-        output: Any,
-        expected_output: Any = None,
-        metadata: Mapping[str, Any] | None = None,
-        **_other: Any,
-    ) -> Evaluation:
-        """Return the evaluation of one text.
-
-        Raises:
-            TextUnscored: if the text has no score; Langfuse shows the error at the evaluator.
-        """
-        row = self._row(input=input, output=output, expected_output=expected_output, metadata=metadata)
+    async def __call__(self, **given: Any) -> Evaluation:
+        """Return the evaluation of one text; Langfuse shows `TextUnscored` at the evaluator."""
+        row = self._row(**{name: given.get(name) for name in ("input", "output", "expected_output", "metadata")})
         score = await self._open.score_row_async(row)
         comment = rationale(score, self._open.rubric)
         if score.score is None:
@@ -87,16 +74,15 @@ def rows(
     sources: Sequence[str] = PEOPLE,
     row: RowFunction | None = None,
 ) -> list[dict[str, Any]]:
-    """Return observations as `rows_of_texts` does, with scores of people by aspect, their name.
+    """Return observations as `rows_of_texts` does; the name of a score is the aspect.
 
     The `id` of a row is that of its observation. A score about a trace is one about its root observation. A person is
     named by `author_user_id`. Texts, corrections, and scores about sessions and experiments are left out.
 
     Args:
-        observations: as `client.api.observations.get_many(fields="core,basic,io,metadata").data` returns them.
-        scores: as `client.api.scores.get_many(fields="details,subject,annotation").data` returns them.
-        sources: the sources of scores that count: `ANNOTATION` is people on Langfuse's pages, `API` programs, `EVAL`
-            evaluators.
+        observations: from `client.api.observations.get_many(fields="core,basic,io,metadata").data`.
+        scores: from `client.api.scores.get_many(fields="details,subject,annotation").data`.
+        sources: the sources that count: `ANNOTATION` (people on Langfuse's pages), `API` (programs), `EVAL`.
         row: returns the row of an observation, given `input`, `output` and `metadata` by name; by default `row_of`.
     """
     find, found = row or row_of, list(observations)

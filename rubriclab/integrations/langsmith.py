@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -28,10 +28,7 @@ PEOPLE = ("app",)
 
 
 def row_of(run: Run, example: Example | None = None) -> dict[str, Any]:
-    """Return the row of a run, made by `row_of_text` from the inputs and the run's outputs.
-
-    The reference and metadata are the outputs and metadata of the example. Without an `id`, it is that of the run.
-    """
+    """Return the row of a run; the outputs of the example, if any, are the reference."""
     inputs = example.inputs if example and example.inputs else run.inputs
     reference, metadata = (example.outputs, example.metadata) if example else (None, None)
     row = row_of_text(inputs, run.outputs, reference, metadata)
@@ -39,31 +36,27 @@ def row_of(run: Run, example: Example | None = None) -> dict[str, Any]:
 
 
 class LangSmithEvaluator(OpenRubric, RunEvaluator):  # type: ignore[misc]
-    """An evaluator for `evaluate` and `aevaluate`, which returns one `EvaluationResult` for each run.
+    """An evaluator for `evaluate` and `aevaluate`: one `EvaluationResult` for each run.
 
-    `score` is on the scale of the rubric, which `feedback_config` says, `comment` its `rationale`, and `metadata` what
-    `metadata_of` returns; LangSmith gets it as `extra`. A text without a score has no number but the reason as its
-    comment, and counts as an error.
+    The score is on the scale of the rubric, given in `feedback_config`. The comment is the `rationale`. `metadata_of`
+    the score is in `metadata`, and in `extra`, which is sent to LangSmith. A text without a score has the reason as its
+    comment, and `error` in `extra`.
 
-    The arguments are those of `OpenRubric`; `name` is the key of the feedback, and `row` is given the run and the
-    example.
+    The arguments are those of `OpenRubric`; `name` is the key of the feedback, and `row` gets the run and the example.
     """
 
     _default_row = staticmethod(row_of)
 
     @property
     def feedback_keys(self) -> list[str]:
-        """The key of the feedback."""
         return [self.name]
 
     def evaluate_run(self, run: Run, example: Example | None = None, *_ids: Any, **_named: Any) -> EvaluationResult:
-        """Return the feedback about a run."""
         return self._result(self._open.score_row(self._row(run, example)))
 
     async def aevaluate_run(
         self, run: Run, example: Example | None = None, *_ids: Any, **_named: Any
     ) -> EvaluationResult:
-        """Return the feedback about a run without blocking the running event loop."""
         return self._result(await self._open.score_row_async(self._row(run, example)))
 
     def _result(self, score: Score) -> EvaluationResult:
@@ -85,20 +78,26 @@ def rows(
     sources: Sequence[str] = PEOPLE,
     row: RowFunction | None = None,
 ) -> list[dict[str, Any]]:
-    """Return runs as `rows_of_texts` does, with feedback as scores of people by aspect, its key.
+    """Return runs as `rows_of_texts` does; the key of feedback is the aspect.
 
-    The `id` of a row is that of its run, and its `group` the example that the run is about, so outputs for the same
-    example are in one group. A person is named by `user_name`, or by `user_id` if several have the same name or none.
-    Feedback without a score or a value, a correction for instance, is left out.
+    The `id` of a row is that of its run, and its `group` the example that the run is about. A person is named by
+    `user_name`, or by `user_id` where several people have one name or none. Feedback without a score or value, such as
+    a correction, is left out.
 
     Args:
-        runs: as `client.runs.query` or `client.list_runs` returns them, with their inputs and outputs.
-        feedback: as `client.list_feedback` returns it.
-        sources: the types of feedback that count: `app` is that of people on LangSmith's pages, `api` what programs
-            sent, `model` that of evaluators.
+        runs: from `client.runs.query` or `client.list_runs`, with their inputs and outputs.
+        feedback: from `client.list_feedback`.
+        sources: the types of feedback that count: `app` (people on LangSmith's pages), `api` (programs), `model`
+            (evaluators).
         row: returns the row of a run; by default `row_of`.
     """
-    texts = ((str(run.id), partial(_grouped, row or row_of, run)) for run in runs)
+    find = row or row_of
+
+    def row_in_group(run: Run) -> Mapping[str, Any]:
+        example = run.reference_example_id
+        return find(run) if example is None else {"group": str(example), **find(run)}
+
+    texts = ((str(run.id), partial(row_in_group, run)) for run in runs)
     given = [
         (each, score if isinstance(score, str) else float(score), each.feedback_source)
         for each in sorted(feedback, key=lambda each: each.modified_at)
@@ -113,9 +112,3 @@ def rows(
         rater = number if number and (not name or ids[name] > 1) else name
         found.append(Annotation(str(each.run_id), each.key, score, rater, each.comment or None))
     return rows_of_texts(texts, found)
-
-
-def _grouped(row: RowFunction, run: Run) -> dict[str, Any]:
-    """Return the row of a run, by default in the group of the example that it is about."""
-    example = {} if run.reference_example_id is None else {"group": str(run.reference_example_id)}
-    return {**example, **row(run)}

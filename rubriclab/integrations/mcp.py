@@ -56,16 +56,8 @@ Texts = Annotated[list[ToolText], Field(min_length=1, max_length=MOST_TEXTS, des
 class RubricTools:
     """The tools: list, show, score and explain. None of them changes a version, a tag or a label.
 
-    Attributes:
-        allow_calls: whether a language model may be asked.
-
-    Args:
-        given: the store, and how judges are asked.
-        judge: who is asked instead of the judge that a rubric was learned with.
-        allow_calls: whether a language model may be asked, up to the caps in the options of `given`.
-
-    Raises:
-        SettingsError: if calls are allowed without a cap.
+    With `allow_calls`, a language model may be asked up to the caps of `given`, which are needed then. `judge` replaces
+    the judges that rubrics were learned with.
     """
 
     def __init__(self, given: Workspace, judge: str | None = None, *, allow_calls: bool = False) -> None:
@@ -84,7 +76,7 @@ class RubricTools:
         self._under_way: set[asyncio.Task[Any]] = set()
 
     async def finish(self) -> None:
-        """Return once all calls have ended, also those that the assistant cancelled, or after `PATIENCE` seconds."""
+        """Wait until all calls have ended, also those that the assistant cancelled, at most `PATIENCE` seconds."""
         if self._under_way:
             await asyncio.wait(self._under_way, timeout=PATIENCE)
 
@@ -137,15 +129,16 @@ class RubricTools:
 
     async def _uncancelled(self, work: Coroutine[Any, Any, T]) -> T:
         """Return what `work` returns. It goes on if the assistant cancels the call: its answers are paid for."""
+
+        def ended(task: asyncio.Task[T]) -> None:
+            self._under_way.discard(task)
+            if not task.cancelled():
+                task.exception()  # the assistant may not be waiting for it any more
+
         task = asyncio.create_task(work)
         self._under_way.add(task)
-        task.add_done_callback(self._ended)
+        task.add_done_callback(ended)
         return await asyncio.shield(task)
-
-    def _ended(self, task: asyncio.Task[Any]) -> None:
-        self._under_way.discard(task)
-        if not task.cancelled():
-            task.exception()  # the assistant may not be waiting for it any more
 
     @contextmanager
     def _workspace(self) -> Iterator[Workspace]:
@@ -171,7 +164,6 @@ class RubricTools:
 
 
 def server(tools: RubricTools) -> MCPServer[Any]:
-    """Return the server that offers the tools."""
     found = MCPServer[Any](
         "rubriclab", title="rubriclab", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING"
     )
@@ -191,11 +183,7 @@ def server(tools: RubricTools) -> MCPServer[Any]:
 
 
 async def serve_mcp(given: Workspace, judge: str | None = None, *, allow_calls: bool = False) -> None:
-    """Offer the tools on standard input and output until the input ends.
-
-    Raises:
-        SettingsError: as `RubricTools` does.
-    """
+    """Offer the tools on standard input and output until the input ends."""
     with given:
         tools = RubricTools(given, judge, allow_calls=allow_calls)
         await server(tools).run_stdio_async()

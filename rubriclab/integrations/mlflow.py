@@ -25,25 +25,16 @@ UNSCORED = "UNSCORED"
 class MLflowScorer(Scorer, Closing):  # type: ignore[misc]
     """A scorer for `mlflow.genai.evaluate`; close it at the end, or use it in a `with` statement.
 
-    It returns one feedback for each text: the score, its rationale, and metadata. The metadata are texts:
-    `rubriclab.rubric`, `rubriclab.judge`, `rubriclab.low` and `rubriclab.high` (the interval), of a rubric for verdicts
-    `rubriclab.verdict`, and for each criterion its score under its id, `ID.contribution`, in points, and `ID.reason`. A
-    text without a score has no value but an error with the code `UNSCORED` and the reason.
+    Each text gets one feedback: the score, its rationale and metadata. The metadata are texts: `rubriclab.rubric`,
+    `rubriclab.judge`, the interval from `rubriclab.low` to `rubriclab.high`, `rubriclab.verdict` if there is one, and
+    the cells of each criterion: its score `ID`, `ID.contribution` and `ID.reason`. A text without a score has an error
+    with the code `UNSCORED` and the reason, and no value.
 
     Args:
-        at_least: the lowest score that passes in `EvaluationResult.passed`, on the scale of the rubric; by default the
-            threshold of a rubric for verdicts; by any other no score passes, as MLflow knows no scale.
-        row: returns the row of a text, given `inputs`, `outputs`, `expectations` and `trace` by name; by default
-            `row_of`.
-        options: the other arguments of `OpenRubric`.
-
-    Attributes:
-        rubric: `NAME@NUMBER`.
-        judge: the name of the judge.
-        at_least: the lowest score that passes; `None` if none was given and the rubric has none.
-
-    Raises:
-        SettingsError: also for a threshold that is not on the scale.
+        at_least: the lowest score that passes in `EvaluationResult.passed`, on the scale of the rubric. The default is
+            the threshold of a rubric for verdicts; without any threshold no score passes.
+        row: returns the row of a text, given `inputs`, `outputs`, `expectations` and `trace` by name.
+        rubric, name, options: as for `OpenRubric`.
     """
 
     rubric: str
@@ -66,7 +57,7 @@ class MLflowScorer(Scorer, Closing):  # type: ignore[misc]
         super().__init__(
             name=name or opened.name.partition("@")[0],
             description=f"The {opened.rubric.aspect.name} of a text, scored by {opened.name}.",
-            # Each request has a time limit and is repeated a limited number of times; MLflow would drop a late score.
+            # MLflow would drop a late score, and each request has a time limit of its own.
             timeout=0,
             rubric=opened.name,
             judge=recorded_name(opened.judge),

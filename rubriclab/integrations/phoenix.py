@@ -37,18 +37,15 @@ def row_of(
     metadata: Mapping[str, Any] | None = None,
     **_other: Any,
 ) -> dict[str, Any]:
-    """Return the row of a text, made by `row_of_text` from the input, the output, the expected output and metadata."""
+    """Return the row of a text, as `row_of_text` does; the expected output is the reference."""
     return row_of_text(input, output, expected, metadata)
 
 
 class PhoenixEvaluator(OpenRubric, BaseEvaluator):  # type: ignore[misc]
-    """An evaluator for `run_experiment`, which returns one evaluation for each run.
+    """An evaluator for `run_experiment`: one evaluation for each run, with the `rationale` and `metadata_of` the score.
 
-    `score` is on the scale of the rubric, `explanation` its `rationale`, and `metadata` what `metadata_of` returns. A
-    text without a score has no `score` but the reason as its explanation.
-
-    The arguments are those of `OpenRubric`; `row` is given `input`, `output`, `expected`, `metadata` and others by
-    name.
+    A text without a score has no `score`; the explanation is the reason. The arguments are those of `OpenRubric`; `row`
+    gets `input`, `output`, `expected`, `metadata` and others by name.
     """
 
     _default_row = staticmethod(row_of)
@@ -58,11 +55,9 @@ class PhoenixEvaluator(OpenRubric, BaseEvaluator):  # type: ignore[misc]
         return AnnotatorKind.CODE if self._open.judge == EMBEDDED else AnnotatorKind.LLM
 
     def evaluate(self, **given: Any) -> dict[str, Any]:
-        """Return the evaluation of one text."""
         return self._evaluation(self._open.score_row(self._row(**given)))
 
     async def async_evaluate(self, **given: Any) -> dict[str, Any]:
-        """Return the evaluation of one text without blocking the running event loop."""
         return self._evaluation(await self._open.score_row_async(self._row(**given)))
 
     def _evaluation(self, score: Score) -> dict[str, Any]:
@@ -78,14 +73,14 @@ def rows(
     kinds: Sequence[str] = PEOPLE,
     row: RowFunction | None = None,
 ) -> list[dict[str, Any]]:
-    """Return spans as `rows_of_texts` does, with annotations of people by aspect, their name.
+    """Return spans as `rows_of_texts` does; the name of an annotation is the aspect.
 
-    The `id` of a row is that of its span. The score of an annotation counts, or else its label; one with an explanation
-    only is left out. A person is named by `user_id`.
+    The `id` of a row is that of its span. The score of an annotation counts, or else its label; one without either is
+    left out. A person is named by `user_id`.
 
     Args:
-        spans: as `client.spans.get_spans` returns them.
-        annotations: as `client.spans.get_span_annotations` returns them.
+        spans: from `client.spans.get_spans`.
+        annotations: from `client.spans.get_span_annotations`.
         kinds: the kinds of annotators that count: `HUMAN`, `LLM` and `CODE`.
         row: returns the row of a span, given `input` and `output` by name; by default `row_of`.
     """

@@ -18,25 +18,18 @@ CAPS = ("max_calls", "max_cost")
 def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
     """Return promptfoo's `GradingResult` of an output.
 
-    - `score`: where the score lies on the rubric's scale, from 0 to 1, as promptfoo expects;
-    - `namedScores`: the score under the name of the rubric, and the score of each criterion as `RUBRIC.ID`;
-    - `pass`: whether there is a score, and it is at least the `threshold`;
-    - `reason`: the score with its interval, and each criterion with its rating and reason.
-
-    Without a score, `pass` is false, `score` is 0, which promptfoo needs, there are no named scores, and `reason` says
-    why.
+    `score` is a share of the rubric's scale, from 0 to 1. `namedScores` are on the scale: the score under the rubric's
+    name, and the score of each criterion as `RUBRIC.ID`. Without a score the assertion fails with `score` 0, which
+    promptfoo needs, and no named scores.
 
     Args:
-        context: as promptfoo gives it. Of `vars`, those named like fields of a row are its fields. `config` may have:
-            `rubric`, which is needed; `store` and `judge`, as for `Lab`; `threshold`, a score on the rubric's scale;
-            `fields`, the variables of fields, as in `{"source": "article"}`; and further options of `Lab`.
+        context: as promptfoo gives it. Of `vars`, those named like fields of a row are its fields. `config` has
+            `rubric`, and may have `threshold`, on the rubric's scale, `fields`, the variables of fields, as in
+            `{"source": "article"}`, and options of `Lab`.
 
     Raises:
         SettingsError: for faulty settings, or a cap: it would hold for one assertion only.
         DataError: if a variable of `fields` is missing.
-        NotInStore: if there is no such rubric.
-        NotConfirmed: if only an imported version that is not confirmed names the judge.
-        RubriclabError: as `TextScorer.score_row` does.
     """
     config = dict(context.get("config") or {})
     if caps := [f"`{name}`" for name in CAPS if name in config]:
@@ -68,12 +61,7 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def row_of(output: Any, variables: Mapping[str, Any] | None, fields: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Return the row of an output: variables named like fields are its fields, those in `fields` come first.
-
-    Raises:
-        SettingsError: if `fields` names what is no field.
-        DataError: if a variable of `fields` is missing.
-    """
+    """Return the row of an output: variables named like fields are its fields, those in `fields` come first."""
     given, chosen = variables or {}, fields or {}
     if not isinstance(chosen, Mapping) or (unknown := chosen.keys() - set(FIELDS)):
         found = f"names {', '.join(sorted(map(str, unknown)))}" if isinstance(chosen, Mapping) else f"is {chosen!r}"

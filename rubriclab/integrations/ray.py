@@ -24,30 +24,24 @@ if TYPE_CHECKING:
 class Scorer:
     """Scores batches of texts; a class for `Dataset.map_batches`, of which each worker has an instance.
 
-    A call takes the columns of a batch and returns them as a pyarrow table, with these columns added. A column of the
-    batch that has one of these names is called `input.NAME`, except an `id` with the same values.
+    A call takes a batch and returns it as a pyarrow table with the columns `id`, `score`, the interval from `low` to
+    `high`, `unscored`, the reason for a missing score, and for each criterion its score `ID`, `ID.contribution` and
+    `ID.reason`. A column of the batch with one of these names becomes `input.NAME`, except an equal `id`.
 
-    - `id`, `score`, `low` and `high` (the interval), and in `unscored` the reason where there is no score;
-    - for each criterion of the rubric `ID`, its score, `ID.contribution`, in points, and `ID.reason`.
-
-    Workers share one store. A worker that is lost loses no answer that was stored: Ray starts another, which finds them
-    there.
+    Workers share one store. If a worker is lost, Ray starts another, which finds the answers there.
 
     Args:
         rubric: `NAME` (the newest version), `NAME@NUMBER` or `NAME@TAG`.
         store: URL of the store, on a PostgreSQL server that all machines reach; on one machine it may be a file.
         judge: as for `Lab`; by default the one that the rubric is calibrated for.
-        run: name of the actor that holds the caps and rates of all workers with this name, also of other programs on
-            the cluster. It lives as long as the cluster, so what was spent stays spent; the caps and rates that were
-            given last hold. It is needed for caps and rates.
+        run: name that is needed for caps and rates, which hold for all workers with this name on the cluster. What was
+            spent stays spent while the cluster lives; of caps and rates, those that were given last hold.
         mapping: the columns of fields: `{"output": "summary"}`.
         options: fields of `JudgeOptions`. `concurrency` is the number of requests in flight of one worker.
 
     Raises:
         SettingsError: for an option that is unknown or out of bounds, or a cap or rate without `run`.
-        NotInStore: if there is no such rubric.
-        NotConfirmed: if only an imported version that is not confirmed names the judge.
-        StoreError: if the store cannot be opened.
+        RubriclabError: as `Lab.scorer` does.
     """
 
     def __init__(
@@ -76,15 +70,7 @@ class Scorer:
         self._worker = RayWorker(job, None if run is None else _state_of(run, chosen))
 
     async def __call__(self, batch: Any) -> Any:
-        """Return a batch with the scores of its texts, as a pyarrow table.
-
-        Args:
-            batch: columns as Ray gives them: a mapping of arrays, a pandas frame or a pyarrow table.
-
-        Raises:
-            DataError: if a column of a field is missing.
-            RubriclabError: as the judge does, for what concerns every text.
-        """
+        """Return a batch (a mapping of arrays, a pandas frame or a pyarrow table) with the scores of its texts."""
         table = _as_table(batch)
         if not table.num_rows:
             return _with_scores(table, (), self._rubric)
@@ -96,7 +82,7 @@ class Scorer:
 
 
 def _state_of(run: str, options: JudgeOptions) -> Any:
-    """Return the actor with the state of a run, made by the first worker; it outlives the program."""
+    """Return the actor with the state of a run, which the first worker starts; it outlives the program."""
     import ray
 
     shared = ray.remote(num_cpus=0, max_concurrency=MAX_CALLS)(RunState)

@@ -37,21 +37,13 @@ class RubricEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     `context`, `reference`, `group` and others) as mappings or as a data frame. Labels among the fields are not read.
 
     Args:
-        task: the kind of text: summarization, story, dialogue, or a word of your own.
-        aspect: what the scores measure.
-        definition: what the aspect means; included for the aspects of well-known data sets.
-        scale: the raters' scale, `(1, 5)`; by default it is taken from the scores, in cross-validation from those of
-            each fold.
+        task, aspect, definition, generator, name, methods, seed: as for `Lab.learn`.
+        scale: the raters' scale, `(1, 5)`; by default that of the scores, in cross-validation of each fold.
         judge: as for `Lab`; by default the offline one.
-        generator: who proposes criteria; by default the judge.
         store: path or URL of the store in which `fit` saves a version; by default the user's own.
-        name: the rubric's name in the store; by default `TASK-ASPECT`.
-        methods: the name of one method, or those of several whose criteria become one rubric; by default four of them.
-        seed: decides the order in which the texts are seen.
         mapping: where fields stand in rows: `{"output": "summary"}`.
         learn_options: other options of `Lab.learn`: `{"text_features": "include"}`.
-        lab_options: options of `Lab` but `store`, `judge` and `mapping`: `{"max_cost": 2, "settings": {"hypoeval":
-            {"k": 10}}}`. A cap holds for each call of a method.
+        lab_options: other options of `Lab`: `{"max_cost": 2}`. A cap holds for each call of a method.
 
     Attributes:
         version_: the version that was learned.
@@ -90,17 +82,13 @@ class RubricEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.lab_options = lab_options
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
-        """Learn a rubric and save it as a version.
+        """Learn a rubric from n texts and n labels, and save it as a version; raises what `Lab.learn` does.
 
         Args:
-            X: n texts.
-            y: n labels.
-            groups: n names of what the texts are about, which take the place of the field `group`.
+            groups: n names of what the texts are about, which replace the field `group`.
 
         Raises:
             ValueError: if `y` or `groups` is not a one-dimensional array of n values, or a label cannot be used.
-            DataError: if the texts cannot be learned from.
-            RubriclabError: as `Lab.learn` does.
         """
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
@@ -137,7 +125,7 @@ class RubricEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return np.array(ratings, dtype=np.float64).reshape(len(found), len(names))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return the ids of the criteria, in the order of the columns of `transform`."""
+        """Return the ids of the criteria, which are the columns of `transform`."""
         check_is_fitted(self, "version_")
         return np.array([criterion.id for criterion in self.version_.rubric.criteria], dtype=object)
 
@@ -211,20 +199,11 @@ class RubricRegressor(RegressorMixin, RubricEstimator):  # type: ignore[misc]
     """A regressor of texts: `y` are scores. Arguments and attributes are those of `RubricEstimator`."""
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """Return the scores of n texts, an array of shape (n,); NaN, with a warning that says why, where there is none.
-
-        Raises:
-            DataError: if there is no text, or no row has the field `output`.
-            RubriclabError: as `Lab.score` does.
-        """
+        """Return the scores of n texts, an array of shape (n,); NaN, with a warning, for a text without a score."""
         return self._values(X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the coefficient of determination R² of the predicted scores.
-
-        Raises:
-            DataError: if a text has no score.
-        """
+        """Return the coefficient of determination R²; raises `DataError` if a text has no score."""
         return float(r2_score(y, self._values(X, "predict"), sample_weight=sample_weight))
 
     def _labels(self, y: Any) -> tuple[list[Any], dict[str, Any]]:
@@ -242,20 +221,12 @@ class RubricClassifier(ClassifierMixin, RubricEstimator):  # type: ignore[misc]
     """
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the levels of n texts by the rubric's threshold, an array of shape (n,).
-
-        Raises:
-            DataError: if a text has no score, there is no text, or no row has the field `output`.
-            RubriclabError: as `Lab.score` does.
-        """
+        """Return the levels of n texts by the rubric's threshold; raises `DataError` if a text has no score."""
         passes = self._values(X, "predict_proba") >= (self.version_.rubric.threshold or 0.0)
         return np.asarray(self.classes_)[np.where(passes, self._better, 1 - self._better)]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the probability of each level, an array of shape (n, 2) in the order of `classes_`.
-
-        A text without a score has NaN, and a warning says why.
-        """
+        """Return the probabilities of both levels, of shape (n, 2); NaN, with a warning, for a text without a score."""
         better = self._values(X)
         return np.stack([1 - better, better] if self._better else [better, 1 - better], axis=1)
 

@@ -35,11 +35,7 @@ ANNOTATION = "wandb.annotation."
 class WeaveScorer(Scorer, Closing):  # type: ignore[misc]
     """A scorer for `Evaluation`; close it at the end, or use it in a `with` statement.
 
-    The arguments are those of `OpenRubric`; `row` is given the output as `output` and the columns of the data set by
-    name.
-
-    Attributes:
-        rubric: `NAME@NUMBER`.
+    The arguments are those of `OpenRubric`; `row` gets `output` and the columns of the data set by name.
     """
 
     rubric: str
@@ -60,10 +56,7 @@ class WeaveScorer(Scorer, Closing):  # type: ignore[misc]
 
     @weave.op  # type: ignore[untyped-decorator]
     async def score(self, *, output: Any, **columns: Any) -> dict[str, Any]:
-        """Return the `score` on the scale of the rubric, its `rationale` as `reason`, and what `metadata_of` returns.
-
-        A text without a score has the `score` `None`, which Weave's means leave out, and the `reason`.
-        """
+        """Return the `score`, or `None`, which Weave's means leave out, its `rationale` as `reason`, and metadata."""
         if columns.get("inputs") == {key: value for key, value in columns.items() if key != "inputs"}:
             del columns["inputs"]  # Weave adds all columns under this name
         score = await self._open.score_row_async(self._row(output=output, **columns))
@@ -71,22 +64,22 @@ class WeaveScorer(Scorer, Closing):  # type: ignore[misc]
 
 
 def row_of(*, output: Any, **columns: Any) -> dict[str, Any]:
-    """Return the row of a text, made by `row_of_text` from the columns as inputs and the output of the model."""
+    """Return the row of a text, as `row_of_text` does of the columns and the output of the model."""
     return row_of_text(columns, output)
 
 
 def rows(
     calls: Iterable[Call], feedback: Iterable[Feedback], *, row: RowFunction | None = None
 ) -> list[dict[str, Any]]:
-    """Return calls as `rows_of_texts` does, with annotations of people by aspect, the name of the field.
+    """Return calls as `rows_of_texts` does; the name of the annotated field is the aspect.
 
     The `id` of a row is that of its call. A person is named by `wb_user_id`, or else by `creator`. Reactions, notes and
     results of scorers are left out.
 
     Args:
-        calls: as `client.get_calls` returns them.
-        feedback: as `client.get_feedback` returns it.
-        row: returns the row of a call, given its output as `output` and its inputs by name; by default `row_of`.
+        calls: from `client.get_calls`.
+        feedback: from `client.get_feedback`.
+        row: returns the row of a call, given `output` and its inputs by name; by default `row_of`.
     """
     texts = list[tuple[str, Callable[[], Mapping[str, Any]]]]()
     for call in calls:

@@ -20,7 +20,7 @@ GIVEN = [
     (LEARN, "SCALE", "1:4", "scale = '1:4'", "expected a score from 1 to 4"),
     (LEARN, "SET", "hypoeval.k=3 hypoeval.theta=0", "set = ['hypoeval.k=3', 'hypoeval.theta=0']", "hypoeval.theta: "),
     (LEARN, "JUDGE", "recorded:missing", "judge = 'recorded:missing'", "The recording missing cannot be read"),
-    (LEARN, "MAX_COST", "-1", "max-cost = -1", "--max-cost: "),
+    (LEARN, "MAX_COST", "-1", "max-cost = -1", "'--max-cost': "),
     (("evaluate", HELDOUT), "RUBRIC", "news nobody", "rubric = ['news', 'nobody']", "holds no rubric 'nobody'"),
     ((*SCORE, "--rubric", "news"), "OUTPUT", "no/where", "output = 'no/where'", "no/where cannot be written"),
     ((*EVALUATE, "--dry-run"), "LEVEL", "word", "level = 'word'", "'word' is not one of"),

@@ -31,9 +31,9 @@ def test_the_demonstration_ends_with_commands_that_work_and_needs_no_configurati
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     title, (first, *_) = next(iter(PARTS.items()))
-    monkeypatch.setattr("rubriclab.cli.commands.PARTS", {title: [first]})
-    monkeypatch.setenv("RUBRICLAB_METHOD", "geval")
-    (tmp_path / "rubriclab.toml").write_text("method = 'geval'")
+    monkeypatch.setattr("rubriclab.cli.commands.PARTS", {title: [f"{first} --dry-run"]})
+    monkeypatch.setenv("RUBRICLAB_METHOD", "none")
+    (tmp_path / "rubriclab.toml").write_text("method = 'none'")
     monkeypatch.chdir(tmp_path)
     every_command()["demo"].main(["tried"], standalone_mode=False)
     said = capfd.readouterr().out

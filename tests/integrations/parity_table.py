@@ -1,10 +1,7 @@
 """The parity table: each integration, its tool's version, the texts compared, and the largest difference of a score.
 
-    python tests/integrations/parity_table.py FILE [--write] [--unmeasured PACKAGE]
-
-shows the table of what `same_scores` noted in FILE, and compares it with the page; `--write` puts it there.
-Integrations that were not measured are an error, except those whose packages are named.
-`make test-integrations` notes and compares.
+`parity_table.py FILE` compares what `same_scores` noted in FILE with the page, `--write` puts it there. An integration
+that was not measured is an error, except those that `--unmeasured PACKAGE` names. `make test-integrations` runs it.
 """
 
 from __future__ import annotations
@@ -32,14 +29,9 @@ Row = tuple[str, str, str, str]
 def same_scores(
     integration: str, package: str, found: Mapping[str, float], command: Mapping[str, float], version: str | None = None
 ) -> None:
-    """Note the largest difference between an integration's scores and those of the command, which must be 0.
+    """Note the largest difference between an integration's scores and those of the command, by id, which must be 0.
 
-    Args:
-        integration: as the page names it.
-        package: the tool's distribution, as the constraints name it.
-        found: scores on the scale of the rubric, by id of the text.
-        command: the same of `rubriclab score`.
-        version: of the tool; by default that of the installed distribution.
+    The integration is named as in the page, its package as in the constraints; the version is by default the installed.
     """
     assert found.keys() == command.keys()
     largest = max(abs(found[name] - command[name]) for name in command)
@@ -52,7 +44,6 @@ def same_scores(
 
 
 def page_rows(text: str) -> dict[str, Row]:
-    """Return the rows of the table in a page, by integration."""
     table = TABLE.search(text)
     assert table, f"expected a table with the columns {', '.join(HEADER)}"
     rows = [tuple(cell.strip() for cell in line.strip("|").split("|")) for line in table[0].splitlines()[2:]]
@@ -60,19 +51,16 @@ def page_rows(text: str) -> dict[str, Row]:
 
 
 def markdown(rows: Iterable[Row]) -> str:
-    """Return the table of these rows."""
     lines = (HEADER, ("---", "---", "--:", "--:"), *rows)
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def main() -> int:
     """Show the table; return 1 if the page has another one, or an integration was not measured."""
-    parser = argparse.ArgumentParser(description="Show the parity table, and compare it with the page.")
-    parser.add_argument("file", type=Path, help="what same_scores noted")
-    parser.add_argument("--write", action="store_true", help="put the table in the page")
-    parser.add_argument(
-        "--unmeasured", metavar="PACKAGE", action="append", default=[], help="a tool that is not installed here"
-    )
+    parser = argparse.ArgumentParser()
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--unmeasured", metavar="PACKAGE", action="append", default=[])
     given = parser.parse_args()
     noted = map(json.loads, given.file.read_text("utf-8").splitlines())
     measured: dict[str, Row] = {row[0]: tuple(row) for row in noted}

@@ -7,15 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from unittest.mock import create_autospec
 
 from commands import CHECKOUT, HELDOUT, Commands, Done
 from documentation import example_files
 from parity_table import same_scores
 from scripted_model import BAD, GOOD, UNSCORABLE, WHY, planted as brain  # noqa: F401, for the tests that import them from here
 from server import RunningServer
-
-from rubriclab import Lab
 
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in HELDOUT.read_text("utf-8").splitlines()[:12]]
 TEXTS = [
@@ -57,14 +54,6 @@ def run_example(page: str, file: str, changes: Mapping[str, str] | None = None, 
         example = example.replace(old, new)
     exec(example, names)
     return names
-
-
-def check_learned_annotations(page: str) -> None:
-    """Check that the example of a page learns from what anna said of the only text."""
-    lab = create_autospec(Lab, instance=True)
-    run_example(page, "annotations.py", lab=lab)
-    ((learned,), options) = lab.learn.call_args
-    assert [row["annotations"] for row in learned] == [{options["aspect"]: {"anna": 2.0}}]
 
 
 @dataclass(frozen=True)

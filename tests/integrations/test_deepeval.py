@@ -9,14 +9,11 @@ from typing import Any
 import pytest
 from pytest_projects import BAD, GOOD, TEXTS, UNSCORABLE, Parity, run_example
 
-from rubriclab.errors import BudgetReached
-
 for name in ("DEEPEVAL_TELEMETRY_OPT_OUT", "DEEPEVAL_DISABLE_DOTENV", "DEEPEVAL_NO_INSPECT_PROMPT"):
     os.environ[name] = "1"
 pytest.importorskip("deepeval", reason="needs DeepEval: run make test-integrations")
 
 from deepeval import assert_test, evaluate  # noqa: E402
-from deepeval.errors import MissingTestCaseParamsError  # noqa: E402
 from deepeval.test_case import LLMTestCase, RetrievedContextData  # noqa: E402
 
 from rubriclab.integrations.deepeval import RubricMetric, row_of  # noqa: E402
@@ -43,15 +40,6 @@ def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(store:
         assert all(criterion["reason"] in found.reason for criterion in row["criteria"])
 
 
-async def test_a_metric_measures_in_a_running_event_loop(store: Path) -> None:
-    with RubricMetric("remote", 3, store=store) as metric:
-        score = await metric.a_measure(case(TEXTS[0]))
-        assert (score, metric.score_breakdown) == (
-            metric.measure(case(TEXTS[0])),
-            {part.id: part.score for part in metric.result.criteria},
-        )
-
-
 @pytest.mark.parametrize("run_async", [True, False])
 def test_an_assertion_fails_with_the_score_and_the_reasons(store: Path, run_async: bool) -> None:
     with RubricMetric("remote", 3, store=store) as metric:
@@ -72,15 +60,6 @@ def test_a_text_without_a_score_fails_with_the_reason_and_the_others_are_scored(
         assert metric.is_successful() is False
         with pytest.raises(AssertionError, match="criteria without a usable rating"):
             assert_test(cases[1], [metric])
-
-
-def test_a_cap_and_a_test_case_without_output_raise(store: Path) -> None:
-    with RubricMetric("remote", 3, store=store, max_calls=1) as metric:
-        with pytest.raises(MissingTestCaseParamsError):
-            metric.measure(LLMTestCase(input="Why?"))
-        measured = (metric.measure(case(text)) for text in TEXTS)
-        with pytest.raises(BudgetReached):
-            list(measured)
 
 
 def test_the_fields_of_a_test_case_are_those_of_a_row() -> None:

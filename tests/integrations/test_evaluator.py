@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import importlib
-import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-import rubriclab as rl
 from rubriclab.errors import DataError, UserError
 from rubriclab.integrations.evaluator import Annotation, row_of_text, rows_of_texts
-
-
-@pytest.mark.parametrize("field", ["reference", "context", "source"])
-def test_a_field_without_a_value_leaves_the_only_other_input_the_source(field: str) -> None:
-    assert row_of_text({"question": "Why?", field: None}, "a") == {"source": "Why?", "output": "a"}
 
 
 @pytest.mark.parametrize(
@@ -29,7 +21,7 @@ def test_a_field_without_a_value_leaves_the_only_other_input_the_source(field: s
         ({"context": "Because."}, {"source": "a ticket"}, {"context": "Because.", "source": "a ticket"}),
         ({"question": "Why?", "style": "short"}, {"source": "S"}, {"source": "S"}),
         ("Why?", {"source": "a ticket", "id": 7}, {"source": "Why?", "id": 7}),
-        ({}, {"source": "S"}, {"source": "S"}),
+        ({"question": "Why?", "reference": None}, {"source": None}, {"source": "Why?"}),
     ],
 )
 def test_inputs_come_before_metadata(inputs: Any, metadata: dict[str, Any], expected: dict[str, Any]) -> None:
@@ -101,18 +93,6 @@ def test_an_aspect_with_more_comments_than_words_for_levels_has_comments() -> No
     assert found == [{"id": str(n), "answers": {"thoughts": {"anna": text}}} for n, text in enumerate(said)]
 
 
-def test_a_comment_is_about_the_longest_aspect_that_its_name_contains_and_no_other() -> None:
-    given = [
-        Annotation("a", "ton", 1.0, "anna"),
-        Annotation("a", "tone", 2.0, "anna"),
-        Annotation("a", "tone_why", "warm", "anna"),
-        Annotation("a", "ton", 3.0, "ben"),
-        Annotation("a", "tone_why", "cold", "ben"),
-    ]
-    (row,) = rows_about("a", given)
-    assert row["reasons"] == {"tone": {"anna": "warm", "ben": "cold"}}
-
-
 def test_known_raters_keep_their_names_and_their_last_scores_beside_unknown_ones() -> None:
     given = [
         Annotation("a", "q", 1.0, "anna", "Early."),
@@ -157,25 +137,12 @@ def test_texts_without_output_and_unclear_ones_that_nobody_scored_are_left_out()
     [
         ("explanation_quality", ["Good", "Fair", "Poor"] * 13),
         ("justification", ["supported", "unsupported"] * 10),
-        ("explanation_quality", ["Good", "Fair", "Poor"]),
     ],
 )
 def test_words_for_levels_are_scores_under_a_name_of_comments(aspect: str, words: list[str]) -> None:
     given = [Annotation(str(n), aspect, word, "anna") for n, word in enumerate(words)]
     found = rows_about(map(str, range(len(words))), given)
     assert [row.get("annotations") for row in found] == [{aspect: {"anna": word}} for word in words]
-
-
-def test_rows_are_read_as_labelled_texts(tmp_path: Path) -> None:
-    given = [
-        Annotation("a", "tone", "good", "anna"),
-        Annotation("a", "tone", 2.0, "ben"),
-        Annotation("b", "x", 1.0, None),
-    ]
-    rows = rows_of_texts([(name, lambda: {"output": "A"}) for name in "ab"], given)
-    (tmp_path / "texts.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
-    read = [example.annotations for example in rl.read(tmp_path / "texts.jsonl", level_scores={"good": 5})]
-    assert read == [{"tone": (5, 2)}, {"x": (1,)}]
 
 
 @pytest.mark.parametrize(

@@ -94,16 +94,6 @@ def test_results_become_an_outcome_and_a_summary(folder: Path) -> None:
     assert done.summary.count("\n## ") == 3  # the result of each command
 
 
-@in_full
-def test_an_inconclusive_result_fails_unless_it_may_pass(folder: Path) -> None:
-    compare = "'few texts.jsonl' 'few texts.jsonl' --rubric planted@1"
-    done = run(folder, store="store.db", judge="embedded", compare=compare)
-    assert (done.code, done.output) == (3, "outcome=inconclusive\n"), done.log
-    (folder / "output.txt").unlink()
-    done = run(folder, store="store.db", judge="embedded", compare=compare, inconclusive="pass")
-    assert (done.code, done.output) == (0, "outcome=inconclusive\n"), done.log
-
-
 @pytest.mark.parametrize(
     ("install", "installed"), [("", f"{FOLDER}/../.."), ("rubriclab==0.1.0", "rubriclab==0.1.0"), ("false", None)]
 )

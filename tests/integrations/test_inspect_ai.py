@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 from pytest_projects import GOOD_AND_BAD, NO_RATING, TEXTS, Parity, check_details, run_example
-from server import RunningServer
 
 from rubriclab import Lab
 
@@ -26,7 +25,7 @@ from inspect_ai.dataset import Sample
 from inspect_ai.log import EvalLog, read_eval_log
 from inspect_ai.model import ModelOutput, get_model
 
-from rubriclab.integrations.inspect_ai import rubric_scorer
+from rubriclab.integrations.inspect_ai import row_of, rubric_scorer
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -91,18 +90,10 @@ def test_a_text_without_a_score_is_unscored_with_the_reason(store: Path) -> None
     assert metrics_of(log)["mean"] == good.value
 
 
-def test_a_cap_ends_the_task_with_an_error(store: Path, server: RunningServer) -> None:
-    log = run(TEXTS[:4], rubric_scorer("remote", store=str(store), max_calls=2))
-    assert (log.status, len(server.bodies)) == ("error", 2)
-    assert "The cap of 2 calls is reached" in log.error.message
-
-
 def test_the_row_is_that_of_the_sample_or_of_a_function(store: Path) -> None:
     seen: list[Any] = []
 
     def row(state: Any, target: Any) -> dict[str, Any]:
-        from rubriclab.integrations.inspect_ai import row_of
-
         seen.append(row_of(state, target))
         return {"output": "It rained. So they stayed in.", "source": "Rain."}
 
@@ -114,17 +105,6 @@ def test_the_row_is_that_of_the_sample_or_of_a_function(store: Path) -> None:
         expected = opened("It rained. So they stayed in.", source="Rain.").score
     assert scores_of(log)[7].value == expected
     assert seen == [{"output": "O", "source": "I", "id": "7", "reference": "T", "context": "C", "group": "g"}]
-
-
-def test_a_log_is_scored_again_by_the_name_of_the_scorer(store: Path) -> None:
-    log = run(TEXTS[:2], None)
-    from inspect_ai.scorer._scorer import scorer_create
-
-    again = inspect_ai.score(
-        log, scorer_create("rubriclab/rubric_scorer", rubric="planted", store=str(store)), display="none"
-    )
-    own = Lab(store, progress=None).score(TEXTS[:2], "planted").values
-    assert [score.value for score in scores_of(again).values()] == list(own)
 
 
 def test_the_example_of_the_documentation_works(store: Path) -> None:

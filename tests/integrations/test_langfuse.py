@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from unittest.mock import create_autospec
 
 import pytest
 from pytest_projects import (
@@ -14,7 +13,6 @@ from pytest_projects import (
     TEXTS,
     Parity,
     check_details,
-    check_learned_annotations,
     run_example,
 )
 
@@ -24,7 +22,7 @@ from langfuse import Langfuse
 from langfuse.api import ObservationV2, ScoreV3
 from langfuse.api.core.pydantic_utilities import parse_obj_as
 
-from rubriclab.integrations.langfuse import LangfuseEvaluator, TextUnscored, row_of, rows
+from rubriclab.integrations.langfuse import LangfuseEvaluator, TextUnscored, rows
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 NOW = "2026-01-01T00:00:00Z"
@@ -69,13 +67,6 @@ async def test_a_text_without_a_score_has_no_evaluation_but_an_error(store: Path
         with pytest.raises(TextUnscored, match=NO_RATING):
             await evaluator(input="I", output=GOOD_AND_BAD[1]["output"])
     assert (len(good), bad) == (1, [])
-
-
-def test_the_fields_of_a_row_are_those_of_the_item() -> None:
-    found = row_of(input="Why?", output={"text": "So."}, expected_output="R", metadata={"id": "1", "n": 2})
-    assert found == {"id": "1", "source": "Why?", "output": "So.", "reference": "R"}
-    named = row_of(input={"source": "S", "style": 1}, output="O", expected_output={"label": 4})
-    assert named == {"source": "S", "output": "O"}
 
 
 def observation(name: str, trace: str, parent: str | None = None, **fields: Any) -> ObservationV2:
@@ -123,14 +114,3 @@ def test_the_example_of_the_documentation_works(store: Path) -> None:
     ((evaluation,),) = [each.evaluations for each in names["result"].item_results]
     assert isinstance(evaluation.value, float)
     names["langfuse"].shutdown()
-
-
-def test_the_annotations_of_the_documentation_can_be_learned_from(
-    client: Langfuse, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    api = create_autospec(client.api, instance=True)
-    api.observations.get_many.return_value.data = [observation("o1", "t1", input="It rained.", output="Rain.")]
-    api.scores.get_many.return_value.data = [score("observation", "o1", 2)]
-    monkeypatch.setattr(Langfuse, "api", api, raising=False)
-    monkeypatch.setattr("langfuse.get_client", lambda: client)
-    check_learned_annotations("langfuse")

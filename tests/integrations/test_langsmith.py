@@ -6,7 +6,6 @@ import uuid
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from unittest.mock import create_autospec
 
 import pytest
 from pytest_projects import (
@@ -15,13 +14,12 @@ from pytest_projects import (
     TEXTS,
     Parity,
     check_details,
-    check_learned_annotations,
     run_example,
 )
 
 pytest.importorskip("langsmith", reason="needs LangSmith: run make test-integrations")
 
-from langsmith import Client, aevaluate, evaluate
+from langsmith import Client, evaluate
 from langsmith.schemas import Example, Feedback, FeedbackSourceBase, Run
 
 from rubriclab.integrations.langsmith import LangSmithEvaluator, row_of, rows
@@ -73,19 +71,6 @@ def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
     for name, result in found.items():
         assert (result.key, result.feedback_config) == ("remote", {"type": "continuous", "min": 1, "max": 5})
         check_details(result.metadata, result.comment, parity.rows[name])
-
-
-async def test_runs_are_scored_in_a_running_event_loop(store: Path, client: Client) -> None:
-    async def target(inputs: dict[str, Any]) -> dict[str, Any]:
-        return answer(inputs)
-
-    with LangSmithEvaluator("remote", store=store, row=row_of_example) as evaluator:
-        results = await aevaluate(
-            target, data=examples(TEXTS[:3]), evaluators=[evaluator], client=client, upload_results=False
-        )
-        scores = [result["evaluation_results"]["results"][0].score async for result in results]
-        own = [evaluator._open.score_row(text).score for text in TEXTS[:3]]
-    assert sorted(scores) == sorted(own)
 
 
 def test_a_text_without_a_score_has_no_number_but_the_reason(store: Path, client: Client) -> None:
@@ -178,12 +163,3 @@ def test_two_people_of_one_name_are_two_raters() -> None:
 def test_the_example_of_the_documentation_works(store: Path) -> None:
     (result,) = run_example("langsmith", "evaluate.py")["results"]
     assert result["evaluation_results"]["results"][0].score is not None
-
-
-def test_the_annotations_of_the_documentation_can_be_learned_from(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = finished({"source": "It rained."}, {"output": "Rain."})
-    client = create_autospec(Client, instance=True)
-    client.list_runs.return_value = iter([run])
-    client.list_feedback.return_value = iter([said(run, "anna", score=2)])
-    monkeypatch.setattr("langsmith.Client", lambda: client)
-    check_learned_annotations("langsmith")

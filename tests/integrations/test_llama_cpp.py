@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 import subprocess
-import threading
-import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from commands import CHECKOUT
+from waiting import until
 
 from rubriclab import Lab, Version
 
@@ -45,46 +42,31 @@ ROWS = [
 ]
 
 
-@dataclass
-class Llama:
-    """The server at a port, which can be killed and started again."""
-
-    port: int
-
-    def start(self) -> None:
-        """Start it, and wait until it answers."""
-        where = ("--host", "127.0.0.1", "--port", str(self.port), "--alias", "local")
-        self._process = subprocess.Popen(
-            [SERVER, "-m", MODEL, *where, "-c", str(CONTEXT_TOKENS), "-np", "1"],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        for _ in range(600):
-            with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{self.port}/health"):
-                return
-            time.sleep(0.2)
-        raise TimeoutError("llama.cpp's server does not answer.")
-
-    def kill(self) -> None:
-        """Kill it."""
-        self._process.kill()
-        self._process.wait()
-
-
 @pytest.fixture(scope="module")
-def llama() -> Iterator[Llama]:
+def address() -> Iterator[str]:
+    """The address of the server, once it answers."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        server = Llama(free.getsockname()[1])
-    server.start()
-    yield server
-    server.kill()
+        port = free.getsockname()[1]
+    where = ("--host", "127.0.0.1", "--port", str(port), "--alias", "local")
+    command = [str(SERVER), "-m", str(MODEL), *where, "-c", str(CONTEXT_TOKENS), "-np", "1"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    until(lambda: _answers(f"http://127.0.0.1:{port}/health"))
+    yield f"http://127.0.0.1:{port}/v1"
+    process.kill()
+    process.wait()
+
+
+def _answers(url: str) -> bool:
+    with suppress(OSError), urllib.request.urlopen(url):
+        return True
+    return False
 
 
 @pytest.fixture(scope="module")
-def lab(llama: Llama, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+def lab(address: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     folder = tmp_path_factory.mktemp("llama")
-    options: dict[str, Any] = {"api_base": f"http://127.0.0.1:{llama.port}/v1", "concurrency": 1, "timeout": 600}
+    options: dict[str, Any] = {"api_base": address, "concurrency": 1, "timeout": 600}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OPENAI_API_KEY", "none")
         with Lab(
@@ -114,36 +96,12 @@ def test_a_rubric_is_learned_and_scores_with_the_prompt_cache(lab: Lab, version:
     assert scores.effort.cached_prompt_tokens > scores.effort.prompt_tokens / 2
 
 
-def test_the_schema_holds_the_model_to_one_entry_for_each_criterion(lab: Lab, version: Version) -> None:
-    recording = lab._record or Path()
-    before = len(recording.read_text("utf-8").splitlines())
-    lab.score(texts("Thanks.")[:1], version)
-    replies = [json.loads(line)["reply"]["text"] for line in recording.read_text("utf-8").splitlines()[before:]]
-    asked = [name for reply in replies for name in json.loads(reply)]
-    assert sorted(asked) == sorted(criterion.id for criterion in version.rubric.criteria)
-
-
 def test_a_text_longer_than_the_context_is_missing_alone(lab: Lab, version: Version) -> None:
     long = {"id": "long", "output": "Please have a look at the manual. " * CONTEXT_TOKENS}
     *others, missing = lab.score([*texts("See you."), long], version)
     assert missing.score is None
     assert "context" in (missing.unscored or "")
     assert all(score.score is not None for score in others)
-
-
-def test_a_server_that_is_killed_and_started_again_is_waited_for(lab: Lab, llama: Llama, version: Version) -> None:
-    def restart() -> None:
-        llama.kill()
-        time.sleep(3)
-        llama.start()
-
-    scores = []
-    for number, score in enumerate(lab.score(texts("Good luck."), version, stream=True)):
-        scores.append(score.score)
-        if number == 0:
-            threading.Thread(target=restart).start()
-    assert len(scores) == 4
-    assert None not in scores
 
 
 def texts(end: str) -> list[dict[str, str]]:

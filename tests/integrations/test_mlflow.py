@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pytest_projects import GOOD_AND_BAD, NO_RATING, TEXTS, Parity, run_example
-from server import RunningServer
-
-from rubriclab import Lab
-from rubriclab.errors import SettingsError
 
 os.environ |= {"MLFLOW_DISABLE_TELEMETRY": "true", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
 mlflow = pytest.importorskip("mlflow", reason="needs MLflow: run make test-integrations")
 
-from rubriclab.integrations.mlflow import MLflowScorer, row_of  # noqa: E402
+from rubriclab.integrations.mlflow import MLflowScorer  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -53,16 +48,6 @@ def feedbacks(result: Any, name: str) -> dict[str, dict[str, Any]]:
     return found
 
 
-def test_a_rubric_for_verdicts_gives_its_verdict(tmp_path: Path) -> None:
-    lab = Lab(tmp_path / "verdicts.db", progress=None)
-    rows = [{"output": f"Text {n}." * (n % 3 + 1), "scores": {"ok": n % 3 > 0}} for n in range(30)]
-    rubric = lab.learn(rows, task="summarization", aspect="ok", definition="It is long.", methods="direct")
-    with MLflowScorer(rubric.ref, store=tmp_path / "verdicts.db", judge="embedded") as scorer:
-        feedback = scorer(inputs={}, outputs="Text.")
-    assert feedback.metadata["rubriclab.verdict"] in {"false", "true"}
-    assert feedback.rationale.startswith(f"{feedback.metadata['rubriclab.verdict']}: ")
-
-
 def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(store: Path, parity: Parity) -> None:
     rows = parity.rows
     with MLflowScorer("remote@1", store=store, at_least=3) as remote:
@@ -91,34 +76,5 @@ def test_a_text_without_a_score_has_an_error_and_does_not_count_in_the_mean(stor
     assert NO_RATING in bad["error"]["error_message"]
 
 
-def test_a_cap_ends_in_errors_that_name_it_and_not_in_scores(store: Path, server: RunningServer) -> None:
-    with MLflowScorer("remote", store=store, max_calls=2) as remote:
-        result = mlflow.genai.evaluate(data=items(TEXTS[:4]), scorers=[remote])
-    assert len(server.bodies) <= 2
-    errors = [logged["feedback"].get("error") or {} for logged in feedbacks(result, "remote").values()]
-    assert any("The cap of 2 calls is reached" in error.get("error_message", "") for error in errors)
-
-
-def test_the_row_of_a_text_is_that_of_its_inputs_or_of_a_function() -> None:
-    expected = {"expected_response": "A reference."}
-    found = row_of(inputs={"question": "Why?"}, outputs="So.", expectations=expected)
-    assert found == {"source": "Why?", "reference": "A reference.", "output": "So."}
-
-
-def test_faulty_settings_are_named_before_anything_is_scored(store: Path) -> None:
-    with pytest.raises(SettingsError, match="The threshold 9 is not on the scale of remote@1, 1 to 5"):
-        MLflowScorer("remote", store=store, at_least=9)
-    with pytest.raises(SettingsError, match="max_call"):
-        MLflowScorer("remote", store=store, max_call=2)
-
-
 def test_the_example_of_the_documentation_works(store: Path) -> None:
     assert run_example("mlflow", "evaluate.py")["result"].metrics["planted/mean"] > 1
-
-
-def test_the_function_of_the_documentation_makes_the_row_of_a_text(store: Path) -> None:
-    names = run_example("mlflow", "row.py", MLflowScorer=partial(MLflowScorer, store=store))
-    outputs = {"choices": [{"message": {"content": TEXTS[0]["output"]}}]}
-    with names["scorer"] as scorer:
-        feedback = scorer(inputs={"article": TEXTS[0]["source"]}, outputs=outputs)
-    assert isinstance(feedback.value, float)

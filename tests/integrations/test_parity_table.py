@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from commands import CHECKOUT
-from parity_table import PACKAGE, PAGE, VARIABLE, page_rows, same_scores
+from parity_table import PACKAGE, PAGE, page_rows
 
 ROWS = page_rows(PAGE.read_text("utf-8"))
 PINNED = re.compile(r"^([\w.-]+)==(\S+)", re.MULTILINE)
@@ -42,24 +39,3 @@ def test_every_integration_that_compares_scores_is_in_the_table() -> None:
         )
     ]
     assert sorted(compared) == sorted(ROWS)
-
-
-def shown(file: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """Return how the command ended."""
-    program = Path(__file__).with_name("parity_table.py")
-    return subprocess.run([sys.executable, program, file, *options], capture_output=True, text=True, check=False)
-
-
-def test_a_difference_is_noted_and_fails_and_the_command_names_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = tmp_path / "new" / "parity.jsonl"
-    monkeypatch.setenv(VARIABLE, str(file))
-    same_scores("pytest", "pytest", {"a": 1.0, "b": 2.0}, {"a": 1.0, "b": 2.0})
-    with pytest.raises(AssertionError):
-        same_scores("scikit-learn", "scikit-learn", {"a": 1.0, "b": 2.25}, {"a": 1.0, "b": 2.0})
-    assert [json.loads(line)[2:] for line in file.read_text("utf-8").splitlines()] == [["2", "0"], ["2", "0.25"]]
-    done = shown(file)
-    assert done.returncode == 1
-    assert "| 2 | 0.25 |" in done.stdout
-    assert "has another table" in done.stdout

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
-from unittest.mock import create_autospec
 
 import httpx
 import pytest
@@ -14,18 +13,15 @@ from pytest_projects import (
     TEXTS,
     Parity,
     check_details,
-    check_learned_annotations,
     run_example,
 )
-
-from rubriclab.errors import NotInStore
 
 pytest.importorskip("phoenix.client", reason="needs Phoenix: run make test-integrations")
 
 from phoenix.client import Client
 from phoenix.client.experiments import run_experiment
 
-from rubriclab.integrations.phoenix import PhoenixEvaluator, row_of, rows
+from rubriclab.integrations.phoenix import PhoenixEvaluator, rows
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 NOW = "2026-01-01T00:00:00+00:00"
@@ -90,18 +86,6 @@ async def test_a_text_without_a_score_has_no_number_but_the_reason(store: Path) 
     assert NO_RATING in bad["explanation"]
 
 
-def test_the_offline_judge_is_code_and_an_unknown_rubric_is_named_at_once(store: Path) -> None:
-    with PhoenixEvaluator("planted", store=store, judge="embedded", name="coherence") as evaluator:
-        assert (evaluator.kind, evaluator.name) == ("CODE", "coherence")
-    with pytest.raises(NotInStore):
-        PhoenixEvaluator("nothing", store=store)
-
-
-def test_the_fields_of_a_row_are_those_of_the_example() -> None:
-    found = row_of(input={"question": "Why?"}, output="So.", expected={"answer": "R"}, metadata={"id": "1"}, example=1)
-    assert found == {"id": "1", "source": "Why?", "output": "So.", "reference": "R"}
-
-
 def span(name: str, source: Any, output: str, **attributes: str) -> dict[str, Any]:
     """Return a span as Phoenix does."""
     return {
@@ -142,11 +126,6 @@ def test_annotations_of_people_label_the_spans() -> None:
     ]
 
 
-def test_a_value_marked_as_json_that_is_no_json_is_a_text() -> None:
-    marked = {"input.mime_type": "application/json", "output.mime_type": "application/json"}
-    assert rows([span("s1", "{cut", "Rain.", **marked)], []) == [{"source": "{cut", "output": "Rain.", "id": "s1"}]
-
-
 def test_the_example_of_the_documentation_works(store: Path) -> None:
     local = {
         "client = Client()\n": "",
@@ -156,13 +135,3 @@ def test_the_example_of_the_documentation_works(store: Path) -> None:
     names = run_example("phoenix", "experiment.py", local, client=client_with([{**TEXTS[0], "id": "1"}]))
     (evaluation,) = names["experiment"]["evaluation_runs"]
     assert isinstance(evaluation.result["score"], float)
-
-
-def test_the_annotations_of_the_documentation_can_be_learned_from(monkeypatch: pytest.MonkeyPatch) -> None:
-    client = client_with([])
-    spans = create_autospec(client.spans, instance=True)
-    spans.get_spans.return_value = [span("s1", "It rained.", "Rain.")]
-    spans.get_span_annotations.return_value = [said("s1", "anna", {"score": 2})]
-    monkeypatch.setattr(Client, "spans", spans)
-    monkeypatch.setattr("phoenix.client.Client", lambda: client)
-    check_learned_annotations("phoenix")

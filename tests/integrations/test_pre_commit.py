@@ -68,14 +68,11 @@ def run(folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
-def test_sound_files_pass(project: Path) -> None:
+def test_sound_files_pass_and_a_repeated_question_and_a_label_off_the_scale_fail(project: Path) -> None:
     done = run(project)
     assert done.returncode == 0, done.stdout + done.stderr
     results = [line.rpartition(".")[2] for line in done.stdout.splitlines() if line.startswith("rubriclab")]
     assert results == ["Passed", "Passed"]
-
-
-def test_a_repeated_question_and_a_label_off_the_scale_fail(project: Path) -> None:
     content: dict[str, Any] = json.loads(FLUENCY.read_text("utf-8"))
     questions = content["sub_dimensions"][0]["questions"]
     questions.append({**questions[0], "id": "again"})
@@ -83,7 +80,7 @@ def test_a_repeated_question_and_a_label_off_the_scale_fail(project: Path) -> No
     row = json.loads(LABELLED.read_text("utf-8").splitlines()[0])
     row["scores"]["coherence"] = 9
     (project / "labels" / "second.jsonl").write_text(json.dumps(row), "utf-8")
-    done = run(project)
-    assert done.returncode == 1
-    assert "again" in done.stdout
-    assert "got 9" in done.stdout
+    failed = run(project)
+    assert failed.returncode == 1
+    assert "again" in failed.stdout
+    assert "got 9" in failed.stdout

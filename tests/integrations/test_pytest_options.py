@@ -9,9 +9,8 @@ import pytest
 from pytest_projects import Project
 from server import RunningServer
 
-from rubriclab.errors import SettingsError
 from rubriclab.integrations.pytest.checker import RubricRun
-from rubriclab.integrations.pytest.plugin import Marked, Settings, check_one_process, check_settings
+from rubriclab.integrations.pytest.plugin import Marked, Settings, check_settings
 
 ONE_TEXT = """
 def test_one(rubric):
@@ -23,13 +22,10 @@ def test_one(rubric):
     ("given", "environment", "fault"),
     [
         ({"record": "a"}, {"replay": "b"}, "--rubric-record and RUBRICLAB_REPLAY exclude each other"),
-        ({"record": "a", "replay": "b"}, {}, "--rubric-record and --rubric-replay exclude each other"),
         ({}, {"inconclusive": "maybe"}, "RUBRICLAB_INCONCLUSIVE: expected fail, skip, pass; got 'maybe'"),
         ({"record": "no/x.jsonl"}, {}, "--rubric-record .*/no/x.jsonl: there is no folder"),
         ({"max_calls": "abc"}, {}, "--rubric-max-calls: expected a whole number, got the text 'abc'"),
         ({"max_cost": "-3"}, {}, "--rubric-max-cost: expected a number of at least 0"),
-        ({"price": "x"}, {}, "The price 'x' is not understood"),
-        ({"concurrency": "0"}, {}, "--rubric-concurrency: expected a number of at least 1"),
     ],
 )
 def test_options_that_cannot_be_used_are_refused_before_the_run(
@@ -37,18 +33,6 @@ def test_options_that_cannot_be_used_are_refused_before_the_run(
 ) -> None:
     with pytest.raises(pytest.UsageError, match=fault):
         check_settings(Settings(given, environment, tmp_path, tmp_path))
-
-
-@pytest.mark.parametrize(
-    ("given", "environment", "named"),
-    [({"record": "a"}, {}, "--rubric-record"), ({}, {"max_cost": "2"}, "RUBRICLAB_MAX_COST")],
-)
-def test_what_holds_in_one_process_is_refused_in_several(
-    tmp_path: Path, given: dict[str, str], environment: dict[str, str], named: str
-) -> None:
-    check_one_process(Settings({"store": "a.db"}, {}, tmp_path, tmp_path))
-    with pytest.raises(SettingsError, match=f"{named} holds in one process"):
-        check_one_process(Settings(given, environment, tmp_path, tmp_path))
 
 
 def test_the_address_of_the_run_is_not_for_a_marked_judge_of_another_provider(
@@ -61,13 +45,6 @@ def test_the_address_of_the_run_is_not_for_a_marked_judge_of_another_provider(
         keys = {**keys, "RUBRICLAB_JUDGE": "openai/fake"}
         project.pytest("--rubric-api-base", server.url, ANTHROPIC_API_BASE=there, **keys)
         assert (server.keys, theirs.keys) == (set(), {"sk-anthropic"})
-
-
-def test_a_run_with_a_wrong_option_ends_with_one_line(project: Project) -> None:
-    project.write(ONE_TEXT)
-    done = project.pytest("--rubric-max-calls", "abc")
-    assert done.code == 4
-    assert "ERROR: --rubric-max-calls: expected a whole number, got the text 'abc'." in done.err
 
 
 def test_messages_name_options_of_pytest(project: Project) -> None:

@@ -147,25 +147,6 @@ def test_a_run_keeps_to_its_cap_and_its_recording_replays_without_a_server(
     assert "ReplayMiss: The recording" in changed.out
 
 
-AGAIN = """
-from _pytest.runner import runtestprotocol
-def pytest_runtest_protocol(item, nextitem):
-    for _ in range(3):
-        runtestprotocol(item, nextitem=nextitem)
-    return True
-"""
-
-
-def test_a_test_that_is_run_again_counts_each_attempt_once(project: Project) -> None:
-    (project.folder / "conftest.py").write_text(AGAIN, "utf-8")
-    project.write("def test_one(rubric):\n    rubric('alone').score_rows(TEXTS[:2])\n")
-    done = project.pytest(*JUDGE)
-    assert done.code == 0, done.out
-    texts, calls, cached = (int(row_of(done.out, "alone@1")[place]) for place in (0, 4, 5))
-    # One of the calls finds out whether the server heeds schemas.
-    assert (texts, cached) == (6, 2 * (calls - 1))
-
-
 def test_pytest_imports_nothing_that_scores_texts_until_a_test_needs_it() -> None:
     code = "import rubriclab.integrations.pytest.plugin, sys; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()

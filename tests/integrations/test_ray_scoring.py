@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
@@ -186,21 +185,6 @@ def test_a_cluster_resumes_finds_a_recording_and_corrects_the_mean_by_labels_in_
     assert (one.json["labels"], one.json["labels_of"]) == (30, "texts")
 
 
-def test_an_error_ends_the_run_and_loses_no_reply_under_way(asking: Commands, server: RunningServer) -> None:
-    write_texts(asking.folder / "texts.jsonl", 1000)
-    server.latency = 0.4
-    server.script = deque(["unauthorized"])
-    command = ("score", "texts.jsonl", *ASPECT, "-o", "scores.jsonl", "--concurrency", 64)
-    refused = run(asking, *command, *RAY)
-    assert refused.code == 4, refused.err
-    assert "Incorrect API key provided." in refused.err
-    assert 0 < server.answered.total() < 1000
-    server.latency = 0.0
-    done = run(asking, *command)
-    assert done.code == 0, done.err
-    assert (server.answered.total(), server.repeated) == (1000, 0)
-
-
 RAY_DATA = """
 import os, ray, rubriclab as rl
 from rubriclab.integrations.ray import Scorer
@@ -227,6 +211,7 @@ for criterion in own[0].criteria:
     assert rows[0][f"{criterion.id}.reason"] == criterion.reason
 """
 CAPPED = """
+print(flush=True)
 for cap in (10, 25):
     try:
         score(judge="openai/fake", run="named", max_calls=cap, concurrency=4).materialize()
@@ -236,22 +221,8 @@ for cap in (10, 25):
 """
 
 
-def run_code(commands: Commands, code: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Return how Python code ended, in the folder of commands and with its store."""
-    store = {"RAY_USAGE_STATS_ENABLED": "0", "RUBRICLAB_STORE": str(commands.folder / "store.db")}
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        cwd=commands.folder,
-        env={**commands.environment, **store, **environment},
-        timeout=LONGEST,
-        check=False,
-    )
-
-
-def test_a_scorer_adds_the_columns_of_scores_in_ray_data_and_the_example_of_the_documentation_works(
-    planted: Commands, schema: str
+def test_a_scorer_adds_columns_in_ray_data_as_the_documentation_shows_and_a_named_run_keeps_to_the_cap_given_last(
+    planted: Commands, schema: str, server: RunningServer
 ) -> None:
     imported = planted("export", "planted", "-o", "pack.json"), planted("import", "pack.json", "--store", schema)
     tagged = planted("tag", "planted@1", "production", "--force", "--store", schema)
@@ -259,14 +230,22 @@ def test_a_scorer_adds_the_columns_of_scores_in_ray_data_and_the_example_of_the_
     example = example_files(CHECKOUT / "docs" / "cluster.md")["score.py"]
     example = example.replace("s3://bucket/", f"{planted.folder}/").replace("postgresql://user@host/rubrics", schema)
     example = example.replace("news-coherence@production", "planted@production").replace("size=4", "size=1")
-    done = run_code(planted, RAY_DATA + SCORED + example)
+    done = subprocess.run(
+        [sys.executable, "-c", RAY_DATA + SCORED + example + CAPPED],
+        capture_output=True,
+        text=True,
+        cwd=planted.folder,
+        env={
+            **planted.environment,
+            **JUDGE_AT,
+            "OPENAI_API_BASE": server.url,
+            "RAY_USAGE_STATS_ENABLED": "0",
+            "RUBRICLAB_STORE": str(planted.folder / "store.db"),
+        },
+        timeout=LONGEST,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     assert list((planted.folder / "scores").glob("*.parquet"))
-
-
-def test_a_named_run_keeps_what_it_has_spent_and_takes_the_cap_that_was_given_last(
-    planted: Commands, server: RunningServer
-) -> None:
-    done = run_code(planted, RAY_DATA + CAPPED, **JUDGE_AT, OPENAI_API_BASE=server.url)
-    assert done.stdout == "reached\n" * 2, done.stderr[-3000:]
+    assert done.stdout.endswith("\nreached\nreached\n"), done.stderr[-3000:]
     assert 10 < server.requests.total() <= 25

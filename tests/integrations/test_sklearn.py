@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import pickle
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,6 @@ import pytest
 from commands import LABELLED, Commands
 from in_full import in_full
 from parity_table import same_scores
-from pytest_projects import brain
-from server import RunningServer
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.metrics import accuracy_score
@@ -24,7 +21,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import Tags, check_array
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rubriclab.errors import DataError, SettingsError
+from rubriclab.errors import DataError
 from rubriclab.integrations.sklearn import RubricClassifier, RubricEstimator, RubricRegressor
 
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in LABELLED.read_text("utf-8").splitlines()]
@@ -69,32 +66,6 @@ def test_predictions_and_ratings_are_those_of_the_command(fitted: RubricRegresso
     assert clone(fitted).set_output(transform="pandas").fit(FRAME, SCORES).transform(FRAME).columns.tolist() == names
 
 
-def test_a_language_model_is_asked_once_by_the_estimator_and_the_command(server: RunningServer, tmp_path: Path) -> None:
-    server.brain = brain
-    store = tmp_path / "store.db"
-    estimator = regressor(judge="openai/fake", store=store).fit(FRAME[:20], SCORES[:20])
-    found = estimator.predict(FRAME).tolist()
-    asked = len(server.bodies)
-    assert asked == len(FRAME)
-    assert estimator.predict(FRAME).tolist() == found
-    FRAME.to_json(tmp_path / "texts.jsonl", orient="records", lines=True)
-    commands = Commands(tmp_path, RUBRICLAB_STORE=str(store), OPENAI_API_BASE=server.url, OPENAI_API_KEY="none")
-    done = commands("score", "texts.jsonl", "--rubric", estimator.version_.ref)
-    assert [row["score"] for row in done.rows] == found
-    assert len(server.bodies) == asked
-
-
-def test_a_copy_finds_the_store_from_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    one = regressor(store="own.db").fit(TEXTS, SCORES)
-    expected, pickled = one.predict(TEXTS[:3]).tolist(), pickle.dumps(one)
-    (tmp_path / "other").mkdir()
-    monkeypatch.chdir(tmp_path / "other")
-    copy = pickle.loads(pickled)
-    assert copy.predict(TEXTS[:3]).tolist() == expected
-    assert copy.get_params()["store"] == "own.db"
-
-
 def test_it_is_cross_validated_over_groups_which_reach_the_learning_in_each_fold() -> None:
     pipeline = make_pipeline(FunctionTransformer(), regressor())
     found = cross_val_score(pipeline, FRAME, SCORES, groups=FRAME["group"], cv=GroupKFold(2), error_score="raise")
@@ -113,17 +84,6 @@ def test_a_text_without_a_score_is_nan_with_a_warning_and_has_no_r2(fitted: Rubr
     with pytest.raises(DataError, match="1 text of 3 without a score"):
         fitted.score(faulty, SCORES[:3])
     assert np.isfinite(fitted.score(FRAME, SCORES))
-
-
-def test_rows_without_texts_are_refused_and_the_column_is_named(fitted: RubricRegressor) -> None:
-    for rows in (FRAME[["source"]], [{"source": "S"}]):
-        with pytest.raises(DataError, match=r"X: field 'output': got nothing.*the columns are 'source'.*mapping="):
-            fitted.predict(rows)
-    for nothing in ([], FRAME[:0]):
-        with pytest.raises(ValueError, match="X: expected at least one text, got none"):
-            fitted.predict(nothing)
-    with pytest.raises(SettingsError, match="There is no text in any cell of 'source'"):
-        fitted.predict(FRAME[:2].assign(source=""))
 
 
 def test_labels_among_the_fields_of_texts_are_not_read() -> None:

@@ -6,7 +6,6 @@ import asyncio
 import os
 from pathlib import Path
 from typing import Any
-from unittest.mock import create_autospec
 
 import pytest
 from pytest_projects import (
@@ -15,7 +14,6 @@ from pytest_projects import (
     TEXTS,
     Parity,
     check_details,
-    check_learned_annotations,
     run_example,
 )
 
@@ -25,9 +23,8 @@ pytest.importorskip("weave", reason="needs Weave: run make test-integrations")
 import weave
 from weave.trace.call import Call
 from weave.trace.feedback import Feedback
-from weave.trace.weave_client import WeaveClient
 
-from rubriclab.integrations.weave import WeaveScorer, row_of, rows
+from rubriclab.integrations.weave import WeaveScorer, rows
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -66,11 +63,6 @@ def test_a_text_without_a_score_has_none_and_does_not_count_in_the_mean(store: P
     assert summary["remote"]["score"]["mean"] == good["score"]
 
 
-def test_the_fields_of_a_row_are_the_columns() -> None:
-    found = row_of(output={"text": "So."}, question="Why?", id="1", reference="R")
-    assert found == {"reference": "R", "id": "1", "source": "Why?", "output": "So."}
-
-
 def said(about: str, person: str, kind: str, payload: dict[str, Any], day: int = 1) -> Feedback:
     """Return feedback as Weave does."""
     return Feedback(
@@ -107,12 +99,3 @@ def test_annotations_of_people_label_the_calls() -> None:
 def test_the_example_of_the_documentation_works(store: Path) -> None:
     names = run_example("weave", "evaluate.py")
     assert isinstance(names["summary"]["planted"]["score"]["mean"], float)
-
-
-def test_the_annotations_of_the_documentation_can_be_learned_from(monkeypatch: pytest.MonkeyPatch) -> None:
-    call = Call(_op_name="o", trace_id="t", project_id="p", parent_id=None, id="c1", inputs={"q": "Q"}, output="A")
-    client = create_autospec(WeaveClient, instance=True)
-    client.get_calls.return_value = [call]
-    client.get_feedback.return_value = [said("c1", "anna", "wandb.annotation.helpfulness", {"value": 2})]
-    monkeypatch.setattr(weave, "init", create_autospec(weave.init, return_value=client))
-    check_learned_annotations("weave")

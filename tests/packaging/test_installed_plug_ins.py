@@ -39,34 +39,20 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return site
 
 
-@pytest.fixture(scope="module")
-def learned(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder whose store has `toy@1`, learned by the plug-in's method with its judge, as a user would."""
-    folder = tmp_path_factory.mktemp("learned")
-    done = started(site, folder, "learn", LABELLED, *SCALE, *TOY)
-    assert done.code == 0, done.err
-    assert "toy@1: 2 rated traits" in done.out
-    return folder
-
-
 def started(site: Path, folder: Path, *arguments: object) -> Done:
     """Return how `rubriclab ARGUMENTS` ended in a fresh interpreter that has the plug-in."""
     return Commands(folder, PYTHONPATH=str(site)).script(*arguments, "--store", "store.db")
 
 
-def run(site: Path | None, folder: Path, *arguments: object) -> Done:
-    """Return how `rubriclab ARGUMENTS` ended in a forked process that has the plug-in, or not."""
-    before = partial(install, str(site)) if site else None
-    return Commands(folder, before=before)(*arguments, "--store", "store.db")
+def run(site: Path, folder: Path, *arguments: object) -> Done:
+    """Return how `rubriclab ARGUMENTS` ended in a forked process that has the plug-in."""
+    return Commands(folder, before=partial(sys.path.insert, 0, str(site)))(*arguments, "--store", "store.db")
 
 
-def install(site: str) -> None:
-    """Have this process find the packages in a folder, as if it had been started with it on its path."""
-    sys.path.insert(0, site)
-
-
-def test_the_documented_judge_and_method_learn_and_score(site: Path, learned: Path) -> None:
-    scored = started(site, learned, "score", HELDOUT, "--rubric", "toy")
+def test_the_documented_judge_and_method_learn_and_score(site: Path, tmp_path: Path) -> None:
+    learned = started(site, tmp_path, "learn", LABELLED, *SCALE, *TOY)
+    assert "toy@1: 2 rated traits" in learned.out, learned.err
+    scored = started(site, tmp_path, "score", HELDOUT, "--rubric", "toy")
     assert scored.code == 0, scored.err
     rows = scored.rows
     assert rows
@@ -82,12 +68,6 @@ def test_the_documented_tests_pass(site: Path, tmp_path: Path) -> None:
     assert "2 passed" in done.stdout
 
 
-def test_the_offline_judge_refuses_the_prompts_of_a_plug_in(site: Path, tmp_path: Path) -> None:
-    done = run(site, tmp_path, "learn", LABELLED, *SCALE, "--method", "toy", "--judge", "embedded")
-    assert done.code == 4
-    assert "The offline judge cannot answer 'toy/rate' prompts." in done.err
-
-
 def test_it_takes_settings_and_joins_other_methods(site: Path, tmp_path: Path) -> None:
     together = (*TOY, "--method", "direct", "--set", "toy.max_tokens=300")
     learned = run(site, tmp_path, "learn", LABELLED, *SCALE, *together, "--json")
@@ -96,19 +76,12 @@ def test_it_takes_settings_and_joins_other_methods(site: Path, tmp_path: Path) -
     assert shown.json["provenance"]["settings"]["toy"] == {"max_tokens": 300}
 
 
-def test_without_the_package_a_rubric_says_which_method_is_missing(site: Path, learned: Path) -> None:
-    scored = run(None, learned, "score", HELDOUT, "--rubric", "toy", "--judge", "embedded")
-    assert scored.code == 2
-    assert "error: The method 'toy' is not installed." in scored.err
-
-
-def test_a_method_that_cannot_be_loaded_is_named_with_its_package(site: Path, tmp_path: Path) -> None:
+def test_a_method_that_cannot_be_loaded_is_named_with_its_package_and_none_replaces_a_built_in_one(
+    site: Path, tmp_path: Path
+) -> None:
     done = run(site, tmp_path, "learn", LABELLED, *SCALE, "--method", "broken", "--judge", "embedded")
     assert done.code == 2
     assert "The method 'broken' of the package rubriclab-toy 1.0 cannot be loaded: AttributeError" in done.err
-
-
-def test_a_package_cannot_replace_a_method_that_is_built_in(site: Path, tmp_path: Path) -> None:
     done = run(site, tmp_path, "learn", LABELLED, *SCALE, "--method", "hypoeval", "--judge", "embedded", "--dry-run")
     assert done.code == 0, done.err
 

@@ -10,9 +10,6 @@ from pathlib import Path
 import pytest
 from commands import CHECKOUT
 
-from rubriclab.models.base import content_path
-from rubriclab.ops.check import FILES
-
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -23,7 +20,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return next(folder.glob("*.whl"))
 
 
-def test_the_wheel_holds_all_files_of_the_package_and_its_content(wheel: Path) -> None:
+def test_the_wheel_holds_all_files_of_the_package_and_its_content_and_no_other_package(wheel: Path) -> None:
     held = set(zipfile.ZipFile(wheel).namelist())
     files = [
         file.relative_to(CHECKOUT).as_posix()
@@ -34,18 +31,7 @@ def test_the_wheel_holds_all_files_of_the_package_and_its_content(wheel: Path) -
     wanted = {name if name.startswith("rubriclab/") else f"rubriclab/_content/{name}" for name in files}
     assert wanted
     assert wanted <= held
-
-
-def test_the_wheel_holds_the_sample_as_it_is_in_the_checkout(wheel: Path) -> None:
-    archive = zipfile.ZipFile(wheel)
-    held = [name for name in archive.namelist() if name.startswith("rubriclab/_content/sample/")]
-    assert sorted(Path(name).name for name in held) == sorted(FILES)
-    for name in held:
-        assert archive.read(name) == content_path("sample", Path(name).name).read_bytes()
-
-
-def test_the_wheel_installs_no_other_package(wheel: Path) -> None:
-    tops = {name.partition("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
+    tops = {name.partition("/")[0] for name in held}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"rubriclab"}
 
 

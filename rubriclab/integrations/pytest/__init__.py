@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rubriclab.lazy_names import home_of, lazy_getattr
+from rubriclab.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from rubriclab.integrations.pytest.checker import RubricChecker as RubricChecker, RubricFixture as RubricFixture
 
-_HOME_OF = home_of({"integrations.pytest.checker": "RubricChecker RubricFixture"})
+_HOME_OF = dict.fromkeys(("RubricChecker", "RubricFixture"), "integrations.pytest.checker")
 
 __all__ = [*_HOME_OF]
 
 # Hidden from type checkers, which would take any name for one of the package.
 if not TYPE_CHECKING:
-    __getattr__ = lazy_getattr(__name__, _HOME_OF)
+    __getattr__ = lazy_names(__name__, _HOME_OF)

@@ -50,7 +50,7 @@ CRITERIA, TEXTS, REASON, TEXT = 3, 3, 200, 300
 
 
 def without_inner_frames(work: Callable[P, T]) -> Callable[P, T]:
-    """Return `work` with deliberate errors that name options of pytest and come without inner frames."""
+    """Return `work`, whose deliberate errors name options of pytest and come without inner frames."""
 
     @wraps(work)
     def run(*arguments: P.args, **options: P.kwargs) -> T:
@@ -67,11 +67,7 @@ def without_inner_frames(work: Callable[P, T]) -> Callable[P, T]:
 
 
 def judge_options_of(settings: Settings, names: Iterable[str] = JUDGE_OPTIONS) -> JudgeOptions:
-    """Return the options of judges that are given to pytest.
-
-    Raises:
-        SettingsError: if one is out of bounds; it says where the option is given.
-    """
+    """Return the options of judges that are given to pytest; an error says where the option is given."""
     given = {name: settings.value(name) for name in names}
     try:
         return judge_options(given)
@@ -82,15 +78,7 @@ def judge_options_of(settings: Settings, names: Iterable[str] = JUDGE_OPTIONS) -
 class RubricRun:
     """The rubrics that the tests of one process have opened, with one budget and one recording.
 
-    Attributes:
-        notes: what a person should know beside the results, each once.
-
-    Args:
-        settings: how texts are scored.
-        closing: closes the rubrics.
-
-    Raises:
-        SettingsError: if an option is out of bounds.
+    `notes` are what a person should know beside the results, each once; `closing` closes the rubrics.
     """
 
     def __init__(self, settings: Settings, closing: ExitStack) -> None:
@@ -114,46 +102,39 @@ class RubricRun:
         return f"{PREFIX}{self.settings.base('judge', marked.judge) / named.removeprefix(PREFIX)}"
 
     def scorer(self, ref: str, marked: Marked) -> TextScorer:
-        """Return the rubric named `ref`, opened the first time.
+        """Return the rubric named `ref`, opened the first time."""
 
-        Raises:
-            RubriclabError: as `Lab.scorer` does.
-        """
+        def note(text: str) -> None:
+            self.notes[with_flags(text, FLAGS)] = None
+
         key = store, judge, _ = self.store(marked), self.judge(marked), ref
         if key not in self._opened:
             if replay := self.settings.path("replay"):
-                judge = _replayed(replay, judge, store, ref)
+                judge = f"{PREFIX}{replay}#{_recorded_judge(replay, judge, store, ref)}"
             record = self.settings.path("record")
-            workspace = Workspace(store, self._options, notify=self._note, record=record, budget=self._budget)
+            workspace = Workspace(store, self._options, notify=note, record=record, budget=self._budget)
             workspace.give_address_to(self.judge(Marked()))
             scorer = TextScorer(workspace, ref, ScoreOptions(judge=judge))
             self._opened[key] = self._closing.enter_context(scorer)
         return self._opened[key]
 
-    def _note(self, text: str) -> None:
-        self.notes[with_flags(text, FLAGS)] = None
 
-
-def _replayed(recording: Path, judge: str | None, store: str | None, ref: str) -> str:
-    """Return the name of the recorded judge: the one that is named, else the version's, else the only one."""
+def _recorded_judge(recording: Path, judge: str | None, store: str | None, ref: str) -> str:
+    """Return the judge to replay: the one that is named, else the version's, else the only one."""
+    if judge:
+        return judge
     recorded = read_recording(recording).judges
-    if judge is None:
-        with Workspace(store) as workspace:
-            own = version_of(workspace, ref).provenance.judge
-        judge = own if own in recorded or len(recorded) != 1 else next(iter(recorded))
-    return f"{PREFIX}{recording}#{judge}"
+    with Workspace(store) as workspace:
+        own = version_of(workspace, ref).provenance.judge
+    return own if own in recorded or len(recorded) != 1 else next(iter(recorded))
 
 
 @dataclass(slots=True)
 class Tally:
     """What was scored by one rubric and judge.
 
-    Attributes:
-        texts: those of them without a score are `unscored`.
-        total: the sum of the scores.
-        failed: assertions that failed.
-        inconclusive: means that are neither high enough nor too low.
-        cost: in US dollars; `None` if a price is unknown.
+    `total` is the sum of the scores, `failed` and `inconclusive` count assertions, and `cost` is in US dollars, `None`
+    if a price is unknown.
     """
 
     rubric: str
@@ -170,7 +151,6 @@ class Tally:
 
     @property
     def mean(self) -> float | None:
-        """The mean score; `None` if no text has one."""
         scored = self.texts - self.unscored
         return self.total / scored if scored else None
 
@@ -185,22 +165,16 @@ class Tally:
 
 @dataclass(slots=True)
 class Tallies:
-    """What one or several tests scored.
-
-    Attributes:
-        by_rubric: by rubric and judge.
-        notes: what a person should know beside the results.
-    """
+    """What one or several tests scored, by rubric and judge, and what a person should know beside."""
 
     by_rubric: dict[tuple[str, str], Tally] = field(default_factory=dict)
     notes: dict[str, None] = field(default_factory=dict)
 
     def of(self, rubric: str, judge: str) -> Tally:
-        """Return the tally of a rubric and judge."""
         return self.by_rubric.setdefault((rubric, judge), Tally(rubric, judge))
 
     def written(self) -> str:
-        """Return it as JSON, for the report of the test."""
+        """Return JSON for the report of the test."""
         tallies = [asdict(tally) for tally in self.by_rubric.values()]
         return orjson.dumps({"rubrics": tallies, "notes": [*self.notes]}).decode()
 
@@ -216,23 +190,18 @@ def read_tallies(written: Iterable[str]) -> Tallies:
 
 
 def summary_lines(tallies: Tallies, recorded: Path | None, width: int) -> Iterator[str]:
-    """Yield the lines of the table, of the recording and of the notes, without the title, which pytest sets above."""
+    """Yield the lines of the table, the recording and the notes, without the title, which pytest prints."""
     from rich.console import Console
 
-    table = view(
-        "tally",
-        title=TITLE,
-        tallies=[tally for _, tally in sorted(tallies.by_rubric.items())],
-        recorded=recorded,
-        notes=tallies.notes,
-    )
+    rows = [tally for _, tally in sorted(tallies.by_rubric.items())]
+    table = view("tally", title=TITLE, tallies=rows, recorded=recorded, notes=tallies.notes)
     console = Console(file=(lines := io.StringIO()), width=width, color_system=None)
     console.print(table)
     yield from (line.rstrip() for line in lines.getvalue().rstrip().splitlines()[1:])
 
 
 class RubricFixture:
-    """The fixture `rubric` of one test: called with the name of a rubric, it returns that rubric, opened."""
+    """The fixture `rubric` of one test, which opens a rubric by its name."""
 
     def __init__(self, run: RubricRun, marked: Marked, tallies: Tallies) -> None:
         self._run = run
@@ -241,11 +210,7 @@ class RubricFixture:
 
     @without_inner_frames
     def __call__(self, ref: str | None = None) -> RubricChecker:
-        """Return the rubric named `ref` (`NAME`, `NAME@3`, `NAME@production`), or else the one that a mark names.
-
-        Raises:
-            RubriclabError: if there is no such rubric, or its judge may not be used.
-        """
+        """Return the rubric named `ref` (`NAME`, `NAME@3`, `NAME@production`), or else the one that a mark names."""
         named = ref or self._marked.ref
         if named is None:
             raise SettingsError(
@@ -255,11 +220,7 @@ class RubricFixture:
 
 
 class RubricChecker:
-    """An open rubric, whose assertions fail with the criteria that lower the score most.
-
-    Attributes:
-        scorer: the rubric, as `Lab.scorer` returns it.
-    """
+    """An open rubric, whose assertions fail with the criteria that lower the score most."""
 
     def __init__(self, scorer: TextScorer, tallies: Tallies, inconclusive: OnInconclusive = "fail") -> None:
         self.scorer = scorer
@@ -268,29 +229,17 @@ class RubricChecker:
 
     @without_inner_frames
     def score(self, output: str, **fields: Any) -> Score:
-        """Return the score of a text, which is `None` in a `Score` that is unscored; `fields` are `source` and others.
-
-        Raises:
-            RubriclabError: as `TextScorer` does.
-        """
+        """Return the `Score` of a text; `fields` are `source`, `context`, `reference`, `id` and `group`."""
         return self._score([row_of_fields(output, fields)])[0]
 
     @without_inner_frames
     def score_rows(self, rows: Data) -> Scores:
-        """Return the scores of many texts: rows as mappings, a path, or a table.
-
-        Raises:
-            RubriclabError: as `TextScorer.score_rows` does.
-        """
+        """Return the scores of many texts: rows as mappings, a path, or a table."""
         return self._score(rows)
 
     @without_inner_frames
     def assert_at_least(self, threshold: float, output: str, **fields: Any) -> Score:
-        """Fail unless the score of a text is at least `threshold`, also if it has no score; return the score.
-
-        Args:
-            threshold: on the scale of the rubric.
-            fields: of the text: `source`, `context`, `reference`, `id`, `group`.
+        """Return the score of a text; fail if it is below `threshold`, on the rubric's scale, or there is none.
 
         Raises:
             AssertionError: if the score is lower, or there is none.
@@ -312,11 +261,7 @@ class RubricChecker:
 
     @without_inner_frames
     def assert_passes(self, output: str, **fields: Any) -> Score:
-        """Fail unless a rubric for verdicts lets a text pass, as `assert_at_least` does; return the score.
-
-        Raises:
-            SettingsError: if the rubric gives no verdicts.
-        """
+        """Return the score of a text; fail as `assert_at_least` does if a rubric for verdicts does not let it pass."""
         threshold = self.scorer.rubric.threshold
         if threshold is None:
             raise SettingsError(
@@ -329,18 +274,17 @@ class RubricChecker:
     def assert_mean_at_least(
         self, rows: Data, threshold: float, *, inconclusive: OnInconclusive | None = None
     ) -> SideSummary:
-        """Fail unless the 95 % interval of the mean score, over groups of texts, lies at or above `threshold`.
+        """Return the summary of texts; fail unless the 95 % interval of their mean score lies at or above `threshold`.
 
-        The mean of verdicts is the share of texts that pass. An interval that includes the threshold is inconclusive,
-        and so are too few groups for an interval, or more than a tenth of the texts without a score.
+        The interval is over groups of texts. The mean of verdicts is the share of texts that pass. An interval that
+        includes the threshold is inconclusive, and so are too few groups, or more than a tenth of the texts unscored.
 
         Args:
-            rows: texts: rows as mappings, a path, or a table.
             threshold: on the scale of the rubric.
             inconclusive: `fail`, `skip` or `pass`; by default as configured.
 
         Raises:
-            AssertionError: if the mean is lower, or if that is inconclusive and `inconclusive` is `fail`.
+            AssertionError: if the mean is lower, or that is inconclusive and `inconclusive` is `fail`.
             DataError: for a faulty row, or without rows.
         """
         self.scorer.check_threshold(threshold)
@@ -379,7 +323,6 @@ class RubricChecker:
         raise self._failure(*lines)
 
     def _score(self, rows: Data) -> Scores:
-        """Return the scores of texts, and count them and the calls."""
         before = self.scorer.effort
         try:
             scores = self.scorer.score_rows([rows] if isinstance(rows, dict) else rows)
@@ -399,7 +342,7 @@ class RubricChecker:
 
 
 def _shortfall(side: SideSummary, threshold: float) -> str | None:
-    """Return why a mean is not at least `threshold`, or is inconclusive, by its whole interval."""
+    """Return why a mean does not reach `threshold`, or is inconclusive."""
     low, high = side.mean.low, side.mean.high
     if low is None or high is None:
         return "inconclusive: with so few groups there is no interval; give texts of more groups"

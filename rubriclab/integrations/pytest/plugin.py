@@ -54,14 +54,7 @@ class Marked:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How the tests of a run score texts.
-
-    Attributes:
-        given: the values of options on the command line, as texts.
-        environment: those of environment variables.
-        folder: the working folder, to which these are relative; tests may change it.
-        root: the folder of pytest's configuration, to which paths in marks are relative.
-    """
+    """The options on the command line and in the environment, relative to `folder`; marks are relative to `root`."""
 
     given: Mapping[str, str]
     environment: Mapping[str, str]
@@ -73,30 +66,22 @@ class Settings:
         return self.given.get(name) or marked or self.environment.get(name)
 
     def source(self, name: str) -> str:
-        """Return the flag or environment variable by which an option is given."""
+        """Return the flag or environment variable that gives an option."""
         return VARIABLES[name] if name in self.environment and name not in self.given else FLAGS[name]
 
     def base(self, name: str, marked: str | None) -> Path:
-        """Return the folder to which an option is relative that is a path."""
         return self.folder if marked is None or name in self.given else self.root
 
     def path(self, name: str) -> Path | None:
-        """Return the absolute path of an option that no mark gives."""
         value = self.value(name)
         return None if value is None else self.folder / value
 
     @property
     def inconclusive(self) -> OnInconclusive:
-        """What an inconclusive mean does to a test.
-
-        Raises:
-            pytest.UsageError: for an unknown value.
-        """
         return on_inconclusive(self.value("inconclusive") or "fail", self.source("inconclusive"))
 
 
 def settings_of(config: pytest.Config) -> Settings:
-    """Return the settings of a run."""
     return Settings(
         given={name: value for name in OPTIONS if (value := config.getoption(f"rubric_{name}"))},
         environment={name: value for name, variable in VARIABLES.items() if (value := os.environ.get(variable))},
@@ -106,11 +91,6 @@ def settings_of(config: pytest.Config) -> Settings:
 
 
 def on_inconclusive(value: str, source: str = "inconclusive") -> OnInconclusive:
-    """Return the value that is given by `source` as one of `OnInconclusive`.
-
-    Raises:
-        pytest.UsageError: if it is none.
-    """
     known: tuple[OnInconclusive, ...] = get_args(OnInconclusive)
     for each in known:
         if value == each:
@@ -119,12 +99,9 @@ def on_inconclusive(value: str, source: str = "inconclusive") -> OnInconclusive:
 
 
 def check_settings(settings: Settings) -> None:
-    """Check what can be checked before a test scores a text.
+    """Refuse options that cannot be used before a test runs.
 
-    Options in the environment are checked by the first test that needs them, so that other runs import nothing for it.
-
-    Raises:
-        pytest.UsageError: if an option that is given cannot be used, or two exclude each other.
+    Those in the environment are checked by the first test that needs them, so that other runs import nothing.
     """
     _ = settings.inconclusive
     record = settings.path("record")
@@ -144,11 +121,7 @@ def check_settings(settings: Settings) -> None:
 
 
 def check_one_process(settings: Settings) -> None:
-    """Check that no option is given that holds in a single process only.
-
-    Raises:
-        SettingsError: if one is.
-    """
+    """Refuse options that hold in a single process only."""
     from rubriclab.errors import SettingsError
 
     if given := [settings.source(name) for name in ("record", *CAPS) if settings.value(name)]:
@@ -158,11 +131,6 @@ def check_one_process(settings: Settings) -> None:
 
 
 def marked_on(item: pytest.Item) -> Marked:
-    """Return what the marks of a test say.
-
-    Raises:
-        pytest.UsageError: for a mark with unknown arguments, or with a name that is not a text.
-    """
     found: dict[str, Any] = {}
     known = set(Marked.__slots__)
     for mark in item.iter_markers("rubric"):
@@ -183,7 +151,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the mark and, unless this is a worker of pytest-xdist, what sums up the run."""
     config.addinivalue_line("markers", MARK_HELP)
     if not hasattr(config, "workerinput"):
         check_settings(settings_of(config))
@@ -192,7 +159,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def _rubric_run(pytestconfig: pytest.Config) -> Generator[RubricRun]:
-    """The rubrics that the tests of this process have opened."""
     from rubriclab.integrations.pytest.checker import RubricRun, without_inner_frames
 
     settings = settings_of(pytestconfig)
@@ -216,7 +182,7 @@ def rubric(request: pytest.FixtureRequest, _rubric_run: RubricRun) -> Generator[
 
 
 class RunSummary:
-    """Adds up what all tests scored, in the process that reports to the user."""
+    """Sums up what all tests scored, in the process that reports to the user."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -228,7 +194,6 @@ class RunSummary:
             self._written[report.nodeid, getattr(report, "worker_id", "")] = str(written)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print the table, if texts were scored."""
         if not self._written:
             return
         from rubriclab.integrations.pytest.checker import read_tallies, summary_lines
