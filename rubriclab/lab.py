@@ -304,7 +304,7 @@ class Lab:
     def store_size(self) -> managing.StoreSize:
         """Return the rows and bytes of the store by kind, cached answers by model. Every row is read."""
         with self._opened() as store:
-            return managing.store_size(store)
+            return managing.StoreSize(store.place, *store.sizes())
 
     @with_options(managing.PruneOptions)
     def prune(self, /, **options: Any) -> managing.PruneResult:

@@ -400,7 +400,7 @@ class Improving:
         texts = reviser.stream(remembered(rows, ahead), workspace.under_way)
         async with aclosing(with_progress(workspace, texts, self.data)) as revised:
             async for improved in revised:
-                text = replace(improved, columns=own_columns(ahead.popleft().row, options.mapping))
+                text = replace(improved, columns=own_columns(ahead.popleft()[0], options.mapping))
                 self.metrics.append(text.metrics)
                 if text.before and text.before.unscored:
                     self.failures["judge"] = text.before.unscored

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from rubriclab.data.annotations import comparison_faults, fit_scores, select_comparisons
 from rubriclab.data.check import fault_lines, first_faults, unassessed_notes
@@ -182,15 +182,14 @@ async def with_progress(
                 on_progress(f"{done:,} texts", done / total if total else -1.0)
 
 
-class ReadRow(NamedTuple):
-    row: Any
-    example: Example | None
+# A row as it came, and its text unless it is faulty.
+ReadRow = tuple[Any, Example | None]
 
 
 def remembered(rows: Rows, ahead: deque[ReadRow]) -> Iterator[Example | RowError]:
     """Yield the rows, keeping each as it came until its score is here."""
     for row in rows:
-        ahead.append(ReadRow(rows.row, row if isinstance(row, Example) else None))
+        ahead.append((rows.row, row if isinstance(row, Example) else None))
         yield row
 
 

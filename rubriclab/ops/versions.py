@@ -229,10 +229,6 @@ class VacuumResult(Displayed):
     after: int
 
 
-def store_size(store: Store) -> StoreSize:
-    return StoreSize(store.place, *store.sizes())
-
-
 def prune(store: Store, options: PruneOptions) -> PruneResult:
     """Remove cached answers, and nothing else. They are asked again, and paid for again, where they are needed."""
     if options.older_than is None:

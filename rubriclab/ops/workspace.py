@@ -77,7 +77,7 @@ def unanswered(judge: str, rubric: str, scored: int, reason: str | None, ledger:
 
 
 def judge_of(version: Version, named: str | None, store: Store, notify: Notify) -> JudgeChoice:
-    """Return the judge that the user has named, else the one that the version was learned with; both are notified.
+    """Return the judge that the user has named, else the one that the version was learned with, and say which it is.
 
     Raises:
         NotConfirmed: if nobody is named, and an imported version named the judge that is not confirmed.
