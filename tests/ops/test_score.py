@@ -18,7 +18,7 @@ from hypothesis import given, strategies as st
 from server import RunningServer
 from waiting import PATIENCE, until
 
-from rubriclab import BudgetReached, Lab, Scale, Score, SettingsError, TextScorer, Version
+from rubriclab import BudgetReached, Lab, Scale, Score, TextScorer, Version
 from rubriclab.ops.scores import OTHER, REASONS, ScoreDistribution, summarize_scores
 from rubriclab.report.results import distribution_view
 from rubriclab.stats.intervals import Interval
@@ -225,9 +225,3 @@ def test_a_scorer_that_is_closed_leaves_the_requests_of_another_scorer_under_way
         assert under_way.result(PATIENCE).score is not None
         assert staying.score_row(ROWS[10]).score is not None
     assert len(server.bodies) == 3
-
-
-def test_a_faulty_row_is_unscored_and_a_missing_source_is_refused(scorer: TextScorer) -> None:
-    assert "output" in (scorer.score_row({"id": "a", "source": "An article.", "output": 3}).unscored or "")
-    with pytest.raises(SettingsError, match=r"'source'"):
-        scorer("A summary without its article.")
