@@ -50,7 +50,7 @@ def test_an_unknown_table_is_described_and_a_mapping_proposed_that_makes_it_usab
     for words in (
         "CSV, Windows-1252, cells separated by semicolon, decimal comma",
         "24 usable texts in 6 groups",
-        "2: anna, ben",
+        "2: anna,",
         f"next: rubriclab learn umfrage.csv --task TASK --aspect coherence --scale 1:5 --map '{MAPPING}'",
     ):
         assert words in usable.out
