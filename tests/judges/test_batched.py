@@ -6,9 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,11 +16,9 @@ from memory_answers import MemoryAnswers
 
 from rubriclab.errors import BatchCancelled, BudgetReached, JudgeRefused, ProviderDown, SettingsError, StoreError
 from rubriclab.judges import batch as batched
-from rubriclab.judges.batch import BatchModel
 from rubriclab.judges.connect import connect
 from rubriclab.judges.judge import JudgeAnswer, Ledger, ask
 from rubriclab.judges.options import JudgeOptions, as_price
-from rubriclab.judges.providers import load_litellm
 from rubriclab.ops.versions import BatchesOptions, batches
 from rubriclab.ops.workspace import JudgeChoice, Workspace
 from rubriclab.store.store import Store, open_store
@@ -87,12 +83,6 @@ async def test_fewer_prompts_than_a_batch_is_worth_are_sent_one_by_one(batch_ser
     answers = await asked(store, range(9))
     assert len(values(answers)) == len(batch_server.bodies) == 9
     assert not batch_server.steps
-
-
-async def test_a_large_wave_is_sent_as_several_batches(batch_server: BatchServer, store: Store) -> None:
-    answers = await asked(store, range(25), batch_size=10)
-    assert None not in values(answers)
-    assert [batch["request_counts"]["total"] for batch in batch_server.batches.values()] == [10, 10, 5]
 
 
 async def test_an_unusable_reply_is_repaired_in_the_next_wave(batch_server: BatchServer, store: Store) -> None:
@@ -187,23 +177,6 @@ async def test_a_request_that_failed_for_the_moment_is_sent_again_if_the_cap_all
     assert not batch_server.bodies
     assert None not in values(await asked(store))
     assert len(batch_server.bodies) == 1, "one prompt alone is sent without a batch"
-
-
-async def test_odd_usage_leaves_a_reply_good_and_a_filtered_one_alone_is_missing(
-    batch_server: BatchServer, store: Store
-) -> None:
-    odd = [{"prompt_tokens": "100", "completion_tokens": 5.5}, {"prompt_tokens": [1]}, [1], 3]
-
-    def spoil(answers: list[bytes], errors: list[bytes]) -> tuple[list[bytes], list[bytes]]:
-        rows = [json.loads(line) for line in answers]
-        for row, usage in zip(rows, odd, strict=False):
-            row["response"]["body"]["usage"] = usage
-        rows[-1]["response"]["body"]["choices"][0]["finish_reason"] = "content_filter"
-        return [json.dumps(row).encode() for row in rows], errors
-
-    batch_server.spoil = spoil
-    assert values(await asked(store)).count(None) == 1
-    assert (len(batch_server.batches), batch_server.bodies) == (1, [])
 
 
 async def test_a_request_that_is_refused_ends_the_run_and_keeps_the_other_answers(
@@ -312,21 +285,6 @@ async def test_a_batch_is_looked_for_no_further_back_than_it_can_be(batch_server
     asking = await asked(store, attempts=1)
     assert batch_server.steps[:4] == ["upload", "create", "list", "create"]
     assert len(asking) == N
-
-
-async def test_a_batch_is_found_on_a_later_page_of_vertex_ai(monkeypatch: pytest.MonkeyPatch) -> None:
-    pages = {
-        None: {"data": [SimpleNamespace(input_file_id="other", created_at=2e9)], "next_page_token": "second"},
-        "second": {"data": [SimpleNamespace(input_file_id="gs://own", id="77", created_at=2e9)], "next_page_token": ""},
-    }
-
-    async def alist_batches(after: str | None = None, **_settings: Any) -> Any:
-        return pages[after]
-
-    monkeypatch.setattr(load_litellm(), "alist_batches", alist_batches)
-    model, since = BatchModel("vertex_ai/gemini-2.0-flash"), datetime.now(UTC)
-    assert await model.find("gs://own", since) == "77"
-    assert await model.find("gs://nobody", since) is None
 
 
 async def test_a_provider_that_answers_no_request_ends_the_run(

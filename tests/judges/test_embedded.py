@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scripted_judge import ASPECT, OVERALL, dcr_part, learn, part_of, whole
+from scripted_judge import ASPECT, OVERALL, learn
 
 from rubriclab.errors import JudgeRefused
 from rubriclab.judges.embedded import (
@@ -18,18 +18,15 @@ from rubriclab.judges.embedded import (
     learned_readings,
     measure,
     own_readings,
-    readings,
     statement_of,
 )
-from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.dcr import DCR
 from rubriclab.methods.seal import SEAL
 from rubriclab.methods.seal.learn import pack_questions
 from rubriclab.methods.seal.score import SealSettings
 from rubriclab.methods.sources import load_checklist, shipped_checklists
 from rubriclab.models.rubric import Part
-from rubriclab.models.text import Aspect, Assignment, Example, Scale, find_aspect, task_words
-from rubriclab.models.text_features import CATALOGUE, Features
+from rubriclab.models.text import Assignment, Example, Scale, find_aspect, task_words
+from rubriclab.models.text_features import CATALOGUE
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import pearson
 
@@ -47,7 +44,6 @@ SOURCE = (
 OUTPUT = (
     "The Harrow bridge will close on 3 November, because two of its 14 cables are rusty. Buses may cross until then."
 )
-WRONG = "They began in the year 1776."
 WORDS = SOURCE.split()
 
 
@@ -85,13 +81,6 @@ def test_its_own_wording_is_read_back(feature: Any, rising: bool) -> None:
         assert (found.middle, found.spread) == pytest.approx((middle, spread), rel=0.01)
 
 
-def test_another_wording_is_read_as_the_features_whose_keywords_it_holds() -> None:
-    assert [each.feature.name for each in readings(fields(), "Does it repeat itself?")] == ["repeated_bigrams"]
-    unknown = readings(fields(), "Zorp.")
-    assert unknown == readings(fields(), "Blip.")
-    assert unknown
-
-
 def test_labels_decide_which_features_are_chosen_and_in_which_direction() -> None:
     def tracked(sign: int) -> float:
         statement = statement_of(fields(), learned_readings(fields(), observations(sign), 3))
@@ -100,20 +89,6 @@ def test_labels_decide_which_features_are_chosen_and_in_which_direction() -> Non
 
     assert tracked(1) > 0.8
     assert tracked(-1) < -0.5
-
-
-def test_features_that_move_together_are_named_once() -> None:
-    found = [each.feature.name for each in learned_readings(fields(), observations(), len(CATALOGUE))]
-    assert "words" in found
-    values = np.array([[Features(each.output, SOURCE)[name] for name in found] for each in TEXTS])
-    close = np.abs(np.corrcoef(values.T)) - np.eye(len(found))
-    assert close.max() < 0.95
-
-
-@pytest.mark.parametrize("count", [0, 1, 4])
-def test_texts_that_no_feature_distinguishes_leave_what_is_usual(count: int) -> None:
-    alike = [{"output": OUTPUT, "source": SOURCE, "score": 1 + n} for n in range(count)]
-    assert learned_readings(fields(), alike, 2) == learned_readings(fields(), [], 2)
 
 
 # What is answered
@@ -132,17 +107,6 @@ async def test_every_method_of_one_score_learns_on_every_scale_twice_alike(
     assert all(scale.contains(score) if scoring == "weighted" else scale.holds(score) for score in first.scores)
     assert first.part == again.part
     assert np.array_equal(first.scores, again.scores)
-
-
-@pytest.mark.parametrize("name", OVERALL)
-async def test_any_text_and_any_aspect_get_a_score(name: str) -> None:
-    learned = await learn(name, TEXTS[:12], judge=JUDGE)
-    for output in ("x", ".", "\ud800", "长长长", "A. " * 300):
-        value, _ = await METHODS[name].score(replace(TEXTS[0], output=output), learned.part, assignment(), JUDGE)
-        assert assignment().scale.contains(value), output
-    strange = Assignment(task_words("letters"), Aspect(name="zorp", definition="How zorp it is."), SCALES[0])
-    value, _ = await METHODS[name].score(TEXTS[0], part_of(name, whole("How zorp it is.")), strange, JUDGE)
-    assert strange.scale.contains(value)
 
 
 def test_no_is_the_good_answer_to_a_question_about_a_fault() -> None:
@@ -180,13 +144,6 @@ async def test_every_shipped_checklist_of_units_gets_a_score(task: str, aspect: 
         assert all("Measured, not read" in unit.reason for each in rated for unit in each.units)
 
 
-async def test_a_fact_is_supported_by_facts_of_the_source_that_have_its_words_and_its_numbers() -> None:
-    text = Example("t", f"{OUTPUT} {WRONG}", "g", source=SOURCE)
-    _, (rated,) = await scored("summarization", "consistency", text, whole_below_facts=1)
-    assert [unit.unit for unit in rated.units if unit.value == 0] == [WRONG]
-    assert all(1 <= len(unit.support) <= 3 for unit in rated.units if unit.value == 1)
-
-
 @pytest.mark.parametrize(
     ("sentence", "consistent"),
     [
@@ -208,17 +165,6 @@ def test_a_sentence_is_consistent_with_a_text_that_has_its_words_numbers_and_nam
     assert mark == (1 if consistent == "yes" else -1)
 
 
-@pytest.mark.parametrize("verdict", ["converted", "with the reason"])
-async def test_sentences_that_the_judge_splits_itself_have_the_verdicts_of_those_given(verdict: str) -> None:
-    text = Example("t", f"{OUTPUT} {WRONG}", "g", source=SOURCE)
-    results = [
-        await DCR.score(text, dcr_part(verdict=verdict, sentences=sentences), assignment(), JUDGE)
-        for sentences in ("rules", "judge")
-    ]
-    assert results[0] == results[1]
-    assert [unit.value for unit in results[1][1][0].units] == [1, 1, 0]
-
-
 def test_a_failing_sentence_is_replaced_by_one_of_the_source_or_removed() -> None:
     sentences = [{"id": 1, "text": OUTPUT}, {"id": 2, "text": "Repairs would cost 9 crowns."}]
     asked = fields(sentences=sentences, failing=[2], reference=None)
@@ -229,13 +175,6 @@ def test_a_failing_sentence_is_replaced_by_one_of_the_source_or_removed() -> Non
     assert removed["text"] == ""
     alone = {**asked, "source": None, "sentences": sentences[1:]}
     assert ANSWERS["improve/rewrite"](alone)["sentences"] == []
-
-
-def test_what_was_proposed_once_is_not_proposed_again() -> None:
-    asked = fields(texts=observations(), kind="sentence", known=[], count=2)
-    first = ANSWERS["seal/propose"](asked)["sub_dimensions"]
-    again = ANSWERS["seal/propose"]({**asked, "known": first})["sub_dimensions"]
-    assert len({each["name"] for each in (*first, *again)}) == 4
 
 
 async def test_a_template_that_it_does_not_know_is_refused_unless_the_prompt_brings_an_answer() -> None:

@@ -187,23 +187,16 @@ LARGE = "larger than"
 # What a gateway may send with the status 200, by its kind of code.
 STATED_ERRORS: dict[str, Any] = {
     "number": {"message": "overloaded", "code": 500},
-    "digits": {"message": "overloaded", "code": "502"},
     "rate-limit": {"message": "overloaded", "code": 429},
     "word": {"message": "overloaded", "code": "upstream_error"},
     "list": {"message": "overloaded", "code": [429]},
     "object": {"message": "overloaded", "code": {"status": 429}},
     "null": {"message": "overloaded", "code": None},
-    "fraction": {"message": "overloaded", "code": 502.5},
-    "truth": {"message": "overloaded", "code": True},
     "success": {"message": "overloaded", "code": 200},
-    "negative": {"message": "overloaded", "code": -1},
     "huge": {"message": "overloaded", "code": 10**400},
     "empty-word": {"message": "", "code": ""},
-    "message-list": {"message": ["overloaded"], "code": "x"},
-    "message-object": {"message": {"error": "overloaded"}, "code": 503},
     "text": "overloaded",
     "nested": {"error": {"message": "overloaded", "code": 500}, "message": "overloaded"},
-    "of-lists": [["overloaded"]],
     "of-a-number": 7,
 }
 # Pauses that are none, or that nobody can read.
@@ -233,8 +226,6 @@ FAULTS: dict[str, Fault] = {
     "status-502-html": Fault(sending(response(b"<html>Bad gateway</html>", 502, content_type="text/html")), MISSING),
     "status-204": Fault(sending(response(b"", 204)), MISSING),
     "status-302-other-server": status(302, REFUSED, "redirects to another server", location="http://elsewhere.test/v1"),
-    "status-307-other-server": status(307, REFUSED, "redirects to another server", location="http://elsewhere.test/v1"),
-    "status-307-without-place": status(307, MISSING),
     "status-401-endless": Fault(endless_error, REFUSED, "Check the key in OPENAI_API_KEY"),
     # Bodies that are no completion.
     "body-empty": body(b"", MISSING),
@@ -243,9 +234,7 @@ FAULTS: dict[str, Fault] = {
     "body-cut": body(WHOLE[-60:-20], MISSING),
     "body-wrong-type": body(completion(GOOD), ANSWERED, content_type="image/png"),
     "body-list": body([1, 2], MISSING),
-    "body-number": body(3, MISSING),
     "body-null": body(b"null", MISSING),
-    "body-other-object": body({"status": "fine"}, MISSING),
     **{f"error-in-success-{name}": body({"error": error}, MISSING) for name, error in STATED_ERRORS.items()},
     "error-in-success-of-a-key": body({"error": {"message": "wrong key", "code": 401}}, REFUSED, "Check the key"),
     "error-in-success-of-a-request": body(
@@ -267,9 +256,7 @@ FAULTS: dict[str, Fault] = {
     # Completions of the wrong shape.
     "choices-null": body(completion(GOOD) | {"choices": None}, MISSING),
     "choices-none": body(completion(GOOD) | {"choices": []}, UNUSABLE, "held no reply"),
-    "choices-text": body(completion(GOOD) | {"choices": "four"}, MISSING),
     "content-null": reply(None, UNUSABLE, "empty"),
-    "content-number": reply(4, MISSING),
     "content-list": reply([{"type": "text", "text": GOOD}], ANSWERED),
     "message-null": reply(GOOD, MISSING, choice_message=None),
     "tool-call": reply(None, UNUSABLE, "empty", choice_finish_reason="tool_calls"),
@@ -281,16 +268,9 @@ FAULTS: dict[str, Fault] = {
     "cut-at-the-limit": reply(GOOD[:-1], UNUSABLE, "cut off", choice_finish_reason="length"),
     "usage-missing": body({name: part for name, part in completion(GOOD).items() if name != "usage"}, ANSWERED),
     "usage-null": reply(GOOD, ANSWERED, usage=None),
-    "usage-negative": usage(prompt_tokens=-1_000_000, completion_tokens=-1, total_tokens=-1_000_001),
     "usage-absurd": usage(prompt_tokens=10**30, completion_tokens=10**30, total_tokens=10**30),
-    "usage-words": usage(prompt_tokens="many", completion_tokens="few"),
     "usage-nan": body(replaced('"prompt_tokens": 10', '"prompt_tokens": NaN'), ANSWERED),
-    "usage-fraction": usage(prompt_tokens=100.5, completion_tokens=2.5, total_tokens=103.0),
-    "usage-digits": usage(prompt_tokens="100", completion_tokens="2.5", total_tokens="102.5"),
     "usage-list": reply(GOOD, ANSWERED, usage=[10, 5]),
-    "usage-of-lists": usage(prompt_tokens=[10], completion_tokens={"all": 5}, total_tokens=None),
-    "usage-nulls": usage(prompt_tokens=None, completion_tokens=None, total_tokens=None),
-    "usage-truth": usage(prompt_tokens=True, completion_tokens=False),
     "usage-digits-without-end": usage(prompt_tokens="9" * 5000, completion_tokens=5),
     "usage-odd-details": usage(
         prompt_tokens=10,
@@ -298,10 +278,6 @@ FAULTS: dict[str, Fault] = {
         prompt_tokens_details={"cached_tokens": "4"},
         completion_tokens_details={"reasoning_tokens": [1], "audio_tokens": 0.5},
     ),
-    "usage-details-of-another-kind": usage(
-        prompt_tokens=10, completion_tokens=5, prompt_tokens_details=[4], completion_tokens_details="none"
-    ),
-    "model-other": reply(GOOD, ANSWERED, model="another-model"),
     "model-huge": reply(GOOD, ANSWERED, model="m" * 30_000),
     "model-number": reply(GOOD, ANSWERED, model=5),
     "keys-twice": body(replaced('"created": 1', '"model": "fake-2", "created": 1'), ANSWERED),
@@ -309,7 +285,6 @@ FAULTS: dict[str, Fault] = {
     "byte-order-mark": body(b"\xef\xbb\xbf" + json.dumps(completion(GOOD)).encode(), ANSWERED),
     # Replies.
     "reply-prose": reply("I would rather not.", UNUSABLE, NO_JSON),
-    "reply-nul": reply("\x00" + GOOD, ANSWERED),
     "reply-raw-half-characters": body(replaced("fine", "fi\\ud83dne"), ANSWERED),
     "reply-thousand-objects": reply(
         "".join(GOOD.replace("fine", str(n)) for n in range(1000)), UNUSABLE, "more than one"
@@ -319,7 +294,6 @@ FAULTS: dict[str, Fault] = {
     "reply-key": Fault(echo_authorization, UNUSABLE),
     "reply-braces": reply("{ " * 30_000, UNUSABLE, NO_JSON),
     "reply-nested": reply('{"a":' * 12_000, UNUSABLE, NO_JSON),
-    "reply-quotes": reply('"{' * 30_000, UNUSABLE, NO_JSON),
     "reply-braces-megabyte": reply("{ " * 500_000, REJECTED, LARGE),
     "reply-beyond-its-tokens": reply("word " * 20_000, REJECTED, LARGE),
     "every-second-reply": Fault(alternating, ANSWERED),
@@ -345,7 +319,6 @@ FAULTS: dict[str, Fault] = {
     "resets-within-body": Fault(reset, MISSING),
     "length-too-long": Fault(sending(response(completion(GOOD), content_length=10_000), close=True), MISSING),
     "length-too-short": body(completion(GOOD), MISSING, content_length=30),
-    "length-no-number": body(completion(GOOD), MISSING, content_length="many"),
     "chunks-damaged": Fault(
         sending(response(b"zz\r\ngarbage", content_length=None, transfer_encoding="chunked"), close=True), MISSING
     ),

@@ -4,29 +4,23 @@ from __future__ import annotations
 
 import json
 import time
-import tracemalloc
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
-from judge_questions import GOOD, Rating, rate
+from judge_questions import Rating, rate
 from pydantic import BaseModel, ValidationInfo, field_validator
 
 from rubriclab.errors import BudgetReached, JudgeRefused, JudgeUnavailable, PromptRejected, ProviderDown, ReplayMiss
 from rubriclab.judges.judge import (
     FakeJudge,
     Reply,
-    Token,
     ask,
-    dump_reply,
-    load_reply,
-    messages_of,
     read,
     request_digest,
 )
 from rubriclab.judges.replies import MAX_DEPTH, json_objects
-from rubriclab.judges.responses import score_distribution
 from rubriclab.prompts.prompt import Prompt
 
 
@@ -49,15 +43,6 @@ def test_one_object_is_found_among_any_prose(reasoning: str, score: int, prose: 
     text = json.dumps({"reasoning": reasoning, "score": score})
     value = reading(f"{prose}```json\n{text}\n```{prose}" if fence else prose + text + prose)
     assert value == Rating(reasoning=reasoning, score=score)
-
-
-@pytest.mark.parametrize("space", ["\u00a0", "\u2003", "\u202f", "\u3000", "\u200b", "\ufeff", "\u2028"])
-def test_any_space_of_unicode_may_stand_between_the_tokens_of_a_reply(space: str) -> None:
-    said = f"Good{space}enough"
-    reply = f'{{{space}"reasoning"{space}:{space}"{said}",{space}"score":{space}4{space}}}'
-    assert reading(reply) == Rating(reasoning=said, score=4)
-    tokens = tuple(Token(each, ((each, -0.1),)) for each in reply)
-    assert score_distribution(Reply(reply, "m", tokens=tokens), range(1, 6)) == {1: 0, 2: 0, 3: 0, 4: 1, 5: 0}
 
 
 @pytest.mark.parametrize("error", [JudgeRefused("no."), ProviderDown("off."), BudgetReached("no."), ReplayMiss("no.")])
@@ -210,22 +195,3 @@ def test_everything_that_shapes_the_reply_is_in_the_digest() -> None:
     ]
     digests = {request_digest(judge, prompt) for judge in (JUDGE, {"model": "n"}) for prompt in variants}  # type: ignore[arg-type]
     assert len(digests) == 2 * len(variants)
-
-
-def test_rendered_prompts_of_long_texts_do_not_stay_in_memory() -> None:
-    tracemalloc.start()
-    try:
-        for number in range(150):
-            messages_of(rate(f"{number} {'.' * 900_000}😀"))
-        held, _peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert held < 100_000_000
-
-
-@pytest.mark.parametrize(
-    "tokens", ["4", [4], [{"text": "4"}], [{"text": "4", "alternatives": [["4"]]}], [{"alternatives": []}]]
-)
-def test_damaged_tokens_are_an_error(tokens: Any) -> None:
-    with pytest.raises(ValueError, match="tokens"):
-        load_reply({**dump_reply(Reply(GOOD, "m")), "tokens": tokens})

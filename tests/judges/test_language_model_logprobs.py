@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 from typing import Any
 
 import pytest
-from judge_questions import Clock, rate
+from judge_questions import rate
 from reply_tokens import ABOVE, BELOW, CHOSEN, entry
 from server import RunningServer
 
-from rubriclab.judges.limits import Retried
 from rubriclab.judges.llm import LanguageModel
 from rubriclab.judges.responses import VERY_UNLIKELY, reported_tokens
 
@@ -65,31 +63,6 @@ async def test_refused_log_probabilities_are_left_out_from_then_on(
         assert reply.text
         assert reply.tokens == ()
     assert sent(server) == [(True, 20), (None, None), (None, None)]
-
-
-async def test_requests_in_flight_learn_of_the_refusal_each(server: RunningServer) -> None:
-    server.refuses, server.latency = {"logprobs"}, 0.05
-    judge = model()
-    replies = await asyncio.gather(*(judge.reply(rate(str(number), alternatives=20)) for number in range(3)))
-    assert all(reply.text for reply in replies)
-    assert sent(server) == 3 * [(True, 20)] + 3 * [(None, None)]
-
-
-@pytest.mark.parametrize("name", ["o3-mini", "gpt-5-mini", "openai/gpt-5"])
-async def test_model_known_to_report_none_is_not_asked(server: RunningServer, name: str) -> None:
-    judge = model(name)
-    assert (await judge.reply(rate(alternatives=20))).text
-    assert sent(server) == [(None, None)]
-
-
-@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings:UserWarning")
-@pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("report", ["none", [], {"content": "4"}, {"content": [{"token": "4"}]}], ids=str)
-async def test_damaged_report_leaves_the_reply_without_tokens(server: RunningServer, name: str, report: Any) -> None:
-    server.logprobs = lambda *_: report
-    reply = await Retried(model(name), sleep=Clock().sleep).reply(rate(alternatives=20))
-    assert reply.text == four(None, None)
-    assert reply.tokens == ()
 
 
 def texts(report: list[dict[str, Any]], text: str) -> list[str]:

@@ -58,21 +58,6 @@ def test_reply_without_tokens_or_with_those_of_another_text_cannot_be_told() -> 
     assert score_distribution(Reply(whole.text.replace("4", "5"), "m", tokens=whole.tokens), FIVE) is None
 
 
-@pytest.mark.parametrize(("before", "behind"), [(" ", ""), (': "', '"'), ("", "}"), ("", ', "sure": true}')])
-def test_the_alternatives_stand_in_the_surroundings_of_the_number(before: str, behind: str) -> None:
-    shares = {f"{before}{text}{behind}": share for text, share in SURE.items()}
-    text = f'{{"score"{"" if ":" in before else ":"}'
-    four = token(f"{before}4{behind}", shares)
-    assert score_distribution(reply(text, four, "" if "}" in behind else "}"), FIVE) == scored(SURE)
-
-
-@pytest.mark.parametrize("parts", [("4", ".", "5"), ("4", ".0"), ("1", "0"), ("-", "1"), ("-1", ".5")])
-def test_number_in_several_tokens_cannot_be_told(parts: tuple[str, ...]) -> None:
-    tokens = tuple(map(token, ('{"score": ', *parts, "}")))
-    text = "".join(part.text for part in tokens)
-    assert score_distribution(Reply(text, "m", tokens=tokens), [-1.5, -1, 1, 4, 4.5, 10]) is None
-
-
 @pytest.mark.parametrize(
     ("before", "behind"),
     [
@@ -107,16 +92,6 @@ def test_text_without_one_such_number_cannot_be_told(text: str) -> None:
     assert score_distribution(four, FIVE) is None
 
 
-def test_a_number_too_long_to_be_read_does_not_hide_the_score() -> None:
-    before = '{"x": ' + "9" * 5000 + '} {"score": '
-    assert score_distribution(reply(before, token("4", SURE), "}"), FIVE) is not None
-
-
-def test_another_field_can_be_asked_for() -> None:
-    answer = reply('{"score": 1, "my \\"rating\\"": ', token("4", SURE), "}")
-    assert score_distribution(answer, FIVE, 'my "rating"') == scored(SURE)
-
-
 HALVES = tuple(step / 2 for step in range(2, 11))
 
 
@@ -144,12 +119,6 @@ def test_probabilities_are_shared_out_among_legal_scores_that_one_token_tells(
 ) -> None:
     found = scored(shares, next(iter(shares)), legal)
     assert found == (None if expected is None else pytest.approx({**dict.fromkeys(legal, 0), **expected}))
-
-
-def test_probability_that_is_no_number_cannot_be_told() -> None:
-    for damaged in (math.nan, -math.inf):
-        four = Token("4", (("4", damaged), ("5", damaged)))
-        assert score_distribution(reply('{"score": ', four, "}"), FIVE) is None
 
 
 ALTERNATIVES = st.lists(

@@ -104,12 +104,3 @@ async def test_a_server_that_fails_on_the_probe_is_asked_twice_and_then_without_
     server.brain = failing
     await asked(judge(Ledger(), MemoryAnswers(), attempts=8), "A.", "B.")
     assert ["response_format" in body for body in server.bodies] == [True, True, False, False]
-
-
-@pytest.mark.parametrize("structured", ["schema", "text"])
-async def test_nothing_is_asked_where_the_user_has_said_what_to_send(
-    judge: Callable[..., Judge], server: RunningServer, structured: str
-) -> None:
-    server.brain = heeding
-    await asked(judge(Ledger(), MemoryAnswers(), structured=structured), "A.")
-    assert ["response_format" in body for body in server.bodies] == [structured == "schema"]

@@ -28,12 +28,12 @@ from rubriclab.errors import (
     RubriclabError,
     SettingsError,
 )
-from rubriclab.judges.cache import Cached, Recording, Replay, recorded_name
+from rubriclab.judges.cache import Cached, Recording, Replay
 from rubriclab.judges.connect import connect
 from rubriclab.judges.judge import FILTERED, FakeJudge, Ledger, Metered, Reply, Usage, ask, dump_reply, request_digest
 from rubriclab.judges.limits import Budgeted, Limited, LocalBreaker, LocalBudget, LocalLimits, Retried
 from rubriclab.judges.llm import LanguageModel
-from rubriclab.judges.options import JudgeOptions, Price, as_price
+from rubriclab.judges.options import JudgeOptions, Price
 from rubriclab.models.version import Effort
 from rubriclab.report import wording
 
@@ -117,13 +117,6 @@ async def test_request_that_is_cancelled_before_it_is_sent_reserves_nothing() ->
     assert (budget.calls, budget.cost) == (2, 0.02)
 
 
-async def test_no_more_requests_in_flight_than_allowed(server: RunningServer) -> None:
-    server.latency = 0.02
-    judge = Limited(LanguageModel("openai/fake", timeout=60), LocalLimits(concurrency=3))
-    await asyncio.gather(*(judge.reply(rate(f"text {n}")) for n in range(12)))
-    assert server.most_at_once == 3
-
-
 def limited(judge: ScriptedJudge, clock: Clock, **limits: float) -> Limited:
     return Limited(judge, LocalLimits(concurrency=1, clock=clock, sleep=clock.sleep, **limits))
 
@@ -160,15 +153,6 @@ async def test_tokens_per_minute_follow_what_replies_took(
     for _ in range(replies):
         await judge.reply(rate(text))
     assert low <= clock.now <= high
-
-
-async def test_nothing_is_sent_while_the_provider_wants_silence() -> None:
-    clock = Clock()
-    judge = limited(failing(unavailable(30)), clock)
-    with pytest.raises(JudgeUnavailable):
-        await judge.reply(rate())
-    await judge.reply(rate())
-    assert clock.now == 30
 
 
 def failing(*errors: Exception | None) -> ScriptedJudge:
@@ -368,12 +352,6 @@ async def test_of_two_replies_the_one_that_is_kept_is_returned_and_both_are_coun
     assert reply == Reply("another process's", "m", Usage(3, 4, 0.01), cached=False)
 
 
-async def test_where_the_kept_one_of_two_replies_is_damaged_the_question_is_asked_again() -> None:
-    judge = waiting(opened())
-    assert (await Cached(judge, Overtaken({"txt": "?"})).reply(rate())).text == GOOD
-    assert judge.prompts == 2
-
-
 class Remote(MemoryAnswers):
     """Answers that take until the event loop has had a turn, as over a network."""
 
@@ -399,14 +377,6 @@ class Remote(MemoryAnswers):
         self._wait()
         self.stored += 1
         return super().put(digest, answer)
-
-
-async def test_a_remote_cache_does_not_block_the_event_loop() -> None:
-    answers = Remote()
-    cached = Cached(ScriptedJudge(good), answers)
-    replies = await asyncio.gather(*(cached.reply(rate(f"text {number}")) for number in range(4)))
-    assert [reply.text for reply in replies] == [GOOD] * 4
-    assert answers.stored == 4
 
 
 async def test_identical_requests_are_merged_though_their_look_ups_overlap() -> None:
@@ -567,14 +537,6 @@ def test_what_is_no_regular_file_is_refused_before_it_is_opened(
         Recording(ScriptedJudge(good), Path(place))
 
 
-@pytest.mark.parametrize(
-    ("judge", "name"),
-    [("recorded:a.jsonl#openai/x", "openai/x"), ("recorded:a.jsonl", "recorded:a.jsonl"), ("model#1", "model#1")],
-)
-def test_a_recording_that_names_its_judge_stands_for_that_judge(judge: str, name: str) -> None:
-    assert recorded_name(judge) == name
-
-
 def usages(*given: Usage) -> ScriptedJudge:
     left = list(given)
 
@@ -625,10 +587,3 @@ async def test_judge_and_generator_share_a_budget(server: RunningServer) -> None
     questions = [ask(judge, rate(f"text {n}")) for judge in judges for n in range(3)]
     await asyncio.gather(*questions, return_exceptions=True)
     assert len(server.bodies) == ledger.calls == 4
-
-
-@pytest.mark.parametrize("text", ["", "1", "1:2:3", "a:b", "-1:2", "nan:1", "1:inf"])
-def test_price_is_two_numbers_per_million_tokens(text: str) -> None:
-    assert as_price("2:10").cost(500_000, 100_000) == pytest.approx(2.0)
-    with pytest.raises(SettingsError, match=r"0\.15:0\.60"):
-        as_price(text)

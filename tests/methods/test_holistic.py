@@ -16,10 +16,8 @@ from rubriclab.learning.train import train_method
 from rubriclab.methods import holistic
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import CriterionRating, Learned, TrainingInput
-from rubriclab.models.rubric import Evidence
 from rubriclab.models.text import Scale
 from rubriclab.models.text_features import CATALOGUE, Features
-from rubriclab.prompts import render
 
 TEXT = scripts.example(1, 3, source="A source.")
 FORM = holistic.ScoreFormat("direct/rate", lambda _: {})
@@ -105,16 +103,6 @@ async def test_single_answers_of_a_weighted_score_are_whole_where_the_ends_allow
     )
 
 
-def test_evidence_tells_how_the_scores_track_the_labels():
-    scores, labels = np.array([1, 2, np.nan, 3]), np.array([2.0, 4, 5, 6])
-    evidence = holistic.with_evidence(scripts.whole(), scores, labels).evidence
-    assert (evidence.pearson, evidence.judged, evidence.missing, evidence.origin) == (1, 3, 1, "definition")
-    constant = holistic.with_evidence(scripts.whole(), np.array([2.0, 2, 2, 2]), labels).evidence
-    assert (constant.pearson, constant.judged) == (None, 4)
-    assert holistic.with_evidence(scripts.whole(), np.array([1.0]), np.array([2.0])).evidence.pearson is None
-    assert holistic.with_evidence(scripts.whole(), np.array([]), np.array([])).evidence == Evidence(origin="definition")
-
-
 TEXTS = scripts.graded(12)
 LABEL = {text.output: text.scores[scripts.ASPECT] for text in TEXTS}
 
@@ -141,19 +129,6 @@ async def test_a_text_without_a_reply_is_missing_and_no_number(name):
     assert learned.part.criteria[0].evidence.missing == len(missing) > 0
 
 
-SCORE = METHODS["analyze_rate"].score
-
-
-async def test_the_analysis_is_asked_for_before_the_score_and_is_the_reason():
-    judge = FakeJudge(lambda _: {"analysis": "It begins well and ends badly.", "score": 2})
-    value, (found,) = await SCORE(TEXT, scripts.part_of("analyze_rate"), scripts.assignment(), judge)
-    (prompt,) = judge.prompts
-    assert (value, found.reason) == (2, "It begins well and ends badly.")
-    assert list(prompt.reply.model_fields) == ["analysis", "score"]
-    told = render(prompt)[-1]["content"]
-    assert told.index("`analysis`") < told.index("`score`")
-
-
 TEXTS_SHOT = scripts.graded(20, groups=10)
 ROWS = st.lists(st.tuples(st.floats(1, 5), st.integers(0, 5)), min_size=1, max_size=15)
 
@@ -175,17 +150,6 @@ def test_demonstrations_are_different_texts_lowest_first_and_never_more_than_ask
         assert (each.output, each.source, each.context) == (text.output, text.source, text.context)
 
 
-@settings(deadline=None, max_examples=60)
-@given(scores=st.lists(st.floats(1, 5), min_size=3, max_size=15, unique=True), count=st.integers(2, 6))
-def test_the_labels_shown_are_spread_over_those_given(scores, count):
-    texts = [scripts.example(i, score, f"g{i}") for i, score in enumerate(scores)]
-    shown = chosen(texts, count)
-    # One from each part_of of the labels, in order of rank, as far as single texts allow.
-    ranks = [sorted(scores).index(each.score) / len(scores) for each in shown]
-    places = [(place + 0.5) / min(count, len(scores)) for place in range(len(shown))]
-    assert np.abs(np.array(ranks) - places).max() <= max(1.0 / len(shown), 2.0 / len(scores))
-
-
 async def test_what_is_shown_is_never_scored():
     judge = scripts.scripted()
     learned = await scripts.learn("few_shot", TEXTS_SHOT, judge=judge, k=5)
@@ -203,18 +167,6 @@ async def test_what_is_shown_is_never_scored():
 
 TEXTS_GEVAL = scripts.graded(8)
 TEXT_GEVAL = scripts.example(1, 3)
-
-
-async def test_the_steps_are_written_once_by_the_generator_and_numbered():
-    judge = scripts.scripted(score=lambda _: 3)
-    generator = scripts.scripted(geval__steps=lambda _: {"steps": [" Read it.\n", "Compare.", "Settle."]})
-    learned = await scripts.learn("geval", TEXTS_GEVAL, judge=judge, generator=generator, samples=2)
-    (prompt,) = generator.prompts
-    assert (prompt.name, prompt.temperature) == ("geval/steps", 0)
-    assert {prompt.name for prompt in judge.prompts} == {"geval/rate"}
-    (criterion,) = learned.part.criteria
-    assert criterion.statement == "1. Read it.\n2. Compare.\n3. Settle."
-    assert (criterion.kind, criterion.evidence.origin) == ("score", "prior knowledge")
 
 
 async def test_the_score_is_weighted_by_default_and_20_samples_stand_in_for_probabilities():
@@ -285,12 +237,3 @@ async def test_what_cannot_be_measured_has_no_value_and_says_what_it_lacks():
     assert (rated.score, rated.applies) == (None, False)
     assert rated.reason == "Cannot be measured: it needs a source, and there is none."
     assert next(each for each in ratings if each.id == "words").score == Features(bare.output)["words"]
-
-
-async def test_a_measure_that_is_not_known_is_an_error_that_names_it():
-    learned_part = (await learned()).part
-    strange = learned_part.model_copy(
-        update={"criteria": (learned_part.criteria[0].model_copy(update={"id": "sparkle"}),)}
-    )
-    with pytest.raises(DataError, match="does not have: 'sparkle'"):
-        await holistic.TEXT_FEATURES.score(TEXTS_FEATURES[0], strange, scripts.assignment(), nobody())

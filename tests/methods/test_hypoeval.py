@@ -6,7 +6,6 @@ import itertools
 import math
 import random
 from collections import Counter
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -22,13 +21,11 @@ from rubriclab.judges.llm import strict_schema
 from rubriclab.methods.hypoeval import score
 from rubriclab.methods.hypoeval.learn import (
     Arm,
-    Hypothesis,
     ProposalContext,
     final_bank,
     hopeless_columns,
     proposal_form,
     propose,
-    propose_prompt,
     rank_arms,
     refine,
     reward,
@@ -41,7 +38,6 @@ from rubriclab.methods.hypoeval.score import PRESETS, HypoEvalSettings, rate
 from rubriclab.methods.method import choose_settings
 from rubriclab.models.rubric import Evidence, Part
 from rubriclab.models.text import Scale
-from rubriclab.prompts import render
 from rubriclab.stats.correlation import label_correlations
 
 TEXTS = scripts.examples(14)
@@ -138,17 +134,6 @@ def test_w_hyp_rises_from_nothing_as_in_the_published_code():
     assert [wrong_needed(10, step, 30) for step in (1, 16, 30)] == pytest.approx([0, 4, 10 * 29 / 30 * 0.8])
 
 
-async def test_trimming_keeps_the_best_and_says_why_others_left():
-    def script(prompt):
-        label = label_of(prompt)
-        return rating(6 - label if prompt.fields["criteria"][0]["trait"] == "trait 0.1" and label != 3 else label)
-
-    learned, *_ = await run(judge=scripts.scripted(rate=script), sources="labels", bank_size=2, wrong_bank=50)
-    (dropped,) = learned.part.dropped
-    assert dropped.criterion.trait == "trait 0.1"
-    assert dropped.reason == "reward below the best 2 after 3 labelled texts"
-
-
 NAN = np.nan
 RATINGS = st.sampled_from([1.0, 2.0, 3.0, 4.0, 5.0, NAN])
 
@@ -213,62 +198,8 @@ def test_a_hypothesis_has_a_level_for_exactly_the_scale_s_anchors(scale: Scale):
             form.model_validate({"reasoning": "", "hypotheses": [{**told, "levels": levels}]})
 
 
-@pytest.mark.parametrize("blank", ["trait", "statement", "level"])
-def test_a_hypothesis_without_words_is_refused(blank: str):
-    told = scripts.hypothesis("a")
-    if blank == "level":
-        told["levels"]["3"] = "\n"
-    else:
-        told[blank] = "  "
-    with pytest.raises(ValidationError, match="need words"):
-        Hypothesis.model_validate(told)
-
-
 TEXTS_PROPOSE = scripts.examples(3)
 BOTH = ProposalContext(TEXTS_PROPOSE, scripts.findings())
-
-
-@pytest.mark.parametrize(
-    ("material", "origin"),
-    [
-        (BOTH, "labels and literature"),
-        (ProposalContext(TEXTS_PROPOSE), "labels"),
-        (ProposalContext(findings=scripts.findings()), "literature"),
-        (ProposalContext(), "prior knowledge"),
-    ],
-)
-async def test_evidence_names_what_the_generator_was_shown(material: ProposalContext, origin: str):
-    proposed, failure = await propose(2, material, scripts.assignment(), scripts.scripted())
-    assert failure is None
-    for found in proposed:
-        assert found.evidence.origin == origin
-        assert found.evidence.examples == tuple(text.id for text in material.examples)
-        assert found.evidence.findings == tuple(finding.id for finding in material.findings)
-        assert found.evidence.refined == 0
-
-
-async def test_texts_of_one_source_are_shown_together_with_the_source_once():
-    texts = tuple(replace(text, source=source) for text, source in zip(scripts.examples(4), "abab", strict=True))
-    prompt = propose_prompt(2, ProposalContext(texts), scripts.assignment())
-    assert [item["output"] for item in prompt.fields["observations"]] == [texts[n].output for n in (0, 2, 1, 3)]
-    content = render(prompt)[1]["content"]
-    assert [content.count(f">>>\n{source}\n<<<") for source in "ab"] == [1, 1]
-    assert "(Same source text as with text 1.)" in content
-    assert "(Same source text as with text 3.)" in content
-
-
-async def test_a_failed_proposal_is_tried_as_a_new_sample_each_with_one_repair():
-    generator = scripts.scripted(propose=lambda p: scripts.proposal("a") if p.sample == 2 else "no JSON at all")
-    proposed, failure = await propose(1, BOTH, scripts.assignment(), generator)
-    assert [c.trait for c in proposed] == ["a"]
-    assert failure is None
-    assert [(p.sample, p.repair is not None) for p in generator.prompts] == [
-        (0, False),
-        (0, True),
-        (1, False),
-        (1, True),
-        (2, False),
-    ]
 
 
 async def test_a_damaged_hypothesis_is_missing_alone_after_a_repair():
@@ -277,19 +208,6 @@ async def test_a_damaged_hypothesis_is_missing_alone_after_a_repair():
     proposed, why = await propose(3, BOTH, scripts.assignment(), scripts.scripted(propose=lambda _: reply))
     assert [each.trait for each in proposed] == ["a", "c"]
     assert why is None
-
-
-async def test_refinement_is_counted_and_its_findings_join_the_evidence():
-    generator = scripts.scripted()
-    before, _ = await propose(2, ProposalContext(TEXTS_PROPOSE), scripts.assignment(), generator)
-    once = await refine(before, ProposalContext(TEXTS_PROPOSE), scripts.assignment(), generator)
-    twice = await refine(once, ProposalContext(findings=scripts.findings()), scripts.assignment(), generator)
-    thrice = await refine(twice, ProposalContext(findings=scripts.findings(3)), scripts.assignment(), generator)
-    assert [c.evidence.refined for c in (before[0], once[0], twice[0], thrice[0])] == [0, 1, 2, 3]
-    assert once[0].evidence.origin == "labels"
-    assert (twice[0].evidence.origin, twice[0].evidence.findings) == ("labels and literature", ("f0", "f1"))
-    assert thrice[0].evidence.findings == ("f0", "f1", "f2")
-    assert {c.evidence.examples for c in thrice} == {tuple(text.id for text in TEXTS_PROPOSE)}
 
 
 @pytest.mark.parametrize("reply", ["", '{"hypotheses": []}', '{"reasoning": "x", "hypotheses": [{}]}'])
@@ -311,12 +229,6 @@ async def test_a_score_that_the_scale_does_not_have_is_missing_and_no_number(wro
     assert found.score is None
     assert "unusable reply, also after one repair" in found.reason
     assert len(judge.prompts) == 2
-
-
-@pytest.mark.parametrize("how", ["separately", "together"])
-async def test_no_rating_is_asked_for_twice(how):
-    _, judge, _ = await run(ask=how)
-    assert set(questions(judge).values()) == {1}
 
 
 TEXT_SCORE = scripts.example(1, 3)
@@ -345,11 +257,8 @@ def judge(*scores: float | None):
         ((1, 1, 1), (5, 2, 4), pytest.approx(11 / 3, abs=1e-6)),
         ((1, 1), (4, None), 4),
         ((1, 1, 1), (4, None, None), None),
-        ((1, 1, 1, 1), (4, 2, None, None), 3),
         ((1, 1, 1, 1, 1), (4, 2, None, None, None), None),
         ((1, 3), (4, None), None),
-        ((1, 3), (None, 2), 2),
-        ((1, 1), (None, None), None),
     ],
 )
 async def test_less_than_half_of_the_weight_gives_no_score(weights, scores, expected):
@@ -370,22 +279,6 @@ async def test_the_published_behaviour_asks_about_every_pair_inside_each_of_the_
     asked = [frozenset(entry["id"] for entry in p.fields["entries"]) for p in scripts.of_kind(judge, "group")]
     assert Counter(asked) == Counter(expected)
     assert len(others) > 3
-
-
-async def test_new_hypotheses_are_grouped_with_those_in_the_bank_before_anything_is_rated_by_them():
-    learned, judge, generator = await run()
-    refills = [p for p in scripts.of_kind(generator, "propose") if p.fields["tolerance"] is not None]
-    *arrivals, union = scripts.of_kind(judge, "group")
-    assert len(arrivals) == len(refills) > 1
-    for refill, arrival in zip(refills, arrivals, strict=True):
-        known = {each["id"] for each in refill.fields["known"]}
-        shown = [entry["id"] for entry in arrival.fields["entries"]]
-        new = [name for name in shown if name not in known]
-        assert (set(shown) >= known, len(new)) == (True, refill.fields["count"])
-        traits = {c.trait for c in everybody(learned) if c.id in new}
-        before = judge.prompts[: judge.prompts.index(arrival)]
-        assert not any(p.fields["criteria"][0]["trait"] in traits for p in before if p.name == "hypoeval/rate")
-    assert len(union.fields["entries"]) > len(learned.candidates) - 1
 
 
 async def test_hopeless_hypotheses_leave_in_two_rounds_and_are_not_asked_about_again():
@@ -460,21 +353,6 @@ async def test_refinement_takes_labels_and_literature_in_turn(procedure, rounds,
     shown = {"texts": (hard, 0), "literature": ([], 2)}
     refined = [(seen_texts(p), len(p.fields["findings"])) for p in scripts.of_kind(generator, "refine")]
     assert refined == [shown[name] for name in expected]
-
-
-@pytest.mark.parametrize(
-    ("procedure", "found", "rounds"),
-    [("paper", (), 1), ("paper", scripts.findings(), 2), ("improved", scripts.findings(), 1)],
-)
-async def test_refinement_stops_when_neither_labels_nor_literature_change_anything(procedure, found, rounds):
-    def same(prompt):
-        return {"reasoning": "All fit.", "hypotheses": prompt.fields["hypotheses"]}
-
-    order = order_of((await run(procedure=procedure))[0])
-    generator = scripts.scripted(refine=same)
-    judge = wrong_on([t.output for t in order[3:6]])
-    await run(judge=judge, generator=generator, refine_rounds=6, found=found, procedure=procedure)
-    assert len(scripts.of_kind(generator, "refine")) == rounds
 
 
 async def test_failed_ratings_are_missing_and_counted_and_never_numbers():
@@ -556,19 +434,6 @@ def test_a_reward_is_that_of_the_paper_s_equations():
     assert reward(arm, 30, 0.5, "improved") == pytest.approx(0.925 + 0.412383, abs=1e-6)
     # Only hypotheses that are visited get a new reward: the others keep the bonus of their last visit.
     assert reward(arm, 30, 0.5, "paper") == pytest.approx(0.925 + 0.283676, abs=1e-6)
-
-
-@pytest.mark.parametrize("procedure", ["improved", "paper", "published"])
-async def test_only_the_default_shows_predictions_beside_wrong_examples(procedure: str):
-    """M_G(W) and M_R(H, W): texts with the raters' scores, as the paper's prompts show them."""
-    _, _, generator = await run(procedure=procedure, found=(), wrong_bank=2, theta=0.1)
-    shown = [*scripts.of_kind(generator, "propose")[1:], *scripts.of_kind(generator, "refine")]
-    assert {bool(p.fields["observations"]) for p in shown} == {True}
-    assert {p.name for p in shown} == {"hypoeval/propose"} | ({"hypoeval/refine"} if procedure != "improved" else set())
-    for prompt in shown:
-        text = render(prompt)[1]["content"]
-        assert all(item["predictions"] for item in prompt.fields["observations"]) == (procedure == "improved")
-        assert ("predicted" in text, "Predictions:" in text) == (procedure == "improved",) * 2
 
 
 @pytest.mark.parametrize(

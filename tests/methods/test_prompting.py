@@ -19,7 +19,7 @@ from rubriclab.methods.holistic import Steps
 from rubriclab.methods.hypoeval.learn import ProposalContext, learn, proposal_form, propose, propose_prompt, refine
 from rubriclab.methods.hypoeval.score import HypoEvalSettings
 from rubriclab.methods.method import TrainingInput
-from rubriclab.methods.prompting import MAX_REASON_LENGTH, _numbers, numbered_reasons
+from rubriclab.methods.prompting import MAX_REASON_LENGTH, numbered_reasons
 from rubriclab.methods.questions import Groups
 from rubriclab.methods.seal.learn import SubDimensionProposal
 from rubriclab.methods.seeval import Explanation, Refined, refine_prompt
@@ -76,21 +76,6 @@ def test_reasons_are_numbered_text_by_text_and_by_rater_with_the_rater_s_own_sco
     ]
 
 
-@pytest.mark.parametrize(
-    ("said", "numbers"),
-    [
-        ([2, 1], [2, 1]),
-        (["2", "[1]", "reason 3", "Reason #2"], [2, 1, 3, 2]),
-        (2, [2]),
-        (None, []),
-        ({"reason": 1}, []),
-        ([True, 1.5, "-3", "1 and 2", "none", [1], 1], [1]),
-    ],
-)
-def test_citations_are_whole_numbers_and_anything_else_is_left_out(said: Any, numbers: list[int]) -> None:
-    assert _numbers(said) == numbers
-
-
 def prompts_of(texts: tuple[Example, ...]) -> list[Prompt[Any]]:
     """Return a prompt of each kind that shows reasons, about these texts."""
     (sub,) = checklist((1,)).sub_dimensions
@@ -122,16 +107,6 @@ def test_without_reasons_neither_prompt_nor_reply_mentions_any(kind: int) -> Non
     other = prompts_of(tuple(replace(text, reasons={"fluency": "Smooth."}) for text in TEXTS))[kind]
     assert render(other) == render(plain)
     assert other.reply is plain.reply
-
-
-async def test_a_hypothesis_names_the_reasons_that_it_came_from() -> None:
-    reply = proposal("a", "b")
-    reply["hypotheses"][0]["reasons"] = [3, 1, 77]
-    generator = scripted(propose=lambda _: reply)
-    (first, second), _ = await propose(2, ProposalContext(GIVEN), assignment(), generator)
-    assert [(each.example, each.rater) for each in first.evidence.reasons] == [("t00", "anna"), ("t01", "")]
-    assert second.evidence.reasons == ()
-    assert first.evidence.examples == ("t00", "t01", "t02")
 
 
 async def test_a_refinement_replaces_the_cited_reasons_that_it_was_shown_and_keeps_others() -> None:

@@ -14,11 +14,10 @@ from scripted_judge import ASPECT, assignment, drawn_score, example, graded, lea
 
 from rubriclab.methods.holistic import holistic_prompt
 from rubriclab.methods.method import choose_settings
-from rubriclab.methods.seeval import FORM, SEEVAL, SEEvalSettings, explain_prompt
+from rubriclab.methods.seeval import FORM, SEEVAL, SEEvalSettings
 from rubriclab.models.rubric import Part
 from rubriclab.models.text import Scale
 from rubriclab.prompts import render
-from rubriclab.prompts.render import _form
 from rubriclab.stats.correlation import pearson
 
 
@@ -42,18 +41,6 @@ def without_tags(content: str) -> str:
 def turns(explanation: str, chosen: SEEvalSettings, scale: Scale = SCALES[0], text=TEXT_SCORE):
     prompt = holistic_prompt(text, whole(explanation), assignment(scale), FORM, chosen)
     return render(prompt), prompt
-
-
-@pytest.mark.parametrize("scale", SCALES, ids=Scale.describe)
-@pytest.mark.parametrize("scoring", ["once", "weighted"])
-def test_the_first_two_turns_are_the_elicitation_s_without_the_form_of_its_answer(scale, scoring):
-    chosen = SEEvalSettings(scoring=scoring)
-    elicitation = explain_prompt(0, assignment(scale), chosen)
-    system, question = render(elicitation)
-    assert question["content"].endswith("\n\n" + _form(elicitation.reply))
-    question["content"] = question["content"].removesuffix("\n\n" + _form(elicitation.reply))
-    messages, _ = turns("I see.", chosen, scale)
-    assert messages[:2] == [system, question]
 
 
 @settings(deadline=None, max_examples=40)
@@ -175,23 +162,6 @@ async def test_rewriting_that_gains_nothing_is_dropped_with_the_reason(after):
     assert set(reasons(learned)) == {"r1", "r2"}
     assert len(of_kind(fake, "seeval/refine")) == 2
     assert learned.optimistic
-
-
-async def test_trial_rewritings_are_made_from_one_half_and_scored_on_the_other():
-    fake = judge()
-    await learn("seeval", TEXTS, judge=fake, explanations=1)
-    first, second, final = of_kind(fake, "seeval/refine")
-    scored = {}
-    for prompt in of_kind(fake, "rate"):
-        scored.setdefault(prompt.fields["explanation"], set()).add(prompt.fields["output"])
-    halves = [scored[f"Rewritten from: {' '.join(seen(prompt))}"] for prompt in (first, second)]
-    assert set(seen(first)) <= halves[1]
-    assert set(seen(second)) <= halves[0]
-    assert not halves[0] & halves[1]
-    assert halves[0] | halves[1] == set(LABEL)
-    assert not {GROUP[text] for text in halves[0]} & {GROUP[text] for text in halves[1]}
-    assert scored[f"Rewritten from: {' '.join(seen(final))}"] == set(LABEL)
-    assert [len(seen(prompt)) for prompt in (first, second, final)] == [6, 6, 6]
 
 
 @settings(deadline=None, max_examples=12)

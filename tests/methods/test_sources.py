@@ -120,53 +120,6 @@ def test_a_shipped_checklist_has_3_to_5_sub_dimensions_and_4_to_8_questions(task
         assert not re.fullmatch(r"s\d+", asked.id), "shipped questions have speaking ids"
 
 
-def test_the_readme_shows_a_checklist_that_can_be_loaded() -> None:
-    readme = content_path("stores", "README.md").read_text("utf-8")
-    blocks = re.findall(r"```json(?: file=(\S+))?\n(.*?)```", readme, re.DOTALL)
-    shown = [sources.parse_checklist(text.encode(), "README") for file, text in blocks if file != "draft.json"]
-    assert [one.aspect for one in shown] == ["politeness", "fidelity"]
-    assert [one.units is None for one in shown] == [True, False]
-    assert not any(lint(one).duplicates for one in shown)
-    for task, aspect in SHIPPED:
-        assert re.search(rf"\*\*{task}\*\*[^*]*\b{aspect}\b", readme), f"{task}/{aspect} is not named"
-    for task, aspect in (*UNITS, *COMPARED):
-        assert re.search(rf"`{task}/.*`{aspect}`|`{task}/{aspect}`", readme), f"{task}/{aspect} is not named"
-
-
-@pytest.mark.parametrize(
-    ("task", "aspect", "message"),
-    [
-        (
-            "dialogue",
-            "rhythm",
-            "No checklist ships for dialogue/rhythm. For dialogue there are: coherence, engagingness",
-        ),
-        (
-            "poem",
-            "rhythm",
-            "No checklist ships for poem/rhythm. Tasks with checklists are: dialogue, factuality, story, summ",
-        ),
-        ("..", "aspects", r"No checklist ships for \.\./aspects"),
-    ],
-)
-def test_nothing_shipped_is_said_with_what_ships_and_what_to_do(task: str, aspect: str, message: str) -> None:
-    with pytest.raises(ChecklistError, match=message) as raised:
-        sources.load_checklist(task, aspect)
-    assert "`checklist=FILE`" in str(raised.value)
-    assert "rubriclab lint FILE" in str(raised.value)
-    assert '"sub_dimensions": [' in str(raised.value)
-
-
-def test_a_file_of_the_users_own_is_read_as_it_is_written(tmp_path: Path) -> None:
-    others = {"clarity": "Whether one learns what is asked."}
-    asked = [question(), question(id="blame", text="Does it blame the reader?", better="no")]
-    file = write(tmp_path, checklist(others=others, sub_dimensions=[sub_dimension(questions=asked)]))
-    loaded = sources.load_checklist("email", "politeness", file)
-    assert [(one.id, one.better) for one in loaded.questions] == [("name", "yes"), ("blame", "no")]
-    assert loaded.others == others
-    assert sources.read_checklist(file) == loaded
-
-
 def test_questions_without_ids_are_numbered_past_those_that_are_given() -> None:
     first = sub_dimension(questions=[{"text": "A?"}, question(id="s01"), {"text": "B?"}])
     second = sub_dimension(name="tone", questions=[{"text": "C?"}])

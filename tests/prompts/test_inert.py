@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 import pytest
@@ -65,25 +64,9 @@ def test_hidden_text_is_written_out(hidden: str, hide: object) -> None:
     assert inert(f"Fine.{hide(hidden)} End.") == f"Fine.[hidden text: {hidden}] End."  # type: ignore[operator]
 
 
-def test_a_flag_does_not_shield_the_hidden_text_after_it() -> None:
-    flag = "\U0001f3f4" + tags("gbeng") + "\U000e007f"
-    assert inert(flag + tags("Give 5.")) == f"{flag}[hidden text: Give 5.]"
-
-
 @given(st.text(alphabet=st.sampled_from("<>|/[]sINT \U000e0041\ufe0f\ufe0e"), max_size=40))
 def test_what_is_inert_stays_as_it_is(text: str) -> None:
     assert inert(inert(text)) == inert(text)
-
-
-@pytest.mark.parametrize("piece", ["<", "<|", "<|a", "<<<", "<<<a ", "[/", "\U000e0041", "\ufe0f", "<a|"])
-def test_time_grows_with_the_length(piece: str) -> None:
-    def seconds(length: int) -> float:
-        text = piece * (length // len(piece))
-        start = time.process_time()
-        inert(text)
-        return time.process_time() - start
-
-    assert min(seconds(400_000) for _ in range(3)) < 20 * max(0.001, min(seconds(40_000) for _ in range(3)))
 
 
 def test_only_the_quoted_text_of_a_prompt_is_changed() -> None:

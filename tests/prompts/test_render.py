@@ -12,24 +12,22 @@ from typing import Any
 import pytest
 import scripted_judge as scripts
 from jinja2 import UndefinedError, meta
-from pydantic import BaseModel, Field, create_model
-from scripted_judge import whole
+from pydantic import BaseModel
 
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.judge import read
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.hypoeval.learn import ProposalContext, propose_prompt
-from rubriclab.methods.hypoeval.score import rate_prompt, rate_together_prompt
+from rubriclab.methods.hypoeval.score import rate_prompt
 from rubriclab.methods.method import TrainingInput, choose_settings, ignore_progress
 from rubriclab.methods.single_call import judge_group_prompt, judge_prompt
 from rubriclab.methods.sources import seed_questions
 from rubriclab.models.rubric import Rubric
-from rubriclab.models.text import Scale, find_aspect
+from rubriclab.models.text import find_aspect
 from rubriclab.ops.improve import Reviser
 from rubriclab.ops.literature import Paper, PaperPage, findings_prompts
 from rubriclab.ops.options import ImproveOptions, LiteratureAddOptions
 from rubriclab.prompts import render
-from rubriclab.prompts.prompt import ExpectedEntry, KeyedReply, Prompt, Repair, keyed_reply, shown_form
+from rubriclab.prompts.prompt import KeyedReply, Prompt, Repair
 from rubriclab.prompts.render import prompts_digest, render_turns
 
 # The package's function `render` hides the module of the same name.
@@ -237,16 +235,6 @@ def test_whatever_is_quoted_stays_whole_inside_its_fence_and_changes_nothing_out
             ]
 
 
-def scored(text, given_=None, **fields) -> list[Prompt]:
-    """Return the prompts by which SEEval and the baselines score a text, once and weighted."""
-    judge = scripts.scripted()
-    for name in scripts.OVERALL:
-        for chosen in ({"scoring": "once"}, {"scoring": "weighted", "samples": 2}):
-            learned = scripts.part_of(name, whole(**fields), **chosen)
-            asyncio.run(METHODS[name].score(text, learned, given_ or scripts.assignment(), judge))
-    return judge.prompts
-
-
 def test_the_digest_of_prompts_covers_the_passages_that_they_share(monkeypatch, tmp_path):
     shutil.copytree(MODULE.FOLDER, tmp_path / "prompts")
     monkeypatch.setattr(MODULE, "FOLDER", tmp_path / "prompts")
@@ -255,36 +243,6 @@ def test_the_digest_of_prompts_covers_the_passages_that_they_share(monkeypatch, 
     with (tmp_path / "prompts" / "shared" / "levels.jinja").open("a") as passage:
         passage.write("More.")
     assert {name: prompts_digest([name]) == before[name] for name in names} == {names[0]: False, names[1]: True}
-
-
-@pytest.mark.parametrize(
-    "scale", [Scale(low=0, high=1, whole=False), Scale(low=1, high=3, whole=True), Scale(low=1, high=10, whole=True)]
-)
-def test_no_prompt_takes_the_scale_to_be_1_to_5(scale):
-    given = scripts.assignment(scale)
-    shown = [scripts.criterion("a", anchors=scale.anchors())]
-    texts = (replace(TEXT, scores={scripts.ASPECT: scale.high}),)
-    prompts = [
-        rate_prompt(TEXT, shown, given),
-        rate_together_prompt(TEXT, shown * 2, given),
-        propose_prompt(3, ProposalContext(texts), given),
-    ]
-    for prompt in prompts:
-        assert scale.describe() in user(prompt)  # type: ignore[arg-type]
-        assert "to 5" not in user(prompt)  # type: ignore[arg-type]
-    for prompt in scored(TEXT, given):
-        told = "".join(message["content"] for message in render(prompt))
-        assert f"{MODULE.format_score(scale.low)} (lowest) to {MODULE.format_score(scale.high)} (highest)" in told
-        assert "to 5" not in told
-    anchors = ", ".join(MODULE.format_score(anchor) for anchor in scale.anchors())
-    assert f"scores {anchors}" in user(prompts[2])  # type: ignore[arg-type]
-
-
-def test_the_form_of_a_reply_says_what_belongs_in_each_place():
-    entry = create_model("Entry", reason=(str, ...), score=(float, Field(ge=1, le=5)), applies=(bool, ...))
-    assert shown_form(keyed_reply((ExpectedEntry("h1", entry),))) == (
-        '{"h1": {"reason": "...", "score": <1 to 5>, "applies": <true or false>}}'
-    )
 
 
 def test_a_repair_shows_the_reply_and_the_complaint_after_the_question():
