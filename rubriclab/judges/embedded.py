@@ -1,8 +1,7 @@
 """The offline judge: deterministic, in-process, and not a language model.
 
-It measures texts. Asked for criteria, it names the text features that the labels follow; asked to rate or to answer, it
-maps the words of a criterion to text features; asked to rewrite, it inserts sentences of what it is shown. It
-understands nothing, and says so in every reason it gives.
+It maps the words of criteria to text features, and names those that labels follow. It understands nothing, and says so
+in every reason.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """An HTTP transport that reads responses up to a limit, whatever their headers and compression.
 
-litellm creates its HTTP clients in many places, all of which get their transport from
-`AsyncHTTPHandler.create_async_transport`; `bound_responses` wraps what that returns. Importing this module imports
-httpx, so it waits for the first call of a language model.
+`bound_responses` wraps what litellm's clients use. Importing this module imports httpx, so it waits for the first call.
 """
 
 from __future__ import annotations

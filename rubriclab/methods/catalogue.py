@@ -1,9 +1,7 @@
-"""All methods by name: those built in, and those that installed packages offer.
+"""All methods by name: those built in, and those that installed packages offer by the entry-point group
+`rubriclab.methods`.
 
-A package offers a method through the entry-point group `rubriclab.methods`: the name is the method's, the object is a
-`Method`. A name that is built in cannot be replaced.
-
-Methods and what they need are imported inside the functions: the command line needs the names for its help.
+Methods are imported inside the functions: the command line needs only the names.
 """
 
 from __future__ import annotations
@@ -26,10 +24,10 @@ if TYPE_CHECKING:
 
 # Where each built-in method is, as `module:attribute`.
 BUILT_IN: Mapping[str, str] = {
-    "hypoeval": "rubriclab.methods.hypoeval:HYPOEVAL",
-    "checkeval": "rubriclab.methods.checkeval:CHECKEVAL",
+    "hypoeval": "rubriclab.methods.hypoeval.learn:HYPOEVAL",
+    "checkeval": "rubriclab.methods.checkeval.learn:CHECKEVAL",
     "seeval": "rubriclab.methods.seeval:SEEVAL",
-    "seal": "rubriclab.methods.seal:SEAL",
+    "seal": "rubriclab.methods.seal.learn:SEAL",
     "dcr": "rubriclab.methods.dcr:DCR",
     "direct": "rubriclab.methods.holistic:DIRECT",
     "geval": "rubriclab.methods.holistic:GEVAL",

@@ -1,20 +1,15 @@
 """One score of the whole aspect: a single answer, or the probability-weighted mean of the possible scores.
 
-Weighting follows G-Eval (Liu et al. 2023, EMNLP, "G-Eval: NLG Evaluation using GPT-4 with Better Human Alignment",
-section 2): the sum of p(s) * s over the legal scores s, from the provider's log-probabilities, or otherwise from
-samples.
+Weighting follows G-Eval (Liu et al. 2023, EMNLP, section 2): the sum of p(s) * s over the legal scores s, from the
+provider's log-probabilities, or otherwise from samples. Baselines learn nothing from labels, or only which texts to
+show:
 
-Baselines learn nothing from labels, or only which texts to show as examples:
-
-- `direct` gives a score by the aspect's definition, with a reason: HypoEval's baseline (section 3) without evaluation
-  steps (appendix B.2).
-- `analyze_rate` writes an analysis before the score: Chiang and Lee (2023, Findings of EMNLP), "A Closer Look into
-  Using Large Language Models for Automatic Evaluation".
+- `direct` gives a score by the aspect's definition, with a reason: HypoEval's baseline (section 3, appendix B.2).
+- `analyze_rate` writes an analysis before the score: Chiang and Lee (2023, Findings of EMNLP).
 - `few_shot` shows labelled texts with their scores (HypoEval, section 3), spread over the labels instead of drawn.
-- `geval` goes by evaluation steps that the model writes once, and weights scores by their probabilities. In the paper
-  the steps are fixed in prompt files; here they are part of the version and can be reproduced.
-- `text_features` are computed without a judge. Only labels show which are informative and in which direction, so they
-  contribute to a learned aggregation, and give no score of the aspect by themselves.
+- `geval` goes by evaluation steps that the model writes once, which are part of the version.
+- `text_features` are computed without a judge. Only labels show which are informative, so they give no score
+  themselves.
 """
 
 from __future__ import annotations

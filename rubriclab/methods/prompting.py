@@ -1,8 +1,6 @@
 """What the requests of several methods share: several at once, texts and raters' reasons in prompts, and reply models.
 
-A reply that failed twice is read once more in salvage mode (`rubriclab.prompts.prompt.SALVAGE`): usable entries are
-kept, and the others are missing. Only prompts that propose or reword criteria show raters' reasons; prompts that judge
-texts never do. If there are none, prompts and replies do not mention any.
+Only prompts that propose or reword criteria show raters' reasons; prompts that judge texts never do.
 """
 
 from __future__ import annotations

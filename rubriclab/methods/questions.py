@@ -1,16 +1,12 @@
-"""Yes/no questions: reading a judge's answer, questions as criteria and in prompts, and their selection by labels; and
-the removal of redundant criteria of any kind.
+"""Yes/no questions: reading answers, questions as criteria and in prompts, and their selection by labels; and the
+removal of redundant criteria of any kind.
 
 The papers use no labels. Here a question is dropped if its answers never vary, if they correlate negatively with the
-labels, or if they repeat another question's answers. With about thirty labels and as many questions the last two may be
-chance; each rule has a threshold against that. All questions weigh the same: on 30 labels, weights by regression
-overfit (Spearman 0.61 to 0.63 on other texts, 0.65 with equal weights), and CheckEval's paper (appendix C.2) finds no
-gain in them either.
+labels, or if they repeat another question's; each rule has a threshold against chance. All questions weigh the same: on
+30 labels, weights by regression overfit (Spearman 0.61 to 0.63 on other texts, 0.65 with equal weights).
 
-About redundancy, the papers ask about every pair (HypoEval: 380 calls in the published code); a model that sees all
-criteria needs one call, which groups those that are the same or nested, and the better one is kept. Only equal wording
-is decided without a call. The order of words matters: "Does the cause come before the effect?" with exchanged nouns
-asks the opposite.
+About redundancy, the papers ask about every pair; here one call groups criteria that are the same or nested, and the
+better one is kept. Only equal wording is decided without a call, as exchanged nouns may ask the opposite.
 """
 
 from __future__ import annotations

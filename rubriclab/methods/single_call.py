@@ -1,8 +1,5 @@
-"""One call about all criteria of several methods: for one text, or for several texts of one group.
-
-Texts of one group stand in an order drawn from the group and the texts, so that it is the same whenever the same texts
-are asked about, whatever the order of the input.
-"""
+"""One call about all criteria of several methods: for one text, or for several texts of one group, in an order drawn
+from the texts."""
 
 from __future__ import annotations
 

@@ -1,13 +1,10 @@
 """What learning starts from beside labels: checklists, and findings from publications about what raters reward.
 
-A checklist takes an aspect apart into sub-dimensions with yes/no questions, written by people (CheckEval, 3.1, 3.2). It
-is one JSON file for one task and aspect. Some ship under `stores/`, others are a user's own. The questions of
-`stores/checklists/` are seeds: learning makes more of them, and keeps what holds up. Those of `stores/units/` are asked
-of the pieces of a text (SEAL, table 2), those of `stores/comparisons/` of its sentences beside one text (DCR, 3).
+A checklist takes an aspect apart into sub-dimensions with yes/no questions, written by people (CheckEval, 3.1, 3.2), in
+one JSON file. Under `stores/`, `checklists/` has seeds, of which learning makes more questions, `units/` what is asked
+of the pieces of a text (SEAL, table 2), and `comparisons/` of its sentences beside one text (DCR, 3).
 
-A findings file is a JSON list of `{"id", "aspects", "claim", "citation"}`, with `"benchmarks"` if a finding comes from
-the raters of public data sets, and `"quotation"`, `"page"` and `"file"` if the passage that supports it is recorded. No
-method requires literature, and a task that ships without findings has none.
+A findings file is a JSON list of `{"id", "aspects", "claim", "citation"}`; see `Finding`.
 """
 
 from __future__ import annotations

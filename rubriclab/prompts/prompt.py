@@ -1,12 +1,9 @@
 """A prompt is a value: a template's name, its fields and the model of the reply.
 
-A language model's judge renders it, the offline judge reads its name and fields, a cache hashes it, a recording replays
-it and a fake answers it, independently of one another.
-
-Most replies have one entry for each thing that a prompt asks about, under its id. Their models are made for the ids of
-a prompt, so that a server that is sent the JSON schema can neither leave an entry out nor add one. Where no server
-does, an entry is recognised by its id; or else by the name of what it is about; or else, if no entry of a kind is
-recognised and their number agrees, by its place. A list of entries that hold their ids is read by the same rule.
+Most replies have one entry for each thing that a prompt asks about. Their models are made for the ids of a prompt, so
+that a server that is sent the JSON schema can neither leave an entry out nor add one. Otherwise an entry is recognised
+by its id; or by the name of what it is about; or, if no entry of a kind is recognised and their number agrees, by its
+place.
 """
 
 from __future__ import annotations

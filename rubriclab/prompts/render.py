@@ -1,13 +1,10 @@
 """Templates to messages.
 
-A template is a prose file `prompts/METHOD/NAME.md` in jinja2. Each turn is opened by a line of its own: `=== system`,
-`=== user`, and `=== assistant` where an earlier answer is shown again; the last one is the user's. An undefined name
-fails. Passages that several templates share lie in `prompts/shared` and are included. Judged text, and all else that
-others wrote, enters through the `fenced` filter alone: it is data, and cannot contain the delimiter that closes it.
-
-The user's last turn can be divided by `=== input` and `=== text`: before them comes what is the same for all texts,
-between them what is the same for all texts with the same input, and after them the text. Providers cache the beginning
-of a prompt that many requests share.
+A template is a prose file `prompts/METHOD/NAME.md` in jinja2. Each turn is opened by a line `=== system`, `=== user` or
+`=== assistant`; the last one is the user's. It can be divided by `=== input` and `=== text`: before them comes what is
+the same for all texts, between them what is the same for all texts with the same input, and after them the text, since
+providers cache the beginning of a prompt. Judged text, and all else that others wrote, enters through the `fenced`
+filter alone.
 """
 
 from __future__ import annotations

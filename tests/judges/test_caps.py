@@ -92,14 +92,11 @@ BILLED = {
     "filtered-uncounted": sends(lambda request: response(reply(request, None, usage=None, **FILTERED))),
     "truncated": sends(lambda request: response(reply(request, GOOD[:9], choice_finish_reason="length"))),
     "unparseable": sends(lambda request: response(reply(request, "I would rather not."))),
-    "empty": sends(lambda request: response(reply(request, None))),
     "too-large": sends(lambda request: response(reply(request, "word " * 40_000))),
     "no-choices": sends(lambda request: response(reply(request) | {"choices": None})),
     "stated-error": sends(lambda request: response(reply(request) | {"error": {"message": "lost", "code": "word"}})),
     "usage-of-words": sends(lambda request: response(reply(request, usage={"prompt_tokens": "few"}))),
-    "usage-halved": sends(lambda request: response(reply(request, usage={"prompt_tokens": 5}))),
     "server-error": error(500),
-    "bad-gateway": error(502),
     "gateway-timeout": error(504),
     "too-long": sends(
         lambda _: response(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scripted_judge import ASPECT, OVERALL, learn
+from scripted_judge import ASPECT
 
 from rubriclab.errors import JudgeRefused
 from rubriclab.judges.embedded import (
@@ -20,8 +20,7 @@ from rubriclab.judges.embedded import (
     own_readings,
     statement_of,
 )
-from rubriclab.methods.seal import SEAL
-from rubriclab.methods.seal.learn import pack_questions
+from rubriclab.methods.seal.learn import SEAL, pack_questions
 from rubriclab.methods.seal.score import SealSettings
 from rubriclab.methods.sources import load_checklist, shipped_checklists
 from rubriclab.models.rubric import Part
@@ -92,21 +91,6 @@ def test_labels_decide_which_features_are_chosen_and_in_which_direction() -> Non
 
 
 # What is answered
-
-
-@pytest.mark.parametrize("scale", SCALES, ids=Scale.describe)
-@pytest.mark.parametrize("scoring", ["once", "weighted"])
-@pytest.mark.parametrize("name", OVERALL)
-async def test_every_method_of_one_score_learns_on_every_scale_twice_alike(
-    name: str, scoring: str, scale: Scale
-) -> None:
-    anchors = scale.anchors()
-    texts = [replace(each, scores={ASPECT: anchors[i % len(anchors)]}) for i, each in enumerate(TEXTS[:12])]
-    first, again = [await learn(name, texts, judge=JUDGE, scale=scale, scoring=scoring, samples=2) for _ in range(2)]
-    # A weighted score is a mean of whole ones.
-    assert all(scale.contains(score) if scoring == "weighted" else scale.holds(score) for score in first.scores)
-    assert first.part == again.part
-    assert np.array_equal(first.scores, again.scores)
 
 
 def test_no_is_the_good_answer_to_a_question_about_a_fault() -> None:

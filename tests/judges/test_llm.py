@@ -21,7 +21,6 @@ from rubriclab.cli.output import effort_row
 from rubriclab.errors import JudgeRefused
 from rubriclab.judges.judge import Ledger, Metered, dump_reply, load_reply
 from rubriclab.judges.llm import (
-    CacheMarks,
     LanguageModel,
     close_connections,
     response_format,
@@ -31,7 +30,6 @@ from rubriclab.judges.providers import price_of
 from rubriclab.ops.workspace import spent
 from rubriclab.prompts import render
 from rubriclab.prompts.prompt import Prompt
-from rubriclab.prompts.render import Turn
 from rubriclab.report.wording import effort
 
 
@@ -222,33 +220,12 @@ async def test_what_texts_share_is_marked_from_the_second_time_and_the_input_fro
     assert [whole(body) for body in anthropic.bodies] == [render(prompt)[-1]["content"] for prompt in asked]
 
 
-async def test_what_is_too_short_to_be_cached_and_prompts_without_division_are_not_marked(
-    anthropic: AnthropicServer,
-) -> None:
-    judge = claude(anthropic)
-    for text in ("one", "two", "three"):
-        await judge.reply(question(text, guidance="Judge by clarity."))
-        await judge.reply(rate(text + LONG))
-    assert "cache_control" not in json.dumps(anthropic.bodies)
-
-
 async def test_marks_that_the_provider_refuses_are_left_out_from_then_on(anthropic: AnthropicServer) -> None:
     anthropic.refuses_marks = True
     judge = claude(anthropic)
     for text in ("one", "two", "three"):
         assert (await judge.reply(question(text))).text == GOOD
     assert [bool(marked(body)) for body in anthropic.bodies] == [False, True, False, False]
-
-
-def test_memory_for_beginnings_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rubriclab.judges.llm.MAX_BEGINNINGS", 2)
-    marks = CacheMarks(1)
-
-    def is_marked(beginning: str) -> bool:
-        (message,) = marks.marked([Turn("user", (beginning, "text"))])
-        return isinstance(message["content"], list)
-
-    assert [is_marked(each) for each in ("a", "b", "a", "c", "b", "a")] == [False, False, True, False, False, False]
 
 
 async def test_tokens_from_the_provider_s_cache_and_what_they_saved_are_counted(anthropic: AnthropicServer) -> None:

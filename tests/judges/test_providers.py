@@ -114,9 +114,6 @@ def test_credentials_in_the_environment_are_refused_when_the_judge_is_made(
         "http://localhost:8000/v1",
         "https://[::1]:8000/v1/",
         "https://api.example/ai/run/@cf/x",
-        "http://h/v1?v=2",
-        "https://router.huggingface.co/hf-inference/models/x",
-        "https://x.openai.azure.com/openai?api-version=2024-02-01",
         "https://gateway.example/v1/0123456789abcdef0123456789abcdef/gateway/openai",
     ],
 )
@@ -143,19 +140,14 @@ def test_no_retry_after_header_breaks_the_reading(wish: str) -> None:
         ("litellm.AuthenticationError: AuthenticationError: OpenAIException - wrong key", "wrong key"),
         ("litellm.Timeout: APITimeoutError - Request timed out.", "Request timed out."),
         ("litellm.BadRequestError: no\nsuch  thing\nTraceback (most recent call last):\n  File", "no such thing"),
-        ("no reply\n Traceback (most recent call last):\\n", "no reply"),
-        ('no reply File "/home/me/main.py", line 3', "no reply"),
-        ("no reply in /lib/site-packages/litellm/main.py:123", "no reply in …"),
         ("no reply (/lib/site-packages/x.py, line 7) and C:\\Lib\\site-packages\\c.py", "no reply (…) and …"),
         ('litellm.APIError: OpenAIException - {"error": {"message": "no\\nroom", "code": null}}', "no room"),
         ('OpenAIException - {"error": "no room"}', "no room"),
-        ('OpenAIException - {"detail": "no room"}', '{"detail": "no room"}'),
         ("no route /v1/chat/completions", "no route /v1/chat/completions"),
         (
             "Cannot connect to host h:9 ssl:<ssl.SSLContext object at 0x7f> [refused]",
             "Cannot connect to host h:9 [refused]",
         ),
-        ("Cannot connect to host h:9 ssl:default [refused]", "Cannot connect to host h:9 [refused]"),
         ("", "ProviderFault"),
         ("x" * 5000, "x" * 299 + "…"),
     ],
@@ -259,8 +251,6 @@ async def test_a_proxy_gets_no_request_to_this_machine(
         ("NO_PROXY", "", "::1"),
         ("NO_PROXY", "corp.example", "corp.example,::1"),
         ("no_proxy", "corp.example", "corp.example,::1"),
-        ("NO_PROXY", "*", "*"),
-        ("NO_PROXY", "::1", "::1"),
     ],
 )
 def test_hosts_that_the_user_keeps_from_proxies_are_kept(

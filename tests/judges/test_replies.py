@@ -49,27 +49,15 @@ def test_what_reads_as_something_else_is_left_out(other: str) -> None:
     assert scored({"4": 0.6, "3": 0.2, other: 0.2}) == pytest.approx({1: 0, 2: 0, 3: 0.25, 4: 0.75, 5: 0})
 
 
-def test_reply_without_tokens_or_with_those_of_another_text_cannot_be_told() -> None:
-    whole = reply('{"score": ', token("4", SURE), "}")
-    assert score_distribution(whole, FIVE)
-    assert score_distribution(Reply(whole.text, "m"), FIVE) is None
-    assert score_distribution(Reply("", "m"), FIVE) is None
-    assert score_distribution(Reply(whole.text + " ", "m", tokens=whole.tokens), FIVE) is None
-    assert score_distribution(Reply(whole.text.replace("4", "5"), "m", tokens=whole.tokens), FIVE) is None
-
-
 @pytest.mark.parametrize(
     ("before", "behind"),
     [
         ('{"score": ', "}"),
-        ('{\n  "score"\n:\t', "\n}\n"),
         ('{"score": "', '"}'),
         ('{"score": 1, "score": ', "}"),
         ('{"reasoning": "a \\"score\\": 1, I think", "score": ', ', "sure": 1}'),
         ('{"parts": {"score": 1}, "list": [{"score": 2}], "score": ', "}"),
-        ('{"score": ', ', "parts": {"score": 1}}'),
         ('Here {in short} you are:\n```json\n{"score": ', "}\n```\nscore: 1 of 5."),
-        ('{} {"other": 1} {"score": ', "}"),
     ],
 )
 def test_value_of_the_field_is_found(before: str, behind: str) -> None:
@@ -109,9 +97,7 @@ HALVES = tuple(step / 2 for step in range(2, 11))
         (tuple(map(float, range(101))), {"85": 0.5, "8": 0.2, "90": 0.1, "10": 0.2}, {8: 0.25, 85: 0.625, 90: 0.125}),
         (HALVES, SURE, None),
         (HALVES, {"4.5": 0.6, "4.0": 0.4}, {4: 0.4, 4.5: 0.6}),
-        ((-1, 0, 1), {"-1": 0.5, "1": 0.3, "-": 0.2}, {-1: 0.625, 1: 0.375}),
         ((-10, -1, 2), {"-1": 0.9, "2": 0.1}, None),
-        ((-1, 1, 10), {"-1": 0.6, "1": 0.3}, {-1: 1}),
     ],
 )
 def test_probabilities_are_shared_out_among_legal_scores_that_one_token_tells(

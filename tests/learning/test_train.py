@@ -33,8 +33,7 @@ from rubriclab.learning.fitting import JointSettings
 from rubriclab.learning.scoring import score_text
 from rubriclab.learning.train import Trained, learning_calls, train_joint, train_method
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.hypoeval import HYPOEVAL
-from rubriclab.methods.hypoeval.learn import reselected
+from rubriclab.methods.hypoeval.learn import HYPOEVAL, reselected
 from rubriclab.methods.hypoeval.score import HypoEvalSettings
 from rubriclab.methods.method import TrainingInput
 from rubriclab.models.aggregation import RivalLimits

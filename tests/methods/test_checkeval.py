@@ -32,10 +32,10 @@ from rubriclab.methods.checkeval.score import (
 )
 from rubriclab.methods.method import CriterionRating, Learned, TrainingInput, choose_settings
 from rubriclab.methods.questions import question_of
-from rubriclab.methods.sources import Checklist, load_checklist, shipped_checklists
+from rubriclab.methods.sources import Checklist
 from rubriclab.models.base import digest
 from rubriclab.models.rubric import Criterion, Part
-from rubriclab.models.text import Assignment, Scale, find_aspect, task_words
+from rubriclab.models.text import Scale
 from rubriclab.prompts.prompt import SALVAGE
 
 
@@ -454,42 +454,3 @@ async def test_the_left_out_scores_owe_nothing_to_the_group_s_own_labels():
 async def test_without_seed_questions_there_is_nothing_to_start_from():
     with pytest.raises(ChecklistError, match="`checklist=FILE`"):
         await run_learn(given=None)
-
-
-def paper(**more) -> CheckEvalSettings:
-    found = choose_settings(CheckEvalSettings, PRESETS, {"preset": "paper", **more})
-    assert isinstance(found, CheckEvalSettings)
-    return found
-
-
-def finer(prompt) -> dict:
-    """Return as many finer questions as may be."""
-    name, count = prompt.fields["question"]["id"], prompt.fields["most"]
-    return {
-        "reasoning": "Parts.",
-        "questions": [{"text": scripts.wording(f"{name} point {number}")} for number in range(count)],
-    }
-
-
-def faults_alone(task: str, aspect: str) -> int:
-    """Return how many sub-dimensions have no seed but about faults: that seed does not pass the filter."""
-    subs = load_checklist(task, aspect).sub_dimensions
-    return sum(all(seed.better == "no" for seed in sub.questions) for sub in subs)
-
-
-async def learned_without_labels(task: str, aspect: str, **replaced):
-    given = Assignment(task_words(task), find_aspect(task, aspect), Scale(low=1, high=5, whole=False))
-    training_input = TrainingInput((), given, checklist=load_checklist(task, aspect))
-    return await learn(training_input, paper(), judge=scripts.scripted(), generator=scripts.scripted(**replaced))
-
-
-@pytest.mark.parametrize(("task", "aspect"), shipped_checklists())
-@pytest.mark.parametrize("most", [False, True])
-async def test_a_checklist_has_twenty_to_thirty_five_questions_and_no_number_is_cut(task: str, aspect: str, most: bool):
-    """Tables 12 and 13: 20 to 35. With 4 sub-dimensions 4 seeds, 2 x 4 other sides and 3 x 4 finer ones make 24, with 5
-    of them 30; a seed about a fault leaves. With 10 finer ones for each seed 4 + 8 + 40 = 52, of which none is cut.
-    """
-    learned = await learned_without_labels(task, aspect, **({"elaborate": finer} if most else {}))
-    subs = len(load_checklist(task, aspect).sub_dimensions)
-    assert len(learned.part.criteria) == (13 if most else 6) * subs - faults_alone(task, aspect)
-    assert most or 20 <= len(learned.part.criteria) <= 35

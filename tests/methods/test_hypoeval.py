@@ -18,7 +18,6 @@ from scripted_judge import rating
 
 from rubriclab.errors import JudgeError, JudgeUnavailable, SettingsError
 from rubriclab.judges.llm import strict_schema
-from rubriclab.methods.hypoeval import score
 from rubriclab.methods.hypoeval.learn import (
     Arm,
     ProposalContext,
@@ -27,14 +26,13 @@ from rubriclab.methods.hypoeval.learn import (
     proposal_form,
     propose,
     rank_arms,
-    refine,
     reward,
     select,
     tolerance,
     utility,
     wrong_needed,
 )
-from rubriclab.methods.hypoeval.score import PRESETS, HypoEvalSettings, rate
+from rubriclab.methods.hypoeval.score import PRESETS, HypoEvalSettings, rate, score
 from rubriclab.methods.method import choose_settings
 from rubriclab.models.rubric import Evidence, Part
 from rubriclab.models.text import Scale
@@ -208,14 +206,6 @@ async def test_a_damaged_hypothesis_is_missing_alone_after_a_repair():
     proposed, why = await propose(3, BOTH, scripts.assignment(), scripts.scripted(propose=lambda _: reply))
     assert [each.trait for each in proposed] == ["a", "c"]
     assert why is None
-
-
-@pytest.mark.parametrize("reply", ["", '{"hypotheses": []}', '{"reasoning": "x", "hypotheses": [{}]}'])
-async def test_a_failed_refinement_leaves_the_hypotheses_as_they_were(reply: str):
-    before = (scripts.criterion("a"), scripts.criterion("b"))
-    generator = scripts.scripted(refine=lambda _: reply)
-    assert await refine(before, ProposalContext(TEXTS_PROPOSE), scripts.assignment(), generator) is before
-    assert len(generator.prompts) == 2
 
 
 TEXT = scripts.example(1, 3, source="A source.")

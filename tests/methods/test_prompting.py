@@ -22,7 +22,7 @@ from rubriclab.methods.method import TrainingInput
 from rubriclab.methods.prompting import MAX_REASON_LENGTH, numbered_reasons
 from rubriclab.methods.questions import Groups
 from rubriclab.methods.seal.learn import SubDimensionProposal
-from rubriclab.methods.seeval import Explanation, Refined, refine_prompt
+from rubriclab.methods.seeval import Refined, refine_prompt
 from rubriclab.models.base import MAX_NAME_LENGTH, MAX_WORDING_LENGTH
 from rubriclab.models.rubric import CitedReason, Evidence
 from rubriclab.models.text import Example
@@ -196,12 +196,7 @@ CASES: list[tuple[type[BaseModel], Any, int]] = [
     (PROPOSAL, listed("hypotheses", HYPOTHESIS, "levels", lambda words: {"1": words}), MAX_WORDING_LENGTH),
     (PlainElaboration, listed("questions", {}, "text"), MAX_WORDING_LENGTH),
     (WrittenSeeds, listed("sub_dimensions", SEEDS, "name"), MAX_NAME_LENGTH),
-    (WrittenSeeds, listed("sub_dimensions", SEEDS, "definition"), MAX_WORDING_LENGTH),
-    (WrittenSeeds, listed("sub_dimensions", SEEDS, "questions", lambda words: [words]), MAX_WORDING_LENGTH),
     (SubDimensionProposal, listed("sub_dimensions", SIDE, "name"), MAX_NAME_LENGTH),
-    (SubDimensionProposal, listed("sub_dimensions", SIDE, "definition"), MAX_WORDING_LENGTH),
-    (SubDimensionProposal, listed("sub_dimensions", SIDE, "question"), MAX_WORDING_LENGTH),
-    (Explanation, lambda words: {"explanation": words}, MAX_WORDING_LENGTH),
     (Refined, lambda words: {"reasoning": "", "explanation": words}, MAX_WORDING_LENGTH),
     (Steps, lambda words: {"steps": [words]}, MAX_WORDING_LENGTH - len("1. ")),
     (Groups, lambda words: {"groups": [GROUP | {"reason": words}]}, MAX_REASON_LENGTH),

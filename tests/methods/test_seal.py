@@ -17,8 +17,7 @@ from rubriclab.errors import ChecklistError, JudgeError
 from rubriclab.judges.judge import FakeJudge
 from rubriclab.methods.method import Learned, TrainingInput, choose_settings, ignore_progress
 from rubriclab.methods.prompting import SAMPLES
-from rubriclab.methods.seal import SEAL
-from rubriclab.methods.seal.learn import learn, pack_questions, propose, texts_to_show
+from rubriclab.methods.seal.learn import SEAL, learn, pack_questions, propose, texts_to_show
 from rubriclab.methods.seal.score import (
     PRESETS,
     SealSettings,
@@ -431,21 +430,6 @@ def test_the_mean_over_units_is_mapped_to_the_scale(scale: Scale, expected: floa
     value, ratings = score_verdicts(found((1, 1), (1, 0)), QUESTIONS, scale)
     assert value == expected
     assert [(rating.id, rating.score, rating.weight) for rating in ratings] == [("a1", 1.0, None), ("b1", 0.5, None)]
-
-
-@pytest.mark.parametrize(
-    ("rows", "why"),
-    [
-        ([(None, 1), (None, 1)], "2 without a verdict"),
-        ([(None, None), (1, 1)], "1 without a verdict"),
-        ([(None, 1), (1, None), (1, 1)], "half or more of its units lack verdicts with half of the weight or more"),
-    ],
-)
-def test_an_unscored_text_says_why_in_a_rating_without_a_score(rows: Any, why: str):
-    value, ratings = score_verdicts(found(*rows), QUESTIONS, ONE_TO_FIVE)
-    assert value is None
-    assert any(rating.score is None and why in rating.reason for rating in ratings)
-    assert all(rating.units for rating in ratings)
 
 
 TEXTS_LEARN = tuple(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from dataclasses import astuple, replace
+from dataclasses import replace
 from importlib import import_module
 
 import numpy as np
@@ -15,7 +15,6 @@ from scripted_judge import ASPECT, assignment, drawn_score, example, graded, lea
 from rubriclab.methods.holistic import holistic_prompt
 from rubriclab.methods.method import choose_settings
 from rubriclab.methods.seeval import FORM, SEEVAL, SEEvalSettings
-from rubriclab.models.rubric import Part
 from rubriclab.models.text import Scale
 from rubriclab.prompts import render
 from rubriclab.stats.correlation import pearson
@@ -219,21 +218,8 @@ def test_on_shuffled_labels_the_held_out_scores_by_a_rewriting_do_not_correlate_
     assert np.mean(inside) < 0.01
 
 
-TEXT_PAPER = example(1, 3, source="A source.")
-
-
 def settings_paper(**more):
     return choose_settings(SEEVAL.settings, SEEVAL.presets, {"preset": "paper", **more})
-
-
-async def part_of(**more) -> Part:
-    learned = await learn("seeval", (), judge=scripted(), **settings_paper(**more).model_dump())
-    return learned.part
-
-
-async def asked_of(judge, **more):
-    value, _ = await SEEVAL.score(TEXT_PAPER, await part_of(**more), assignment(), judge)
-    return value, of_kind(judge, "rate")
 
 
 async def test_one_explanation_is_elicited_at_temperature_0_with_the_evaluation_steps_inside():
@@ -245,16 +231,3 @@ async def test_one_explanation_is_elicited_at_temperature_0_with_the_evaluation_
     assert "1. Read the source.\n2. Look for gaps." in shown
     for words in ("150 to 400", "simpler", "low score"):
         assert words not in shown
-
-
-async def test_sampling_changes_nothing_but_temperature_and_number():
-    """Section 3.2: one answer at temperature 0, or the mean of 20 at temperature 1, without reported probabilities."""
-    _, once = await asked_of(scripted())
-    _, sampled = await asked_of(scripted(), scoring="sampled")
-    assert (len(once), len(sampled)) == (1, 20)
-    assert {prompt.temperature for prompt in once} == {0}
-    assert {prompt.temperature for prompt in sampled} == {1}
-    for prompt in sampled:
-        assert astuple(replace(prompt, temperature=0.0, sample=0)) == astuple(once[0])
-    assert await part_of() != await part_of(scoring="sampled")
-    assert (await part_of()).criteria == (await part_of(scoring="sampled")).criteria

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import scripted_judge as scripts
-from jinja2 import UndefinedError, meta
+from jinja2 import meta
 from pydantic import BaseModel
 
 from rubriclab.judges.embedded import EmbeddedJudge
@@ -285,11 +285,6 @@ def test_a_divided_question_begins_with_what_all_texts_share_and_the_form_of_the
     assert '"score"' in shared
     assert given == "A source.\n\n"
     assert text == "A text.\n\nAnswer with the JSON object described above and nothing else."
-
-
-def test_a_name_that_is_missing_fails_instead_of_leaving_a_gap(template):
-    with pytest.raises(UndefinedError, match="output"):
-        render(template("=== user\n{{ output }}"))
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from rubriclab.judges.judge import Judge, ask
 from rubriclab.methods import prompting
 from rubriclab.methods.checkeval.score import (
     ELSEWHERE,
+    PRESETS,
     CheckEvalSettings,
     CitingDiversification,
     Diversification,
@@ -38,10 +39,11 @@ from rubriclab.methods.checkeval.score import (
     ask_questions,
     fault,
     of_questions,
+    score,
     sub_dimension_fields,
     text_score,
 )
-from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingInput, ignore_progress
+from rubriclab.methods.method import Learned, LearningCalls, Method, Progress, TrainingInput, ignore_progress
 from rubriclab.methods.questions import (
     Origin,
     find_redundant,
@@ -483,3 +485,35 @@ def learning_calls(training_input: TrainingInput, settings: CheckEvalSettings) -
         generator=writing + elaborating + filtering,
         unrated=min(settings.most, questions) if training_input.unrated else 0,
     )
+
+
+CHECKEVAL = Method(
+    name="checkeval",
+    note="a checklist of yes/no questions",
+    settings=CheckEvalSettings,
+    presets=PRESETS,
+    prompts=(
+        "checkeval/seeds",
+        "checkeval/diversify",
+        "checkeval/diversify_dimension",
+        "checkeval/elaborate",
+        "checkeval/filter",
+        "checkeval/filter_dimension",
+        "deduplication/group",
+        "checkeval/answer",
+    ),
+    learn=learn,
+    score=score,
+    learning_calls=learning_calls,
+    criterion_kind="question",
+    # Each entry of a shared call has a reason.
+    shares_call=lambda settings: CheckEvalSettings.model_validate(settings).answers == "with reasons",
+    shows_reasons=lambda settings: settings.diversified > 0 and settings.procedure == "improved",
+    # The paper finds no noticeable difference between asking questions in groups and one by one. Beside the hypotheses
+    # there is room for fewer questions.
+    joint_settings={"ask": "together", "most": 14},
+    rated_later=lambda _settings: True,
+    needs_labels=False,
+    checklists="checklists",
+    needs_checklist=lambda settings: settings.seeds == "checklist",
+)

@@ -31,7 +31,7 @@ from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema, create_mo
 from rubriclab.errors import DataError, JudgeError, SettingsError
 from rubriclab.judges.judge import Judge, ask
 from rubriclab.methods import method as interface, prompting
-from rubriclab.methods.hypoeval.score import Ask, HypoEvalSettings, Procedure, rate
+from rubriclab.methods.hypoeval.score import PRESETS, Ask, HypoEvalSettings, Procedure, rate, score
 from rubriclab.methods.method import CriterionRating
 from rubriclab.methods.questions import MAX_SHOWN, find_redundant
 from rubriclab.methods.sources import Finding
@@ -719,3 +719,31 @@ def learning_calls(training_input: interface.TrainingInput, settings: HypoEvalSe
         settings.initial_examples if from_labels else 0,
         hypotheses if later else 0,
     )
+
+
+HYPOEVAL = interface.Method(
+    name="hypoeval",
+    note="criteria with a description of every score, from labels and findings",
+    settings=HypoEvalSettings,
+    presets=PRESETS,
+    prompts=("hypoeval/propose", "hypoeval/refine", "deduplication/group", "hypoeval/rate", "hypoeval/rate_together"),
+    learn=learn,
+    score=score,
+    learning_calls=learning_calls,
+    criterion_kind="hypothesis",
+    shares_call=lambda settings: HypoEvalSettings.model_validate(settings).ask != "concatenated",
+    shows_reasons=lambda settings: "labels" in settings.sources,
+    # The published procedures are rounds of ratings and proposals.
+    rated_later=lambda settings: settings.procedure == "improved",
+    extend=extend,
+    # In the recorded judgments of a strong model, one call about all hypotheses agreed with people as well as one call
+    # about each, at a fraction of the price. No hypothesis is dropped before all texts are rated, since a candidate
+    # needs all its ratings.
+    joint_settings={
+        "ask": "together",
+        "drop_hopeless": False,
+        "bank_size": 10,
+        "new_hypotheses": 4,
+        "refine_rounds": 2,
+    },
+)

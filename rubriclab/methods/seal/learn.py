@@ -1,11 +1,5 @@
-"""SEAL's learning: a pack's questions and proposed ones, verified on labelled texts and selected by labels.
-
-The paper's sub-dimensions are written by hand; learning them is its future work.
-
-pack, if there is one      -> its questions and its kind of units
-proposals                  -> new sub-dimensions from the aspect's definition and texts of low, middle and high score
-labelled texts, if any     -> every question verified for every unit of every text once; selection by labels
-"""
+"""SEAL's learning, which is the paper's future work: a pack's questions and proposed ones are verified for every unit
+of every labelled text once, and selected by labels."""
 
 from __future__ import annotations
 
@@ -21,15 +15,25 @@ from pydantic import BaseModel, Field, ValidationInfo, field_validator
 
 from rubriclab.errors import ChecklistError, JudgeError
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingInput, ignore_progress, pick_evenly
+from rubriclab.methods.method import (
+    Learned,
+    LearningCalls,
+    Method,
+    Progress,
+    TrainingInput,
+    ignore_progress,
+    pick_evenly,
+)
 from rubriclab.methods.prompting import NewName, Wording, first_usable, for_each, require_any, show_once
 from rubriclab.methods.questions import learn_from_answers, question_of, select_questions
 from rubriclab.methods.seal.score import (
+    PRESETS,
     UNPACKED,
     SealSettings,
     VerificationPlan,
     judge_text,
     rate_question,
+    score,
     score_verdicts,
     split_by_judge,
 )
@@ -222,3 +226,18 @@ def texts_to_show(training_input: TrainingInput) -> tuple[Example, ...]:
 
 def _plain(words: str) -> str:
     return " ".join(words.casefold().split()).rstrip("?.!")
+
+
+SEAL = Method(
+    name="seal",
+    note="questions about each sentence, pair of sentences or fact",
+    settings=SealSettings,
+    presets=PRESETS,
+    prompts=("seal/propose", "seal/split", "seal/facts", "seal/verify", "seal/support", "seal/rate"),
+    learn=learn,
+    score=score,
+    learning_calls=learning_calls,
+    criterion_kind="question",
+    needs_labels=False,
+    checklists="units",
+)

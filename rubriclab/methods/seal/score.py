@@ -3,9 +3,7 @@
 text -> units (sentences, pairs, facts; or the whole text if it has too few) -> prompts with every question about every
 unit, beside the texts or facts to compare with -> verdicts -> weighted shares of good verdicts (equations 4 to 7)
 
-A request for the facts of one text depends only on the text and its name, so the answer cache has one entry for a
-source of many outputs. A judge that is shown whole texts answers yes or no. One that is shown their facts names those
-that support a unit, and the verdict follows from whether the named facts exist.
+A judge that is shown whole texts answers yes or no; one that is shown their facts names those that support a unit.
 """
 
 from __future__ import annotations
