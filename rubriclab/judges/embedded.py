@@ -111,7 +111,7 @@ def own_readings(text: str) -> tuple[Reading, ...]:
 
 
 def readings(fields: Mapping[str, Any], text: str) -> tuple[Reading, ...]:
-    """Return how `text` is read; at least one reading."""
+    """Return how `text` is read; by the features that usually move with the aspect, if it names none."""
     return _readings(text, *_about(fields))
 
 
@@ -139,11 +139,6 @@ def measure(fields: Mapping[str, Any], text: str) -> tuple[float, str]:
     return fmean(shares) if shares else math.nan, f"Measured, not read: {shown.replace('nan', 'undefined')}."
 
 
-def usual_readings(fields: Mapping[str, Any]) -> list[Reading]:
-    """Return the features that usually move with the aspect."""
-    return list(readings(fields, ""))
-
-
 def learned_readings(fields: Mapping[str, Any], observations: Sequence[Mapping[str, Any]], count: int) -> list[Reading]:
     """Return the `count` features that labelled texts and general knowledge speak for most.
 
@@ -166,7 +161,7 @@ def learned_readings(fields: Mapping[str, Any], observations: Sequence[Mapping[s
         Reading(CATALOGUE[place], bool(strength[place] > 0), float(columns[place].mean()), float(columns[place].std()))
         for place in chosen[:count]
     ]
-    return found or usual_readings(fields)[:count]
+    return found or list(readings(fields, "")[:count])
 
 
 def statement_of(fields: Mapping[str, Any], found: Sequence[Reading]) -> str:
@@ -262,7 +257,7 @@ def _sub_dimension(reading: Reading) -> Answer:
 
 
 def _seeds(fields: Fields) -> Answer:
-    chosen = usual_readings(fields)[: fields["most"]]
+    chosen = readings(fields, "")[: fields["most"]]
     subs = [{**_sub_dimension(reading), "questions": [_question(reading)]} for reading in chosen]
     return {"reasoning": "Named the features that usually move with the aspect.", "sub_dimensions": subs}
 
@@ -271,8 +266,8 @@ def _diversify(fields: Fields) -> Answer:
     whole = "sub_dimensions" in fields
     present = [each for sub in fields["sub_dimensions"] for each in sub["questions"]] if whole else fields["questions"]
     known = {reading.feature for seed in present for reading in readings(fields, seed["text"])}
-    usual = usual_readings(fields)
-    new = [reading for reading in usual if reading.feature not in known] or usual
+    usual = readings(fields, "")
+    new = [reading for reading in usual if reading.feature not in known] or list(usual)
     seeds = cycle(seed["id"] for seed in present)
     chosen = new[: fields["count"]]
     found = [{**_new({**fields, "self_contained": not whole}, each), "seed": next(seeds)} for each in chosen]
@@ -333,7 +328,7 @@ def _analyse(fields: Fields) -> Answer:
 
 def _usual(fields: Fields) -> str:
     """Return a statement on the features that usually move with the aspect; in later samples on random ones."""
-    usual = usual_readings(fields)
+    usual = readings(fields, "")
     later = random.Random(fields["sample"]).sample(usual, min(FEATURES_EACH, len(usual)))
     return statement_of(fields, later if fields["sample"] else usual)
 

@@ -173,12 +173,6 @@ MAX_BEGINNINGS = 4096
 AUTOMATIC = frozenset({"openai", "azure", "text-completion-openai"})
 
 
-def needs_marks(model: str, provider: str) -> bool:
-    """Return whether litellm knows that the model caches prompts, but only up to a mark."""
-    info = {} if provider in AUTOMATIC else providers.model_info(model, provider)
-    return bool(info.get("supports_prompt_caching") and info.get("cache_creation_input_token_cost"))
-
-
 class CacheMarks:
     """Marks the beginnings of prompts that a model has been sent before, of at least `least_tokens`."""
 
@@ -471,7 +465,7 @@ class LanguageModel:
             truncated=reason == "length",
             filtered=reason == "content_filter",
             fault="" if text.strip() else providers.without_keys(responses.why_empty(choice)),
-            tokens=responses.tokens_without_keys(responses.reported_tokens(getattr(choice, "logprobs", None), text)),
+            tokens=responses.reported_tokens(getattr(choice, "logprobs", None), text),
         )
 
     def _usage(self, response: Any, text: str, price: Price | None) -> Usage:
@@ -495,7 +489,10 @@ class LanguageModel:
 
     @functools.cached_property
     def _marks(self) -> CacheMarks | None:
-        if not needs_marks(*self._place):
+        model, provider = self._place
+        info = {} if provider in AUTOMATIC else providers.model_info(model, provider)
+        # Without the latter, the model caches prompts by itself.
+        if not (info.get("supports_prompt_caching") and info.get("cache_creation_input_token_cost")):
             return None
         return CacheMarks(int(providers.load_litellm().utils.get_prompt_cache_min_tokens(self.model)))
 

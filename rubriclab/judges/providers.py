@@ -231,7 +231,8 @@ def load_litellm() -> Any:
     # Otherwise it downloads a price table and reads any .env file it finds.
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
-    choose_client()
+    if not any(map(os.environ.get, _SENT_BY_OPENAI_CLIENT)):
+        os.environ.setdefault(OWN_CLIENT, "True")
     for host in ("localhost", "127.0.0.1", "::1"):  # clients that are not bounded below ask local servers too
         bypass_proxies(host)
     import litellm
@@ -255,11 +256,6 @@ def load_litellm() -> Any:
     # A cancelled request may leave a coroutine behind in litellm's thread.
     warnings.filterwarnings("ignore", r"coroutine '[\w.]*completion' was never awaited", RuntimeWarning)
     return litellm
-
-
-def choose_client() -> None:
-    if not any(map(os.environ.get, _SENT_BY_OPENAI_CLIENT)):
-        os.environ.setdefault(OWN_CLIENT, "True")
 
 
 @functools.cache

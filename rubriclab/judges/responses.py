@@ -145,12 +145,6 @@ def why_empty(choice: Any) -> str:
     return "the provider reported an error instead of a reply." if more.get("native_finish_reason") == "error" else ""
 
 
-def tokens_without_keys(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
-    """Return the tokens, or none if an alternative contains a key that the server echoes."""
-    texts = "\0".join(text for token in tokens for text, _ in token.alternatives)
-    return () if without_keys(texts) != texts else tokens
-
-
 def token_count(reported: Any) -> int:
     return reported if type(reported) is int and 0 <= reported <= MAX_TOKENS else 0
 
@@ -209,7 +203,7 @@ class _Report(BaseModel):
 def reported_tokens(report: Any, text: str) -> tuple[Token, ...]:
     """Return the tokens of `text` with their alternatives, from a choice's `logprobs` in OpenAI's chat format.
 
-    None if anything is damaged or missing, or if no run of tokens joins to `text`.
+    None if anything is damaged or missing, if no run of tokens joins to `text`, or if a key is echoed.
     """
     try:
         positions = _Report.model_validate(report).content
@@ -220,9 +214,11 @@ def reported_tokens(report: Any, text: str) -> tuple[Token, ...]:
     decoded = [decoder.decode(bytes(position.bytes or position.token.encode())) for position in positions]
     for texts in ([position.token for position in positions], decoded):
         if (run := _run(texts, text)) is not None:
-            return tuple(
-                Token(token, position.alternatives) for token, position in zip(texts[run], positions[run], strict=True)
+            tokens = tuple(
+                Token(text, each.alternatives) for text, each in zip(texts[run], positions[run], strict=True)
             )
+            shown = "\0".join(text for token in tokens for text, _ in token.alternatives)
+            return tokens if without_keys(shown) == shown else ()
     return ()
 
 

@@ -55,6 +55,7 @@ class TrainingInput:
 
     @property
     def shown(self) -> tuple[Example, ...]:
+        """The labelled texts that a generator may be shown."""
         return self.examples or self.unrated
 
     @property

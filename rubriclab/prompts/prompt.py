@@ -77,6 +77,7 @@ class Prompt(Generic[R]):
         return replace(self, repair=Repair(reply, complaint))
 
     def salvaging(self, reply: type[R]) -> Prompt[R]:
+        """Return the prompt by which the usable entries of a failed reply are read, in the form of `reply`."""
         return replace(self, reply=reply, fields={**self.fields, SALVAGE: True})
 
 

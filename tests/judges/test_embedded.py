@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import BaseModel
 from scripted_judge import ASPECT
 
 from rubriclab.errors import JudgeRefused
@@ -162,7 +163,7 @@ def test_a_failing_sentence_is_replaced_by_one_of_the_source_or_removed() -> Non
 
 
 async def test_a_template_that_it_does_not_know_is_refused_unless_the_prompt_brings_an_answer() -> None:
-    prompt = Prompt("poem/write", {"lines": 2}, Reading)
+    prompt: Prompt[Any] = Prompt("poem/write", {"lines": 2}, BaseModel)
     with pytest.raises(JudgeRefused, match=r"'poem/write'.*Use a language model"):
         await JUDGE.reply(prompt)
     told = await JUDGE.reply(replace(prompt, sample=3, offline=dict))

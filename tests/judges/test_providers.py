@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -154,37 +154,6 @@ def test_no_retry_after_header_breaks_the_reading(wish: str) -> None:
 )
 def test_message_is_the_provider_s_own_on_one_line(raised: str, said: str) -> None:
     assert provider_message(ProviderFault(raised, 400)) == said
-
-
-SETTINGS = ("temperature", "response_format", "logprobs", "top_logprobs", "seed")
-
-
-def dropped(message: str, status: int, sent: Sequence[str] = SETTINGS) -> set[str]:
-    """Return the settings that are left out after a request with the settings `sent` failed with this message."""
-    change = MendedSettings().after(ProviderFault(message, status), [*sent, "max_tokens"], 600, 512)
-    return set(change.dropped) if change else set()
-
-
-@pytest.mark.parametrize(
-    ("statuses", "message", "setting"),
-    [
-        ((400, 422), "This model does not support logprobs.", {"logprobs"}),
-        ((400, 422), "Requested sample logprobs of 20, which is greater than max allowed: 5", {"logprobs"}),
-        ((400, 422), "You are not allowed to request log_probs", {"logprobs"}),
-        ((400, 422), "Invalid value for messages", set()),
-        # A server error refuses log-probabilities at most.
-        ((500,), "Invalid response object: 2 validation errors for ChoiceLogprobs", {"logprobs"}),
-        ((500,), "logprobs is not supported for models created with `logits_all=False`", {"logprobs"}),
-        ((500,), "Unable to get json response, Original Response: {'logprobs': {", set()),
-        ((500,), "the temperature of the server is too high", set()),
-    ],
-)
-def test_a_setting_that_was_sent_and_refused_is_left_out(
-    statuses: Sequence[int], message: str, setting: set[str]
-) -> None:
-    for status in statuses:
-        assert dropped(message, status) == setting
-        assert dropped(message, status, SETTINGS[:2]) == set()
 
 
 def test_a_context_without_room_for_hidden_reasoning_costs_the_reasoning_and_not_the_prompt() -> None:

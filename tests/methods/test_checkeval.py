@@ -22,8 +22,6 @@ from rubriclab.methods.checkeval.score import (
     PRESETS,
     AnswerEntry,
     CheckEvalSettings,
-    Elaboration,
-    FinerQuestion,
     QuestionVerdict,
     ask_questions,
     of_questions,
@@ -82,17 +80,6 @@ def test_a_sound_answer_is_one_that_nothing_in_the_reply_contradicts(given):
         name: next(iter(all_)) for name, all_ in said.items() if len(all_) == 1 and all_ <= {"yes", "no", "n/a"}
     }
     assert {name: each.answer for name, each in found.items()} == expected
-
-
-def test_fewer_finer_questions_than_asked_for_are_refused_and_kept_if_nothing_else_comes():
-    given, context = {"reasoning": "r", "questions": [scripts.stated("One?"), scripts.stated(" Two? ")]}, {"fewest": 3}
-    with pytest.raises(ValidationError, match="expected at least 3 of them, got 2"):
-        Elaboration.model_validate(given, context=context)
-    assert Elaboration.model_validate(given, context={**context, SALVAGE: True}).questions == [
-        FinerQuestion(text=text, absent="no", broken="no") for text in ("One?", "Two?")
-    ]
-    with pytest.raises(ValidationError, match="expected at least 1"):
-        Elaboration.model_validate({"reasoning": "r", "questions": []}, context={**context, SALVAGE: True})
 
 
 TWO = scripts.checklist((1, 2))

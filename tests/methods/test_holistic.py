@@ -10,7 +10,7 @@ import pytest
 import scripted_judge as scripts
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.errors import DataError, JudgeError, JudgeUnavailable
+from rubriclab.errors import DataError, JudgeUnavailable
 from rubriclab.judges.judge import FakeJudge
 from rubriclab.learning.train import train_method
 from rubriclab.methods import holistic
@@ -165,7 +165,6 @@ async def test_what_is_shown_is_never_scored():
     assert criterion.evidence.judged == len(scripts.of_kind(judge, "rate")) == 15
 
 
-TEXTS_GEVAL = scripts.graded(8)
 TEXT_GEVAL = scripts.example(1, 3)
 
 
@@ -178,16 +177,6 @@ async def test_the_score_is_weighted_by_default_and_20_samples_stand_in_for_prob
         0
     ] == pytest.approx(4.25)
     assert (len(sampled.prompts), len(sure.prompts)) == (20, 1)
-
-
-@pytest.mark.parametrize("steps", [[], [""], ["Read.", "  "], "Read."], ids=str)
-async def test_steps_without_words_are_asked_for_once_more_and_then_an_error(steps):
-    generator = scripts.scripted(geval__steps=lambda _: {"steps": steps})
-    judge = scripts.scripted()
-    with pytest.raises(JudgeError, match=r"No evaluation steps could be obtained: .*Try another `generator`"):
-        await scripts.learn("geval", TEXTS_GEVAL, judge=judge, generator=generator)
-    assert len(generator.prompts) == 2
-    assert judge.prompts == []
 
 
 SOURCE = "A dog barked at the mill. The miller came out, and the dog ran home to its barn."

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel
-from scripted_judge import ASPECT, Scripted, assignment, checklist, examples, findings, of_kind, proposal, scripted
+from scripted_judge import ASPECT, assignment, checklist, examples, findings, proposal, scripted
 
 from rubriclab.judges.judge import Reply, read
 from rubriclab.learning.scoring import ratings_of
-from rubriclab.methods.checkeval.learn import MAX_EXPLAINED, augment, diversify_prompt, explained_texts
+from rubriclab.methods.checkeval.learn import MAX_EXPLAINED, diversify_prompt, explained_texts
 from rubriclab.methods.checkeval.score import CheckEvalSettings, PlainElaboration, QuestionVerdict, WrittenSeeds
 from rubriclab.methods.holistic import Steps
 from rubriclab.methods.hypoeval.learn import ProposalContext, learn, proposal_form, propose, propose_prompt, refine
@@ -24,7 +24,7 @@ from rubriclab.methods.questions import Groups
 from rubriclab.methods.seal.learn import SubDimensionProposal
 from rubriclab.methods.seeval import Refined, refine_prompt
 from rubriclab.models.base import MAX_NAME_LENGTH, MAX_WORDING_LENGTH
-from rubriclab.models.rubric import CitedReason, Evidence
+from rubriclab.models.rubric import CitedReason
 from rubriclab.models.text import Example
 from rubriclab.prompts import render
 from rubriclab.prompts.prompt import Prompt
@@ -124,22 +124,6 @@ async def test_a_refinement_replaces_the_cited_reasons_that_it_was_shown_and_kee
     literature = ProposalContext(findings=findings())
     (later,) = await refine((after,), literature, assignment(), scripted())
     assert later.evidence.reasons == after.evidence.reasons
-
-
-async def test_a_diversified_question_names_its_reasons_and_an_elaborated_one_has_seen_none() -> None:
-    def cited(prompt: Prompt[Any]) -> Any:
-        reply: Any = Scripted()(prompt)
-        reply["questions"][0]["reasons"] = [1]
-        return reply
-
-    generator = scripted(diversify=cited)
-    pool, _ = await augment(checklist((1,)), assignment(), generator, CheckEvalSettings(diversified=2), GIVEN)
-    evidence = {question.id: question.evidence for question in pool}
-    assert evidence["side-1-d1"].reasons == (CitedReason(example="t00", rater="anna"),)
-    assert evidence["side-1-d1"].examples == evidence["side-1-d2"].examples == ("t00", "t01", "t02")
-    assert evidence["a1"] == Evidence(origin="written by hand")
-    assert evidence["a1-e1"] == Evidence(origin="seed questions")
-    assert not any("Reason 1" in everything(each) for each in of_kind(generator, "elaborate"))
 
 
 def test_questions_are_made_from_few_texts_of_at_most_half_of_the_groups_chosen_without_labels() -> None:

@@ -216,18 +216,3 @@ def test_on_shuffled_labels_the_held_out_scores_by_a_rewriting_do_not_correlate_
         outside.append(pearson(after if gain > 0 else before, labels))
     assert np.mean(outside) > 0.05
     assert np.mean(inside) < 0.01
-
-
-def settings_paper(**more):
-    return choose_settings(SEEVAL.settings, SEEVAL.presets, {"preset": "paper", **more})
-
-
-async def test_one_explanation_is_elicited_at_temperature_0_with_the_evaluation_steps_inside():
-    judge = scripted(geval__steps=lambda _: {"steps": ["Read the source.", "Look for gaps."]})
-    await learn("seeval", graded(6), judge=judge, **settings_paper().model_dump())
-    (prompt,) = of_kind(judge, "seeval/explain")
-    shown = render(prompt)[1]["content"]
-    assert prompt.temperature == 0
-    assert "1. Read the source.\n2. Look for gaps." in shown
-    for words in ("150 to 400", "simpler", "low score"):
-        assert words not in shown
