@@ -52,8 +52,6 @@ class PlugIn:
         except RubriclabError:
             raise
         except (Exception, SystemExit) as error:
-            if own := _own_error(error):
-                raise own from error
             _log.info("%s %s%s", self, what, type(error).__name__, exc_info=error)
             if isinstance(error, ConnectionError | TimeoutError):
                 raise JudgeUnavailable(
@@ -116,14 +114,6 @@ def plug_in_judge(points: Sequence[EntryPoint], spec: str, options: JudgeOptions
         judge = make(spec.partition(":")[2], options)
     _log.info("%s: a judge of %s", spec, plug_in.package)
     return PlugInJudge(judge, plug_in, spec)
-
-
-def _own_error(error: BaseException) -> RubriclabError | None:
-    if isinstance(error, RubriclabError):
-        return error
-    if isinstance(error, BaseExceptionGroup):
-        return next(filter(None, map(_own_error, error.exceptions)), None)
-    return None
 
 
 def _package(point: EntryPoint) -> str:

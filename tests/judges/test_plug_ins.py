@@ -48,7 +48,6 @@ FAULTS: dict[str, object] = {
     "lost": ConnectionResetError("reset by peer"),
     "late": TimeoutError(),
     "own": JudgeRefused("no key."),
-    "group": ExceptionGroup("tasks", [JudgeRefused("no key.")]),
 }
 
 
@@ -133,7 +132,6 @@ NAMED = r"^The judge 'toy' of the package toy-judge 1\.2"
         ("Toy", "exit", PlugInError, rf"{NAMED} raised SystemExit: 3\."),
         ("Toy", "text", PlugInError, rf"{NAMED} gave '.*, expected a Reply\."),
         ("Toy", "own", JudgeRefused, r"^no key\.$"),
-        ("Toy", "group", JudgeRefused, r"^no key\.$"),
     ],
 )
 async def test_what_a_plug_in_does_wrong_names_its_package_and_what_its_server_refuses_is_the_provider_s(
