@@ -69,7 +69,6 @@ def example(number: int, score: float, group: str = "g0", **fields: Any) -> Exam
 
 
 def examples(count: int = 30, scale: Scale = ONE_TO_FIVE, groups: int = 6, seed: int = 0) -> tuple[Example, ...]:
-    """Return texts with labels drawn from the scale's anchors, in `groups` groups, from several systems."""
     draw = random.Random(f"labels {seed}")
     return tuple(
         example(i, draw.choice(scale.anchors()), f"g{i % groups}", source=f"Source {i % groups}.", system=f"s{i // 6}")
@@ -78,7 +77,6 @@ def examples(count: int = 30, scale: Scale = ONE_TO_FIVE, groups: int = 6, seed:
 
 
 def graded(count: int, groups: int = 6, scale: Scale | None = None) -> tuple[Example, ...]:
-    """Return texts whose labels run through the scale's anchors again and again."""
     anchors = (scale or ONE_TO_FIVE).anchors()
     return tuple(example(i, anchors[i % len(anchors)], f"g{i % groups}", source=f"Source {i}.") for i in range(count))
 
@@ -118,7 +116,6 @@ async def learn(
     given: Mapping[str, Any] = {},
     **chosen: Any,
 ) -> Learned:
-    """Return what a method learns from the texts and what else is `given`."""
     found, judge = METHODS[method], judge or scripted()
     return await found.learn(
         TrainingInput(tuple(texts), assignment(scale or ONE_TO_FIVE), **given),
@@ -137,7 +134,6 @@ def words(name: str, count: int) -> str:
 
 
 def wording(name: str) -> str:
-    """Return a question unlike those of any other name."""
     return f"{words(f'question {name}', 10)}?"
 
 
@@ -176,7 +172,6 @@ def question(name: str, trait: str = "Side 1", seed: str | None = None, **fields
 
 
 def hypothesis(name: str, anchors: Sequence[float] = ANCHORS) -> dict[str, Any]:
-    """Return a hypothesis as a generator would word it; names decide the wording."""
     levels = {format_score(anchor): words(f"{name} {anchor}", 6) for anchor in anchors}
     return {"trait": name, "statement": words(name, 20), "levels": levels}
 
@@ -262,7 +257,6 @@ DRAFT = Example(
 
 
 def drawn_rating(prompt: Prompt[Any], trait: str, seed: int = 0) -> float:
-    """Return an anchor of the scale: the same for the same trait and text."""
     draw = random.Random(digest([seed, trait, prompt.fields["output"]]))
     return float(draw.choice(prompt.fields["scale"]["anchors"]))
 
@@ -337,7 +331,6 @@ def is_true(sentence: str) -> bool:
 
 
 def compared(prompt: Prompt[Any], sentence: str) -> dict[str, Any]:
-    """Return the usual reason for a sentence, with a verdict if the prompt asks for one."""
     reason = f"It says: {sentence} So it is {'' if is_true(sentence) else 'not '}consistent."
     return {
         "reason": reason,
@@ -379,7 +372,6 @@ def sound(prompt: Prompt[Any]) -> dict[str, Any]:
 
 
 def about_each(prompt: Prompt[Any], score: Callable[[str], float] | None = None) -> dict[str, dict[str, Any]]:
-    """Return a sound entry for each text of a call about several; the scores are those of `score`, or else drawn."""
     entries = {}
     for each in prompt.fields["texts"]:
         alone = replace(prompt, fields={**prompt.fields, "output": each["output"]})
@@ -450,7 +442,6 @@ class Scripted:
         return found
 
     def proposal(self, count: int, anchors: Sequence[float] = ANCHORS) -> dict[str, Any]:
-        """Return `count` hypotheses unlike all before."""
         names = [f"trait {self.seed}.{self._proposed + place}" for place in range(count)]
         self._proposed += count
         return proposal(*names, anchors=anchors)
@@ -561,7 +552,6 @@ def scripted(seed: int = 0, **chosen: Any) -> FakeJudge:
 
 
 def jointly(spoil: Callable[[dict[str, Any]], Any]) -> FakeJudge:
-    """Return a judge that gives sound replies to single calls, spoilt by `spoil`."""
     return FakeJudge(lambda prompt: spoil(sound(prompt)))
 
 

@@ -152,7 +152,6 @@ class Question:
         return found
 
     def on_scale(self, share: float) -> float:
-        """Return the legal score that lies this share of the way from the lowest to the highest."""
         scale = self.find(_SCALE)
         low, high = float(scale[1]), float(scale[2])
         score = low + share * (high - low)

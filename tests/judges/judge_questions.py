@@ -26,7 +26,6 @@ class Rating(BaseModel):
 
 
 def rate(text: str = "A text.", **settings: Any) -> Prompt[Rating]:
-    """Return the question for `text`."""
     return Prompt("questions/rate", {"output": text}, Rating, **settings)
 
 
@@ -34,7 +33,6 @@ GOOD = '{"reasoning": "fine", "score": 4}'
 
 
 async def good(_prompt: object) -> str:
-    """Answer every prompt well."""
     return GOOD
 
 
@@ -49,7 +47,6 @@ class ScriptedJudge:
         self.prompts = 0
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the script's reply, or its text as a reply."""
         self.prompts += 1
         answer = await self._script(prompt)
         return answer if isinstance(answer, Reply) else Reply(answer, "scripted-1", Usage(10, 5, 0.01))
@@ -66,6 +63,5 @@ class Clock:
         return self.now
 
     async def sleep(self, seconds: float) -> None:
-        """Move the clock on."""
         self.slept.append(seconds)
         self.now += seconds

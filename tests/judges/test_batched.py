@@ -36,7 +36,6 @@ def _pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 async def asked(
     store: Store, texts: Sequence[int] = range(N), ledger: Ledger | None = None, **options: Any
 ) -> list[JudgeAnswer[Any] | BaseException]:
-    """Return the answers to one prompt for each text, asked at once."""
     judge = connect(
         "openai/fake",
         options=JudgeOptions(**{**OPTIONS, **options}),
@@ -48,7 +47,6 @@ async def asked(
 
 
 def values(answers: Sequence[JudgeAnswer[Any] | BaseException]) -> list[Any]:
-    """Return the values of answers; errors are raised."""
     for answer in answers:
         if isinstance(answer, BaseException):
             raise answer

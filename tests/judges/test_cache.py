@@ -141,7 +141,6 @@ class Overtaken(MemoryAnswers):
         self.others = list(others)
 
     def put(self, digest: str, answer: dict[str, Any]) -> bool:
-        """Keep the other's, if there is one left, then the asker's."""
         if self.others:
             super().put(digest, self.others.pop())
         return super().put(digest, answer)
@@ -171,12 +170,10 @@ class Remote(MemoryAnswers):
         assert turn.wait(PATIENCE), "the event loop is blocked"
 
     def get(self, digest: str) -> dict[str, Any] | None:
-        """Return the answer, late."""
         self._wait()
         return super().get(digest)
 
     def put(self, digest: str, answer: dict[str, Any]) -> bool:
-        """Cache the answer, late."""
         self._wait()
         self.stored += 1
         return super().put(digest, answer)

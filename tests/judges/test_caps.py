@@ -116,13 +116,11 @@ class BillingServer(HostileServer):
         self.begin()
 
     def begin(self) -> None:
-        """Begin a new bill."""
         self.bill = 0.0
         self._kinds = itertools.cycle(random.Random(1).sample([*BILLED, *NOT_BILLED], len(BILLED) + len(NOT_BILLED)))
 
     @property
     def address(self) -> str:
-        """The address of the API."""
         return f"http://127.0.0.1:{self.port}/v1/"
 
     async def _behave(self, request: Request, send: Send) -> None:

@@ -150,18 +150,6 @@ def test_a_sentence_is_consistent_with_a_text_that_has_its_words_numbers_and_nam
     assert mark == (1 if consistent == "yes" else -1)
 
 
-def test_a_failing_sentence_is_replaced_by_one_of_the_source_or_removed() -> None:
-    sentences = [{"id": 1, "text": OUTPUT}, {"id": 2, "text": "Repairs would cost 9 crowns."}]
-    asked = fields(sentences=sentences, failing=[2], reference=None)
-    (entry,) = ANSWERS["improve/rewrite"](asked)["sentences"]
-    assert entry["sentence"] == 2
-    assert entry["text"].startswith("Repairs would cost 1.4 million")
-    (removed,) = ANSWERS["improve/rewrite"]({**asked, "source": None})["sentences"]
-    assert removed["text"] == ""
-    alone = {**asked, "source": None, "sentences": sentences[1:]}
-    assert ANSWERS["improve/rewrite"](alone)["sentences"] == []
-
-
 async def test_a_template_that_it_does_not_know_is_refused_unless_the_prompt_brings_an_answer() -> None:
     prompt: Prompt[Any] = Prompt("poem/write", {"lines": 2}, BaseModel)
     with pytest.raises(JudgeRefused, match=r"'poem/write'.*Use a language model"):

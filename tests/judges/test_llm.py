@@ -191,13 +191,11 @@ def claude(server: AnthropicServer, **settings: Any) -> LanguageModel:
 
 
 def marked(body: dict[str, Any]) -> list[str]:
-    """Return the texts of the blocks that are marked."""
     contents = (turn["content"] for turn in body["messages"] if isinstance(turn["content"], list))
     return [block["text"] for content in contents for block in content if block.get("cache_control") == MARK]
 
 
 def whole(body: dict[str, Any]) -> str:
-    """Return the text of the user's turn."""
     (turn,) = body["messages"]
     return "".join(block["text"] for block in turn["content"])
 

@@ -33,7 +33,6 @@ class Toy:
         self.faults = [fault or JudgeUnavailable("busy.", retry_after=0.01, may_be_billed=False)] * 2
 
     async def reply(self, _prompt: Prompt[Any]) -> Reply:
-        """Raise an exception, or return what is no reply, the first two times."""
         fault = self.faults.pop() if self.faults else Reply(GOOD, self.name)
         if isinstance(fault, BaseException):
             raise fault
@@ -65,7 +64,6 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[EntryPoint]]:
-    """The entry points of installed packages."""
     points: list[EntryPoint] = []
     module = __import__("rubriclab.judges.plug_ins", fromlist=["judge_points"])
     monkeypatch.setattr(module, "entry_points", lambda **_group: points)

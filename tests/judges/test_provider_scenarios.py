@@ -54,7 +54,6 @@ class Case:
         self.pauses.append(seconds)
 
     async def ask(self, text: str = "A text.") -> tuple[float | None, str]:
-        """Return the score and why it is missing."""
         fields = {"output": text, "scale": {"low": 1, "high": 5, "whole": False}}
         answer = await ask(self.judge, Prompt("questions/rate", fields, Verdict, max_tokens=512))
         return (answer.value.score if answer.value else None), answer.missing

@@ -60,7 +60,6 @@ def everybody(learned):
 
 
 def questions(judge) -> Counter:
-    """Count how often each rating was asked for."""
     rated = [*scripts.of_kind(judge, "hypoeval/rate"), *scripts.of_kind(judge, "hypoeval/rate_together")]
     return Counter((c["statement"], p.fields["output"]) for p in rated for c in p.fields["criteria"])
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel
-from scripted_judge import ASPECT, assignment, checklist, examples, findings, proposal, scripted
+from scripted_judge import ASPECT, assignment, checklist, examples, findings, scripted
 
 from rubriclab.judges.judge import Reply, read
 from rubriclab.learning.scoring import ratings_of
 from rubriclab.methods.checkeval.learn import MAX_EXPLAINED, diversify_prompt, explained_texts
 from rubriclab.methods.checkeval.score import CheckEvalSettings, PlainElaboration, QuestionVerdict, WrittenSeeds
 from rubriclab.methods.holistic import Steps
-from rubriclab.methods.hypoeval.learn import ProposalContext, learn, proposal_form, propose, propose_prompt, refine
+from rubriclab.methods.hypoeval.learn import ProposalContext, learn, proposal_form, propose_prompt
 from rubriclab.methods.hypoeval.score import HypoEvalSettings
 from rubriclab.methods.method import TrainingInput
 from rubriclab.methods.prompting import MAX_REASON_LENGTH, numbered_reasons
@@ -24,7 +24,6 @@ from rubriclab.methods.questions import Groups
 from rubriclab.methods.seal.learn import SubDimensionProposal
 from rubriclab.methods.seeval import Refined, refine_prompt
 from rubriclab.models.base import MAX_NAME_LENGTH, MAX_WORDING_LENGTH
-from rubriclab.models.rubric import CitedReason
 from rubriclab.models.text import Example
 from rubriclab.prompts import render
 from rubriclab.prompts.prompt import Prompt
@@ -44,7 +43,6 @@ def explained(text: Example, **by_rater: str) -> Example:
 
 
 def with_reasons(texts: tuple[Example, ...]) -> tuple[Example, ...]:
-    """Return the texts, each with a reason that names it."""
     return tuple(explained(text, anna=f"WHY-{text.id}") for text in texts)
 
 
@@ -53,7 +51,6 @@ def everything(prompt: Prompt[Any]) -> str:
 
 
 def reasons_in(prompt: Prompt[Any]) -> set[str]:
-    """Return the ids of the texts whose reasons a prompt shows."""
     return set(re.findall(r"WHY-(\w+)", everything(prompt)))
 
 
@@ -77,7 +74,6 @@ def test_reasons_are_numbered_text_by_text_and_by_rater_with_the_rater_s_own_sco
 
 
 def prompts_of(texts: tuple[Example, ...]) -> list[Prompt[Any]]:
-    """Return a prompt of each kind that shows reasons, about these texts."""
     (sub,) = checklist((1,)).sub_dimensions
     return [
         propose_prompt(2, ProposalContext(texts, findings()), assignment()),
@@ -107,23 +103,6 @@ def test_without_reasons_neither_prompt_nor_reply_mentions_any(kind: int) -> Non
     other = prompts_of(tuple(replace(text, reasons={"fluency": "Smooth."}) for text in TEXTS))[kind]
     assert render(other) == render(plain)
     assert other.reply is plain.reply
-
-
-async def test_a_refinement_replaces_the_cited_reasons_that_it_was_shown_and_keeps_others() -> None:
-    elsewhere = CitedReason(example="t09", rater="carl")
-    (before, _), _ = await propose(2, ProposalContext(GIVEN), assignment(), scripted())
-    evidence = before.evidence.model_copy(update={"reasons": (CitedReason(example="t00", rater="ben"), elsewhere)})
-    reply = proposal("new")
-    reply["hypotheses"][0]["reasons"] = [3]
-    generator = scripted(refine=lambda _: reply)
-    (after,) = await refine(
-        (before.model_copy(update={"evidence": evidence}),), ProposalContext(GIVEN), assignment(), generator
-    )
-    assert "It came from reason 2 below." in everything(generator.prompts[0])
-    assert after.evidence.reasons == (elsewhere, CitedReason(example="t01"))
-    literature = ProposalContext(findings=findings())
-    (later,) = await refine((after,), literature, assignment(), scripted())
-    assert later.evidence.reasons == after.evidence.reasons
 
 
 def test_questions_are_made_from_few_texts_of_at_most_half_of_the_groups_chosen_without_labels() -> None:

@@ -32,7 +32,6 @@ GOOD = (LABELS > 0.5).astype(float)
 
 
 def column(*zeros: int, n: int = N) -> np.ndarray:
-    """Return answers that are good but for the texts named."""
     found = np.ones(n)
     found[list(zeros)] = 0.0
     return found

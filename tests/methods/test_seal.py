@@ -46,14 +46,12 @@ def pack(kind: str = "sentence", sizes: Sequence[int] = (1, 2), **fields: Any) -
 
 
 def exam(given: Checklist = pack(), **settings: Any) -> VerificationPlan:  # noqa: B008
-    """Return what is asked of every text by a pack."""
     questions, dimensions = pack_questions(given)
     assert given.units
     return VerificationPlan(questions, dimensions, given.units, scripts.assignment(), SealSettings(**settings))
 
 
 def pack_part(given: Checklist, **settings: Any) -> Part:
-    """Return a pack as the part of a rubric."""
     asked = exam(given, **settings)
     part = scripts.part_of("seal", *asked.questions, dimensions=dict(asked.dimensions), **settings)
     return part.model_copy(update={"units": asked.units})
@@ -278,7 +276,6 @@ def entry(answer: Any, question: str = "a1", **fields: Any) -> dict[str, Any]:
 
 
 def reply(*given: Any, ids: tuple[Any, ...] = IDS, **more: Any) -> str:
-    """Return a reply with these answers about the units in turn."""
     return json.dumps({**{name: entry(answer) for name, answer in zip(ids, given, strict=False)}, **more})
 
 

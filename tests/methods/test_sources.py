@@ -208,19 +208,6 @@ def test_findings_about_a_benchmark_s_raters_can_be_left_out() -> None:
     assert {name for finding in gone for name in finding.benchmarks} == {"summeval", "qags_cnndm", "qags_xsum"}
 
 
-@pytest.mark.parametrize(
-    ("written", "name"),
-    [
-        ("SummEval", "summeval"),
-        ("the SummEval data set (Fabbri et al., 2021)", "summeval"),
-        ("Topical-Chat [3, 4]", "topical_chat"),
-        ("My Set", "my_set"),
-    ],
-)
-def test_a_data_set_is_recognised_in_any_spelling_and_with_a_citation(written: str, name: str) -> None:
-    assert sources.benchmark_name(written, ["summeval", "topical_chat"]) == name
-
-
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     quoted = finding(id="p-2", benchmarks=["hanna"], quotation="Readers count “syllables”.", page=3, file="lin.pdf")
     findings = (sources.Finding(**finding()), sources.Finding(**quoted))
