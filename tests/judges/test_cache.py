@@ -323,3 +323,9 @@ def test_what_is_no_regular_file_is_refused_before_it_is_opened(
         Replay(f"recorded:{place}")
     with pytest.raises(DataError, match=rf"The recording {place} cannot be (read|written): {fault}\."):
         Recording(ScriptedJudge(good), Path(place))
+
+
+async def test_where_the_kept_one_of_two_replies_is_damaged_the_question_is_asked_again() -> None:
+    judge = waiting(opened())
+    assert (await Cached(judge, Overtaken({"txt": "?"})).reply(rate())).text == GOOD
+    assert judge.prompts == 2

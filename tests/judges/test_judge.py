@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
-from judge_questions import Rating, rate
+from judge_questions import GOOD, Rating, rate
 from pydantic import BaseModel, ValidationInfo, field_validator
 
 from rubriclab.errors import BudgetReached, JudgeRefused, JudgeUnavailable, PromptRejected, ProviderDown, ReplayMiss
@@ -17,6 +17,8 @@ from rubriclab.judges.judge import (
     FakeJudge,
     Reply,
     ask,
+    dump_reply,
+    load_reply,
     read,
     request_digest,
 )
@@ -195,3 +197,11 @@ def test_everything_that_shapes_the_reply_is_in_the_digest() -> None:
     ]
     digests = {request_digest(judge, prompt) for judge in (JUDGE, {"model": "n"}) for prompt in variants}  # type: ignore[arg-type]
     assert len(digests) == 2 * len(variants)
+
+
+@pytest.mark.parametrize(
+    "tokens", ["4", [4], [{"text": "4"}], [{"text": "4", "alternatives": [["4"]]}], [{"alternatives": []}]]
+)
+def test_damaged_tokens_are_an_error(tokens: Any) -> None:
+    with pytest.raises(ValueError, match="tokens"):
+        load_reply({**dump_reply(Reply(GOOD, "m")), "tokens": tokens})

@@ -98,3 +98,17 @@ def test_probabilities_are_finite_and_at_most_one_and_the_chosen_token_is_among_
 def test_one_damaged_place_leaves_no_tokens(damaged: dict[str, Any]) -> None:
     assert texts([place("a "), place("4")], "a 4") == ["a ", "4"]
     assert texts([place("a "), damaged], "a 4") == []
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("setting", ["logprobs", "top_logprobs"])
+async def test_refused_log_probabilities_are_left_out_from_then_on(
+    server: RunningServer, name: str, setting: str
+) -> None:
+    server.refuses = {setting}
+    judge = model(name)
+    for text in ("one", "two"):
+        reply = await judge.reply(rate(text, alternatives=20))
+        assert reply.text
+        assert reply.tokens == ()
+    assert sent(server) == [(True, 20), (None, None), (None, None)]

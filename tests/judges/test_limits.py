@@ -17,12 +17,13 @@ from rubriclab.errors import (
     PromptRejected,
     ProviderDown,
     RubriclabError,
+    SettingsError,
 )
 from rubriclab.judges.connect import connect
 from rubriclab.judges.judge import FakeJudge, Ledger, Metered, Reply, Usage, ask
 from rubriclab.judges.limits import Budgeted, Limited, LocalBreaker, LocalBudget, LocalLimits, Retried
 from rubriclab.judges.llm import LanguageModel
-from rubriclab.judges.options import JudgeOptions, Price
+from rubriclab.judges.options import JudgeOptions, Price, as_price
 from rubriclab.models.version import Effort
 from rubriclab.report import wording
 
@@ -265,3 +266,26 @@ async def test_judge_and_generator_share_a_budget(server: RunningServer) -> None
     questions = [ask(judge, rate(f"text {n}")) for judge in judges for n in range(3)]
     await asyncio.gather(*questions, return_exceptions=True)
     assert len(server.bodies) == ledger.calls == 4
+
+
+async def test_nothing_is_sent_while_the_provider_wants_silence() -> None:
+    clock = Clock()
+    judge = limited(failing(unavailable(30)), clock)
+    with pytest.raises(JudgeUnavailable):
+        await judge.reply(rate())
+    await judge.reply(rate())
+    assert clock.now == 30
+
+
+async def test_no_more_requests_in_flight_than_allowed(server: RunningServer) -> None:
+    server.latency = 0.02
+    judge = Limited(LanguageModel("openai/fake", timeout=60), LocalLimits(concurrency=3))
+    await asyncio.gather(*(judge.reply(rate(f"text {n}")) for n in range(12)))
+    assert server.most_at_once == 3
+
+
+@pytest.mark.parametrize("text", ["", "1", "1:2:3", "a:b", "-1:2", "nan:1", "1:inf"])
+def test_price_is_two_numbers_per_million_tokens(text: str) -> None:
+    assert as_price("2:10").cost(500_000, 100_000) == pytest.approx(2.0)
+    with pytest.raises(SettingsError, match=r"0\.15:0\.60"):
+        as_price(text)

@@ -21,15 +21,18 @@ from rubriclab.cli.output import effort_row
 from rubriclab.errors import JudgeRefused
 from rubriclab.judges.judge import Ledger, Metered, dump_reply, load_reply
 from rubriclab.judges.llm import (
+    CacheMarks,
     LanguageModel,
     close_connections,
     response_format,
     strict_schema,
 )
+from rubriclab.judges.options import Price
 from rubriclab.judges.providers import price_of
 from rubriclab.ops.workspace import spent
 from rubriclab.prompts import render
 from rubriclab.prompts.prompt import Prompt
+from rubriclab.prompts.render import Turn
 from rubriclab.report.wording import effort
 
 
@@ -290,3 +293,38 @@ def test_what_no_strict_schema_can_say_gets_none_and_names_are_what_providers_ta
     named = response_format(Box[int])
     assert named is not None
     assert named["json_schema"]["name"] == "Box_int_"
+
+
+def test_memory_for_beginnings_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rubriclab.judges.llm.MAX_BEGINNINGS", 2)
+    marks = CacheMarks(1)
+
+    def is_marked(beginning: str) -> bool:
+        (message,) = marks.marked([Turn("user", (beginning, "text"))])
+        return isinstance(message["content"], list)
+
+    assert [is_marked(each) for each in ("a", "b", "a", "c", "b", "a")] == [False, False, True, False, False, False]
+
+
+async def test_what_is_too_short_to_be_cached_and_prompts_without_division_are_not_marked(
+    anthropic: AnthropicServer,
+) -> None:
+    judge = claude(anthropic)
+    for text in ("one", "two", "three"):
+        await judge.reply(question(text, guidance="Judge by clarity."))
+        await judge.reply(rate(text + LONG))
+    assert "cache_control" not in json.dumps(anthropic.bodies)
+
+
+async def test_a_price_of_the_user_has_no_savings(anthropic: AnthropicServer) -> None:
+    anthropic.cache["cache_read_input_tokens"] = 9_000
+    usage = (await claude(anthropic, price=Price(1.0, 1.0)).reply(question("one"))).usage
+    assert (usage.cached_tokens, usage.saved_usd) == (9_000, 0.0)
+    assert usage.cost_usd == pytest.approx(9_110 / 1e6)
+
+
+def test_identity_holds_the_address_without_its_query(monkeypatch: pytest.MonkeyPatch) -> None:
+    judge = LanguageModel("openai/fake", api_base="https://host:8000/v1/?version=2")
+    assert judge.identity["address"] == "https://host:8000/v1"
+    monkeypatch.setenv("OLLAMA_API_BASE", "http://box:11434")
+    assert LanguageModel("ollama_chat/llama3").identity["address"] == "http://box:11434"

@@ -229,3 +229,11 @@ def test_hosts_that_the_user_keeps_from_proxies_are_kept(
     bypass_proxies("::1")
     bypass_proxies("::1")
     assert os.environ[name] == after
+
+
+@pytest.mark.parametrize(
+    "address", ["localhost:8000/v1", "file:///etc/passwd", "http://", "http://[::1/v1", "http://h:x"]
+)
+def test_what_is_no_address_is_refused(address: str) -> None:
+    with pytest.raises(SettingsError, match="expected one such as http://localhost:8000/v1"):
+        check_address(address, "--api-base")

@@ -169,3 +169,19 @@ def test_a_repair_quotes_the_beginning_and_the_end_of_a_long_reply() -> None:
     assert repair.reply.endswith("xend")
     assert "996,008 characters are left out here" in repair.reply
     assert len(repair.reply) < MAX_QUOTED + 100
+
+
+def test_reply_without_tokens_or_with_those_of_another_text_cannot_be_told() -> None:
+    whole = reply('{"score": ', token("4", SURE), "}")
+    assert score_distribution(whole, FIVE)
+    assert score_distribution(Reply(whole.text, "m"), FIVE) is None
+    assert score_distribution(Reply("", "m"), FIVE) is None
+    assert score_distribution(Reply(whole.text + " ", "m", tokens=whole.tokens), FIVE) is None
+    assert score_distribution(Reply(whole.text.replace("4", "5"), "m", tokens=whole.tokens), FIVE) is None
+
+
+@pytest.mark.parametrize("parts", [("4", ".", "5"), ("4", ".0"), ("1", "0"), ("-", "1"), ("-1", ".5")])
+def test_number_in_several_tokens_cannot_be_told(parts: tuple[str, ...]) -> None:
+    tokens = tuple(map(token, ('{"score": ', *parts, "}")))
+    text = "".join(part.text for part in tokens)
+    assert score_distribution(Reply(text, "m", tokens=tokens), [-1.5, -1, 1, 4, 4.5, 10]) is None
