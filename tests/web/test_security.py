@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import socket
 from typing import Any
 
 import httpx
 import pytest
 from web_samples import MOST_BYTES, served
 
-from rubriclab.errors import SettingsError
-from rubriclab.web.server import TOKEN_HEADER, Access, listen, port_of
+from rubriclab.web.server import TOKEN_HEADER, Access
 
 
 def own(client: httpx.Client, access: Access, **others: str) -> dict[str, str]:
@@ -97,17 +95,3 @@ def test_a_shared_page_exists_for_holders_of_a_link_only() -> None:
         assert client.post("/write", json=1, headers=own(client, access)).status_code == 200
         client.cookies.clear()
         assert client.get("/state", headers={"Cookie": "rubriclab=x; =; \x7f"}).status_code == 404
-
-
-def test_a_port_in_use_is_reported_and_a_preferred_one_is_not_insisted_on() -> None:
-    with socket.socket() as other:
-        other.bind(("127.0.0.1", 0))
-        other.listen()
-        taken = other.getsockname()[1]
-        with pytest.raises(SettingsError, match="in use"):
-            listen(port=taken)
-        with listen(preferred=taken) as bound:
-            assert port_of(bound) != taken
-            free = port_of(bound)
-    with listen(preferred=free) as bound:
-        assert port_of(bound) == free

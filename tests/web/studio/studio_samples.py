@@ -32,8 +32,6 @@ HOSTILE = """<img src=x onerror="document.title='run'">"'&?#/%41"""
 SCRIPT = "</textarea><script>document.title='run'</script> ends."
 WORDS = HOSTILE + SCRIPT
 TEXTS = 18
-# Many times these texts, more than one page shows.
-COPIES = 7
 # The rubric of the offline judge, and the same as if a judge that costs money had given its ratings.
 REF, PAID = "news@1", "paid@1"
 JUDGE = "counting"
@@ -54,7 +52,7 @@ def rows() -> list[dict[str, Any]]:
 
 
 def make_store(path: Path) -> Path:
-    """Make `REF` and `PAID`, the lineage `grown`, `hostile`, `many` and the imported `bare`."""
+    """Make `REF` and `PAID`, the lineage `grown`, `hostile` and the imported `bare`."""
     lab = Lab(path, progress=None, notify=lambda _text: None)
     lab.learn(rows(), name="news", task="summarization", aspect="coherence", scale=(1, 5), judge="embedded")
     first, record = lab.load(REF), lab.training_record(REF)
@@ -65,7 +63,6 @@ def make_store(path: Path) -> Path:
         for number, parent in ((2, "grown@1"), (3, "grown@1"), (4, "grown@2")):
             _save(store, "grown", first, record, parent=parent, because=f"Because {number}.")
         _save(store, "hostile", *_hostile(first, record), because=WORDS)
-        _save(store, "many", first, _copies(record), because="More texts.")
         store.tag("grown@2", "production")
     lab.export(REF, path.with_suffix(".pack"))
     lab.import_(path.with_suffix(".pack"), "bare")
@@ -95,15 +92,6 @@ def _hostile(version: Version, record: TrainingRecord) -> tuple[Version, Trainin
     return replace(version, rubric=version.rubric.model_copy(update={"parts": parts})), record.model_copy(
         update=changed
     )
-
-
-def _copies(record: TrainingRecord) -> TrainingRecord:
-    texts = tuple(
-        text.model_copy(update={"id": f"{text.id}-{copy}", "group": f"{text.group}-{copy}"})
-        for copy in range(COPIES)
-        for text in record.texts
-    )
-    return record.model_copy(update={"texts": texts, "cells": record.cells * COPIES})
 
 
 class PaidJudge:

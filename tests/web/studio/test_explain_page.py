@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from studio_samples import HOSTILE, PAID, REF, SCRIPT, Client, PaidJudge, rows, served
+from studio_samples import REF, SCRIPT, Client, rows
 
 from rubriclab import Lab
 from rubriclab.models.text import Example
@@ -33,25 +31,3 @@ def test_an_unknown_text_and_an_empty_one_are_refused_in_place(studio: Client) -
     assert without.status_code == 422
     assert "Give the source of the text." in without.json()["error"]
     assert studio.post(PAGE, output=SCRIPT, id="x").status_code == 422
-
-
-def test_labelled_texts_are_found_by_id_and_by_words(studio: Client) -> None:
-    texts = rows()
-    assert studio.get(f"{PAGE}/texts", q="ONERROR").json() == [HOSTILE]
-    words = texts[0]["output"][:30]
-    assert texts[0]["id"] in studio.get(f"{PAGE}/texts", q=words).json()
-    assert len(studio.get(f"{PAGE}/texts", q="").json()) == len(texts)
-
-
-def test_a_judge_is_asked_once_the_price_is_agreed_to_and_once_only(store: Path, judge: type[PaidJudge]) -> None:
-    with served(store) as studio:
-        price = studio.post(f"/{PAID}/explain", output=TEXT, source=SOURCE).json()["price"]
-        assert judge.asked == 0
-        assert price["calls"] >= 1
-        assert (
-            "score" in studio.post(f"/{PAID}/explain", output=TEXT, source=SOURCE, agreed=price["calls"]).json()["html"]
-        )
-        asked = judge.asked
-        assert 0 < asked <= price["calls"]
-        assert "html" in studio.post(f"/{PAID}/explain", output=TEXT, source=SOURCE).json()
-        assert judge.asked == asked

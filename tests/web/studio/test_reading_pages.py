@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 from sqlalchemy import create_engine, text
-from studio_samples import COPIES, TEXTS, WORDS, Client, served
+from studio_samples import WORDS, Client, served
 
 from rubriclab import Lab
 
@@ -48,19 +48,11 @@ def ids_of(page: httpx.Response) -> list[str]:
 
 def test_the_list_shows_the_newest_version_of_each_rubric_with_verdict_price_and_judge(client: Client) -> None:
     page = client.get("/")
-    assert ids_of(page) == ["bare@1", "grown@4", "hostile@1", "many@1", "news@1", "paid@1"]
-    assert words_of(page).count("per text embedded") == 5
-    assert "6 of 6 rubrics" in words_of(page)
+    assert ids_of(page) == ["bare@1", "grown@4", "hostile@1", "news@1", "paid@1"]
+    assert words_of(page).count("per text embedded") == 4
+    assert "5 of 5 rubrics" in words_of(page)
     assert ids_of(client.get("/", search="ANNA 4.")) == ["grown@4"]
     assert "No rubric matches" in words_of(client.get("/", search="nothing"))
-
-
-def test_a_rubric_that_is_tagged_while_the_studio_runs_is_shown_so(store: Path) -> None:
-    with served(store) as client:
-        assert "trial" not in client.get("/").text
-        Lab(store, progress=None).tag("grown@4", "trial")
-        assert '<span class="tag">trial</span>' in client.get("/").text
-        assert "grown , version 4" in words_of(client.get("/grown@trial"))
 
 
 def test_a_version_is_found_by_name_number_or_tag_and_anything_else_is_not(client: Client) -> None:
@@ -78,28 +70,6 @@ def test_a_version_is_found_by_name_number_or_tag_and_anything_else_is_not(clien
         assert page.status_code == 404, path
         assert 'role="alert"' in page.text
     assert client.get("/grown/texts?page=x").status_code == 422
-    # For a script as JSON.
-    answer = client.http.get("/other", headers={"Accept": "application/json"})
-    assert (answer.status_code, "no rubric 'other'" in answer.json()["error"]) == (404, True)
-
-
-def test_the_overview_shows_the_parts_of_the_report(client: Client, lab: Lab) -> None:
-    page = client.get("/grown@1").text
-    report = lab.report("grown@1")
-    for name in ("weights", "agreement", "criteria", "provenance"):
-        section = re.compile(rf'<section[^>]*aria-labelledby="{name}-title">')
-        assert section.search(page), name
-        assert section.search(report), name
-    assert "<style" not in page
-
-
-def test_the_lineage_names_each_parent_and_what_a_person_changed(client: Client) -> None:
-    page = client.get("/grown@2/versions")
-    assert ids_of(page) == ["grown@4", "grown@3", "grown@2", "grown@1"]
-    assert "made from grown@2" in words_of(page)
-    assert "edited by anna" in words_of(page)
-    assert "Because 3." in words_of(page)
-    assert "production" in words_of(page)
 
 
 def test_a_comparison_is_with_the_parent_unless_another_version_is_named(client: Client) -> None:
@@ -108,12 +78,6 @@ def test_a_comparison_is_with_the_parent_unless_another_version_is_named(client:
     assert "grown@3 to grown@4" in other
     assert "A definition. Because 3." in other
     assert "A definition. Because 4." in other
-    # It goes from the older version to the newer, and begins with the child of a first version.
-    assert "grown@3 to grown@4" in words_of(client.get("/grown@3/compare", **{"with": "grown@4"}))
-    page = client.get("/grown@1/compare")
-    assert "grown@1 to grown@3" in words_of(page)
-    assert re.findall(r'<option value="(grown@\d)"', page.text) == ["grown@3", "grown@2", "grown@4"]
-    assert "grown@3, made from grown@1" in words_of(page)
 
 
 def test_texts_are_sorted_by_any_column_with_missing_values_last(client: Client, lab: Lab) -> None:
@@ -127,23 +91,6 @@ def test_texts_are_sorted_by_any_column_with_missing_values_last(client: Client,
             expected = sorted(values, key=lambda name: (values[name] is None, sign * (values[name] or 0)))
             assert ids_of(page) == expected
             assert f'aria-sort="{order}"' in page.text
-
-
-def test_texts_are_searched_and_filtered_by_their_difference(client: Client, lab: Lab) -> None:
-    texts = lab.training_record("grown@1").texts
-    word = texts[3].output.split()[0]
-    found = [each.id for each in texts if word.lower() in f"{each.id} {each.output} {each.source}".lower()]
-    assert ids_of(client.get("/grown@1/texts", search=word.upper())) == found
-    higher = [each.id for each in texts if each.predicted is not None and each.predicted > each.label]
-    assert ids_of(client.get("/grown@1/texts", side="higher")) == higher
-    assert "None of 18 texts matches." in words_of(client.get("/grown@1/texts", search="no such word"))
-
-
-def test_pages_of_texts_hold_each_text_once(client: Client) -> None:
-    pages = [ids_of(client.get("/many/texts", page=page, sort="rubric")) for page in (1, 2, 3)]
-    assert [len(page) for page in pages] == [50, 50, TEXTS * COPIES - 100]
-    assert len({name for page in pages for name in page}) == TEXTS * COPIES
-    assert ids_of(client.get("/many/texts", page=99, sort="rubric")) == pages[-1]
 
 
 def test_a_version_without_a_record_says_so_and_a_deleted_record_is_shown_no_more(store: Path) -> None:
@@ -187,10 +134,10 @@ def test_search_and_sorting_change_the_page_in_place(client: Client, browser: Ch
     assert browser.execute_script("return window.stays")
 
 
-@pytest.mark.parametrize("width", [360, 1280])
-def test_no_page_is_wider_than_the_window(client: Client, browser: Chrome, width: int) -> None:
+def test_no_page_is_wider_than_a_phone(client: Client, browser: Chrome) -> None:
     from selenium.webdriver.support.ui import WebDriverWait
 
+    width = 360
     metrics = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     for path in (*ALL, "/grown", "/grown/texts", "/other"):
