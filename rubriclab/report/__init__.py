@@ -1,7 +1,4 @@
-"""Reports: views give templates their data, and `report.render` makes pages, terminal views and files of them.
-
-Text from users, models and data is shown as text: nothing in it can style, script or hide.
-"""
+"""Reports: views give templates their data, and `report.render` makes pages, terminal views and files of them."""
 
 from __future__ import annotations
 

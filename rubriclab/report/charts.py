@@ -1,7 +1,4 @@
-"""Charts as inline SVG: strips, one to a row of a table, and scores against labels. Colours come from the style sheet.
-
-Positions on strips are percentages, so that dots and letters keep their size at any width.
-"""
+"""Charts as inline SVG, by percentages, so that dots and letters keep their size; colours are of the style sheet."""
 
 from __future__ import annotations
 

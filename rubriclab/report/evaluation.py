@@ -62,15 +62,7 @@ class JudgedText:
 
 @dataclass(frozen=True, slots=True)
 class CriterionRow:
-    """One criterion's agreement with the labels.
-
-    Attributes:
-        agreement: AUROC for labels of two levels, else Spearman correlation.
-        id: the criterion's.
-        criterion: `None` for scores under an id that the rubric does not have.
-        inapplicable: texts of which the judge found that it cannot be asked.
-        unscored: texts without a usable rating.
-    """
+    """One criterion's agreement with the labels (AUROC for two levels, else Spearman), and texts without a rating."""
 
     id: str
     criterion: Criterion | None
@@ -80,13 +72,7 @@ class CriterionRow:
 
 
 def judged_texts(examples: Sequence[Example], scores: Sequence[Score], ref: str, aspect: str) -> list[JudgedText]:
-    """Return the examples with a label for `aspect`, each with its score by the rubric `ref`.
-
-    `scores` belong to all examples or to those with a label, in their order.
-
-    Raises:
-        ValueError: if they belong to neither.
-    """
+    """Return the examples with a label for `aspect`, each with its score by `ref`; ValueError for other scores."""
     rated = labelled(examples, aspect)
     texts = rated if len(scores) == len(rated) else examples
     if [example.id for example in texts] != [score.id for score in scores]:
@@ -183,15 +169,7 @@ RESULTS: Mapping[Verdict, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class EvaluatorComparison:
-    """A rubric against another evaluator on the texts that both have scored; undefined if these are not known.
-
-    Attributes:
-        difference: the rubric's Spearman correlation minus the other's.
-        less_error: the other's mean absolute error minus the rubric's, in points; undefined unless both have one scale.
-        n, groups: the texts of the difference, and their groups.
-        too_few_groups: whether there are too few groups for an interval.
-        p: see `rubriclab.stats.AgreementDifference`.
-    """
+    """A rubric against another evaluator on the `n` texts that both scored; unknown gains are undefined."""
 
     other: Result
     less_error: Interval
@@ -218,13 +196,7 @@ class EvaluatorComparison:
 
 @dataclass(frozen=True, slots=True)
 class EvaluatorRow:
-    """How well one rubric or baseline agrees.
-
-    Attributes:
-        best_baseline: against the best free baseline; `None` if none was evaluated.
-        best: against the first of its ranking; `None` for the first itself and for baselines beside rubrics.
-        seen: texts of groups that it has learned from.
-    """
+    """How well one rubric or baseline agrees, against the best free baseline and the first of its ranking."""
 
     result: Result
     best_baseline: EvaluatorComparison | None
@@ -240,11 +212,7 @@ class EvaluatorRow:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationSummary:
-    """The rubrics of one aspect, best first, then its baselines, at the first level with a defined correlation.
-
-    `baselines` holds the best rubric against each baseline; without any rubric the baselines are ranked instead.
-    `errors` are those of the best.
-    """
+    """The rubrics of one aspect, best first, then its baselines; `errors` are those of the best."""
 
     aspect: str
     level: Level
@@ -284,10 +252,7 @@ def summarize(
     texts: Mapping[str, Sequence[JudgedText]],
     free_baselines: Sequence[Evaluator],
 ) -> EvaluationSummary | None:
-    """Return how the rubrics of `aspect` did; `None` if no correlation is defined for any of them.
-
-    `texts` holds each version's texts by its ref, the same texts for all; `free_baselines` their scores of them.
-    """
+    """Return how the rubrics of `aspect` did, by each version's texts; `None` if no correlation is defined."""
     refs = {version.ref: version for version in versions}
     defined = [row for row in results if row.aspect == aspect and row.agreement.spearman.value is not None]
     measured = {row.agreement.level for row in defined if row.evaluator in refs}
@@ -365,14 +330,7 @@ def _seen(version: Version, texts: Sequence[JudgedText]) -> int:
 
 
 def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
-    """Return every figure of an evaluation, and in words how its rubrics compare with each other and with baselines.
-
-    Args:
-        brief: whether to leave out the parts on single rubrics, which take time to compute.
-
-    Raises:
-        ValueError: scores are missing for a version, or belong to other texts.
-    """
+    """Return every figure of an evaluation, and in words how its rubrics compare; ValueError for missing scores."""
     versions = evaluation.versions
     summaries = evaluation_summaries(evaluation)
     by_version = [(version, _texts(evaluation, version)) for version in versions]
@@ -474,15 +432,7 @@ def error_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class EvaluatedVerdicts:
-    """How verdicts on one aspect agree with the labels of texts.
-
-    Attributes:
-        found: by evaluator, those of the raters last.
-        gains: the AUROC of each rubric less that of the best free baseline.
-        thresholds: from which score on a text passes, in words.
-        best, best_auroc: the free baseline with the highest AUROC.
-        basis: the columns of files on what the figures rest on.
-    """
+    """How verdicts on one aspect agree with the labels, and the AUROC of each rubric above the best free baseline."""
 
     aspect: str
     names: tuple[str, str]

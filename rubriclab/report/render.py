@@ -73,12 +73,7 @@ COMPARED_WITH = "compared with"
 
 
 class View:
-    """Everything that is shown of one subject; it shows itself in a terminal and a notebook.
-
-    Attributes:
-        html: as templates write it.
-        unfolded: whether a terminal shows what pages fold away.
-    """
+    """Everything that is shown of one subject; `unfolded` says whether a terminal shows what pages fold away."""
 
     def __init__(self, html: Markup, *, unfolded: bool = False) -> None:
         self.html, self.unfolded = html, unfolded
@@ -143,11 +138,7 @@ class View:
         return csv_text([CSV_COLUMNS, *self.cells()])
 
     def to_frame(self) -> Any:
-        """Return the figures of the tables as a pandas data frame, one a row with its interval.
-
-        Raises:
-            UserError: if pandas is not installed.
-        """
+        """Return the figures of the tables as a pandas data frame, one a row; UserError without pandas."""
         return data_frame(dict(zip(CSV_COLUMNS, cells, strict=True)) for cells in self.cells())
 
 
@@ -368,11 +359,7 @@ def words_of(element: Element) -> str:
 def texts_of(
     element: Element, styles: tuple[str, ...] = (), *, detailed: bool = False
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the texts in an element with the classes around each; text from outside has the class `quoted`.
-
-    Args:
-        detailed: whether to yield those of the class `detail`.
-    """
+    """Yield the texts in an element with the classes around each, of the class `detail` only if `detailed`."""
     if element.text:
         yield element.text, styles
     for child in element:

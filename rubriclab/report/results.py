@@ -69,11 +69,7 @@ def result_view(found: CompareResult) -> View:
 
 
 def comparison_view(comparison: Comparison, version: Version | None = None) -> View:
-    """Return whether the limits hold, the means, the criteria that changed and the texts that changed most.
-
-    Args:
-        version: what the outputs were scored with; its own verdict is shown too.
-    """
+    """Return the view of a comparison; with the `version` that scored the outputs, its own verdict is shown too."""
     changed = [
         each
         for each in comparison.criteria
@@ -102,10 +98,7 @@ def intervals(groups: int) -> str:
 
 
 def check_view(result: CheckResult, *, commands: bool = True) -> View:
-    """Return the verdict, what the file is taken for, its columns, scores and groups, problems and the next command.
-
-    Without `commands`, the lines of `check_commands` are left out: a terminal prints them unbroken.
-    """
+    """Return the view of a check; without `commands`, a terminal prints those of `check_commands` unbroken."""
     return view(
         "check",
         found=result,
@@ -211,12 +204,7 @@ def log_view(versions: Sequence[Version]) -> View:
 
 
 def trust_view(versions: Sequence[Version], files: Mapping[str, bool]) -> View:
-    """Return one line an imported version and a confirmed file.
-
-    Args:
-        versions: those imported.
-        files: confirmed configuration files by path, each with whether it still has the content that was confirmed.
-    """
+    """Return one line an imported version and a confirmed file; `files` says which are still as they were confirmed."""
     return view("trust", versions=versions, files=files)
 
 
@@ -310,11 +298,7 @@ CONTEXT, EXCERPT = 1, 300
 
 
 def difference_view(difference: VersionDiff, *, with_effect: bool = True) -> View:
-    """Return what changed: fields, training agreement, criteria (added, removed, reworded) and training texts.
-
-    Args:
-        with_effect: whether to begin with the title and the effect of an edit.
-    """
+    """Return what changed between two versions; `with_effect` begins with the title and the effect of an edit."""
     marks = {"reselected": OPTIMISTIC if difference.labels_proposed else ""}
     marks |= dict.fromkeys(FITTED, ", fitted" if difference.optimistic else "")
     verdicts = any(change.statistic == "auroc" for change in difference.agreement)

@@ -102,11 +102,7 @@ def badge_of(version: Version) -> Badge:
 
 
 def verdict_rows(validation: Validation, *, with_gains: bool) -> Iterator[tuple[object, ...]]:
-    """Yield what the verdict rests on: a name, its error, how the rubric compares, the same of its order.
-
-    Args:
-        with_gains: whether to give the intervals of the rubric's gains, which decide, instead of those of the others.
-    """
+    """Yield rows of the verdict: a name, its error, how the rubric compares, and the same of its order."""
 
     def compared(
         own: Interval | None, outcome: Outcome | None, difference: Interval | None
@@ -181,12 +177,7 @@ CHANGES = {
 
 
 def change_in_agreement(statistic: str, difference: Interval, folds: int, labels: int) -> str:
-    """Return a paired difference in one sentence.
-
-    Args:
-        folds: that it is held out in; 0 where nothing was fitted to the labels.
-        labels: number of labelled texts that both versions score.
-    """
+    """Return a paired difference in one sentence; `folds` is 0 where nothing was fitted to the labels."""
     if difference.value is None:
         return "Held-out agreement is undefined: the labels or the scores do not vary."
     name = f"Held-out {statistic}" if folds else statistic[0].upper() + statistic[1:]
@@ -233,10 +224,7 @@ def change_words(change: EditChange) -> str:
 
 
 def version_view(version: Version) -> View:
-    """Return the rubric with its origin, how well it agrees with people, and its criteria one by one.
-
-    A terminal leaves out the origin of each criterion, how it was answered, and what was dropped and why.
-    """
+    """Return the rubric with its origin, its agreement with people, and its criteria one by one."""
     return view("version", version=version, evidence=False)
 
 
@@ -274,11 +262,7 @@ def learned_view(version: Version) -> View:
 
 
 def report(store: Store, ref: str) -> str:
-    """Return a page on how a version was trained, as one HTML document that needs no network.
-
-    Raises:
-        NotInStore: if there is no such version.
-    """
+    """Return a page on how a version was trained, as one HTML document; NotInStore if there is no such version."""
     version = store.load(ref)
     return training_report(version, store.training(version.ref))
 
@@ -289,12 +273,7 @@ def training_report(version: Version, record: TrainingRecord | None) -> str:
 
 
 def training_view(version: Version, record: TrainingRecord | None) -> View:
-    """Return how `version` was trained.
-
-    Args:
-        version: of one method or of several; the page says what is not known of it.
-        record: the texts that it was learned from with their ratings; `None` where there is none.
-    """
+    """Return how `version` was trained, with the texts and ratings of its `record` if there is one."""
     unknown = "" if record else f"{missing_record(version)} This page leaves out what needs them."
     return view("training", version=version, record=record, unknown=unknown)
 
@@ -403,11 +382,7 @@ def disagreements_view(found: Disagreements) -> View:
 
 
 def disagreement_card(axis: charts.Axis, scale: Scale, disagreement: Disagreement, *, full: bool = False) -> Markup:
-    """Return a text with label and score on the axis, and folded every criterion's score and reason.
-
-    Args:
-        full: whether the details hold the full text and source where an excerpt would cut them.
-    """
+    """Return a text on the axis, and folded every criterion's score and reason, with the `full` text if asked for."""
     return macro("disagreement_card", axis, scale, disagreement, opened=False, full=full)
 
 
@@ -457,10 +432,7 @@ def ranked(record: TrainingRecord) -> list[int]:
 
 
 def matrix_rows(record: TrainingRecord) -> Iterator[dict[str, Any]]:
-    """Yield the matrix text by text, in each the criteria that were kept first.
-
-    `reason` is the judge's where the cell is scored; else it says why there is no score.
-    """
+    """Yield the matrix text by text, kept criteria first; `reason` is the judge's, or why there is no score."""
     for text, cells in zip(record.texts, record.cells, strict=True):
         columns = {name: getattr(text, name) for name in ("group", "label", "predicted", "low", "high")}
         for place in ranked(record):

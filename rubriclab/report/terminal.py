@@ -1,7 +1,4 @@
-"""Views in a terminal, by rich: they read well at 80 columns, and as plain text where no terminal is.
-
-No string goes through rich's markup, and no control character reaches the terminal.
-"""
+"""Views in a terminal, by rich; no string goes through its markup, and no control character reaches the terminal."""
 
 from __future__ import annotations
 

@@ -90,10 +90,7 @@ def figure(value: float | None) -> str:
 
 
 def interval(statistic: Interval) -> str:
-    """Return the interval as `[0.41, 0.53]`; empty if there is none.
-
-    An end that two decimals would round to 0 keeps its first digit: whether 0 lies inside has to be visible.
-    """
+    """Return the interval as `[0.41, 0.53]`; an end that would be rounded to 0 keeps its first digit."""
     if statistic.low is None or statistic.high is None:
         return ""
     return f"[{_end(statistic.low)}, {_end(statistic.high)}]"
@@ -385,10 +382,7 @@ def answers(evidence: Evidence) -> str:
 
 
 def answered(part: CriterionRating | Cell, criterion: Criterion | None, *, whole: bool = True) -> str:
-    """Return a rating of a text: a score, or a question's `yes`, `no` or `n/a`.
-
-    Questions that were asked of units instead of the `whole` text may have a score between both answers.
-    """
+    """Return a rating of a text: a score, or a question's answer unless it was asked of units."""
     if part.score is None:
         return "none" if part.applies else "n/a"
     if criterion is None or criterion.question is None or part.score not in (0, 1) or not whole:
@@ -493,13 +487,7 @@ def rubric_agreement(validation: Validation) -> EvaluatorAgreement:
 
 
 class RecordedAgreement(NamedTuple):
-    """The agreement that a version records, the same wherever one figure is shown.
-
-    Attributes:
-        name: the statistic, its level and how it was measured.
-        n: labels that it rests on.
-        errors: measured in the same way; `None` where they were not.
-    """
+    """The agreement that a version records: the statistic, its level and procedure, its value and errors."""
 
     name: str
     value: Interval

@@ -72,11 +72,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False)
 class Service:
-    """What the paths answer.
-
-    A request may be given up by its caller or by its time limit. The work for it goes on, and counts: answers that
-    have been paid for are kept in the store, where the same request finds them.
-    """
+    """What the paths answer. The work of a request that was given up goes on: paid answers are kept in the store."""
 
     scorer: TextScorer
     options: ServeOptions
@@ -196,11 +192,7 @@ PATIENCE = 30.0
 
 
 async def texts_of(request: Request, most_bytes: int, most_texts: int) -> tuple[tuple[InputText, ...], bool]:
-    """Return the texts in the body of a request, and whether it is a list of texts.
-
-    Raises:
-        Refused: if the body is no JSON, too large, late, or of another form, or says something twice.
-    """
+    """Return the texts in the body of a request, and whether it is a list; Refused for a faulty body."""
     # Pages of other sites can send other types without asking (cross-site request forgery).
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json":
@@ -281,16 +273,7 @@ AccessLog = Callable[[Mapping[str, Any]], object]
 
 
 class Gate:
-    """ASGI middleware that refuses requests without a token, and writes a line of the access log about each request.
-
-    `request.state` has `id`, `caller` (the name of the token) and `noted`, to which the application adds what the log
-    says of the request.
-
-    Args:
-        hosts: the `HOST:PORT` that requests must name if there are no tokens, so that another site's name cannot be
-            pointed to this service (DNS rebinding); pages of other sites are refused too, by their `Origin`.
-        access_log: told about each request once it is answered.
-    """
+    """ASGI middleware that refuses requests without a token, or of other hosts and sites, and logs each request."""
 
     def __init__(
         self,
@@ -416,10 +399,7 @@ class Tokens:
         return bool(self.digests)
 
     def caller(self, authorization: str) -> str | None:
-        """Return whose token an `Authorization` header has, in a time that does not depend on the tokens.
-
-        `None` if it is nobody's; `ANYBODY` if there are no tokens.
-        """
+        """Return whose token a header `Authorization` has, in constant time; `ANYBODY` without tokens."""
         if not self.digests:
             return ANYBODY
         given = authorization.partition(" ")[2].strip() if is_bearer(authorization) else ""
@@ -433,11 +413,7 @@ def is_bearer(authorization: str) -> bool:
 
 
 def read_tokens(file: str | Path | None, environment: Mapping[str, str] | None = None) -> Tokens:
-    """Return the tokens in a file, and that of the environment.
-
-    Args:
-        file: `TOKEN` or `NAME TOKEN` on each line; empty lines and those that begin with # are left out.
-        environment: by default that of this process.
+    """Return the tokens of the environment and of a file with `TOKEN` or `NAME TOKEN` on each line; # begins a comment.
 
     Raises:
         SettingsError: if the file cannot be read, or a token is too short, repeated or not of the form of RFC 6750.
@@ -498,19 +474,11 @@ async def serve_rubric(
     on_access: AccessLog = log_access,
     on_address: Callable[[str], object] = print,
 ) -> None:
-    """Serve a rubric over HTTP until a signal (SIGINT, SIGTERM) or a cancellation; requests under way are answered.
-
-    Args:
-        settings: the store, how judges are asked, and the caps on calls and money for all requests together.
-        on_access: told about each request once it is answered: time, id, client, caller, method, path, status, seconds,
-            and for a request to score the numbers of its texts and of those without a score.
-        on_address: told the address once the service answers.
+    """Serve a rubric over HTTP until a signal or a cancellation; requests under way are answered.
 
     Raises:
-        NotInStore: if there is no such rubric.
-        NotConfirmed: if only an imported version that is not confirmed names the judge.
-        SettingsError: if the address or the tokens cannot be used, or the service could be reached without a token.
-        StoreError: if the judge is a language model, and its answers cannot be kept, as the store is read-only.
+        NotInStore, NotConfirmed: if there is no such rubric, or an imported one that is not confirmed names the judge.
+        SettingsError, StoreError: if address, tokens or store cannot be used, or others could reach it without a token.
     """
     tokens = read_tokens(options.token_file)
     host = _address(options.host, tokens)

@@ -213,10 +213,7 @@ def page_settings(labeling: Labeling, rater: str) -> dict[str, Any]:
 
 
 def levels(scale: Scale) -> list[dict[str, Any]]:
-    """Return the scores that have a button, with name and number key; none if decimals are allowed or too many.
-
-    The key of a score is its own digit, 0 for a 10, or its place from 1 if scores are negative or larger.
-    """
+    """Return the scores that have a button, with name and number key; none if decimals are allowed or too many."""
     if not scale.whole or scale.width >= MOST_BUTTONS:
         return []
     scores = [int(scale.low) + step for step in range(int(scale.width) + 1)]
@@ -248,10 +245,7 @@ PORT = 8787
 
 
 async def label(workspace: Workspace, data: Data, output: str | Path | None, options: LabelOptions) -> LabelResult:
-    """Serve the page on which people label the texts of `data` until it is ended, and return the labels so far.
-
-    They are written to `output`, if it is given, whenever a rater finishes and at the end; if it and `data` are .csv
-    files, in the same form.
+    """Serve the page on which people label `data` until it is ended, and return the labels.
 
     Raises:
         DataError: if a row is faulty, there is nothing to label, or `output` cannot be written.
@@ -328,11 +322,7 @@ KEY_BYTES = 32
 
 
 def kept_secret(*purpose: str) -> str:
-    """Return an unguessable text for a purpose; the same one each time.
-
-    Raises:
-        SettingsError: if the key cannot be read or written.
-    """
+    """Return an unguessable text for a purpose, the same one each time; SettingsError if the key cannot be kept."""
     content = "\0".join(purpose).encode("utf-8", "surrogatepass")
     return base64.urlsafe_b64encode(hmac.digest(_key(), content, hashlib.sha256)).decode().rstrip("=")
 

@@ -49,11 +49,7 @@ QUEUED = 1024
 
 
 def listen(host: str = LOOPBACK, port: int | None = None, *, preferred: int = 0) -> socket.socket:
-    """Return a socket that listens at `port`, by default at `preferred` if it is free, or else at any free port.
-
-    Raises:
-        SettingsError: if `port` is in use or not allowed.
-    """
+    """Return a socket that listens at `port`, else at `preferred` or any free port; SettingsError if it cannot."""
     for wanted in (port,) if port else (preferred, 0):
         bound = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
         # A server that is started again gets its port back at once.
@@ -86,11 +82,7 @@ def local_address() -> str:
 
 
 class _Connection(H11Protocol):
-    """A connection that is closed if no complete head of a request arrives for `HEAD_PATIENCE` seconds.
-
-    uvicorn itself waits without a limit for the rest of a head that has begun, and for the rest of the body of a
-    request that was refused.
-    """
+    """A connection that is closed without a complete head within `HEAD_PATIENCE`, for which uvicorn has no limit."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)  # type: ignore[arg-type]
@@ -109,14 +101,7 @@ class _Connection(H11Protocol):
 
 
 class Server(uvicorn.Server):
-    """An application at a socket. `stop` ends it, from any thread and from the application's own requests.
-
-    It ends quietly at a signal, which uvicorn's own server would raise again afterwards.
-
-    Args:
-        on_ready: called once it answers.
-        patience: seconds that open requests get once it shuts down; those that are still open then are cancelled.
-    """
+    """An application at a socket, until `stop`, a signal or its cancellation; open requests get `patience` seconds."""
 
     def __init__(
         self,
@@ -295,14 +280,7 @@ def new_secret() -> str:
 
 @dataclass(frozen=True)
 class Access:
-    """Who may use a page.
-
-    Attributes:
-        hosts: the `HOST:PORT` under which it is served.
-        token: sent in `TOKEN_HEADER` with everything that changes something; the page shows it to its own script.
-        links: the secret of each visitor's link by the visitor's name; empty if everybody who reaches the page may use
-            it, which is for the loopback address only.
-    """
+    """Who may use a page: its `HOST:PORT`, the token of its own script, and the secret of each visitor's link."""
 
     hosts: frozenset[str]
     token: str = field(default_factory=new_secret, repr=False)
@@ -335,13 +313,7 @@ def owner_of(secret: bytes, secrets_by_name: Mapping[str, bytes]) -> str | None:
 
 
 class Guard:
-    """ASGI middleware that refuses requests without access, and adds the headers that restrict the browser.
-
-    The name of the visitor whose link was used is `request.state.visitor`; `None` on a page without links.
-
-    Args:
-        most_bytes: of the body of a request, whether or not it states its length.
-    """
+    """ASGI middleware that refuses requests without access and bodies above `most_bytes`, and restricts the browser."""
 
     def __init__(self, app: ASGIApp, access: Access, most_bytes: int) -> None:
         self._app = app

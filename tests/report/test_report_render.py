@@ -17,7 +17,7 @@ from report_samples import joint_record, joint_version, version, words_of
 from syrupy.assertion import SnapshotAssertion
 from view_samples import PAGES, VIEWS, hostile, pinned
 
-from rubriclab.report.render import View, badge, head, q, row, typeset
+from rubriclab.report.render import View, badge, head, q, row
 from rubriclab.report.rubrics import learned_view, matrix_rows, overview
 from rubriclab.report.wording import estimate
 from rubriclab.stats.intervals import Interval
@@ -74,13 +74,6 @@ def test_hostile_words_are_shown_and_add_no_element_and_no_attribute(name: str) 
     assert "tracker.example" not in "".join(page.content["style"])
 
 
-def test_texts_from_outside_end_their_own_direction() -> None:
-    page = Page(hostile(PAGES["evaluation"], HOSTILE).page())
-    assert page.reading.count(" ".join(SHOWN.split())) > 20
-    assert len(page.having("bdi")) > 50
-    assert {quote.get("dir") for quote in page.having("blockquote")} == {"auto"}
-
-
 @pytest.mark.parametrize("name", VIEWS)
 def test_a_notebook_gets_every_view_with_styles_that_reach_nothing_else(name: str) -> None:
     fragment = Page(VIEWS[name]()._repr_html_())
@@ -96,21 +89,6 @@ def test_a_notebook_gets_every_view_with_styles_that_reach_nothing_else(name: st
             selectors += [""] if character == "}" else []
             selectors[-1] += character if character != "}" else ""
     assert all("rubriclab" in selector for selector in selectors if selector.strip())
-
-
-def test_what_shows_itself_shows_the_same_as_its_view() -> None:
-    news = version()
-    for shown in (news, news.rubric):
-        assert shown._repr_html_() == shown.view()._repr_html_()
-        assert Page(shown._repr_html_()).reading.startswith(("news@1", "Rubric of coherence"))
-
-
-def test_our_own_figures_have_true_minus_signs_and_words_from_outside_keep_theirs() -> None:
-    assert typeset("news-1@2 reaches -0.10 [-0.2, 0.3]") == "news-1@2 reaches −0.10 [−0.2, 0.3]"
-    cells = row(q("-1 degree"), Interval(-0.5), "-2")
-    html = Markup("<table>{}{}</table><p>{}</p>").format(head("", "+a", "+b"), cells, q("at -3"))
-    page = Page(View(html)._repr_html_())
-    assert "-1 degree −0.50 −2 at -3" in page.reading
 
 
 HOSTILE_NAME = "| <script>alert(1)</script> *x* `y` \\input{a} & % $ # _ ^ ~"
@@ -184,16 +162,6 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Commands:
     return commands
 
 
-def test_a_report_is_one_page_with_texts_and_verdict(kept: Commands) -> None:
-    done = kept("report", "joint", "-o", "report.html")
-    assert (done.code, done.out, done.err) == (0, "", "report written to report.html\n")
-    page = Page((kept.folder / "report.html").read_text("utf-8"))
-    assert "joint@1 , a rubric of coherence" in page.reading
-    assert "better than the same judge asked directly" in page.reading
-    assert "Largest disagreements" in page.reading
-    assert kept("report", "joint").out == page.text
-
-
 def test_the_matrix_is_printed_and_exported_whole(kept: Commands) -> None:
     printed = kept("show", "joint", "--matrix")
     assert (printed.code, printed.err) == (0, "")
@@ -209,30 +177,6 @@ def test_the_matrix_is_printed_and_exported_whole(kept: Commands) -> None:
     assert [json.loads(line) for line in lines] == rows
     table = csv.DictReader(io.StringIO((kept.folder / "matrix.csv").read_text("utf-8")))
     assert [row["reason"] for row in table] == [row["reason"] for row in rows]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        (
-            ("show", "bare", "--matrix"),
-            "The ratings of the labelled texts by bare@1 are not stored. The store has no training record of bare@1",
-        ),
-        (
-            ("show", "news", "--matrix"),
-            "The ratings of the labelled texts by news@1 are not stored. news@1 was learned by one method",
-        ),
-        (("show", "joint", "-o", "matrix.csv"), "--output goes with --matrix."),
-        (("show", "joint", "--matrix", "-o", "no/m.csv"), "no/m.csv cannot be written: No such file or directory."),
-        (("report", "joint", "-o", "no/report.html"), "no/report.html cannot be written: No such file or directory."),
-    ],
-)
-def test_what_cannot_be_shown_is_refused_with_the_reason(
-    kept: Commands, arguments: tuple[str, ...], complaint: str
-) -> None:
-    done = kept(*arguments)
-    assert (done.code, done.out) == (2, "")
-    assert done.error.startswith(complaint)
 
 
 VERDICT = "better than the same judge asked directly"

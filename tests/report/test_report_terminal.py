@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 import unicodedata
-from io import StringIO
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings, strategies as st
 from markupsafe import Markup
 from report_samples import explained, printed
 from rich.cells import cell_len
-from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 from view_samples import VIEWS, hostile, pinned
 
-import rubriclab
 from rubriclab.report.render import View, head, q, row
 from rubriclab.report.rubrics import version_view
 from rubriclab.stats.intervals import Interval
@@ -65,16 +60,6 @@ def test_hostile_words_are_shown_do_nothing_and_stay_within_the_width(name: str)
     assert widest(narrow) <= 80
 
 
-def test_a_pipe_gets_no_colour_and_a_terminal_does() -> None:
-    for name, made in VIEWS.items():
-        view = made()
-        assert "\x1b" not in printed(view), name
-        console = Console(file=StringIO(), width=80, force_terminal=True, color_system="standard", no_color=False)
-        console.print(view)
-        assert isinstance(console.file, StringIO)
-        assert "\x1b[" in console.file.getvalue(), name
-
-
 @pytest.mark.parametrize("width", [40, 60, 80])
 def test_no_digit_of_a_figure_is_cut_off(width: int) -> None:
     cells = row(q("a-rubric-with-a-long-name@12"), WIDE, WIDE, WIDE)
@@ -82,22 +67,6 @@ def test_no_digit_of_a_figure_is_cut_off(width: int) -> None:
     assert "…" not in text
     assert widest(text) <= width
     assert text.count("-0.33]") == 3
-
-
-def test_figures_stand_above_their_intervals_where_the_line_is_too_short() -> None:
-    view = View(Markup("<table>{}{}</table>").format(head("", "+a", "+b"), row(q("news@1"), WIDE, WIDE)))
-    assert printed(view, 80).splitlines()[-1] == "news@1  -0.47 [-0.61, -0.33]  -0.47 [-0.61, -0.33]"
-    assert [line.split() for line in printed(view, 40).splitlines()[-2:]] == [
-        ["news@1", "-0.47", "-0.47"],
-        ["[-0.61,", "-0.33]", "[-0.61,", "-0.33]"],
-    ]
-
-
-def test_folded_details_are_shown_when_the_view_is_unfolded_and_else_how_to_see_them() -> None:
-    hint = 'data-hint="--evidence shows them"'
-    html = Markup(f"<details {hint}><summary>2 more</summary><p>The details.</p></details>")
-    assert printed(View(html)) == "2 more; --evidence shows them\n"
-    assert "The details." in printed(View(html, unfolded=True))
 
 
 @settings(deadline=None, max_examples=50)
@@ -109,22 +78,3 @@ def test_an_explanation_of_any_shape_fits_and_loses_no_word(lines: list[str]) ->
     # The last section is the statement alone.
     after = text[text.index("held out 0.52") + len("held out 0.52") : text.index("No other criteria")]
     assert after.split() == statement.split()
-
-
-def test_many_empty_lines_are_one_and_windows_lines_are_lines() -> None:
-    lines = printed(version_view(explained(statement="One.\r\n\r\n \r\n\r\nTwo.\r\n"))).splitlines()
-    first = next(place for place, line in enumerate(lines) if line.strip() == "One.")
-    assert [line.strip() for line in lines[first : first + 3]] == ["One.", "", "Two."]
-
-
-def test_only_the_terminal_renderer_imports_rich() -> None:
-    folder = Path(rubriclab.__file__).parent / "report"
-    importing = {path.name for path in folder.rglob("*.py") if any(n.split(".")[0] == "rich" for n in imported(path))}
-    assert importing == {"terminal.py"}
-
-
-def imported(path: Path) -> list[str]:
-    """Return the modules that a file imports."""
-    nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
-    plain = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
-    return plain + [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module]

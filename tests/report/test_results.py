@@ -8,11 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from report_samples import EXPLANATION, around, explained, joint_trust, joint_version, version, words_of
+from report_samples import joint_trust, joint_version, version, words_of
 from view_samples import interrater
 
 from rubriclab.models.version import GateVerdict, MoreLabels, Outcome, Version
-from rubriclab.ops.evaluate import JudgePair, JudgeScores
 from rubriclab.ops.label import PlanResult
 from rubriclab.report.render import view
 from rubriclab.report.results import (
@@ -64,19 +63,6 @@ def test_alpha_is_placed_by_krippendorff_s_convention_and_named_as_his() -> None
             f"Krippendorff (2004) considers data reliable from 0.800 and allows tentative conclusions from 0.667; its "
             f"interval {lies}" in said(scores=scores)
         )
-
-
-@pytest.mark.parametrize("judges", [2, 26, 28])
-def test_any_number_of_judges_has_names_for_the_table_of_pairs(judges: int) -> None:
-    many = tuple(JudgeScores(f"j{number}", 60, 0, 3.0, 1.0) for number in range(judges))
-    last = JudgePair("j0", many[-1].judge, 60, around(0.5), around(0.1))
-    shown = said(judges=many, pairs=(last,))
-    assert f"A, {'BZ'[judges > 2] if judges <= 26 else judges} 60 0.50" in shown
-
-
-def test_a_change_of_white_space_alone_is_said_to_be_one() -> None:
-    after = explained(2, EXPLANATION.replace("\n\n", "\n\n\n"))
-    assert "statement white space only" in words_of(difference_view(compare(explained(), after)))
 
 
 LENGTH = 10_000_000

@@ -10,9 +10,7 @@ from report_samples import (
     QUESTIONS,
     against_direct,
     checklist_part,
-    criterion,
     examples,
-    joint_record,
     joint_trust,
     joint_version,
     question,
@@ -24,12 +22,10 @@ from view_samples import evaluated
 
 from rubriclab.learning.scoring import Score
 from rubriclab.methods.method import CriterionRating, UnitVerdict
-from rubriclab.models.rubric import Criterion, Evidence, Part
+from rubriclab.models.rubric import Part
 from rubriclab.models.text import Units
 from rubriclab.models.version import EditOrigin, GateVerdict, MoreLabels, Version
-from rubriclab.report import wording
 from rubriclab.report.render import View, macro
-from rubriclab.report.rubrics import matrix_rows, sub_dimensions, version_view
 from rubriclab.stats.intervals import Interval
 
 
@@ -100,55 +96,6 @@ def test_commands_are_shown_as_code_in_pages_and_markdown() -> None:
     assert "`rubriclab score TEXTS --rubric news@3`" in view.markdown()
 
 
-def test_questions_stand_with_their_sub_dimension_in_the_order_of_the_rubric() -> None:
-    part = checklist_part(
-        question("a", "order"), question("b", "links"), question("c", "style"), question("d", "order")
-    )
-    assert [(name, definition[:10], [one.id for one in group]) for name, definition, group in sub_dimensions(part)] == [
-        ("order", "Things are", ["a", "d"]),
-        ("links", "Neighbouri", ["b"]),
-        ("style", "", ["c"]),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("judged", "missing", "answers", "said"),
-    [
-        (30, 0, {"yes": 30}, "30 yes, 0 no"),
-        (29, 1, {"n/a": 4, "no": 5, "yes": 20}, "20 yes, 5 no, 4 n/a, 1 missing"),
-        # Where a text that cannot be asked about has no rating, it is still an answer and nothing that is missing.
-        (25, 5, {"n/a": 4, "no": 5, "yes": 20}, "20 yes, 5 no, 4 n/a, 1 missing"),
-        (0, 0, None, ""),
-    ],
-)
-def test_answers_are_counted_with_those_that_are_missing(
-    judged: int, missing: int, answers: dict[str, int] | None, said: str
-) -> None:
-    found = Evidence(origin="seed questions", judged=judged, missing=missing, answers=answers)
-    assert wording.answers(found) == said
-
-
-@pytest.mark.parametrize(
-    ("asked", "score", "applies", "said"),
-    [
-        (question("a"), 1.0, True, "yes"),
-        (question("a"), 0.0, True, "no"),
-        (question("a", better="no"), 1.0, True, "no"),
-        (question("a", better="no"), 0.0, True, "yes"),
-        (question("a"), None, False, "n/a"),
-        (question("a"), None, True, "none"),
-        (question("a"), 0.5, True, "0.5"),
-        (criterion(), 1.0, True, "1"),
-        (criterion(), None, True, "none"),
-        (None, 0.0, True, "0"),
-    ],
-)
-def test_an_answer_is_shown_as_it_was_given(
-    asked: Criterion | None, score: float | None, applies: bool, said: str
-) -> None:
-    assert wording.answered(CriterionRating("a", score, "", applies), asked) == said
-
-
 FACTS = Units(kind="fact", beside=("source",))
 EVIL = "<script>alert(1)</script>"
 
@@ -172,25 +119,6 @@ def verdicts() -> tuple[UnitVerdict, ...]:
     )
 
 
-@pytest.mark.parametrize(
-    ("units", "weights", "words"),
-    [
-        (FACTS, "as packed", "Asked of each single fact that the text states, beside its source."),
-        (Units(kind="sentence pair"), "equal", "Asked of each pair of neighbouring sentences."),
-        (
-            Units(kind="response", beside=("source", "context"), weights="judge"),
-            "as packed",
-            "Asked of the whole text, beside its source and context; the judge sets the weights of the questions "
-            "for each text.",
-        ),
-        (Units(kind="response", weights="judge"), "labels", "Asked of the whole text."),
-    ],
-)
-def test_a_rubric_says_what_its_questions_are_asked_of(units: Units, weights: str, words: str) -> None:
-    part = by_units(units, settings={"weights": weights})
-    assert words in words_of(version_view(rubric(part)), 200)
-
-
 def test_a_page_shows_the_verdict_on_each_unit_the_failing_ones_first() -> None:
     made, texts = rubric(by_units()), examples()
     scores = [
@@ -210,12 +138,3 @@ def test_a_page_shows_the_verdict_on_each_unit_the_failing_ones_first() -> None:
     assert found == sorted(found)
     assert all(words in page for words in ("by: The dam gave way.", "holds", "fails", "none", "25% of the scale"))
     assert EVIL not in page
-
-
-def test_each_row_says_what_was_found_or_why_nothing_was() -> None:
-    rows = {(row["text"], row["criterion"]): row for row in matrix_rows(joint_record())}
-    missing, inapplicable = rows["school-1", "h02"], rows["harbour-0", "s01"]
-    assert (missing["state"], missing["score"], missing["reason"]) == ("missing", None, "The reply was cut off.")
-    assert (inapplicable["state"], inapplicable["reason"]) == ("does not apply", "It has no pronoun.")
-    assert rows["harbour-0", "h01"]["state"] == "scored"
-    assert rows["harbour-0", "h04"]["kept"] is False

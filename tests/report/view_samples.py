@@ -12,13 +12,11 @@ from typing import Any
 from drift_samples import Values, compared, version as drift_version
 from pydantic import BaseModel
 from report_samples import (
-    EXPLANATION,
     answers_of,
     around,
     checklist,
     checklist_part,
     criterion,
-    demonstration,
     examples,
     explained,
     joint_record,
@@ -217,22 +215,6 @@ def _training(**fields: Any) -> Sample:
     return partial(training_view, joint_version(), record.model_copy(update={"texts": texts}))
 
 
-def _learned_anew() -> Version:
-    """Return a version with other criteria, texts, seed and agreement than `version()`."""
-    before = version().provenance.agreement
-    assert before
-    reworded = criterion(statement="Each sentence takes up the last one.")
-    added = criterion("h09", "vivid verbs", statement="Verbs show the scene at hand.")
-    return version(
-        2,
-        seed=2,
-        parts=(Part(method="hypoeval", settings={"k": 10}, criteria=(reworded, added)),),
-        examples=tuple(f"new-{number:02}" for number in range(12)),
-        data="sha256:" + "c" * 64,
-        agreement=before.model_copy(update={"pearson": Interval(0.5)}),
-    )
-
-
 def _edited() -> Version:
     """Return a version that an edit has made worse than `joint_version()`."""
     edit = EditOrigin(
@@ -267,8 +249,7 @@ def _difference(before: Version, after: Version) -> Sample:
     return partial(difference_view, compare(before, after))
 
 
-FACTS, SENTENCES = Units(kind="fact", beside=("source",)), Units(kind="sentence", beside=("source", "context"))
-WEIGHED = (question("a", weight=0.5), question("b", weight=2))
+FACTS = Units(kind="fact", beside=("source",))
 VERDICTS = Scale(low=0, high=1, whole=False, names=("bad", "good"))
 LIMITS = DriftLimits(max_shift=0.1, max_flips=0.5, min_rank=0.5)
 # What each view is made by and of.
@@ -304,22 +285,8 @@ VIEWS: dict[str, Sample] = {
     ),
     "nothing measured": partial(version_view, _bare()),
     "verdicts": partial(evidence_view, version(scale=VERDICTS)),
-    "weighed questions": partial(version_view, checklist(1, *WEIGHED)),
     "units": partial(version_view, _by_units(FACTS)),
-    "raters unknown": partial(evidence_view, joint_version(validation=joint_trust(raters=None))),
-    "not optimistic": partial(
-        evidence_view, joint_version(validation=joint_trust(training=joint_trust().evaluators[0]))
-    ),
-    "other units": _difference(_by_units(FACTS), _by_units(SENTENCES)),
-    "learned anew": _difference(version(), _learned_anew()),
     "edited": _difference(joint_version(), _edited()),
-    "texts shown": _difference(shown(demonstration("a")), shown(demonstration("a"), demonstration("b"))),
-    "explained anew": _difference(explained(), explained(2, EXPLANATION.replace("I look at:", "I look at this:"))),
-    "then learned from labels": _difference(explained(), explained(2, agreement=version().provenance.agreement)),
-    "then measured": _difference(unlabelled(), explained()),
-    "one kind of criteria": partial(
-        view, "interrater", version=version(2), agreement=interrater(criteria=(agreed("h1", "graded", 0.5),), pooled=())
-    ),
     "drift": partial(
         comparison_view,
         compared(
@@ -329,8 +296,6 @@ VIEWS: dict[str, Sample] = {
         ),
     ),
     "limits": _drift([{"a": 2.0}, {"a": 4.0}], [{"a": 2.5}, {"a": 4.5}], limits=LIMITS),
-    "drift unscored": _drift([{"a": 4.0}, {"a": 2.0}], [{"a": 4.0}, {"a": None}]),
-    "drift unknown": _drift([{"a": 4.0}], [{"a": None}], limits=DriftLimits(min_rank=0.5)),
 }
 PAGES: dict[str, Sample] = {
     "training": _training(),
@@ -350,17 +315,11 @@ PAGES: dict[str, Sample] = {
 # Variants of a view or page, of which only the lines are pinned that it does not share with the other.
 VARIANTS = {
     "combined": "training",
-    "raters unknown": "training",
-    "not optimistic": "training",
     "verdicts": "version",
-    "weighed questions": "checklist",
     "units": "checklist",
     "demonstrations": "explanation",
     "unlabelled": "nothing measured",
-    "one kind of criteria": "interrater",
     "limits": "drift",
-    "drift unscored": "drift",
-    "drift unknown": "drift unscored",
     **{name: "training of news@1" for name in PAGES if name.startswith("training of ")},
     **{name: name.split()[0] for name in PAGES if name.startswith(("training with", "evaluation "))},
 }

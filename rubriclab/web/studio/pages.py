@@ -52,10 +52,7 @@ from rubriclab.web.studio.studio import KEPT, Allowance, PriceQuote, Query, Stud
 
 
 def version_routes(studio: Studio) -> list[BaseRoute]:
-    """Return the routes of the list `/`, and of a version: `/NAME`, `/NAME@NUMBER` or `/NAME@TAG`, and its versions.
-
-    `/REF/compare?with=OTHER` shows two versions, the older first, by default with the parent, else with a child.
-    """
+    """Return the routes of the list, of a version, of its versions, and of two versions side by side."""
 
     def rubrics(request: Request) -> Response:
         search = request.query_params.get("search", "")
@@ -122,12 +119,7 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
 
 
 def summary(version: Version) -> dict[str, Any]:
-    """Return what a list shows of a version; texts are empty where something was not measured or recorded.
-
-    `tone` colours the verdict, `remark` is the rest of the sentence that it begins, `figures` are what it rests on,
-    `measure` and `measured` say what the agreement is and how it was measured, `price` the calls per text, `origin` how
-    the version was made from its parent; `words` are what a search looks through, in lower case.
-    """
+    """Return what a list shows of a version; `words` are what a search looks through, in lower case."""
     made, rubric = version.provenance, version.rubric
     badge = badge_of(version)
     found = wording.recorded_agreement(version)
@@ -452,9 +444,7 @@ async def serve_studio(
     """Serve the studio on this computer only, until it is stopped; it opens at the page of `rubric`, if one is named.
 
     Raises:
-        NoStore: if there is no store.
-        NotInStore: if there is no such rubric.
-        SettingsError: if the port cannot be used.
+        NoStore, NotInStore, SettingsError: without a store or such a rubric, or if the port cannot be used.
     """
     with settings:
         # Fails here rather than in the browser. A name stays one: its page is that of the newest version.

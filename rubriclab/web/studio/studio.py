@@ -47,13 +47,7 @@ TABS: Mapping[str, str] = {
 
 @dataclass(frozen=True, eq=False)
 class Studio:
-    """What the pages share.
-
-    Attributes:
-        reading: the store, opened for everything that only reads; how judges are asked, and the caps on calls and
-            money, which hold for all pages together.
-        judge: who is asked instead of the judge that a rubric was learned with; `None` for that judge.
-    """
+    """What the pages share: the store, who may use them, and the judge asked instead of that of a rubric, if any."""
 
     reading: Workspace
     access: Access
@@ -99,10 +93,7 @@ class Studio:
         status: int = 200,
         **fields: Any,
     ) -> HTMLResponse:
-        """Return a page from a template that extends `studio/layout.html`.
-
-        The pages of `version` are linked; `tab` says which of them this one is, a key of `TABS`.
-        """
+        """Return a page from a template that extends `studio/layout.html`; `tab` is a key of `TABS`."""
         shared = {"title": plain(title), "token": self.access.token, "version": version, "tab": tab, "tabs": TABS}
         return rendered(f"studio/{template}", status, **shared, **fields)
 
@@ -151,12 +142,7 @@ class Asking:
     _stopped: set[str] = field(default_factory=set)
 
     async def run(self, prepare: Callable[[Workspace], Job[T]], allowance: Allowance) -> Done[T] | PriceQuote:
-        """Return the result of an operation, prepared in a thread, or its price if it is more calls than agreed to.
-
-        Raises:
-            RubriclabError: as the operation does.
-            Stopped: if the user stopped it; answers so far are kept.
-        """
+        """Return the result of an operation, or its price if more calls than agreed; Stopped if the user did."""
         return await run_in_threadpool(self._run, prepare, allowance)
 
     def progress(self, request: str) -> dict[str, Any]:
@@ -243,15 +229,7 @@ FIGURES = {"label": "label", "rubric": "rubric", "difference": "difference"}
 
 
 class Query(FrozenModel):
-    """Which texts are shown, and in which order.
-
-    Attributes:
-        search: words that occur in the text, its source, its id or its group, in any case.
-        side: only texts that the rubric scores higher, or lower, than their label.
-        sort: the column to sort by, an earlier order is that of the record; missing values come last.
-        every: whether criteria are shown that the rubric did not keep.
-        page: from 1.
-    """
+    """Which texts are shown, and in which order; missing values come last."""
 
     search: str = Field("", max_length=1000)
     side: Literal["", "higher", "lower"] = ""
@@ -303,10 +281,7 @@ class Page:
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """A training record with its columns (figures, then criteria, kept ones first), and what is searched of each text.
-
-    `places` are those of the criteria in the record; `ratings` have the shape (texts, criteria), NaN where missing.
-    """
+    """A training record as columns (figures, then criteria, kept ones first); `ratings` are NaN where missing."""
 
     record: TrainingRecord
     columns: tuple[Column, ...]
