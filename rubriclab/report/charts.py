@@ -35,7 +35,6 @@ class Axis:
     base: float = 0.0
 
     def share(self, value: float) -> float:
-        """Return how far along the axis `value` lies, 0 to 1."""
         return (value - self.low) / (self.high - self.low)
 
     def percent(self, value: float) -> str:
@@ -91,7 +90,6 @@ def bar(axis: Axis, statistic: Interval, kind: Literal["", "total", "unused"] = 
 
 
 def limit(axis: Axis, value: float) -> Markup:
-    """Return a stroke at a value that cannot be exceeded."""
     return _strip(axis, _stroke(axis, value))
 
 
@@ -140,7 +138,6 @@ def reliability(bins: Iterable[ReliabilityBin], share: str) -> Markup:
 
 
 def _plot(x: Axis, y: Axis, titles: tuple[str, str], drawn: Markup, label: str) -> Markup:
-    """Return a plot with a broken line on which both values are equal."""
     low, high = max(x.low, y.low), min(x.high, y.high)
     equal = Markup('<line class="equal" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>').format(
         _across(x, low), _up(y, low), _across(x, high), _up(y, high)

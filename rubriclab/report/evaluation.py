@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -12,7 +13,6 @@ from markupsafe import Markup
 from rubriclab.learning.gate import rater_errors
 from rubriclab.learning.scoring import Score
 from rubriclab.learning.verdicts import (
-    LevelAgreement,
     level_agreement,
     raters_verdicts,
     verdict_agreement,
@@ -23,8 +23,8 @@ from rubriclab.methods.catalogue import installed
 from rubriclab.methods.method import CriterionRating
 from rubriclab.models.aggregation import Term
 from rubriclab.models.characters import count, listed
-from rubriclab.models.rubric import Criterion, Rubric
-from rubriclab.models.text import Example, Scale, labelled
+from rubriclab.models.rubric import Criterion
+from rubriclab.models.text import Example, labelled
 from rubriclab.models.version import DIRECT, RecordedText, VerdictAgreement
 from rubriclab.ops.evaluate import Evaluation, Evaluator, Result, baseline_evaluators
 from rubriclab.report import charts, rubrics, wording
@@ -51,13 +51,36 @@ if TYPE_CHECKING:
 MAX_TEXTS, TITLE = 6, 60
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedText:
-    """A text with its label and the rubric's."""
+@dataclass(frozen=True, eq=False)
+class ScoredVersion:
+    """A version with its score of each text that has a label for its aspect."""
 
-    example: Example
-    human: float
-    score: Score
+    version: Version
+    texts: Sequence[Example]
+    scores: Sequence[Score]
+
+    @cached_property
+    def labels(self) -> FloatArray:
+        return np.array([text.scores[self.version.rubric.aspect.name] for text in self.texts], dtype=float)
+
+    @cached_property
+    def values(self) -> FloatArray:
+        """The scores, shape (texts,), NaN for unscored texts."""
+        return floats(score.score for score in self.scores)
+
+    @property
+    def groups(self) -> list[str]:
+        return [text.group for text in self.texts]
+
+    @property
+    def systems(self) -> list[str]:
+        """The system of each text; empty where it is not known."""
+        return [text.system or "" for text in self.texts]
+
+    @cached_property
+    def errors(self) -> ScoreErrors | None:
+        """The errors on the scale of the scores; `None` if no text has a score."""
+        return score_errors(self.values, self.labels, self.groups, self.version.rubric.scores_on.width)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,85 +94,58 @@ class CriterionRow:
     unscored: int
 
 
-def judged_texts(examples: Sequence[Example], scores: Sequence[Score], ref: str, aspect: str) -> list[JudgedText]:
-    """Return the examples with a label for `aspect`, each with its score by `ref`; ValueError for other scores."""
+def scored_version(version: Version, examples: Sequence[Example], scores: Sequence[Score]) -> ScoredVersion:
+    """Return a version with its scores of all examples or of the labelled ones; ValueError for other scores."""
+    aspect = version.rubric.aspect.name
     rated = labelled(examples, aspect)
     texts = rated if len(scores) == len(rated) else examples
     if [example.id for example in texts] != [score.id for score in scores]:
         raise ValueError(
-            f"scored[{ref!r}]: expected one score for each of the {len(examples)} examples, or of the {len(rated)} "
-            f"with a label for {aspect!r}, in their order; got {len(scores)} scores with other ids or in another order"
+            f"scored[{version.ref!r}]: expected one score for each of the {len(examples)} examples, or of the "
+            f"{len(rated)} with a label for {aspect!r}, in their order; got {len(scores)} scores with other ids or in "
+            "another order"
         )
-    pairs = zip(texts, scores, strict=True)
-    return [JudgedText(text, text.scores[aspect], score) for text, score in pairs if aspect in text.scores]
+    return ScoredVersion(
+        version, rated, [each for text, each in zip(texts, scores, strict=True) if aspect in text.scores]
+    )
 
 
-def human_scores(texts: Sequence[JudgedText]) -> FloatArray:
-    """Return the labels, shape (texts,)."""
-    return np.array([text.human for text in texts], dtype=float)
-
-
-def rubric_scores(texts: Sequence[JudgedText]) -> FloatArray:
-    """Return the scores of the rubric, shape (texts,), NaN for unscored texts."""
-    return floats(text.score.score for text in texts)
-
-
-def error_row(version: Version, texts: Sequence[JudgedText]) -> list[object] | None:
-    """Return a version's errors on texts with labels on the scale of its scores, and how many intervals hold them."""
-    errors, conformal = errors_of(version, texts), version.rubric.aggregation and version.rubric.aggregation.conformal
-    if errors is None:
+def error_row(scored: ScoredVersion) -> list[object] | None:
+    if scored.errors is None:
         return None
-    held = [text.score.interval[0] <= text.human <= text.score.interval[1] for text in texts if text.score.interval]
-    inside = ""
-    if conformal and held:
-        share = wording.percent(sum(held) / len(held))
-        inside = f"{sum(held):,} of {len(held):,} ({share})"
-    scored = sum(text.score.score is not None for text in texts)
-    return [q(version.ref), *rubrics.error_cells(errors), f"{scored:,}", inside]
+    pairs = zip(scored.labels.tolist(), scored.scores, strict=True)
+    held = [each.interval[0] <= label <= each.interval[1] for label, each in pairs if each.interval]
+    inside = f"{sum(held):,} of {len(held):,} ({wording.percent(sum(held) / len(held))})" if held else ""
+    number = sum(each.score is not None for each in scored.scores)
+    return [q(scored.version.ref), *rubrics.error_cells(scored.errors), f"{number:,}", inside]
 
 
-def raters_row(version: Version, texts: Sequence[JudgedText]) -> list[object] | None:
+def raters_row(scored: ScoredVersion) -> list[object] | None:
     """Return the errors of single raters on the same texts; `None` where they are not known."""
-    rubric = version.rubric
-    errors = rater_errors([text.example for text in texts], rubric.aspect.name, rubric.scores_on)
+    rubric = scored.version.rubric
+    errors = rater_errors(scored.texts, rubric.aspect.name, rubric.scores_on)
     name = "single raters, each against the mean of the others"
     return [name, *rubrics.error_cells(errors), "", ""] if errors else None
 
 
-def errors_of(version: Version, texts: Sequence[JudgedText]) -> ScoreErrors | None:
-    """Return a version's errors on texts with labels on the scale of its scores; `None` if none has a score."""
-    groups, width = [text.example.group for text in texts], version.rubric.scores_on.width
-    return score_errors(rubric_scores(texts), human_scores(texts), groups, width)
-
-
-def criterion_agreements(
-    rubric: Rubric, texts: Sequence[JudgedText], level: Level, constant: ConstantRule
-) -> list[CriterionRow]:
-    """Return the agreement of every criterion that `texts` were scored by, in the rubric's order."""
-    by_id: dict[str, Criterion] = {criterion.id: criterion for criterion in rubric.criteria}
-    scored = dict.fromkeys(part.id for text in texts for part in text.score.criteria)
+def criterion_agreements(scored: ScoredVersion, level: Level, constant: ConstantRule) -> list[CriterionRow]:
+    """Return the agreement of every criterion that the texts were scored by, in the rubric's order."""
+    by_id: dict[str, Criterion] = {criterion.id: criterion for criterion in scored.version.rubric.criteria}
+    rated = dict.fromkeys(part.id for score in scored.scores for part in score.criteria)
     found = []
-    for name in [*(name for name in by_id if name in scored), *(name for name in scored if name not in by_id)]:
-        ratings = [next((part for part in text.score.criteria if part.id == name), None) for text in texts]
+    for name in [*(name for name in by_id if name in rated), *(name for name in rated if name not in by_id)]:
+        ratings = [next((part for part in score.criteria if part.id == name), None) for score in scored.scores]
         inapplicable = sum(part is not None and part.score is None and not part.applies for part in ratings)
-        scores = floats(part.score if part else None for part in ratings)
-        agreement = _auroc(scores, texts) if rubric.scores_on.names else _spearman(scores, texts, level, constant)
-        found.append(
-            CriterionRow(name, by_id.get(name), agreement, inapplicable, int(np.isnan(scores).sum()) - inapplicable)
-        )
+        values = floats(part.score if part else None for part in ratings)
+        if scored.version.rubric.scores_on.names:
+            agreement = verdict_statistic("AUROC", [values], scored.labels, scored.groups)
+        else:
+            # What `rubriclab.stats.agreement` gives for Spearman, without the time that Kendall takes.
+            texts = used_texts(scored_texts([values], scored.labels, scored.groups, scored.systems), level, constant)
+            agreement = coefficient_interval(texts, spearman_rows, level, constant)
+        unscored = int(np.isnan(values).sum()) - inapplicable
+        found.append(CriterionRow(name, by_id.get(name), agreement, inapplicable, unscored))
     return found
-
-
-def _auroc(scores: FloatArray, texts: Sequence[JudgedText]) -> Interval:
-    return verdict_statistic("AUROC", [scores], human_scores(texts), [text.example.group for text in texts])
-
-
-def _spearman(scores: FloatArray, texts: Sequence[JudgedText], level: Level, constant: ConstantRule) -> Interval:
-    """Return what `rubriclab.stats.agreement` gives for Spearman, without the time that Kendall takes."""
-    groups = [text.example.group for text in texts]
-    systems = [text.example.system or "" for text in texts]
-    used = used_texts(scored_texts([scores], human_scores(texts), groups, systems), level, constant)
-    return coefficient_interval(used, spearman_rows, level, constant)
 
 
 # Which rubric agrees best, and whether it is above the baselines on the same texts.
@@ -206,7 +202,6 @@ class EvaluatorRow:
 
     @property
     def ref(self) -> str:
-        """`NAME@NUMBER` of the version."""
         return self.result.evaluator
 
 
@@ -246,84 +241,69 @@ class EvaluationSummary:
 
 
 def summarize(
-    aspect: str,
-    versions: Sequence[Version],
-    results: Sequence[Result],
-    texts: Mapping[str, Sequence[JudgedText]],
-    free_baselines: Sequence[Evaluator],
+    scored: Sequence[ScoredVersion], results: Sequence[Result], free_baselines: Sequence[Evaluator]
 ) -> EvaluationSummary | None:
-    """Return how the rubrics of `aspect` did, by each version's texts; `None` if no correlation is defined."""
-    refs = {version.ref: version for version in versions}
+    """Return how the rubrics of one aspect did on the same texts; `None` if no correlation is defined."""
+    versions = {each.version.ref: each for each in scored}
+    aspect = scored[0].version.rubric.aspect.name
     defined = [row for row in results if row.aspect == aspect and row.agreement.spearman.value is not None]
-    measured = {row.agreement.level for row in defined if row.evaluator in refs}
+    measured = {row.agreement.level for row in defined if row.evaluator in versions}
     level = next((level for level in PREFERRED if level in measured), None)
     if level is None:
         return None
     rows = [row for row in defined if row.agreement.level == level]
     rows.sort(key=lambda row: -(row.agreement.spearman.value or 0.0))
-    scores = {_key(baseline.name): baseline.scores for baseline in free_baselines}
-    scores |= {ref: rubric_scores(texts[ref]) for ref in refs}
-    scales = {ref: version.rubric.scores_on for ref, version in refs.items()}
+    free = {_key(baseline.name): baseline.scores for baseline in free_baselines}
     # All that a version of one baseline method does is what the baseline does; several parts are a rubric.
-    methods = {ref: [part.method for part in version.rubric.parts] for ref, version in refs.items()}
+    methods = {ref: [part.method for part in each.version.rubric.parts] for ref, each in versions.items()}
     as_baselines = {ref for ref, names in methods.items() if len(names) == 1 and is_baseline(names[0])}
-    ours = [row for row in rows if row.evaluator in refs]
+    ours = [row for row in rows if row.evaluator in versions]
     baselines = [row for row in ours if row.evaluator in as_baselines]
     ranked = [row for row in ours if row not in baselines] or baselines
     beside = [row for row in baselines if row not in ranked]
-    rivals = [row for row in rows if wording.is_baseline(row.evaluator)]
-    known = texts[ranked[0].evaluator]
+    rival = next((row for row in rows if wording.is_baseline(row.evaluator)), None)
 
     def contest(row: Result, other: Result | None) -> EvaluatorComparison | None:
-        return None if other is None or other is row else _comparison(row, other, scores, known, scales)
+        return None if other is None or other is row else _comparison(row, other, versions, free)
+
+    def seen(ref: str) -> int:
+        learned_from = () if all(map(never_sees_labels, methods[ref])) else versions[ref].version.provenance.groups
+        return sum(group in learned_from for group in versions[ref].groups)
 
     evaluators = tuple(
         EvaluatorRow(
             row,
-            contest(row, rivals[0] if rivals else None),
+            contest(row, rival),
             contest(row, None if row in beside else ranked[0]),
-            0 if all(map(never_sees_labels, methods[row.evaluator])) else _seen(refs[row.evaluator], known),
+            seen(row.evaluator),
             row in baselines,
         )
         for row in (*ranked, *beside)
     )
-    against = tuple(_comparison(ranked[0], row, scores, known, scales) for row in beside)
-    return EvaluationSummary(aspect, level, evaluators, against, errors_of(refs[ranked[0].evaluator], known))
+    against = tuple(_comparison(ranked[0], row, versions, free) for row in beside)
+    return EvaluationSummary(aspect, level, evaluators, against, versions[ranked[0].evaluator].errors)
 
 
 def _comparison(
-    row: Result,
-    other: Result,
-    scores: Mapping[str, FloatArray],
-    texts: Sequence[JudgedText],
-    scales: Mapping[str, Scale],
+    row: Result, other: Result, versions: Mapping[str, ScoredVersion], free: Mapping[str, FloatArray]
 ) -> EvaluatorComparison:
-    if _key(other.evaluator) not in scores:
+    own, rival = versions[row.evaluator], versions.get(other.evaluator)
+    theirs = rival.values if rival else free.get(_key(other.evaluator))
+    if theirs is None:
         return EvaluatorComparison(other, Interval(None), Interval(None))
-    own, theirs = scores[row.evaluator], scores[_key(other.evaluator)]
-    labels, groups = human_scores(texts), [text.example.group for text in texts]
+    rule = row.agreement
     found = difference(
-        own,
-        theirs,
-        labels,
-        groups,
-        [text.example.system or "" for text in texts],
-        level=row.agreement.level,
-        constant=row.agreement.constant,
+        own.values, theirs, own.labels, own.groups, own.systems, level=rule.level, constant=rule.constant
     )
-    one_scale = scales.get(other.evaluator) == scales[row.evaluator] and not scales[row.evaluator].names
-    gain = less_error([theirs, own], labels, groups) if one_scale and found.n else Interval(None)
+    scale, gain = own.version.rubric.scores_on, Interval(None)
+    if rival and rival.version.rubric.scores_on == scale and not scale.names and found.n:
+        gain = less_error([theirs, own.values], own.labels, own.groups)
     return EvaluatorComparison(other, gain, found.spearman, found.n, found.groups, found.too_few_groups, found.p)
 
 
 def _key(evaluator: str) -> str:
     """Return a free baseline's name without the remark that says for which rubrics it was evaluated."""
     return wording.BASELINE + wording.evaluator_parts(evaluator)[0] if wording.is_baseline(evaluator) else evaluator
-
-
-def _seen(version: Version, texts: Sequence[JudgedText]) -> int:
-    groups = frozenset(version.provenance.groups)
-    return sum(text.example.group in groups for text in texts)
 
 
 # The page.
@@ -333,13 +313,12 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
     """Return every figure of an evaluation, and in words how its rubrics compare; ValueError for missing scores."""
     versions = evaluation.versions
     summaries = evaluation_summaries(evaluation)
-    by_version = [(version, _texts(evaluation, version)) for version in versions]
-    graded = {version.rubric.aspect.name for version in versions if not version.rubric.scores_on.names}
-    with_errors = [each for each in by_version if not each[0].rubric.scores_on.names]
-    fitted = (version.rubric.aggregation for version, _ in with_errors)
+    scored = [_scored(evaluation, version) for version in versions]
+    with_errors = [each for each in scored if not each.version.rubric.scores_on.names]
+    graded = {each.version.rubric.aspect.name: each for each in with_errors}
+    fitted = (each.version.rubric.aggregation for each in with_errors)
     nominal = {wording.percent(each.conformal.confidence) for each in fitted if each and each.conformal}
-    raters = {version.rubric.aspect.name: raters_row(version, texts) for version, texts in with_errors}
-    errors = [*(error_row(*each) for each in with_errors), *raters.values()]
+    errors = [*map(error_row, with_errors), *map(raters_row, graded.values())]
     # By aspect and level, the results of rubrics and those of free baselines.
     blocks: dict[tuple[str, str], tuple[list[Result], list[Result]]] = {}
     for result in evaluation.results:
@@ -357,17 +336,19 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
         nominal=nominal.pop() if len(nominal) == 1 else "",
         several=len({aspect for aspect, _ in blocks}) > 1,
         blocks=blocks,
-        few_levels=[(version.ref, _level_agreement(version, texts)) for version, texts in by_version],
+        few_levels=[
+            (each.version.ref, level_agreement(each.values, each.labels, each.groups, each.version.rubric.scores_on))
+            for each in scored
+        ],
         criterion_name=_criterion_name,
         called=lambda evaluator: _called(evaluator, versions),
         results=RESULTS,
         axis=charts.agreement_axis(result.agreement.spearman for result in evaluation.results),
-        details=[] if brief else [_details(*each, summaries[each[0].rubric.aspect.name]) for each in by_version],
+        details=[] if brief else [_details(each, summaries[each.version.rubric.aspect.name]) for each in scored],
     )
 
 
 def is_baseline(name: str) -> bool:
-    """Return whether a method is a baseline; none that is not installed is one."""
     method = installed(name)
     return method is not None and method.is_baseline
 
@@ -379,7 +360,6 @@ def never_sees_labels(name: str) -> bool:
 
 
 def _called(evaluator: str, versions: Sequence[Version]) -> str:
-    """Return an evaluator's name, with what it asks if it is a version of one baseline method."""
     version = next((each for each in versions if each.ref == evaluator), None)
     methods = [part.method for part in version.rubric.parts] if version else []
     if len(methods) != 1 or not is_baseline(methods[0]):
@@ -391,13 +371,13 @@ def _called(evaluator: str, versions: Sequence[Version]) -> str:
 
 def evaluation_summaries(evaluation: Evaluation) -> dict[str, EvaluationSummary | None]:
     """Return the summary of each aspect, `None` if no correlation is defined."""
-    texts = {version.ref: _texts(evaluation, version) for version in evaluation.versions}
     summaries = {}
     for aspect, chosen in _by_aspect(evaluation).items():
         # The scores of the free baselines, which the comparison needs and the results do not contain.
         best = {version.ref: version.provenance.baseline for version in chosen if version.provenance.baseline}
         baselines = baseline_evaluators(labelled(evaluation.examples, aspect), best)
-        summaries[aspect] = summarize(aspect, chosen, evaluation.results, texts, baselines)
+        scored = [_scored(evaluation, version) for version in chosen]
+        summaries[aspect] = summarize(scored, evaluation.results, baselines)
     return summaries
 
 
@@ -422,11 +402,10 @@ def verdict_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
 
 
 def error_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
-    """Return the errors of rubrics without verdicts as JSON, in points of their scales."""
     return [
         {"evaluator": version.ref, "aspect": version.rubric.aspect.name, **asdict(errors)}
         for version in evaluation.versions
-        if not version.rubric.scores_on.names and (errors := errors_of(version, _texts(evaluation, version)))
+        if not version.rubric.scores_on.names and (errors := _scored(evaluation, version).errors)
     ]
 
 
@@ -447,60 +426,55 @@ class EvaluatedVerdicts:
 def _verdicts(evaluation: Evaluation) -> Iterator[EvaluatedVerdicts]:
     """Yield how the verdicts on each aspect agree with people's; nothing for aspects without verdicts."""
     for aspect, chosen in _by_aspect(evaluation).items():
-        texts = [text.example for text in _texts(evaluation, chosen[0])]
-        groups, labels = [text.group for text in texts], np.array([text.scores[aspect] for text in texts], dtype=float)
+        scored = [_scored(evaluation, version) for version in chosen]
+        labels, groups = scored[0].labels, scored[0].groups
         own = {version.ref: version.provenance.baseline for version in chosen if version.provenance.baseline}
-        free = {wording.evaluator_parts(each.name)[0]: each.scores for each in baseline_evaluators(texts, own)}
+        baselines = baseline_evaluators(scored[0].texts, own)
+        free = {wording.evaluator_parts(each.name)[0]: each.scores for each in baselines}
         reached = {name: verdict_statistic("AUROC", [values], labels, groups) for name, values in free.items()}
         best = max(reached, key=lambda name: reached[name].value or 0.0)
         found, gains, thresholds, names = [], {}, dict[str, str](), ("", "")
-        for version in chosen:
-            rubric, scores = version.rubric, rubric_scores(_texts(evaluation, version))
+        for each in scored:
+            ref, rubric = each.version.ref, each.version.rubric
             if rubric.threshold is None or rubric.scores_on.names is None:
                 continue
-            names = rubric.scores_on.names
-            thresholds[version.ref] = wording.threshold(rubric)
-            decided = verdicts_of(scores, rubric.threshold)
-            found.append(verdict_agreement(version.ref, scores, decided, labels, groups))
-            gains[version.ref] = verdict_statistic("AUROC", [scores, free[best]], labels, groups)
+            names, thresholds[ref] = rubric.scores_on.names, wording.threshold(rubric)
+            decided = verdicts_of(each.values, rubric.threshold)
+            found.append(verdict_agreement(ref, each.values, decided, labels, groups))
+            gains[ref] = verdict_statistic("AUROC", [each.values, free[best]], labels, groups)
         if not found:
             continue
-        if raters := raters_verdicts([text.annotations.get(aspect, ()) for text in texts], groups):
+        if raters := raters_verdicts([text.annotations.get(aspect, ()) for text in scored[0].texts], groups):
             found.append(raters)
         basis = {"aspect": aspect, "level": "dataset", "n": sum(found[0].cells), "groups": len(set(groups))}
-        own_thresholds = [f"{words} ({ref})" for ref, words in thresholds.items()]
-        shown = own_thresholds if len(thresholds) > 1 else list(thresholds.values())
+        shown = [f"{words} ({ref})" if len(thresholds) > 1 else words for ref, words in thresholds.items()]
         yield EvaluatedVerdicts(aspect, names, found, gains, shown, best, reached[best], basis)
 
 
-def _texts(evaluation: Evaluation, version: Version) -> list[JudgedText]:
-    scored = evaluation.scores
-    if version.ref not in scored:
-        known = ", ".join(scored) or "none"
+def _scored(evaluation: Evaluation, version: Version) -> ScoredVersion:
+    scores = evaluation.scores
+    if version.ref not in scores:
+        known = ", ".join(scores) or "none"
         raise ValueError(f"scored: expected the scores of {version.ref!r} too, got those of {known}")
-    return judged_texts(evaluation.examples, scored[version.ref], version.ref, version.rubric.aspect.name)
+    return scored_version(version, evaluation.examples, scores[version.ref])
 
 
-def _level_agreement(version: Version, texts: Sequence[JudgedText]) -> LevelAgreement | None:
-    groups = [text.example.group for text in texts]
-    return level_agreement(rubric_scores(texts), human_scores(texts), groups, version.rubric.scores_on)
-
-
-def _details(version: Version, texts: Sequence[JudgedText], summary: EvaluationSummary | None) -> dict[str, Any]:
+def _details(scored: ScoredVersion, summary: EvaluationSummary | None) -> dict[str, Any]:
     """Return what the page shows of one rubric; its criteria in full are on the page of `rubriclab report`."""
-    scale = version.rubric.scores_on
-    pairs = [(text.human, text.score.score) for text in texts if text.score.score is not None]
+    version, scale, terms = scored.version, scored.version.rubric.scores_on, wording.terms(scored.version.rubric)
+    pairs = zip(scored.labels.tolist(), (each.score for each in scored.scores), strict=True)
     criteria: list[CriterionRow] = []
     whole: list[Interval] = []
     if summary:
-        constant = summary.evaluators[0].result.agreement.constant
-        terms = wording.terms(version.rubric)
-        criteria = criterion_agreements(version.rubric, texts, summary.level, constant)
+        criteria = criterion_agreements(scored, summary.level, summary.evaluators[0].result.agreement.constant)
         criteria.sort(key=lambda each: -abs(terms[each.id].weight) if each.id in terms else 0)
         whole = [row.result.agreement.spearman for row in summary.evaluators if row.ref == version.ref]
         if scale.names:
-            whole = [_auroc(rubric_scores(texts), texts)]
-    recorded = [(_recorded(text), text.score.criteria) for text in texts]
+            whole = [verdict_statistic("AUROC", [scored.values], scored.labels, scored.groups)]
+    recorded = [
+        (_recorded(*each), each[-1].criteria)
+        for each in zip(scored.texts, scored.labels.tolist(), scored.scores, strict=True)
+    ]
     differing = sorted(
         (each for each in recorded if rubrics.distance(each[0])),
         key=lambda each: (-rubrics.distance(each[0]), each[0].id),
@@ -508,18 +482,18 @@ def _details(version: Version, texts: Sequence[JudgedText], summary: EvaluationS
     by_id = {criterion.id: criterion for criterion in version.rubric.criteria}
     return {
         "version": version,
-        "texts": texts,
-        "pairs": [] if scale.names else pairs,
+        "texts": scored.texts,
+        "pairs": [] if scale.names else [pair for pair in pairs if pair[1] is not None],
         "criteria": criteria,
         "whole": whole,
         "level": summary.level if summary else "",
-        "terms": wording.terms(version.rubric),
+        "terms": terms,
         "axis": rubrics.score_axis_of(version, [text for text, _ in recorded]),
         "furthest": [
             (text, [_answer(part, by_id.get(part.id)) for part in parts]) for text, parts in differing[:MAX_TEXTS]
         ],
-        "unscored": [text for text in texts if text.score.score is None],
-        "judges": [text.score.judge for text in texts] or ["no judge"],
+        "unscored": [each for each in scored.scores if each.score is None],
+        "judges": [each.judge for each in scored.scores] or ["no judge"],
     }
 
 
@@ -531,15 +505,15 @@ def _criterion_name(row: CriterionRow, terms: Mapping[str, Term]) -> Markup:
     return line(q(title), q(row.id, "quiet") + quiet("".join(f", {each}" for each in remarks)))
 
 
-def _recorded(text: JudgedText) -> RecordedText:
-    example, (low, high) = text.example, text.score.interval or (None, None)
+def _recorded(text: Example, label: float, score: Score) -> RecordedText:
+    low, high = score.interval or (None, None)
     return RecordedText(
-        id=example.id,
-        group=example.group,
-        output=example.output,
-        source=example.source,
-        label=text.human,
-        predicted=text.score.score,
+        id=text.id,
+        group=text.group,
+        output=text.output,
+        source=text.source,
+        label=label,
+        predicted=score.score,
         low=low,
         high=high,
     )

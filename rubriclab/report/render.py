@@ -80,12 +80,10 @@ class View:
 
     @cached_property
     def tree(self) -> Element:
-        """The elements of the view."""
         return _parse(Markup("<view>{}</view>").format(self.html))
 
     @property
     def heading(self) -> Element:
-        """The title of the view."""
         found = self.tree.find("h1")
         return Element("h1") if found is None else found
 
@@ -95,7 +93,6 @@ class View:
         return rendered(self.tree, unfolded=self.unfolded)
 
     def __str__(self) -> str:
-        """Return the view as plain text."""
         from rubriclab.report.terminal import plain_text
 
         return plain_text(self)
@@ -105,7 +102,6 @@ class View:
         return _inside(self.tree, 2, words_of(self.heading))
 
     def contents(self) -> Markup:
-        """Return links to the named sections of a view."""
         named = [each for each in self.tree.iterfind("section") if each.get("id")]
         links = (Markup('<a href="#{}">{}</a>\n').format(each.get("id"), _inside(each[0])) for each in named)
         return Markup().join(links)
@@ -143,7 +139,6 @@ class View:
 
 
 def view(template: str, *, unfolded: bool = False, **data: Any) -> View:
-    """Return what a template shows of plain data and results."""
     return View(part(template, **data), unfolded=unfolded)
 
 
@@ -191,23 +186,9 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {"q": q, "prose": prose, "number": number}
-    functions = (
-        asked_at,
-        badge,
-        count,
-        facts,
-        format_score,
-        head,
-        line,
-        listed,
-        number,
-        one_line,
-        p_value,
-        remark,
-        row,
-        shown,
-    )
-    environment.globals |= {each.__name__: each for each in (*functions, signed)}
+    of_models = (asked_at, count, format_score, listed, one_line)
+    of_cells = (badge, facts, head, line, number, p_value, remark, row, shown, signed)
+    environment.globals |= {each.__name__: each for each in (*of_models, *of_cells)}
     environment.globals |= {name: getattr(wording, name) for name in WORDING}
     environment.globals |= {"charts": charts, "results": results, "rubrics": rubrics, "wording": wording}
     environment.globals |= {
@@ -246,7 +227,6 @@ def q(value: object, style: str = "") -> Markup:
 
 
 def quiet(words: str) -> Markup:
-    """Return a remark of ours; nothing for an empty one."""
     return Markup('<span class="quiet">{}</span>').format(shown(words)) if words else Markup()
 
 
@@ -256,12 +236,10 @@ def line(*parts: str) -> Markup:
 
 
 def prose(text: str) -> Markup:
-    """Return an explanation with its lines."""
     return Markup('<p class="prose">{}</p>').format(q("\n".join(lines(cut(text)))))
 
 
 def number(value: int) -> str:
-    """Return a count as `1,234`."""
     return f"{value:,}"
 
 
@@ -324,15 +302,12 @@ def remark(words: str, name: str = "", *, figures: Mapping[str, Interval | str],
 
 
 class Column(NamedTuple):
-    """A column of a table, and what kind of cells it has."""
-
     title: Element
     numeric: bool
     drawing: bool
 
 
 def columns_of(table: Element) -> list[Column]:
-    """Return the columns of a table."""
     rows = [each for each in table.iterfind("tr") if each.get("class") != "title"]
     return [
         Column(title, title.get("class") == "number", any(each[place].find("svg") is not None for each in rows))
@@ -384,7 +359,6 @@ def typeset(words: str) -> str:
 
 
 def inline(cell: object) -> Markup:
-    """Return one cell of a view, for a page that lays out its own tables."""
     return _inside(_parse(Markup("<td>{}</td>").format(shown(cell))))
 
 

@@ -21,11 +21,7 @@ from rubriclab.ops.evaluate import RELIABLE, TENTATIVE
 from rubriclab.ops.improve import RejectionReason
 from rubriclab.report import wording
 from rubriclab.report.render import View, view
-from rubriclab.report.rubrics import (
-    change_in_agreement,
-    more_labels,
-    verdict,
-)
+from rubriclab.report.rubrics import change_in_agreement, more_labels, verdict
 from rubriclab.report.wording import OPTIMISTIC, estimate, recorded_agreement
 
 if TYPE_CHECKING:
@@ -60,7 +56,6 @@ LIMITS: Mapping[str, str] = {
 
 
 def result_view(found: CompareResult) -> View:
-    """Return the view of whatever was compared."""
     if isinstance(found.result, AnchorLook):
         return view("drift", look=found.result)
     if isinstance(found.result, Comparison):
@@ -90,7 +85,6 @@ def limit_badge(check: LimitCheck, *, human: bool) -> tuple[str, str, str]:
 
 
 def intervals(groups: int) -> str:
-    """Return what the intervals rest on."""
     return "95 % intervals over groups" if groups > 1 else "95 % intervals over texts, which hold for this group only"
 
 
@@ -144,7 +138,6 @@ REJECTIONS: tuple[RejectionReason, ...] = get_args(RejectionReason)
 
 
 def edits(change: ChangedSentence) -> Iterator[tuple[str, str]]:
-    """Yield the parts of a rewritten sentence, each with its style."""
     for place, words in enumerate(_EDITS.split(f"{change.sentence}. {change.diff}")):
         # Every second part is an edit.
         yield words, ("removed" if words.startswith("[") else "added") if place % 2 else ""
@@ -171,7 +164,6 @@ def plan_view(result: PlanResult) -> View:
 
 
 def why(planned: PlannedText) -> str:
-    """Return why a text is worth a label."""
     group, criterion = "new group" if planned.new_group else "group with labels", planned.unusual
     rating = planned.text.ratings.get(criterion.id) if criterion else None
     if criterion is None or rating is None:
@@ -212,7 +204,6 @@ def trust_view(versions: Sequence[Version], files: Mapping[str, bool]) -> View:
 
 
 def finding_facts(finding: Finding) -> Iterator[tuple[str, str]]:
-    """Yield all that is recorded of a finding, by name."""
     aspects, benchmarks = ", ".join(finding.aspects) or "all", ", ".join(finding.benchmarks)
     for name, value in {**finding.to_row(), "aspects": aspects, "benchmarks": benchmarks}.items():
         if value:
@@ -227,7 +218,6 @@ BLOCKS = "▁▂▃▄▅▆▇█"
 
 
 def agreement_words(agreement: RaterAgreement | None) -> str:
-    """Return how well raters agree, in a sentence."""
     if agreement is None:
         return "Agreement among raters is known once two of them have judged the same texts."
     judged = f"{agreement.raters} raters, {agreement.units} judged by two or more"
@@ -237,7 +227,6 @@ def agreement_words(agreement: RaterAgreement | None) -> str:
 
 
 def consistency_words(consistency: Consistency | None) -> str:
-    """Return how consistent a rater is, in a few words."""
     if consistency is None:
         return "nothing rated twice yet"
     same = f"{consistency.same:.0%} equal of {count(consistency.repeats, 'repeat')}"
@@ -264,7 +253,6 @@ def criteria_rows(rubric: Rubric) -> list[dict[str, Any]]:
 
 
 def bars(counts: Sequence[int]) -> str:
-    """Return a histogram as one character a bin; an empty bin is a dot."""
     highest = max(1, *counts)
     return "".join(BLOCKS[round(number / highest * (len(BLOCKS) - 1))] if number else "." for number in counts)
 
@@ -278,7 +266,6 @@ def edit_effect(result: EditResult) -> Markup:
 
 
 def edit_verdict(effect: EditEffect) -> str:
-    """Return the difference in one sentence."""
     return change_in_agreement(effect.statistic, effect.difference, effect.folds, effect.n)
 
 

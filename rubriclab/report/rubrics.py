@@ -80,7 +80,6 @@ def verdict(version: Version) -> str:
 
 
 def badge_of(version: Version) -> Badge:
-    """Return the outcome of the gate as a badge."""
     validation = version.provenance.validation
     if validation is None:
         return UNKNOWN
@@ -208,7 +207,6 @@ def edited_sentence(version: Version) -> str:
 
 
 def change_words(change: EditChange) -> str:
-    """Return what a change concerns, from what to what."""
     which = ", ".join(change.criteria)
     if change.action in ("pin", "bound"):
         return f"{which}: {change.after}"
@@ -244,7 +242,6 @@ def sub_dimensions(part: Part) -> list[tuple[str, str, list[Criterion]]]:
 
 
 def setting(value: object) -> str:
-    """Return the value of a setting as text."""
     return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
@@ -264,12 +261,7 @@ def learned_view(version: Version) -> View:
 def report(store: Store, ref: str) -> str:
     """Return a page on how a version was trained, as one HTML document; NotInStore if there is no such version."""
     version = store.load(ref)
-    return training_report(version, store.training(version.ref))
-
-
-def training_report(version: Version, record: TrainingRecord | None) -> str:
-    """Return how `version` was trained as one self-contained HTML page; see `training_view`."""
-    return training_view(version, record).page()
+    return training_view(version, store.training(version.ref)).page()
 
 
 def training_view(version: Version, record: TrainingRecord | None) -> View:
@@ -279,7 +271,6 @@ def training_view(version: Version, record: TrainingRecord | None) -> View:
 
 
 def overview(version: Version) -> View:
-    """Return the parts of the training report that need no training record."""
     return view("training", version=version, record=None, unknown="")
 
 
@@ -321,8 +312,6 @@ CALIBRATIONS: Mapping[str, str] = {
 
 
 class WeightedCriterion(NamedTuple):
-    """A criterion with the method that asks it, and its weight."""
-
     criterion: Criterion
     method: str
     term: Term
@@ -357,7 +346,6 @@ def weighted_criteria(version: Version) -> list[WeightedCriterion]:
 
 
 def brief(row: WeightedCriterion) -> str:
-    """Return what method asks a criterion, and what it says or how it was answered."""
     criterion = row.criterion
     if criterion.kind == "question":
         return "; ".join(filter(None, (row.method, wording.answers(criterion.evidence))))

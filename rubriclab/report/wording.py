@@ -149,7 +149,6 @@ def short_digest(digest: str) -> str:
 
 
 def moment(created: datetime) -> str:
-    """Return a time, which has a zone, as `2026-11-21 22:40 UTC`."""
     from datetime import UTC
 
     return f"{created.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
@@ -288,7 +287,6 @@ def carried_over(provenance: Provenance) -> str:
 
 
 def labels(provenance: Provenance) -> str:
-    """Return how many labelled texts there were."""
     if not provenance.examples:
         return "no labelled texts"
     return f"{count(len(provenance.examples), 'text')} of {count(len(provenance.groups), 'group')}"
@@ -346,7 +344,6 @@ def terms(rubric: Rubric) -> dict[str, Term]:
 
 
 def weight(term: Term) -> str:
-    """Return a weight with its interval, as `19 % [14, 25]`."""
     return f"{percent(term.weight)} [{100 * term.low:z.0f}, {100 * term.high:z.0f}]"
 
 
@@ -392,17 +389,14 @@ def answered(part: CriterionRating | Cell, criterion: Criterion | None, *, whole
 
 
 def label(score: float, scale: Scale) -> str:
-    """Return a label to two decimals, or the name of its level."""
     return repr(scale.names[int(score)]) if scale.names and score in (0, 1) else rounded(score)
 
 
 def rounded(score: float | None) -> str:
-    """Return a score to two decimals, or `none`."""
     return "none" if score is None else format_score(round(score, 2))
 
 
 def score_interval(ends: tuple[float, float]) -> str:
-    """Return the interval of a score, as `[2.5, 3.75]`."""
     low, high = (format_score(round(end, 2)) for end in ends)
     return f"[{low}, {high}]"
 
@@ -482,7 +476,6 @@ def least_gain(validation: Validation) -> str:
 
 
 def rubric_agreement(validation: Validation) -> EvaluatorAgreement:
-    """Return the rubric's own held-out agreement."""
     return next(evaluator for evaluator in validation.evaluators if evaluator.kind == "rubric")
 
 
@@ -530,7 +523,6 @@ def errors_words(errors: ScoreErrors, *, verdicts: bool = False) -> str:
 
 
 def within(errors: ScoreErrors) -> str:
-    """Return how far from its label a score is still near."""
     return "one point" if errors.point == 1 else f"{errors.point:g} points (a fifth of the scale)"
 
 
@@ -547,12 +539,10 @@ def calls(number: float) -> str:
 
 
 def per_text(number: float) -> str:
-    """Return a price, as `1 call per text`."""
     return f"{calls(number)} {'call' if number == 1 else 'calls'} per text"
 
 
 def price(version: Version) -> str:
-    """Return the calls per text as they were counted, or as a method that requests one score makes them."""
     if version.provenance.validation:
         return per_text(rubric_agreement(version.provenance.validation).calls)
     scores = [each for each in version.rubric.criteria if each.kind == "score"]

@@ -81,7 +81,6 @@ class Service:
     _under_way: set[asyncio.Task[Scores]] = field(default_factory=set)
 
     async def score(self, request: Request) -> Response:
-        """Score the texts in the body."""
         _check_query(request)
         # Before the request counts as under way: a caller whose bodies arrive slowly must not keep others waiting.
         texts, several = await texts_of(request, self.options.max_body_bytes, self.options.max_texts)
@@ -92,14 +91,12 @@ class Service:
         return _json({"scores": rows, "warnings": scores.warnings} if several else rows[0])
 
     async def rubric(self, request: Request) -> Response:
-        """Return the rubric that scores."""
         _check_query(request)
         scorer = self.scorer
         found = describe_rubric(scorer.rubric, scorer.name, scorer.judge, scorer.version)
         return _json(found.model_dump(mode="json"))
 
     async def read_metrics(self, _request: Request) -> Response:
-        """Return the metrics."""
         return Response(self.metrics.exposition(), media_type=CONTENT_TYPE_LATEST)
 
     async def health(self, _request: Request) -> Response:
@@ -112,7 +109,6 @@ class Service:
         return _json(Health(status="ok").model_dump())
 
     async def openapi(self, _request: Request) -> Response:
-        """Return the description of the service."""
         return _json(description(tokens=self.has_tokens))
 
     async def finish(self, patience: float) -> int:
@@ -312,7 +308,12 @@ class Gate:
 
         self._in_flight.inc()
         try:
-            await self._answer(scope, receive, send_noted)
+            self._admit(scope)
+            await self._app(scope, receive, send_noted)
+        except Refused as error:
+            # By `_admit`: the application answers its own.
+            state["noted"]["problem"] = error.code
+            await problem_response(error, state["id"], _HEADERS.get(error.code))(scope, receive, send_noted)
         except Exception as error:
             # The application has answered, unless the response had begun.
             _log.error("request %s: unexpected %s", state["id"], type(error).__name__, exc_info=error)
@@ -328,15 +329,6 @@ class Gate:
         finally:
             self._in_flight.dec()
             self._note(scope, status, time.monotonic() - began)
-
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            self._admit(scope)
-        except Refused as error:
-            scope["state"]["noted"]["problem"] = error.code
-            await problem_response(error, scope["state"]["id"], _HEADERS.get(error.code))(scope, receive, send)
-        else:
-            await self._app(scope, receive, send)
 
     def _admit(self, scope: Scope) -> None:
         headers = Headers(scope=scope)
@@ -407,7 +399,6 @@ class Tokens:
 
 
 def is_bearer(authorization: str) -> bool:
-    """Return whether an `Authorization` header has a bearer token, of whatever service."""
     scheme, _, token = authorization.partition(" ")
     return scheme.lower() == "bearer" and bool(token.strip())
 
@@ -519,7 +510,6 @@ async def serve_rubric(
 
 
 def _address(host: str, tokens: Tokens) -> str:
-    """Return the numeric address to listen at."""
     try:
         address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host.strip("[]"))
     except ValueError:

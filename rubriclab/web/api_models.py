@@ -272,10 +272,7 @@ KINDS: Mapping[str, tuple[int, str]] = {
     "unknown_parameter": (400, "The address has a query (`?name=value`); this request takes none."),
     "no_token": (401, "The request has no bearer token."),
     "wrong_token": (401, "The bearer token is not one of this service."),
-    "budget_reached": (
-        402,
-        "The cap on calls or cost of this service is reached; it scores only texts whose answers are stored.",
-    ),
+    "budget_reached": (402, "The cap on calls or cost of this service is reached; only stored answers are used."),
     "other_origin": (403, "A service without tokens refuses requests from pages of other sites (`Origin`)."),
     "no_such_path": (404, "The path does not exist; `GET /openapi.json` describes all paths."),
     "other_method": (405, "The path does not take this method; the header `Allow` lists those it takes."),
@@ -288,10 +285,7 @@ KINDS: Mapping[str, tuple[int, str]] = {
     "invalid_body": (422, "A field of the body is unknown, missing or of the wrong type."),
     "repeated_key": (422, "An object in the body has a key twice."),
     "repeated_id": (422, "Two texts of a list have the same `id`."),
-    "unusable_texts": (
-        422,
-        "No text has a field that the rubric needs, such as `source`.",
-    ),
+    "unusable_texts": (422, "No text has a field that the rubric needs, such as `source`."),
     "too_many_at_once": (429, "Too many requests at a time; send it again after `Retry-After`."),
     "large_head": (431, "The head of the request is too large."),
     "internal_error": (500, "An unexpected error; the log of the service has the details."),

@@ -126,7 +126,9 @@ class _LabelPage:
     async def judge(self, request: Request) -> Response:
         body = await body_of(request, _Judgment)
         rater = self._rater(request, body.rater)
-        return JSONResponse(await run_in_threadpool(self._judged, rater, body.submission))
+        position = await run_in_threadpool(self._labeling.judge, rater, body.submission)
+        skipped = body.submission.among_skipped
+        return JSONResponse(await run_in_threadpool(self._next, rater, position, skipped=skipped))
 
     async def undo(self, request: Request) -> Response:
         body = await body_of(request, _Undo)
@@ -164,7 +166,6 @@ class _LabelPage:
         return str(fixed or rater_name(given))
 
     def _item_at(self, rater: str, position: int | None) -> dict[str, Any]:
-        """Return the item at a position, with the rater's progress; no item for `None`."""
         progress = self._labeling.progress(rater)
         shown = None if position is None else item_content(self._labeling.shown(rater, position))
         figures = {"done": progress.done, "skipped": progress.skipped, "total": progress.total}
@@ -172,10 +173,6 @@ class _LabelPage:
 
     def _next(self, rater: str, after: int, *, skipped: bool = False) -> dict[str, Any]:
         return self._item_at(rater, self._labeling.next_position(rater, after, skipped=skipped))
-
-    def _judged(self, rater: str, submission: Submission) -> dict[str, Any]:
-        position = self._labeling.judge(rater, submission)
-        return self._next(rater, position, skipped=submission.among_skipped)
 
     def _panel(self, rater: str) -> dict[str, Any]:
         progress = self._labeling.progress(rater)
@@ -188,7 +185,6 @@ class _LabelPage:
 
 
 def duration(seconds: float | None) -> str:
-    """Return an expected duration in words."""
     if seconds is None:
         return "known after a few answers"
     if seconds == 0:
@@ -204,7 +200,6 @@ MOST_BUTTONS = 11
 
 
 def page_settings(labeling: Labeling, rater: str) -> dict[str, Any]:
-    """Return what the page needs to know once."""
     question, scale = labeling.question, labeling.question.scale
     ends = {"low": scale.low, "high": scale.high, "whole": scale.whole, "named": scale.names is not None}
     words = {name: getattr(question.words, name) for name in ("output", "source", "context")}
@@ -227,7 +222,6 @@ def levels(scale: Scale) -> list[dict[str, Any]]:
 
 
 def item_content(shown: ShownItem) -> dict[str, Any]:
-    """Return an item with its text, and what the rater has answered before."""
     text, former = shown.text, shown.former
     return {
         "position": shown.position,

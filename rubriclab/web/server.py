@@ -66,7 +66,6 @@ def listen(host: str = LOOPBACK, port: int | None = None, *, preferred: int = 0)
 
 
 def port_of(bound: socket.socket) -> int:
-    """Return the port that a socket listens at."""
     return int(bound.getsockname()[1])
 
 
@@ -128,12 +127,10 @@ class Server(uvicorn.Server):
 
     @property
     def seconds_left(self) -> float:
-        """The part of `patience` that is left; 0 before the server shuts down."""
         began = self._shutdown_started
         return 0.0 if began is None else max(0.0, began + self._patience - time.monotonic())
 
     def stop(self) -> None:
-        """End the server once its open requests are answered."""
         self.should_exit = True
 
     async def run_until_stopped(self) -> None:
@@ -147,12 +144,10 @@ class Server(uvicorn.Server):
             self._bound.close()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Open the connections, and call `on_ready`."""
         await super().startup(sockets)
         self._on_ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Close the connections, those of open requests after `patience` seconds."""
         self._shutdown_started = time.monotonic()
         await super().shutdown(sockets)
 
@@ -274,7 +269,6 @@ _JOINED = """<!DOCTYPE html>
 
 
 def new_secret() -> str:
-    """Return an unguessable text for a token or a link: 32 random bytes."""
     return secrets.token_urlsafe(32)
 
 
@@ -297,11 +291,9 @@ class Access:
         return cls(frozenset(hosts), token or new_secret(), links or {})
 
     def path(self, visitor: str) -> str:
-        """Return the path of a visitor's link."""
         return f"{JOIN}{self.links[visitor]}"
 
     def visitor(self, secret: str) -> str | None:
-        """Return whose secret it is."""
         own = {name: link.encode() for name, link in self.links.items()}
         return owner_of(secret.encode("utf-8", "surrogateescape"), own)
 
@@ -316,9 +308,7 @@ class Guard:
     """ASGI middleware that refuses requests without access and bodies above `most_bytes`, and restricts the browser."""
 
     def __init__(self, app: ASGIApp, access: Access, most_bytes: int) -> None:
-        self._app = app
-        self._access = access
-        self._most_bytes = most_bytes
+        self._app, self._access, self._most_bytes = app, access, most_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

@@ -20,9 +20,9 @@ from rubriclab.report import wording
 from rubriclab.report.evaluation import (
     RESULTS,
     EvaluationSummary,
-    JudgedText,
+    ScoredVersion,
     criterion_agreements,
-    judged_texts,
+    scored_version,
     summarize,
 )
 from rubriclab.report.render import View, macro
@@ -55,10 +55,10 @@ def summary_of(
     versions = [one for one, _ in pairs]
     scored = {one.ref: scores_of(one, texts, rate) for one, rate in pairs}
     results = results_of(versions, scored, texts, levels=("group", "dataset"))
-    judged = {one.ref: judged_texts(texts, scored[one.ref], one.ref, "coherence") for one in versions}
+    judged = [scored_version(one, texts, scored[one.ref]) for one in versions]
     known = {one.ref: one.provenance.baseline for one in versions if one.provenance.baseline}
     shown_results = [each for each in results if beside or each.evaluator in scored]
-    return summarize("coherence", versions, shown_results, judged, baseline_evaluators(texts, known))
+    return summarize(judged, shown_results, baseline_evaluators(texts, known))
 
 
 def words(found: EvaluationSummary | None) -> str:
@@ -139,7 +139,7 @@ def test_texts_of_groups_that_a_version_has_learned_from_are_counted_and_only_wh
     assert "learned from" not in words(summary_of(like_people))
 
 
-def rated(texts: Sequence[Example], values: Mapping[str, Sequence[float | None]]) -> list[JudgedText]:
+def rated(texts: Sequence[Example], values: Mapping[str, Sequence[float | None]]) -> ScoredVersion:
     """Return texts with ratings by each criterion, by its id."""
     ref = version().ref
     rows = [
@@ -147,15 +147,15 @@ def rated(texts: Sequence[Example], values: Mapping[str, Sequence[float | None]]
         for row in zip(*values.values(), strict=True)
     ]
     scores = [Score(text.id, "coherence", 3.0, row, None, ref, "fake") for text, row in zip(texts, rows, strict=True)]
-    return judged_texts(texts, scores, ref, "coherence")
+    return scored_version(version(), texts, scores)
 
 
 @pytest.mark.parametrize("level", ["group", "dataset", "system"])
 def test_a_criterions_agreement_is_that_of_the_statistics(level: Any) -> None:
-    texts, news = examples(), version()
+    texts = examples()
     rng = np.random.default_rng(0)
     values = {"h01": rng.normal(size=24).tolist(), "h03": rng.normal(size=24).tolist()}
-    found = criterion_agreements(news.rubric, rated(texts, values), level, "skip")
+    found = criterion_agreements(rated(texts, values), level, "skip")
     assert [(one.id, one.criterion and one.criterion.trait, one.unscored) for one in found] == [
         ("h01", "linked sentences", 0),
         ("h03", "a clear end", 0),

@@ -20,7 +20,7 @@ from rubriclab.report.results import (
     names_view,
     plan_view,
 )
-from rubriclab.report.rubrics import evidence_view, training_report
+from rubriclab.report.rubrics import evidence_view, training_view
 from rubriclab.report.wording import LONGEST_SHOWN
 from rubriclab.stats.intervals import Interval
 from rubriclab.store.diff import compare
@@ -83,7 +83,9 @@ def test_every_view_of_a_huge_text_is_cut_and_says_how_to_see_the_rest() -> None
     # A bound that only work beyond linear exceeds: uncut, one of these took minutes.
     started = time.monotonic()
     one, other = long_version("word " * (LENGTH // 5)), long_version("other\n" * (LENGTH // 6))
-    views = [str(evidence_view(each)) for each in (one, other)] + [training_report(each, None) for each in (one, other)]
+    views = [str(evidence_view(each)) for each in (one, other)] + [
+        training_view(each, None).page() for each in (one, other)
+    ]
     briefly = [str(names_view([one])), str(log_view([one])), str(difference_view(compare(one, other)))]
     assert time.monotonic() - started < 60
     assert all(len(text) < 30 * LONGEST_SHOWN for text in (*views, *briefly))

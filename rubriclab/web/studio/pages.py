@@ -161,7 +161,6 @@ def _origin(version: Version) -> str:
 
 
 def text_routes(studio: Studio) -> list[BaseRoute]:
-    """Return the route of the matrix of texts by criteria: `/REF/texts`, with the fields of `Query`."""
 
     def texts(request: Request) -> Response:
         version = studio.version(request.path_params["ref"])
@@ -200,7 +199,6 @@ SIDES = {"both": "All", "higher": "Rubric higher", "lower": "Rubric lower"}
 
 
 def disagreement_routes(studio: Studio) -> list[BaseRoute]:
-    """Return the route of the page."""
 
     def page(request: Request) -> Response:
         asked = request.query_params
@@ -233,8 +231,6 @@ FIELDS = ("source", "context")
 
 
 class PastedText(Allowance):
-    """A text whose score is to be explained."""
-
     output: str = Field(max_length=LONGEST)
     source: str = Field(default="", max_length=LONGEST)
     context: str = Field(default="", max_length=LONGEST)
@@ -254,7 +250,6 @@ class PastedText(Allowance):
 
 
 def explanation_routes(studio: Studio) -> list[BaseRoute]:
-    """Return the routes of the page, of its answers, and of the texts that it suggests."""
 
     def page(request: Request) -> Response:
         version, name = studio.version(request.path_params["ref"]), request.query_params.get("id")
@@ -286,7 +281,6 @@ def explanation_routes(studio: Studio) -> list[BaseRoute]:
         return JSONResponse({"html": shown, "notices": found.notices})
 
     def suggestions(request: Request) -> Response:
-        """Return the ids of labelled texts that hold what is looked for, in the id or in the text."""
         wanted = request.query_params.get("q", "").casefold()
         texts = studio.matrix(studio.version(request.path_params["ref"])).record.texts
         found = (each.id for each in texts if wanted in each.id.casefold() or wanted in each.output.casefold())
@@ -310,21 +304,17 @@ def _labelled(studio: Studio, version: Version, name: str) -> tuple[Any, str | N
 
 
 class Draft(Allowance, Edit):
-    """An edit as the page holds it."""
-
     author: str = ""
     because: str = ""
     name: str = ""
 
     def options(self, judge: str | None, *, preview: bool) -> EditOptions:
-        """Return the options of the operation."""
         signed = {name: getattr(self, name).strip() or None for name in ("author", "because", "name")}
         changes = {name: getattr(self, name) for name in Edit.model_fields}
         return EditOptions(**changes, **signed, preview=preview, judge=judge)
 
 
 def edit_routes(studio: Studio) -> list[BaseRoute]:
-    """Return the routes of the page, of previews and of saving."""
     selecting = threading.Lock()
 
     @lru_cache(KEPT)
@@ -415,7 +405,6 @@ MOST_BYTES = 1_000_000
 
 
 def application(studio: Studio) -> ASGIApp:
-    """Return the guarded application with all pages of the studio."""
     pages = (version_routes, text_routes, disagreement_routes, edit_routes, explanation_routes)
     of_pages = (route for page in pages for route in page(studio))
     routes: list[BaseRoute] = [*static_routes(), *operation_routes(studio.asking), *of_pages]

@@ -72,7 +72,6 @@ class Studio:
 
     @cached_property
     def asking(self) -> Asking:
-        """The operations of pages that may ask a judge."""
         return Asking(self.workspace)
 
     def version(self, ref: str) -> Version:
@@ -120,14 +119,11 @@ class PriceQuote:
     words: str
 
     def to_row(self) -> dict[str, Any]:
-        """Return the price as one JSON object."""
         return {"calls": self.calls, "label": f"Get {count(self.calls, 'answer')} ({self.money})", "words": self.words}
 
 
 @dataclass(frozen=True)
 class Done(Generic[T]):
-    """The result of an operation, and what the user should know beside it."""
-
     result: T
     notices: tuple[str, ...]
 
@@ -146,11 +142,9 @@ class Asking:
         return await run_in_threadpool(self._run, prepare, allowance)
 
     def progress(self, request: str) -> dict[str, Any]:
-        """Return what an operation is doing and the share that is done; `None` for both once it is over."""
         return self._under_way.get(request, {"doing": None, "share": None})
 
     def stop(self, request: str) -> None:
-        """End an operation at its next step."""
         if request in self._under_way:
             self._stopped.add(request)
 
@@ -173,7 +167,6 @@ class Asking:
 
     @contextmanager
     def _shown(self, workspace: Workspace, request: str) -> Iterator[None]:
-        """Keep how far an operation is while it runs."""
 
         @contextmanager
         def display(ledger: Ledger) -> Iterator[Progress]:
@@ -214,7 +207,6 @@ class Stopped(SettingsError):
 
 
 def price_of(estimate: DryRun) -> PriceQuote:
-    """Return the price of an operation by its estimate."""
     costs = [role.cost_usd for role in estimate.roles.values()]
     known = [cost for cost in costs if cost is not None]
     money = f"about ${sum(known):.4f}" if len(known) == len(costs) else "price unknown"
@@ -241,8 +233,6 @@ class Query(FrozenModel):
 
 @dataclass(frozen=True)
 class Column:
-    """A column of figures: the label, the held-out score, their difference, or the ratings by a candidate criterion."""
-
     key: str
     name: str
     title: str
@@ -251,8 +241,6 @@ class Column:
 
 @dataclass(frozen=True)
 class TextRow:
-    """A text, and its cells with their shades, in the order of the columns shown."""
-
     text: RecordedText
     difference: float | None
     cells: tuple[tuple[str, str, str], ...]
@@ -260,23 +248,14 @@ class TextRow:
 
 @dataclass(frozen=True)
 class Page:
-    """Some of the texts: those of one page, and how many there are on all pages."""
+    """Some of the texts: those of one page, from the place `first`, and how many there are on all pages."""
 
     rows: tuple[TextRow, ...]
     columns: tuple[Column, ...]
     found: int
+    first: int
     number: int
     pages: int
-
-    @property
-    def first(self) -> int:
-        """The number of the first text of the page, from 1; 0 if there is none."""
-        return min(self.found, (self.number - 1) * ROWS + 1)
-
-    @property
-    def last(self) -> int:
-        """The number of the last text of the page."""
-        return min(self.found, self.number * ROWS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,7 +289,7 @@ class Matrix:
         number = min(query.page, pages)
         places = chosen[(number - 1) * ROWS : number * ROWS]
         rows = tuple(self._row(place, values[place, 2], len(shown) - len(FIGURES)) for place in places.tolist())
-        return Page(rows, tuple(shown), len(chosen), number, pages)
+        return Page(rows, tuple(shown), len(chosen), (number - 1) * ROWS + 1, number, pages)
 
     def _row(self, place: int, difference: float, shown: int) -> TextRow:
         text, cells = self.record.texts[place], self.record.cells[place]
@@ -332,7 +311,6 @@ class Matrix:
 
 
 def matrix_of(version: Version, record: TrainingRecord) -> Matrix:
-    """Return the texts of a version by its criteria."""
     places = ranked(record)
     columns = [Column(key, name, "") for key, name in FIGURES.items()]
     columns += [
