@@ -46,7 +46,12 @@ def started(site: Path, folder: Path, *arguments: object) -> Done:
 
 def run(site: Path, folder: Path, *arguments: object) -> Done:
     """Return how `rubriclab ARGUMENTS` ended in a forked process that has the plug-in."""
-    return Commands(folder, before=partial(sys.path.insert, 0, str(site)))(*arguments, "--store", "store.db")
+    return Commands(folder, before=partial(install, str(site)))(*arguments, "--store", "store.db")
+
+
+def install(site: str) -> None:
+    """Have this process find the packages in a folder, as if it had been started with it on its path."""
+    sys.path.insert(0, site)
 
 
 def test_the_documented_judge_and_method_learn_and_score(site: Path, tmp_path: Path) -> None:
