@@ -134,23 +134,6 @@ def test_every_shell_command_is_accepted_by_the_parser_of_its_program() -> None:
     assert refused == []
 
 
-@pytest.mark.parametrize(
-    ("command", "message"),
-    [
-        ("rubriclab store prune --judge embedded", "No such option '--judge'"),
-        ("python -m experiments run gate --sets 1", "No such option '--sets'"),
-        ("python -m experiments.benchmarks.many_labels --sizes 5", "required: command"),
-        ("pytest --rubric-stores rubrics.db", "unrecognized arguments: --rubric-stores"),
-        ("make everything", "not a target"),
-        ("pip install rubriclab[rays]", "not an extra"),
-        ("wget https://example.org", "no parser"),
-    ],
-)
-def test_a_command_that_its_program_refuses_is_found(command: str, message: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(message)):
-        parse(shlex.split(command))
-
-
 def test_every_example_in_a_language_of_data_can_be_read() -> None:
     assert [READERS[each.language](each.content) for each in EXAMPLES if each.language in READERS]
 

@@ -197,25 +197,6 @@ def test_what_is_no_rubric_is_refused_by_every_operation(lab: Lab, operation: st
         getattr(lab, operation)(*arguments, **options)
 
 
-@pytest.mark.parametrize("ref", [None, *NOT_A_RUBRIC], ids=lambda value: type(value).__name__)
-def test_what_is_no_reference_is_refused_by_every_method_of_the_store(lab: Lab, ref: Any) -> None:
-    for name in ("load", "training_record", "gate", "report", "export", "trust"):
-        with pytest.raises(UserError):
-            getattr(lab, name)(ref)
-    for call in (
-        lambda: lab.tag(ref, "x"),
-        lambda: lab.tag("news", ref),
-        lambda: lab.untag(ref, "x"),
-        lambda: lab.untag("news", ref),
-        lambda: lab.diff(ref, "news"),
-        lambda: lab.diff("news", ref),
-        lambda: lab.lint(ref),
-        lambda: lab.import_("none.json", ref),
-    ):
-        with pytest.raises(UserError):
-            call()
-
-
 @pytest.mark.parametrize("data", [None, 3, b"x", {}, [], "none.jsonl"])
 def test_data_without_rows_is_refused_by_every_operation(lab: Lab, data: Any) -> None:
     for call in (

@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from published_files import FILES, NEWSROOM_COLUMNS, by_aspect, json_lines, judged, rated_story, summary, table
+from published_files import FILES, by_aspect, judged, rated_story, summary
 
 from experiments.datasets import native_row, read_published
 from rubriclab.data.readers import read
@@ -56,20 +56,3 @@ NEWS = ["7", "lede3", "Rain.", "It rained.", "R"]
 SUMMARY = summary("M0", "late .", by_aspect(1, 2, 3, 4))
 MAYBE = {"article": "A.", "summary_sentences": [judged("A.", w1="maybe")]}
 TOLD = rated_story("A lamp.", "Dark.", "1 1 1 1")
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "said"),
-    [
-        ("summeval", json_lines(SUMMARY, SUMMARY | {"expert_annotations": []}), ":2: field 'expert_annotations': "),
-        ("newsroom", table(NEWSROOM_COLUMNS, [*NEWS, "4", "good", "3", "2"]), ":2: field 'FluencyRating': "),
-        ("qags_xsum", json_lines(MAYBE), "field 'response': "),
-        ("writingprompts_a", json.dumps({"0": TOLD, "1": 5}), ":2: got 5"),
-    ],
-    ids=range(4),
-)
-def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, name: str, content: str, said: str) -> None:
-    with pytest.raises(DataError) as caught:
-        read_published(name, written(tmp_path, name, content))
-    assert said in str(caught.value)
-    assert f"{name} is read from" in str(caught.value.hint)

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from experiments.runner.cases import Case
-from experiments.runner.results import Outcome, Results, Row, Spent, begun, read_stored, write_stored
+from experiments.runner.results import Outcome, Results, Row, Spent, read_stored, write_stored
 from rubriclab.errors import DataError
 from rubriclab.stats.intervals import Interval
 
@@ -52,23 +52,3 @@ def test_a_write_that_fails_leaves_the_earlier_file(tmp_path, monkeypatch) -> No
         write_stored(BASE.with_case(outcome(1), ()), path)
     assert read_stored(Results, path) == BASE
     assert os.listdir(tmp_path) == ["r.json"]
-
-
-@pytest.mark.parametrize(
-    ("other", "said"),
-    [
-        ({"study": "other"}, "study differs"),
-        ({"judge": "gpt"}, "judge differs"),
-        ({"prompts": "sha256:1"}, "prompts differs"),
-        ({"small": True}, "small differs"),
-        ({"digest": "sha256:2"}, "digest differs"),
-        ({"data": {"hanna": "sha256:b"}}, "on other texts: hanna has changed since"),
-    ],
-)
-def test_results_of_something_else_are_refused_and_left_alone(tmp_path, other, said) -> None:
-    path = tmp_path / "r.json"
-    write_stored(BASE.with_case(outcome(1), ()), path)
-    before = path.read_bytes()
-    with pytest.raises(DataError, match=said):
-        begun(path, BASE.model_copy(update=other))
-    assert path.read_bytes() == before
