@@ -164,12 +164,7 @@ class JudgeUnavailable(JudgeError):
     retryable = True
 
     def __init__(
-        self,
-        message: str,
-        hint: str | None = None,
-        retry_after: float | None = None,
-        *,
-        may_be_billed: bool = True,
+        self, message: str, hint: str | None = None, retry_after: float | None = None, *, may_be_billed: bool = True
     ) -> None:
         super().__init__(message, hint)
         self.retry_after = retry_after

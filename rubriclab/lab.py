@@ -54,9 +54,7 @@ OptionsT = TypeVar("OptionsT", bound=Options)
 logger = logging.getLogger("rubriclab.lab")
 
 
-def synchronous(
-    function: Callable[Concatenate[L, P], Coroutine[Any, Any, T]],
-) -> Callable[Concatenate[L, P], T]:
+def synchronous(function: Callable[Concatenate[L, P], Coroutine[Any, Any, T]]) -> Callable[Concatenate[L, P], T]:
     """Return the method that waits for an asynchronous one, also where an event loop is running."""
 
     @wraps(function)
@@ -68,9 +66,7 @@ def synchronous(
     return method
 
 
-def asynchronous(
-    function: Callable[Concatenate[L, P], T],
-) -> Callable[Concatenate[L, P], Coroutine[Any, Any, T]]:
+def asynchronous(function: Callable[Concatenate[L, P], T]) -> Callable[Concatenate[L, P], Coroutine[Any, Any, T]]:
     """Return the method that runs a synchronous one in a thread."""
 
     @wraps(function)

@@ -114,11 +114,7 @@ def scored(made: Version, text: str, values: Values) -> Score:
 
 
 def paired(
-    before: Version,
-    after: Version,
-    texts: Sequence[Values],
-    others: Sequence[Values] | None = None,
-    rivals: int = 3,
+    before: Version, after: Version, texts: Sequence[Values], others: Sequence[Values] | None = None, rivals: int = 3
 ) -> tuple[RubricPair, list[PairedScore]]:
     """Return the rubrics and the pairs of texts; `others` is what the side after says, where it is not the same."""
     both = pair_rubrics(before.rubric, after.rubric)

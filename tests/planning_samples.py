@@ -41,10 +41,7 @@ def rubric(*kept: str) -> Rubric:
         aspect=Aspect(name="coherence", definition="How well it hangs together."),
         scale=Scale(low=1, high=5, whole=True),
         parts=tuple(Part(method=METHODS[each.id], settings={}, criteria=(each,)) for each in chosen),
-        aggregation=Aggregation(
-            terms=tuple(terms),
-            calibration=Calibration(kind="linear", x=(0, 1), y=(3, 4)),
-        ),
+        aggregation=Aggregation(terms=tuple(terms), calibration=Calibration(kind="linear", x=(0, 1), y=(3, 4))),
     )
 
 

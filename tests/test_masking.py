@@ -14,14 +14,7 @@ from rubriclab.judges.providers import masked, without_keys
 
 
 @pytest.mark.parametrize(
-    "variable",
-    [
-        "OPENAI_API_KEY",
-        "HF_TOKEN",
-        "AWS_SECRET_ACCESS_KEY",
-        "AZURE_CLIENT_SECRET",
-        "OPENAI_API_KEY_2",
-    ],
+    "variable", ["OPENAI_API_KEY", "HF_TOKEN", "AWS_SECRET_ACCESS_KEY", "AZURE_CLIENT_SECRET", "OPENAI_API_KEY_2"]
 )
 @given(key=st.from_regex(r"[A-Za-z0-9_-]{8,60}", fullmatch=True), before=st.text(), after=st.text())
 def test_a_key_of_the_environment_never_passes(variable: str, key: str, before: str, after: str) -> None:

@@ -256,12 +256,7 @@ def _learn(sides: Side) -> Pair:
     methods = ("--method", "hypoeval", "--method", "direct")
     row = sides.json("learn", LABELLED, *TASK, *methods, "--set", "hypoeval.k=5", "--criteria", 3, "--name", "new")
     version = sides.lab.learn(
-        LABELLED,
-        **LEARNED,
-        methods=["hypoeval", "direct"],
-        settings={"hypoeval": {"k": 5}},
-        criteria=3,
-        name="new",
+        LABELLED, **LEARNED, methods=["hypoeval", "direct"], settings={"hypoeval": {"k": 5}}, criteria=3, name="new"
     )
     provenance = version.provenance
     assert provenance.agreement is not None

@@ -17,11 +17,7 @@ EXPERIMENTS = CHECKOUT / "experiments"
 OF_A_PAPER = ("What the paper found", "How to read it", "The same figures, computed again")
 DECIMALS = re.compile(r"(?<![\w.])[+-]?\d\.\d{2,}")
 # Decimals that are no figures: settings and versions.
-SETTINGS = {
-    "README.md": {"3.11"},
-    "docs/concepts.md": {"0.05", "0.0125"},
-    "docs/evaluate.md": {"0.05"},
-}
+SETTINGS = {"README.md": {"3.11"}, "docs/concepts.md": {"0.05", "0.0125"}, "docs/evaluate.md": {"0.05"}}
 
 
 READMES = [str(path.relative_to(CHECKOUT)) for path in figures.readmes()]

@@ -12,7 +12,7 @@ from commands import CHECKOUT
 
 import rubriclab
 from docs.site import check, navigation, reference
-from rubriclab.cli.main import cli, every_command
+from rubriclab.cli.main import every_command
 from rubriclab.methods.catalogue import METHODS
 
 COMMANDS = reference.command_reference()
@@ -38,12 +38,6 @@ def test_the_reference_has_every_command_with_all_its_options(name: str) -> None
     options = [each for each in every_command()[name].params if isinstance(each, click.Option) and not each.hidden]
     assert [each.opts[0] for each in options if not re.search(rf"^- `.*{each.opts[0]}\b", section, re.MULTILINE)] == []
     assert f"rubriclab {name}" in section
-
-
-def test_the_reference_has_the_options_of_the_program() -> None:
-    section = COMMANDS.split("\n## ")[0]
-    assert section.startswith("## Options before the command")
-    assert [param.opts[-1] for param in cli.params if param.opts[-1] not in section] == []
 
 
 def test_the_reference_has_every_method_with_all_its_settings() -> None:

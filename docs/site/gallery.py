@@ -35,14 +35,10 @@ REPORTS = (
         "`rubriclab evaluate --html`: correlations with intervals, beside the baselines.",
     ),
     Report(
-        "pass-fail.html",
-        "A rubric of pass and fail",
-        "The same command for the same summaries, labelled pass or fail.",
+        "pass-fail.html", "A rubric of pass and fail", "The same command for the same summaries, labelled pass or fail."
     ),
     Report(
-        TRANSFER,
-        "A rubric on other texts",
-        "`rubriclab transfer --html`: agreement there, as it is and recalibrated.",
+        TRANSFER, "A rubric on other texts", "`rubriclab transfer --html`: agreement there, as it is and recalibrated."
     ),
 )
 

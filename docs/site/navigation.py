@@ -9,11 +9,7 @@ HOME = "README"
 
 # A pattern stands for all its pages that no other section names.
 SECTIONS: dict[str, tuple[tuple[str, str], ...]] = {
-    "Start": (
-        ("Tutorial", "docs/tutorial"),
-        ("Concepts", "docs/concepts"),
-        ("Gallery", "docs/gallery"),
-    ),
+    "Start": (("Tutorial", "docs/tutorial"), ("Concepts", "docs/concepts"), ("Gallery", "docs/gallery")),
     "Tasks": (
         ("Prepare labelled data", "docs/data"),
         ("Have people rate texts", "docs/label"),

@@ -71,12 +71,7 @@ def gap(study: Study, texts: Material, first: Evaluator, second: Evaluator) -> G
         level=basis.level,
         constant=basis.constant,
     )
-    return Gap(
-        first=first.name,
-        second=second.name,
-        measure="spearman",
-        difference=found.spearman.rounded(),
-    )
+    return Gap(first=first.name, second=second.name, measure="spearman", difference=found.spearman.rounded())
 
 
 def _result(texts: Material, evaluator: Evaluator, basis: Basis) -> Result:

@@ -121,8 +121,7 @@ def guard(method: object, plug_in: PlugIn) -> Method:
 
     # Numbers of numpy become plain ones.
     scored: TypeAdapter[Scored] = TypeAdapter(
-        Scored,
-        config=ConfigDict(revalidate_instances="always", allow_inf_nan=False),
+        Scored, config=ConfigDict(revalidate_instances="always", allow_inf_nan=False)
     )
 
     async def score(example: Example, part: Part, assignment: Assignment, judge: Judge) -> Scored:

@@ -13,12 +13,7 @@ from rubriclab.judges.judge import Judge, JudgeAnswer, ask
 from rubriclab.judges.providers import estimated_tokens
 from rubriclab.methods import prompting
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.checkeval.score import (
-    TOKENS_PER_ANSWER,
-    AnswerEntry,
-    rate_question,
-    sub_dimension_fields,
-)
+from rubriclab.methods.checkeval.score import TOKENS_PER_ANSWER, AnswerEntry, rate_question, sub_dimension_fields
 from rubriclab.methods.method import CriterionRating
 from rubriclab.methods.questions import Readable
 from rubriclab.models.aggregation import CallForm, RivalLimits

@@ -271,10 +271,7 @@ def repeating(rated: RatedRubric, refit: fitting.SelectedRubric) -> tuple[tuple[
 
 
 def effect_of(
-    parent: RatedRubric,
-    edited: RatedRubric,
-    refits: Sequence[fitting.SelectedRubric],
-    rubric: Rubric,
+    parent: RatedRubric, edited: RatedRubric, refits: Sequence[fitting.SelectedRubric], rubric: Rubric
 ) -> EditEffect:
     """Return the effect of an edit, in balanced accuracy for verdicts; `rubric` is the edited one, refitted."""
     table, (before, after) = edited.table, [refit.held_out for refit in refits]
@@ -448,11 +445,7 @@ def _labelled_example(text: RecordedText, aspect: str) -> Example:
 
 
 def edit(
-    workspace: Workspace,
-    rubric: str | Version,
-    options: EditOptions,
-    *,
-    editable: EditableVersion | None = None,
+    workspace: Workspace, rubric: str | Version, options: EditOptions, *, editable: EditableVersion | None = None
 ) -> Job[EditResult]:
     """Return the effect of an edit, and the child version unless it is a preview.
 

@@ -123,11 +123,7 @@ def evaluate(
 
 
 def _texts(
-    examples: Sequence[Example],
-    versions: Sequence[Version],
-    data: Data,
-    options: EvaluateOptions,
-    workspace: Workspace,
+    examples: Sequence[Example], versions: Sequence[Version], data: Data, options: EvaluateOptions, workspace: Workspace
 ) -> dict[str, tuple[Example, ...]]:
     """Return the texts that each version is evaluated on: those with a score for its aspect."""
     notify = workspace.notify
@@ -344,9 +340,7 @@ class InterraterAgreement:
 
 
 def interrater_agreement(
-    rubric: Rubric,
-    examples: Sequence[Example],
-    scored: Mapping[str, Sequence[Score]],
+    rubric: Rubric, examples: Sequence[Example], scored: Mapping[str, Sequence[Score]]
 ) -> InterraterAgreement:
     """Return how far the judges agree: `scored` holds the scores of `examples`, in their order, by judge.
 

@@ -365,9 +365,7 @@ class Edit(Options):
     """Give a criterion another wording. A hypothesis keeps the description of its levels."""
 
     merge: Annotated[
-        tuple[tuple[tuple[str, ...], str], ...],
-        BeforeValidator(_merges),
-        Flag(metavar="ID,ID=TEXT", multiple=True),
+        tuple[tuple[tuple[str, ...], str], ...], BeforeValidator(_merges), Flag(metavar="ID,ID=TEXT", multiple=True)
     ] = ()
     """Replace criteria by one with this wording."""
 

@@ -460,11 +460,7 @@ def as_trained(
 
 
 def _provenance(
-    before: Provenance,
-    adapted: AdaptedRubric,
-    labelled: LabelledTarget,
-    judge: Judge,
-    model_versions: Sequence[str],
+    before: Provenance, adapted: AdaptedRubric, labelled: LabelledTarget, judge: Judge, model_versions: Sequence[str]
 ) -> Provenance:
     examples, table, aggregation = labelled.rated.examples, labelled.table, adapted.rubric.aggregation
     fields: dict[str, Any] = origins(examples, labelled.aspect, judge, judge, model_versions)

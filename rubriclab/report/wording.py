@@ -47,11 +47,7 @@ LONGEST_SHOWN = 20_000
 # Ends of intervals below are 0 but for rounding errors.
 SMALLEST = 1e-6
 
-LEVELS: Mapping[str, str] = {
-    "group": "within groups",
-    "dataset": "over all texts",
-    "system": "between systems",
-}
+LEVELS: Mapping[str, str] = {"group": "within groups", "dataset": "over all texts", "system": "between systems"}
 LEVEL_NOTES: Mapping[str, str] = {
     "group": "texts that share a source are compared with each other; mean over the groups",
     "dataset": "one correlation over all texts, whatever their source",

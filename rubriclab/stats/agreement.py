@@ -264,10 +264,7 @@ class ScoredTexts:
 
 
 def scored_texts(
-    predicted: Sequence[npt.ArrayLike],
-    human: npt.ArrayLike,
-    groups: Sequence[str],
-    systems: Sequence[str] | None,
+    predicted: Sequence[npt.ArrayLike], human: npt.ArrayLike, groups: Sequence[str], systems: Sequence[str] | None
 ) -> ScoredTexts:
     """Return the texts that every evaluator scored, in canonical order; errors as for `agreement`."""
     columns = [("human", human), *(("predicted", row) for row in predicted)]

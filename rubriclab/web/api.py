@@ -272,12 +272,7 @@ class Gate:
     """ASGI middleware that refuses requests without a token, or of other hosts and sites, and logs each request."""
 
     def __init__(
-        self,
-        app: ASGIApp,
-        tokens: Tokens,
-        hosts: Collection[str],
-        registry: CollectorRegistry,
-        access_log: AccessLog,
+        self, app: ASGIApp, tokens: Tokens, hosts: Collection[str], registry: CollectorRegistry, access_log: AccessLog
     ) -> None:
         self._app, self._tokens, self._access_log = app, tokens, access_log
         self._hosts = [[host] for host in hosts]

@@ -69,13 +69,7 @@ class _Undo(_Body):
     id: str = Field(pattern=r"^[A-Za-z0-9-]{8,80}$")
 
 
-def label_app(
-    labeling: Labeling,
-    access: Access,
-    *,
-    finish: Callable[[], str],
-    stop: Callable[[], None],
-) -> ASGIApp:
+def label_app(labeling: Labeling, access: Access, *, finish: Callable[[], str], stop: Callable[[], None]) -> ASGIApp:
     """Return the guarded application; `finish` writes the labels and returns what to tell the rater."""
     page = _LabelPage(labeling, access, finish, stop)
     routes = [
@@ -294,10 +288,7 @@ def addresses(access: Access, port: int) -> list[str]:
 
 
 def written(
-    labeling: Labeling,
-    output: str | Path | None,
-    dialect: CsvDialect = COMMAS,
-    notify: Notify = lambda _text: None,
+    labeling: Labeling, output: str | Path | None, dialect: CsvDialect = COMMAS, notify: Notify = lambda _text: None
 ) -> LabelResult:
     """Return the labels so far, written to `output` if there are any; `notify` is told what is not."""
     result = labeling.result()

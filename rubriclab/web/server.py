@@ -103,11 +103,7 @@ class Server(uvicorn.Server):
     """An application at a socket, until `stop`, a signal or its cancellation; open requests get `patience` seconds."""
 
     def __init__(
-        self,
-        app: ASGIApp,
-        bound: socket.socket,
-        on_ready: Callable[[], None] = lambda: None,
-        patience: int = PATIENCE,
+        self, app: ASGIApp, bound: socket.socket, on_ready: Callable[[], None] = lambda: None, patience: int = PATIENCE
     ) -> None:
         super().__init__(
             uvicorn.Config(
@@ -227,10 +223,7 @@ def static_routes() -> list[BaseRoute]:
     async def report_style(_request: Request) -> Response:
         return FileResponse(STYLE, headers=REVALIDATED)
 
-    return [
-        Route("/static/report.css", report_style),
-        Mount("/static", _Revalidated(directory=HERE / "static")),
-    ]
+    return [Route("/static/report.css", report_style), Mount("/static", _Revalidated(directory=HERE / "static"))]
 
 
 class _Revalidated(StaticFiles):

@@ -11,12 +11,7 @@ from commands import Commands
 
 from rubriclab.data.write import flatten
 
-LISTS = {
-    "list": "versions",
-    "log news": "versions",
-    "store size": "kinds",
-    "literature list --included": "findings",
-}
+LISTS = {"list": "versions", "log news": "versions", "store size": "kinds", "literature list --included": "findings"}
 
 
 def read(path: Path) -> list[list[str]]:

@@ -59,13 +59,7 @@ def test_several_columns_of_an_aspect_are_its_raters() -> None:
 
 def test_raters_with_the_words_of_the_main_verdict_and_the_version_are_proposed_beside_it() -> None:
     rows = [
-        {
-            "Antwort": f"{LONG} {n}",
-            "Urteil": word,
-            "Anna": word,
-            "Ben": "" if n % 3 else "fail",
-            "Version": "b1",
-        }
+        {"Antwort": f"{LONG} {n}", "Urteil": word, "Anna": word, "Ben": "" if n % 3 else "fail", "Version": "b1"}
         for n, word in enumerate(["pass", "fail"] * 8)
     ]
     rows[0] |= {"Urteil": "1", "Version": "b2"}

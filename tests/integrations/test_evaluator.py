@@ -134,10 +134,7 @@ def test_texts_without_output_and_unclear_ones_that_nobody_scored_are_left_out()
 
 @pytest.mark.parametrize(
     ("aspect", "words"),
-    [
-        ("explanation_quality", ["Good", "Fair", "Poor"] * 13),
-        ("justification", ["supported", "unsupported"] * 10),
-    ],
+    [("explanation_quality", ["Good", "Fair", "Poor"] * 13), ("justification", ["supported", "unsupported"] * 10)],
 )
 def test_words_for_levels_are_scores_under_a_name_of_comments(aspect: str, words: list[str]) -> None:
     given = [Annotation(str(n), aspect, word, "anna") for n, word in enumerate(words)]

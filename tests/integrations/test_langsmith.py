@@ -8,14 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pytest_projects import (
-    GOOD_AND_BAD,
-    NO_RATING,
-    TEXTS,
-    Parity,
-    check_details,
-    run_example,
-)
+from pytest_projects import GOOD_AND_BAD, NO_RATING, TEXTS, Parity, check_details, run_example
 
 pytest.importorskip("langsmith", reason="needs LangSmith: run make test-integrations")
 

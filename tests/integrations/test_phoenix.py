@@ -7,14 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
-from pytest_projects import (
-    GOOD_AND_BAD,
-    NO_RATING,
-    TEXTS,
-    Parity,
-    check_details,
-    run_example,
-)
+from pytest_projects import GOOD_AND_BAD, NO_RATING, TEXTS, Parity, check_details, run_example
 
 pytest.importorskip("phoenix.client", reason="needs Phoenix: run make test-integrations")
 

@@ -72,11 +72,7 @@ def workers_of(folder: Path) -> Iterator[int]:
 def asking(server: RunningServer, schema: str, tmp_path: Path) -> Commands:
     """The command line with the local server as its judge and a store on a PostgreSQL server."""
     return Commands(
-        tmp_path,
-        RUBRICLAB_STORE=schema,
-        RUBRICLAB_JUDGE="openai/fake",
-        OPENAI_API_BASE=server.url,
-        **JUDGE_AT,
+        tmp_path, RUBRICLAB_STORE=schema, RUBRICLAB_JUDGE="openai/fake", OPENAI_API_BASE=server.url, **JUDGE_AT
     )
 
 

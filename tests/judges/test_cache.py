@@ -15,12 +15,7 @@ from judge_questions import GOOD, ScriptedJudge, good, rate
 from memory_answers import MemoryAnswers
 from server import RunningServer
 
-from rubriclab.errors import (
-    DataError,
-    JudgeUnavailable,
-    ReplayMiss,
-    SettingsError,
-)
+from rubriclab.errors import DataError, JudgeUnavailable, ReplayMiss, SettingsError
 from rubriclab.judges.cache import Cached, Recording, Replay
 from rubriclab.judges.connect import connect
 from rubriclab.judges.judge import FILTERED, Ledger, Reply, Usage, ask, dump_reply, request_digest

@@ -13,15 +13,7 @@ from judge_questions import GOOD, Rating, rate
 from pydantic import BaseModel, ValidationInfo, field_validator
 
 from rubriclab.errors import BudgetReached, JudgeRefused, JudgeUnavailable, PromptRejected, ProviderDown, ReplayMiss
-from rubriclab.judges.judge import (
-    FakeJudge,
-    Reply,
-    ask,
-    dump_reply,
-    load_reply,
-    read,
-    request_digest,
-)
+from rubriclab.judges.judge import FakeJudge, Reply, ask, dump_reply, load_reply, read, request_digest
 from rubriclab.judges.replies import MAX_DEPTH, json_objects
 from rubriclab.prompts.prompt import Prompt
 

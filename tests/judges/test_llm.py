@@ -20,13 +20,7 @@ from server import SNAPSHOT, RunningServer
 from rubriclab.cli.output import effort_row
 from rubriclab.errors import JudgeRefused
 from rubriclab.judges.judge import Ledger, Metered, dump_reply, load_reply
-from rubriclab.judges.llm import (
-    CacheMarks,
-    LanguageModel,
-    close_connections,
-    response_format,
-    strict_schema,
-)
+from rubriclab.judges.llm import CacheMarks, LanguageModel, close_connections, response_format, strict_schema
 from rubriclab.judges.options import Price
 from rubriclab.judges.providers import price_of
 from rubriclab.ops.workspace import spent
@@ -268,12 +262,7 @@ class Proposal(BaseModel):
 
 
 def closed(**properties: Any) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 def test_every_object_is_closed_and_every_field_required_in_order_and_lengths_are_left_to_the_reader() -> None:

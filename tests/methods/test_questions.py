@@ -15,14 +15,7 @@ from scipy.stats import pearsonr
 from scripted_judge import assignment, criterion, question
 
 from rubriclab.judges.judge import FakeJudge
-from rubriclab.methods.questions import (
-    AnswerMatrix,
-    Noun,
-    blocks,
-    find_redundant,
-    read_answer,
-    select_questions,
-)
+from rubriclab.methods.questions import AnswerMatrix, Noun, blocks, find_redundant, read_answer, select_questions
 from rubriclab.models.rubric import Criterion
 from rubriclab.models.text import Assignment
 
@@ -226,13 +219,7 @@ async def test_what_a_language_model_answered_finds_nine_in_ten_of_what_is_plant
     assert all(len(pair & out.keys()) == 0 for pair in bank.planted("opposite", "related"))
 
 
-@pytest.mark.parametrize(
-    "same",
-    [
-        "“Is the order clear?”",
-        "'Is the order clear'",
-    ],
-)
+@pytest.mark.parametrize("same", ["“Is the order clear?”", "'Is the order clear'"])
 async def test_the_same_words_need_no_call(same: str):
     judge = grouping()
     bank = [question("a", text="Is the order clear?"), question("b", text=same)]

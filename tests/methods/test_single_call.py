@@ -36,13 +36,7 @@ from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.judge import FakeJudge
 from rubriclab.methods import single_call
 from rubriclab.methods.method import CriterionRating
-from rubriclab.methods.single_call import (
-    can_join,
-    group_calls,
-    judge_all,
-    judge_group,
-    judge_group_prompt,
-)
+from rubriclab.methods.single_call import can_join, group_calls, judge_all, judge_group, judge_group_prompt
 from rubriclab.models.aggregation import RivalLimits
 from rubriclab.models.rubric import Demonstration, Part
 from rubriclab.models.text import Example, Scale

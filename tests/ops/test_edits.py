@@ -88,10 +88,7 @@ def test_every_change_is_recorded_with_the_criteria_it_concerns_and_the_wording_
         (Edit(merge=((("links", "names"), "x"),)), "links and names are criteria of different methods, checkeval and"),
         (Edit(add=(" \n",)), "Expected the wording of a criterion or a definition, got an empty text"),
         (Edit(bound={"links": (0.4, 0.2)}), r"weight of links cannot be 0\.4:0\.2: the lowest is above"),
-        (
-            Edit(bound={"links": (0.6, 0.6), "order": (0.5, 0.5)}),
-            r"sum to 1, but .* sum to at least 1\.1: links 0\.6",
-        ),
+        (Edit(bound={"links": (0.6, 0.6), "order": (0.5, 0.5)}), r"sum to 1, but .* sum to at least 1\.1: links 0\.6"),
         (Edit(drop=("links",), bound={"links": (0, 0.2)}), "links is dropped by this edit, so its weight cannot be"),
         (
             Edit(drop=("links", "order", "theory", "detail", "length", "names", "dates", "direct")),

@@ -56,11 +56,7 @@ def test_scores_are_probabilities_by_a_logistic_map_and_the_verdict_follows_the_
     assert validation is not None
     assert rubric.rubric.scale.names == ("fail", "pass")
     assert (aggregation.calibration.kind, aggregation.conformal) == ("logistic", None)
-    assert [agreement.name for agreement in validation.verdict_agreements] == [
-        "joint",
-        "direct",
-        "direct, calibrated",
-    ]
+    assert [agreement.name for agreement in validation.verdict_agreements] == ["joint", "direct", "direct, calibrated"]
     assert sum(validation.verdict_agreements[0].cells) == validation.n
     threshold = aggregation.threshold
     assert threshold is not None

@@ -14,12 +14,7 @@ from view_samples import interrater
 from rubriclab.models.version import GateVerdict, MoreLabels, Outcome, Version
 from rubriclab.ops.label import PlanResult
 from rubriclab.report.render import view
-from rubriclab.report.results import (
-    difference_view,
-    log_view,
-    names_view,
-    plan_view,
-)
+from rubriclab.report.results import difference_view, log_view, names_view, plan_view
 from rubriclab.report.rubrics import evidence_view, training_view
 from rubriclab.report.wording import LONGEST_SHOWN
 from rubriclab.stats.intervals import Interval

@@ -52,12 +52,7 @@ from rubriclab.ops.transfer import ActionEvaluation, Transfer
 from rubriclab.ops.versions import VerifyResult
 from rubriclab.report.evaluation import evaluation_view
 from rubriclab.report.render import View, view
-from rubriclab.report.results import (
-    comparison_view,
-    difference_view,
-    log_view,
-    names_view,
-)
+from rubriclab.report.results import comparison_view, difference_view, log_view, names_view
 from rubriclab.report.rubrics import evidence_view, matrix_view, training_view, version_view
 from rubriclab.stats.intervals import Interval
 from rubriclab.store.diff import compare

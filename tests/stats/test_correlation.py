@@ -87,8 +87,7 @@ def test_kendall_of_long_vectors_equals_scipys():
 
 @pytest.mark.parametrize("correlate", VECTOR_FUNCTIONS)
 @pytest.mark.parametrize(
-    ("x", "y"),
-    [([], []), ([1], [2]), ([3, 3, 3], [1, 2, 3]), ([1, 2, 3], [0.1, 0.1, 0.1]), ([0, 0], [0, 0])],
+    ("x", "y"), [([], []), ([1], [2]), ([3, 3, 3], [1, 2, 3]), ([1, 2, 3], [0.1, 0.1, 0.1]), ([0, 0], [0, 0])]
 )
 def test_undefined_correlation_is_nan_without_a_warning(correlate, x, y):
     with np.errstate(all="raise"), warnings.catch_warnings(action="error"):

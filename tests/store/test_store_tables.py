@@ -23,14 +23,7 @@ from store_samples import EFFORT, numbered, provenance, rubric
 from rubriclab.errors import StoreError, StoreUnavailable
 from rubriclab.store import tables as engine
 from rubriclab.store.store import Store, open_store
-from rubriclab.store.tables import (
-    SCHEMA,
-    SCHEMA_TABLE,
-    database_url,
-    make_engine,
-    show_url,
-    with_write_lock,
-)
+from rubriclab.store.tables import SCHEMA, SCHEMA_TABLE, database_url, make_engine, show_url, with_write_lock
 
 
 def test_without_an_address_the_store_is_in_the_users_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -196,10 +196,7 @@ def operation_routes(asking: Asking) -> list[BaseRoute]:
         asking.stop(request.path_params["request"])
         return JSONResponse({})
 
-    return [
-        Route("/-/operations/{request}", progress),
-        Route("/-/operations/{request}/stop", stop, methods=["POST"]),
-    ]
+    return [Route("/-/operations/{request}", progress), Route("/-/operations/{request}/stop", stop, methods=["POST"])]
 
 
 class Stopped(SettingsError):

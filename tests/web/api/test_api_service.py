@@ -139,9 +139,7 @@ def test_a_faulty_body_is_refused_with_the_reason(
     assert not server.bodies
 
 
-def test_texts_without_the_source_that_the_rubric_needs_are_refused(
-    store: Path,
-) -> None:
+def test_texts_without_the_source_that_the_rubric_needs_are_refused(store: Path) -> None:
     options: dict[str, Any] = {"task": "summarization", "aspect": "coherence", "methods": "direct", "name": "news"}
     Lab(store, "embedded", progress=None).learn(TEXTS_WITH_LABELS, **options)
     with serving(store, "news", judge="embedded") as service, service.client() as client:

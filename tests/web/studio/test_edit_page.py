@@ -21,10 +21,7 @@ ADDED = {"add": ["Are the sentences connected?"]}
 def edits(version: Version) -> list[dict[str, Any]]:
     """Return edits as a page sends them that need no new answers."""
     first, second, third, *_ = (criterion.id for criterion in version.rubric.criteria)
-    return [
-        {"drop": [first]},
-        {"drop": [first], "pin": {second: 0.3}, "bound": {third: [0, 0.2]}},
-    ]
+    return [{"drop": [first]}, {"drop": [first], "pin": {second: 0.3}, "bound": {third: [0, 0.2]}}]
 
 
 def wordings(version: Version) -> dict[str, Any]:
