@@ -75,6 +75,7 @@ REFUSALS: list[tuple[str, int, str]] = [
     (f"learn {LABELLED} --task summarization --aspect coherense", 2, "Did you mean 'coherence'? Write your own:"),
     ("learn bare.jsonl --task summarization --aspect coherence", 2, "coherence"),
     ("learn empty.jsonl --task summarization --aspect coherence", 2, "empty.jsonl has no rows."),
+    ("learn - - --task summarization --aspect coherence", 2, "Standard input is named twice."),
     # score, explain, improve and edit
     (
         "score few.jsonl --task summarization",

@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from published_files import FILES, by_aspect, judged, rated_story, summary
+from published_files import FILES
 
 from experiments.datasets import native_row, read_published
 from rubriclab.data.readers import read
@@ -50,9 +50,3 @@ def test_what_is_no_such_file_at_all_and_the_file_of_another_set_are_refused(tmp
         with pytest.raises(DataError) as caught:
             read_published(name, written(tmp_path, name, content))
         assert f"{name} is read from" in str(caught.value.hint)
-
-
-NEWS = ["7", "lede3", "Rain.", "It rained.", "R"]
-SUMMARY = summary("M0", "late .", by_aspect(1, 2, 3, 4))
-MAYBE = {"article": "A.", "summary_sentences": [judged("A.", w1="maybe")]}
-TOLD = rated_story("A lamp.", "Dark.", "1 1 1 1")
