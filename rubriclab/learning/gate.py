@@ -198,21 +198,11 @@ class EvaluatorComparison:
                 gain = verdict_statistic("Brier score", points, table.labels, table.groups)
             else:
                 gain = less_error(points, table.labels, table.groups)
-        difference, texts = self.difference(*both), self._texts(both)
-        outcome = outcome_of(difference, version.MIN_EFFECT)
-        matters = version.MIN_BRIER_EFFECT if self.of_verdicts else version.MIN_ERROR_EFFECT * table.scale.width
-        missing = None
-        if outcome == "inconclusive":
-            missing = more_labels(difference, len(table.labels), texts.clusters)
-        return version.GateVerdict(
-            against=other.name,
-            outcome=outcome,
-            difference=difference,
-            error_outcome=outcome_of(gain, matters) if gain else None,
-            less_error=gain,
-            more_labels=missing,
-            # If every text is its own group, or all are in one group, texts count instead of groups.
-            few_groups=texts.clusters if texts.too_few_groups else None,
+        texts = self._texts(both)
+        # If every text is its own group, or all are in one group, texts count instead of groups.
+        clusters, few = texts.clusters, texts.too_few_groups
+        return verdict_on(
+            other.name, self.difference(*both), gain, table.scale, labels=len(table.labels), clusters=clusters, few=few
         )
 
     def difference(self, first: FloatArray, second: FloatArray) -> Interval:
@@ -242,6 +232,23 @@ class EvaluatorComparison:
 
     def _texts(self, scores: Sequence[FloatArray]) -> ScoredTexts:
         return used_texts(scored_texts(scores, self.table.labels, self.table.groups, None), self.level, "skip")
+
+
+def verdict_on(
+    other: str, difference: Interval, gain: Interval | None, scale: Scale, *, labels: int, clusters: int, few: bool
+) -> version.GateVerdict:
+    """Return the outcomes of a difference in order and a gain in error, found with so many labels of so many groups."""
+    outcome = outcome_of(difference, version.MIN_EFFECT)
+    matters = version.MIN_BRIER_EFFECT if scale.names else version.MIN_ERROR_EFFECT * scale.width
+    return version.GateVerdict(
+        against=other,
+        outcome=outcome,
+        difference=difference,
+        error_outcome=outcome_of(gain, matters) if gain else None,
+        less_error=gain,
+        more_labels=more_labels(difference, labels, clusters) if outcome == "inconclusive" else None,
+        few_groups=clusters if few else None,
+    )
 
 
 def outcome_of(difference: Interval, matters: float) -> version.Outcome:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from markupsafe import Markup
 
-from rubriclab.learning.gate import rater_errors
+from rubriclab.learning.gate import rater_errors, verdict_on
 from rubriclab.learning.scoring import Score
 from rubriclab.learning.verdicts import (
     level_agreement,
@@ -25,7 +25,7 @@ from rubriclab.models.aggregation import Term
 from rubriclab.models.characters import count, listed
 from rubriclab.models.rubric import Criterion
 from rubriclab.models.text import Example, labelled
-from rubriclab.models.version import DIRECT, RecordedText, VerdictAgreement
+from rubriclab.models.version import DIRECT, GateVerdict, RecordedText, VerdictAgreement
 from rubriclab.ops.evaluate import Evaluation, Evaluator, Result, baseline_evaluators
 from rubriclab.report import charts, rubrics, wording
 from rubriclab.report.render import View, line, q, quiet, view
@@ -124,8 +124,7 @@ def raters_row(scored: ScoredVersion) -> list[object] | None:
     """Return the errors of single raters on the same texts; `None` where they are not known."""
     rubric = scored.version.rubric
     errors = rater_errors(scored.texts, rubric.aspect.name, rubric.scores_on)
-    name = "single raters, each against the mean of the others"
-    return [name, *rubrics.error_cells(errors), "", ""] if errors else None
+    return [wording.SINGLE_RATERS, *rubrics.error_cells(errors), "", ""] if errors else None
 
 
 def criterion_agreements(scored: ScoredVersion, level: Level, constant: ConstantRule) -> list[CriterionRow]:
@@ -153,14 +152,6 @@ def criterion_agreements(scored: ScoredVersion, level: Level, constant: Constant
 # The level that the summary speaks of: the first at which a correlation is defined.
 PREFERRED: tuple[Level, ...] = ("group", "dataset", "system")
 Verdict = Literal["above", "below", "overlaps", "too few groups", "not comparable with"]
-# What pages say of each, and its tone.
-RESULTS: Mapping[Verdict, tuple[str, str]] = {
-    "above": ("better", "good"),
-    "below": ("worse", "bad"),
-    "overlaps": ("inconclusive", "warning"),
-    "too few groups": ("too few groups to tell", "warning"),
-    "not comparable with": ("no comparison made", "warning"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +159,7 @@ class EvaluatorComparison:
     """A rubric against another evaluator on the `n` texts that both scored; unknown gains are undefined."""
 
     other: Result
-    less_error: Interval
-    difference: Interval
+    gains: GateVerdict | None
     n: int = 0
     groups: int = 0
     too_few_groups: bool = False
@@ -177,17 +167,13 @@ class EvaluatorComparison:
 
     @property
     def verdict(self) -> Verdict:
-        """`above` or `below` if the interval of one gain excludes 0 and the other does not contradict it."""
+        """`above` if the rubric is better by both gains together, `below` if it is worse."""
         if self.too_few_groups:
             return "too few groups"
-        gains = [gain for gain in (self.less_error, self.difference) if gain.value is not None]
-        if not gains:
+        if self.gains is None:
             return "not comparable with"
-        above = any(gain.low is not None and gain.low > 0 for gain in gains)
-        below = any(gain.high is not None and gain.high < 0 for gain in gains)
-        if above == below:
-            return "overlaps"
-        return "above" if above else "below"
+        words = rubrics.in_a_word(self.gains)
+        return "above" if words == "better" else "below" if words == "worse" else "overlaps"
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,8 +217,8 @@ class EvaluationSummary:
                 "level": self.level,
                 "n": each.n,
                 "groups": each.groups,
-                "less_error": asdict(each.less_error),
-                "difference": asdict(each.difference),
+                "less_error": asdict((each.gains and each.gains.less_error) or Interval(None)),
+                "difference": asdict(each.gains.difference if each.gains else Interval(None)),
                 "permutation_p": each.p,
                 "verdict": each.verdict,
             }
@@ -290,15 +276,18 @@ def _comparison(
     own, rival = versions[row.evaluator], versions.get(other.evaluator)
     theirs = rival.values if rival else free.get(_key(other.evaluator))
     if theirs is None:
-        return EvaluatorComparison(other, Interval(None), Interval(None))
+        return EvaluatorComparison(other, None)
     rule = row.agreement
     found = difference(
         own.values, theirs, own.labels, own.groups, own.systems, level=rule.level, constant=rule.constant
     )
-    scale, gain = own.version.rubric.scores_on, Interval(None)
+    scale, gain = own.version.rubric.scores_on, None
     if rival and rival.version.rubric.scores_on == scale and not scale.names and found.n:
         gain = less_error([theirs, own.values], own.labels, own.groups)
-    return EvaluatorComparison(other, gain, found.spearman, found.n, found.groups, found.too_few_groups, found.p)
+    few = found.too_few_groups
+    gains = verdict_on(other.evaluator, found.spearman, gain, scale, labels=found.n, clusters=found.groups, few=few)
+    known = gains if gain or found.spearman.value is not None else None
+    return EvaluatorComparison(other, known, found.n, found.groups, few, found.p)
 
 
 def _key(evaluator: str) -> str:
@@ -342,10 +331,17 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
         ],
         criterion_name=_criterion_name,
         called=lambda evaluator: _called(evaluator, versions),
-        results=RESULTS,
+        versions={version.ref: version for version in versions},
+        examples=evaluation.examples,
+        judges=_judges(scored),
         axis=charts.agreement_axis(result.agreement.spearman for result in evaluation.results),
         details=[] if brief else [_details(each, summaries[each.version.rubric.aspect.name]) for each in scored],
     )
+
+
+def _judges(scored: Sequence[ScoredVersion]) -> list[str]:
+    names = ((each.version.provenance, score.judge) for each in scored for score in each.scores)
+    return list(dict.fromkeys(wording.judge(made, name) for made, name in names))
 
 
 def is_baseline(name: str) -> bool:
@@ -396,7 +392,7 @@ def verdict_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
         for found in each.found:
             rows.append({**start, "evaluator": found.name, **found.model_dump(mode="json", exclude={"name"})})
             if gain := each.gains.get(found.name):
-                rows[-1]["auroc_above"] = {each.best: asdict(gain)}
+                rows[-1]["auroc_above"] = {each.best: asdict(gain.difference)}
         rows.append({**start, "evaluator": each.best, "auroc": asdict(each.best_auroc)})
     return rows
 
@@ -416,7 +412,7 @@ class EvaluatedVerdicts:
     aspect: str
     names: tuple[str, str]
     found: list[VerdictAgreement]
-    gains: dict[str, Interval]
+    gains: dict[str, GateVerdict]
     thresholds: list[str]
     best: str
     best_auroc: Interval
@@ -441,7 +437,11 @@ def _verdicts(evaluation: Evaluation) -> Iterator[EvaluatedVerdicts]:
             names, thresholds[ref] = rubric.scores_on.names, wording.threshold(rubric)
             decided = verdicts_of(each.values, rubric.threshold)
             found.append(verdict_agreement(ref, each.values, decided, labels, groups))
-            gains[ref] = verdict_statistic("AUROC", [each.values, free[best]], labels, groups)
+            gain = verdict_statistic("AUROC", [each.values, free[best]], labels, groups)
+            few = gain.low is None
+            gains[ref] = verdict_on(
+                best, gain, None, rubric.scores_on, labels=len(labels), clusters=len(set(groups)), few=few
+            )
         if not found:
             continue
         if raters := raters_verdicts([text.annotations.get(aspect, ()) for text in scored[0].texts], groups):
@@ -502,7 +502,7 @@ def _criterion_name(row: CriterionRow, terms: Mapping[str, Term]) -> Markup:
     remarks = [f"weight {wording.percent(terms[row.id].weight)}"] if row.id in terms else []
     remarks += [f"{row.inapplicable} n/a"] if row.inapplicable else []
     remarks += [f"{count(row.unscored, 'text')} unscored"] if row.unscored else []
-    return line(q(title), q(row.id, "quiet") + quiet("".join(f", {each}" for each in remarks)))
+    return line(q(title), quiet(", ".join(remarks)))
 
 
 def _recorded(text: Example, label: float, score: Score) -> RecordedText:
@@ -521,7 +521,7 @@ def _recorded(text: Example, label: float, score: Score) -> RecordedText:
 
 def _answer(part: CriterionRating, criterion: Criterion | None) -> tuple[Markup, Markup, Markup]:
     """Return a criterion, its rating of a text, and the reason with those of single units."""
-    title = q(wording.title(criterion, TITLE)) if criterion else ""
+    title = q(wording.title(criterion, TITLE) if criterion else part.id)
     added = f"added {part.contribution:+.2f}" if part.contribution is not None else ""
     answer = line(wording.answered(part, criterion, whole=not part.units), quiet(added))
     reasons = [q(part.reason)]
@@ -530,4 +530,4 @@ def _answer(part: CriterionRating, criterion: Criterion | None) -> tuple[Markup,
         text = q(f"“{wording.excerpt(unit.unit)}”")
         reasons.append(line(wording.verdict(unit), text, q(unit.reason, "quiet"), q(support, "quiet")))
     paragraphs = Markup().join(map(Markup("<p>{}</p>").format, reasons))
-    return line(q(part.id, "id" if criterion else ""), title), answer, paragraphs
+    return title, answer, paragraphs

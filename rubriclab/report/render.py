@@ -187,7 +187,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {"q": q, "prose": prose, "number": number}
     of_models = (asked_at, count, format_score, listed, one_line)
-    of_cells = (badge, facts, head, line, number, p_value, remark, row, shown, signed)
+    of_cells = (badge, data, facts, head, line, number, p_value, remark, row, shown, signed)
     environment.globals |= {each.__name__: each for each in (*of_models, *of_cells)}
     environment.globals |= {name: getattr(wording, name) for name in WORDING}
     environment.globals |= {"charts": charts, "results": results, "rubrics": rubrics, "wording": wording}
@@ -559,7 +559,7 @@ def _table_cells(table: Element, title: str) -> Iterator[tuple[object, ...]]:
             if name == COMPARED_WITH and basis[0]:
                 continue
             if found := figure_of(cell):
-                values: tuple[object, ...] = (found.value, found.low, found.high, "")
+                values: tuple[object, ...] = (found.value, found.low, found.high, (cell.text or "").strip())
             elif words := words_of(cell):
                 number = _number(words) if column.numeric else None
                 values = ("", "", "", words) if number is None else (number, "", "", "")

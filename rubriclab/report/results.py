@@ -158,7 +158,7 @@ def plan_view(result: PlanResult) -> View:
         ref=result.version.ref,
         validation=validation,
         verdict=verdict(result.version) if validation else "",
-        more_labels=more_labels(validation) if validation else "",
+        more_labels=more_labels(validation.deciding) if validation else "",
         why=why,
     )
 

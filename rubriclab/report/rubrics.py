@@ -13,15 +13,16 @@ from markupsafe import Markup
 
 from rubriclab.learning.verdicts import LevelAgreement, level_agreement
 from rubriclab.models.aggregation import Term
-from rubriclab.models.characters import count
+from rubriclab.models.characters import count, listed
 from rubriclab.models.rubric import Criterion, Part
 from rubriclab.models.text import Scale
 from rubriclab.models.version import (
     CALIBRATED,
     DIRECT,
     MAX_LABELS,
-    WHOLE,
     EvaluatorAgreement,
+    GateVerdict,
+    Measures,
     Outcome,
     RecordedText,
     TrainingRecord,
@@ -32,7 +33,7 @@ from rubriclab.models.version import (
 from rubriclab.ops.versions import Disagreement, Disagreements, missing_record
 from rubriclab.prompts.render import prompts_digest
 from rubriclab.report import charts, wording
-from rubriclab.report.render import View, data, line, macro, q, quiet, view
+from rubriclab.report.render import View, data, macro, q, view
 from rubriclab.report.wording import estimate, figure
 from rubriclab.stats.agreement import ScoreErrors
 from rubriclab.stats.intervals import MIN_GROUPS, Interval
@@ -54,11 +55,8 @@ class Badge(NamedTuple):
 
 # The conclusion.
 
-TONES: Mapping[Outcome, Literal["good", "warning", "bad"]] = {
-    "better": "good",
-    "inconclusive": "warning",
-    "not better": "bad",
-}
+TONES: Mapping[str, Literal["good", "warning", "bad"]] = {"better": "good", "worse": "bad", "not better": "bad"}
+REFERENCE = "for reference"
 UNKNOWN = Badge("no comparison made", "warning")
 
 
@@ -83,7 +81,7 @@ def badge_of(version: Version) -> Badge:
     validation = version.provenance.validation
     if validation is None:
         return UNKNOWN
-    outcome, deciding, measures = validation.outcome, validation.deciding, validation.measures
+    deciding, measures = decided_by(validation), validation.measures
     other = wording.evaluator_name(deciding.against)
     if deciding is validation.free:
         other = f"the best free baseline, {other}"
@@ -96,50 +94,79 @@ def badge_of(version: Version) -> Badge:
         )
         if own and theirs
     ]
-    link = "compared with" if outcome == "inconclusive" else "than"
-    return Badge(outcome, TONES[outcome], f"{link} {other}", ", ".join(figures))
+    words = in_a_word(deciding)
+    return Badge(words, TONES.get(words, "warning"), f"{link(words)} {other}", ", ".join(figures))
+
+
+def link(words: str) -> str:
+    """Return what stands between a result and what it is compared with."""
+    return "than" if words in TONES else "compared with"
+
+
+def decided_by(validation: Validation) -> GateVerdict:
+    """Return the comparison that the verdict is from: with the calibrated judge if only its error is lower."""
+    calibrated = validation.against(CALIBRATED)
+    return calibrated if calibrated and validation.outcome != validation.deciding.overall else validation.deciding
+
+
+def in_a_word(verdict: GateVerdict) -> str:
+    """Return what both gains show together, in the words of single ones."""
+    worse = below_zero(verdict.difference) or below_zero(verdict.less_error)
+    return "worse" if worse else verdict.overall
+
+
+def in_words(verdict: GateVerdict) -> tuple[str, str]:
+    """Return what the gain in error and the one in order show; empty without a gain."""
+
+    def words(outcome: Outcome | None, gain: Interval | None) -> str:
+        if gain is None or gain.value is None:
+            return ""
+        if outcome is None:
+            return REFERENCE
+        if gain.low is None and verdict.few_groups is not None:
+            return "too few groups to tell"
+        return "worse" if below_zero(gain) else outcome
+
+    return words(verdict.error_outcome, verdict.less_error), words(verdict.outcome, verdict.difference)
+
+
+def gains(verdict: GateVerdict) -> tuple[Markup, Markup]:
+    """Return the gain in error and the one in order with what they show, for a table."""
+    error, order = in_words(verdict)
+    form = Markup("{}  {}").format
+    less_error = form(error, data(verdict.less_error, estimate(verdict.less_error))) if verdict.less_error else Markup()
+    return less_error, form(order, data(verdict.difference, estimate(verdict.difference))) if order else Markup()
+
+
+def grounds(verdict: GateVerdict, measures: Measures) -> str:
+    """Return what each gain shows, as `Worse in error, not better in Pearson`."""
+    names = dict[str, list[str]]({in_a_word(verdict): []})
+    for words, name in zip(in_words(verdict), (wording.error_name(measures), measures.order), strict=True):
+        names.setdefault(words, []).append(name)
+    found = ", ".join(f"{words} in {listed(those)}" for words, those in names.items() if words and those)
+    return found[:1].upper() + found[1:]
 
 
 def verdict_rows(validation: Validation, *, with_gains: bool) -> Iterator[tuple[object, ...]]:
     """Yield rows of the verdict: a name, its error, how the rubric compares, and the same of its order."""
-
-    def compared(
-        own: Interval | None, outcome: Outcome | None, difference: Interval | None
-    ) -> tuple[Interval | str, str | Markup]:
-        words = comparison(outcome, difference)
-        if not with_gains or own is None or difference is None:
-            return own or "not measured", words
-        return Interval(own.value), line(words, quiet(estimate(difference)))
-
     rubric, by_name = wording.rubric_agreement(validation), _by_name(validation)
-    yield "this rubric", rubric.error or "not measured", "", rubric.order, ""
-    for name in (DIRECT, CALIBRATED, *([WHOLE] if with_gains else []), validation.free.against):
+    yield "this rubric", rubric.error, "", rubric.order, ""
+    for name in (DIRECT, CALIBRATED, validation.free.against):
         found, other = validation.against(name), by_name.get(name)
         if found and other:
-            error = compared(other.error, found.error_outcome, found.less_error)
-            yield wording.evaluator_name(name), *error, *compared(other.order, found.outcome, found.difference)
+            error, order = gains(found) if with_gains else in_words(found)
+            own = [each and Interval(each.value) if with_gains else each for each in (other.error, other.order)]
+            yield wording.evaluator_name(name), own[0], error, own[1], order
     if validation.raters and validation.raters.errors:
-        compared_with = "not comparable: other labels" if with_gains else ""
-        raters = validation.raters.errors.absolute
-        yield "single raters, each against the mean of the others", raters, compared_with, "", ""
+        yield wording.SINGLE_RATERS, validation.raters.errors.absolute, REFERENCE, "", ""
 
 
 def _by_name(validation: Validation) -> dict[str, EvaluatorAgreement]:
     return {each.name: each for each in validation.evaluators}
 
 
-def comparison(outcome: Outcome | None, difference: Interval | None) -> str:
-    """Return how the rubric compares with another evaluator in a word or two; empty where that decides nothing."""
-    if outcome is None or difference is None:
-        return ""
-    if difference.low is None:
-        return "too few groups to tell"
-    return "worse" if below_zero(difference) else outcome
-
-
-def more_labels(validation: Validation) -> str:
+def more_labels(deciding: GateVerdict) -> str:
     """Return what to label for a decision, as a sentence without its full stop."""
-    deciding = validation.deciding
     if deciding.few_groups is not None:
         return f"Label texts of at least {count(max(MIN_GROUPS - deciding.few_groups, 1), 'more group')} (sources)"
     if deciding.outcome != "inconclusive":
@@ -150,9 +177,8 @@ def more_labels(validation: Validation) -> str:
             "as equal, or try another judge or definition"
         )
     even, likely = deciding.more_labels.even, deciding.more_labels.likely
-    labels = f"about {even}" if even == likely else f"about {even} to {likely or f'more than {MAX_LABELS}'}"
-    chances = "the lower number decides with an even chance, the upper one in four of five cases"
-    return f"Label {labels} more texts from new sources ({chances})"
+    labels = f"Label about {even} more texts from new sources for an even chance of a decision"
+    return labels if even == likely else f"{labels}, {likely or f'more than {MAX_LABELS}'} for four chances in five"
 
 
 # Edits of rubrics.
@@ -345,15 +371,6 @@ def weighted_criteria(version: Version) -> list[WeightedCriterion]:
     return sorted(rows, key=lambda row: -abs(row.term.weight))
 
 
-def brief(row: WeightedCriterion) -> str:
-    criterion = row.criterion
-    if criterion.kind == "question":
-        return "; ".join(filter(None, (row.method, wording.answers(criterion.evidence))))
-    if criterion.kind == "score":
-        return f"{row.method}: one score of the whole aspect"
-    return f"{row.method}: {wording.excerpt(criterion.statement, EXCERPT)}"
-
-
 # The texts that a rubric was learned from.
 
 TITLE, MATRIX_COLUMNS = 60, 6
@@ -378,8 +395,7 @@ def answers_of(disagreement: Disagreement) -> Iterator[tuple[Markup, str, Markup
     """Yield every criterion with its rating of a text and the reason."""
     for candidate, cell in disagreement.answers:
         title = q(wording.title(candidate.criterion, TITLE))
-        name = Markup("{}  {}").format(q(candidate.criterion.id, "id"), title)
-        yield name, wording.answered(cell, candidate.criterion), q(cell.reason)
+        yield title, wording.answered(cell, candidate.criterion), q(cell.reason)
 
 
 def raters_words(text: RecordedText, scale: Scale) -> str:
@@ -489,8 +505,12 @@ def share_rows(agreements: Sequence[VerdictAgreement], names: tuple[str, str]) -
 
 def columns_of(agreements: Sequence[VerdictAgreement]) -> list[str]:
     """Return the titles of the columns of evaluators."""
+    return [f"+{short_name(each.name)}" for each in agreements]
+
+
+def short_name(name: str) -> str:
     short = {DIRECT: "asked directly", CALIBRATED: "asked directly, calibrated"}
-    return [f"+{short.get(each.name) or wording.evaluator_name(each.name)}" for each in agreements]
+    return short.get(name) or wording.evaluator_name(name)
 
 
 def level_titles(agreement: LevelAgreement) -> list[str]:

@@ -18,6 +18,7 @@ from rubriclab.models.text import Scale, format_score
 from rubriclab.models.version import (
     CALIBRATED,
     DIRECT,
+    GRADED,
     MIN_BRIER_EFFECT,
     MIN_EFFECT,
     MIN_ERROR_EFFECT,
@@ -26,6 +27,7 @@ from rubriclab.models.version import (
     Baseline,
     Effort,
     EvaluatorAgreement,
+    Measures,
     Provenance,
     Validation,
 )
@@ -202,7 +204,7 @@ def basis(result: Result) -> str:
     agreement = result.agreement
     parts = [f"{count(agreement.n, 'text')} in {count(agreement.groups, 'group')}"]
     if agreement.systems is not None:
-        parts.append(f"{count(agreement.systems, 'system')}; intervals are as wide as so many systems need, or wider")
+        parts.append(f"{count(agreement.systems, 'system')}; intervals allow for other systems")
     if agreement.level == "group":
         counted = "counted as 1" if agreement.constant == "papers" else "left out"
         constant = f"{count(agreement.constant_groups, 'group')} with constant labels {counted}"
@@ -263,14 +265,17 @@ def scales(rubric: Rubric) -> str:
 
 def threshold(rubric: Rubric) -> str:
     """Return from which score on a text passes, and where that is from; empty for a rubric without verdicts."""
-    if (names := rubric.scores_on.names) is None or rubric.threshold is None:
-        return ""
+    names = rubric.scores_on.names
+    return f"{names[1]!r} from a score of {threshold_score(rubric)}" if names and rubric.threshold is not None else ""
+
+
+def threshold_score(rubric: Rubric) -> str:
     by_hand, learned = (
         threshold_by_hand(rubric.aggregation) is not None,
         rubric.aggregation and rubric.aggregation.threshold,
     )
     origin = "set by hand" if by_hand else "learned from the labels" if learned is not None else "not learned"
-    return f"{names[1]!r} from a score of {figure(rubric.threshold)}, {origin}"
+    return f"{figure(rubric.threshold)}, {origin}"
 
 
 def carried_over(provenance: Provenance) -> str:
@@ -442,12 +447,15 @@ EVALUATORS: Mapping[str, str] = {
 }
 
 
+SINGLE_RATERS = "single raters, each against the mean of the others"
+
+
 def evaluator_name(name: str) -> str:
     """Return what an evaluator that the gate names is called where it is shown."""
     if name in EVALUATORS:
         return EVALUATORS[name]
     note = method_note(name)
-    return f"{name} alone: {note}" if note else name
+    return f"{note} ({name})" if note else name
 
 
 def method_note(name: str) -> str:
@@ -464,11 +472,19 @@ def procedure(validation: Validation) -> str:
     )
 
 
-def least_gain(validation: Validation) -> str:
+def least_gain(measures: Measures) -> str:
     """Return the least gain in order or error that counts, by which `not better` is told from `inconclusive`."""
-    if validation.measures == VERDICTS:
-        return f"a gain of {MIN_EFFECT} in {VERDICTS.order} or {MIN_BRIER_EFFECT} in error"
-    return f"a gain of {MIN_EFFECT} in correlation or {percent(MIN_ERROR_EFFECT)} of the scale in error"
+    if measures == VERDICTS:
+        return f"a gain of {MIN_EFFECT} in {VERDICTS.order} or {MIN_BRIER_EFFECT} in Brier score"
+    return f"a gain of {MIN_EFFECT} in {measures.order} or {percent(MIN_ERROR_EFFECT)} of the scale in error"
+
+
+# What evaluations measure gains by.
+SPEARMAN = GRADED._replace(order="Spearman")
+
+
+def error_name(measures: Measures) -> str:
+    return VERDICTS.error if measures == VERDICTS else "error"
 
 
 def rubric_agreement(validation: Validation) -> EvaluatorAgreement:

@@ -18,7 +18,6 @@ from rubriclab.models.version import Version
 from rubriclab.ops.evaluate import baseline_evaluators
 from rubriclab.report import wording
 from rubriclab.report.evaluation import (
-    RESULTS,
     EvaluationSummary,
     ScoredVersion,
     criterion_agreements,
@@ -64,9 +63,7 @@ def summary_of(
 def words(found: EvaluationSummary | None) -> str:
     """Return what is shown of a summary as one text."""
     assert found
-    return words_of(
-        View(macro("evaluation_summary", found, lambda name: wording.evaluator_parts(name)[0], RESULTS)), 200
-    )
+    return words_of(View(macro("evaluation_summary", found, lambda name: wording.evaluator_parts(name)[0])), 200)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +71,7 @@ def words(found: EvaluationSummary | None) -> str:
     [
         (like_people, "above", "BETTER than the best free baseline, "),
         (against_people, "below", "WORSE than the best free baseline, "),
-        (like_the_baseline, "overlaps", "INCONCLUSIVE compared with the best free baseline, word count"),
+        (like_the_baseline, "overlaps", "NOT BETTER than the best free baseline, word count"),
     ],
 )
 def test_a_rubric_is_held_against_the_best_free_baseline(rate: Rate, verdict: str, said: str) -> None:
@@ -93,8 +90,8 @@ def test_two_groups_give_no_interval_and_no_verdict() -> None:
     assert found
     assert {comparison.verdict for _, comparison in found.comparisons} == {"too few groups"}
     assert {(row["groups"], row["difference"]["low"]) for row in found.to_rows()} == {(2, None)}
-    assert words(found).count("too few groups to tell") == 3
-    assert "label texts of at least 5 groups." in words(found)
+    assert words(found).count("too few groups to tell") == 4
+    assert "Label texts of at least 3 more groups (sources); `rubriclab plan TEXTS --rubric news@1`" in words(found)
 
 
 def test_rubrics_stand_best_first_and_are_held_against_the_best() -> None:
@@ -121,7 +118,9 @@ def test_baselines_are_no_rubrics_and_the_best_rubric_is_held_against_each() -> 
     ]
     assert [contest.verdict for contest in found.baselines] == ["overlaps", "above"]
     said = words(found)
-    assert said.startswith("INCONCLUSIVE compared with shown@1 Next: label more texts")
+    assert said.startswith(
+        "NOT BETTER than shown@1 Not better in error and Spearman. Next - Score with what costs less: "
+    )
     assert "news@1 has a mean absolute error of 0.00 [0.00, 0.00] points and a Spearman correlation of 1.00" in said
     assert re.search(r"news@1 plain@1 .* better", said)
     assert "The best of several" not in said
@@ -173,7 +172,7 @@ def test_a_criterions_agreement_is_that_of_the_statistics(level: Any) -> None:
 
 def test_pages_say_what_each_method_asks() -> None:
     assert [name for name in METHODS if not METHODS[name].note] == []
-    assert wording.evaluator_name("geval") == f"geval alone: {METHODS['geval'].note}"
+    assert wording.evaluator_name("geval") == f"{METHODS['geval'].note} (geval)"
     assert wording.evaluator_name("of a package that is gone") == "of a package that is gone"
 
 

@@ -24,7 +24,10 @@ from rubriclab.store.diff import compare
 @pytest.mark.parametrize(
     ("outcome", "shown"),
     [
-        ("inconclusive", "Label about 20 to 120 more texts from new sources"),
+        (
+            "inconclusive",
+            "Label about 20 more texts from new sources for an even chance of a decision, 120 for four chances in five",
+        ),
         ("not better", "news@3 did not pass at the gate: more labels may not be what it lacks"),
     ],
 )
