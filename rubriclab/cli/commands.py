@@ -404,18 +404,15 @@ def score(
         check_json_place(call, output, "a summary", "the scores")
         check_rows_place(output)
     if keep_replies == "-" or (keep_replies and table_kind(keep_replies)):
-        raise SettingsError(
-            f"--keep-replies: got {keep_replies}; expected a file of JSON Lines.", "Name one ending in .jsonl."
-        )
+        hint = "Name one ending in .jsonl."
+        raise SettingsError(f"--keep-replies: got {keep_replies}; expected a file of JSON Lines.", hint)
     check_rows_place(keep_replies or "-")
     with call.workspace() as workspace:
         scoring = ops.score.prepare_scoring(workspace, texts, rubric, options)
         scale = scoring.rubric.scores_on
         if fail_under is not None and not scale.contains(fail_under):
-            raise SettingsError(
-                f"--fail-under: got {fail_under:g}, expected a score on the scale from {scale.describe()}.",
-                "No mean can lie beyond it.",
-            )
+            said = f"--fail-under: got {fail_under:g}, expected a score on the scale from {scale.describe()}."
+            raise SettingsError(said, "No mean can lie beyond it.")
         call.end_dry_run(scoring.estimate)
         if resume:
             ops.score.check_resumable(scoring, output)
@@ -453,9 +450,8 @@ def score(
 def check_json_place(call: Call, output: str | None, printed: str, written: str, option: str = "--output") -> None:
     """Refuse to print JSON to standard output if an output is written there."""
     if call.as_json and output == "-":
-        raise SettingsError(
-            f"--json prints {printed} to standard output, but {written} are written there.", f"Give {option} PATH."
-        )
+        hint = f"Give {option} PATH."
+        raise SettingsError(f"--json prints {printed} to standard output, but {written} are written there.", hint)
 
 
 def _write_scores(
@@ -614,9 +610,8 @@ def drift(
     """
     named = [*named, anchor] if anchor else named
     if not 2 <= len(named) <= 3:
-        raise SettingsError(
-            f"Expected {ORDER}, got {len(named)} arguments.", "Name two versions, or one version and two judges."
-        )
+        hint = "Name two versions, or one version and two judges."
+        raise SettingsError(f"Expected {ORDER}, got {len(named)} arguments.", hint)
     before, *other, texts = named
     after = other[0] if other else None
     options = call.options(ops.options.DriftOptions, anchor=anchor is not None)

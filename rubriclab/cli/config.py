@@ -83,10 +83,8 @@ class Config:
         sets = f"{self.file} in this folder sets {_pair(key, self.values[key], SHOWN)}"
         self_set = "" if key in method_names() else f"; or set --{key} yourself"
         if by == "never":
-            raise SettingsError(
-                f"{sets}; what a command changes is never taken from a file that was found.",
-                f"Remove it from the file; or name the file: --config {self.file}{self_set}.",
-            )
+            hint = f"Remove it from the file; or name the file: --config {self.file}{self_set}."
+            raise SettingsError(f"{sets}; what a command changes is never taken from a file that was found.", hint)
         raise NotConfirmed(
             f"{sets} and is not confirmed.",
             f"Read it, then confirm it once: rubriclab trust {self.file}; or, if only you change it, its folder with "
@@ -118,10 +116,8 @@ def load_config(path: Path | None) -> Config | None:
             raise SettingsError(f"There is no configuration file {path}.")
         return None
     if path is None and file.resolve().parent != Path.cwd():
-        raise SettingsError(
-            f"{file} in this folder is a link to a file in another folder.",
-            f"Name it to use it: --config {file}; or remove the link.",
-        )
+        hint = f"Name it to use it: --config {file}; or remove the link."
+        raise SettingsError(f"{file} in this folder is a link to a file in another folder.", hint)
     try:
         return Config(file, path is not None, read_file(file, MAX_TOML_BYTES))
     except Unreadable as error:

@@ -221,10 +221,8 @@ def find_converter(row: Any, format_name: str) -> tuple[str, ReadTask] | None:
     if not isinstance(row, Mapping):
         return None
     if {"id", "annotator", "annotation_id", "lead_time"} <= row.keys():
-        raise DataError(
-            "This export of Label Studio has a row for each annotation, which does not say what is an answer.",
-            "Export JSON.",
-        )
+        said = "This export of Label Studio has a row for each annotation, which does not say what is an answer."
+        raise DataError(said, "Export JSON.")
     if any(isinstance(name, str) and name.endswith(_RATERS) for name in row):
         return "Argilla data set", _data_set_task
     if format_name in ("CSV", "TSV", "Excel workbook"):
@@ -232,10 +230,8 @@ def find_converter(row: Any, format_name: str) -> tuple[str, ReadTask] | None:
     if any(_is_question(row, name) for name in row):
         return "Argilla data set", lambda export, line, row: _data_set_task(export, line, _with_columns(row))
     if all(isinstance(row.get(name), Mapping) for name in ("fields", "responses")) and "suggestions" in row:
-        raise DataError(
-            "These records of Argilla do not say which responses are drafts or discarded.",
-            "Export the data set: dataset.records.to_datasets().to_json(FILE).",
-        )
+        hint = "Export the data set: dataset.records.to_datasets().to_json(FILE)."
+        raise DataError("These records of Argilla do not say which responses are drafts or discarded.", hint)
     if isinstance(row.get("label"), list) and {"text", "Comments"} <= row.keys():
         return "doccano export", _doccano_task
     return ("Label Studio JSON export", _label_studio_task) if _is_task(row) else None
@@ -338,10 +334,8 @@ def _data_set_task(export: Export, line: int, row: Any) -> Task:
 def _responses(row: Mapping[str, Any], question: str) -> Iterable[tuple[Any, Any, Any]]:
     cells = [row.get(f"{question}{end}") for end in (_RESPONSES, _RATERS, _STATUS)]
     if text := next((cell for cell in cells if isinstance(cell, str)), None):
-        raise DataError(
-            f"In this Argilla data set responses are {describe(text)}, expected lists.",
-            "Export it as JSON Lines or Parquet, which keep lists: dataset.records.to_datasets().to_json(FILE).",
-        )
+        hint = "Export it as JSON Lines or Parquet, which keep lists: dataset.records.to_datasets().to_json(FILE)."
+        raise DataError(f"In this Argilla data set responses are {describe(text)}, expected lists.", hint)
     present = [cell for cell in cells if cell is not None]
     if not all(isinstance(cell, list | tuple) for cell in present) or len(set(map(len, present))) > 1:
         expected = "lists of one length: the responses, their raters and their status"

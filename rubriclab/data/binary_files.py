@@ -208,15 +208,13 @@ def _check_format(path: Path) -> None:
         with zipfile.ZipFile(path) as archive:
             names, unpacked = set(archive.namelist()), sum(part.file_size for part in archive.infolist())
     except DAMAGE_ERRORS as error:
-        raise DataError(
-            f"{path} is not an Excel workbook, or is damaged: {str(error).rstrip('.')}.", "Save it as .xlsx again."
-        ) from None
+        hint = "Save it as .xlsx again."
+        raise DataError(f"{path} is not an Excel workbook, or is damaged: {str(error).rstrip('.')}.", hint) from None
     if _MAIN not in names or names.intersection(_OTHER_FORMATS):
         raise DataError(f"{path} is a zip archive but not an Excel workbook.", "Save the table as .xlsx.")
     if unpacked > MAX_UNPACKED_BYTES:
-        raise DataError(
-            f"{path} unpacks to {unpacked:,} bytes; at most {MAX_UNPACKED_BYTES:,} are read.", "Save the table as CSV."
-        )
+        hint = "Save the table as CSV."
+        raise DataError(f"{path} unpacks to {unpacked:,} bytes; at most {MAX_UNPACKED_BYTES:,} are read.", hint)
 
 
 def _error_cells(path: Path, archive: zipfile.ZipFile, sheet: str) -> _Cells:

@@ -160,9 +160,8 @@ def _scale(rated: tuple[Example, ...], compared: list[PairwiseComparison], aspec
         annotations = (score for example in rated for score in example.annotations.get(aspect, ()))
         return scale_of((example.scores[aspect] for example in rated), annotations)
     if not compared:
-        raise SettingsError(
-            f"No row has a score for {aspect!r}, so the scale is unknown.", "Give it: `scale=LOW:HIGH`."
-        )
+        hint = "Give it: `scale=LOW:HIGH`."
+        raise SettingsError(f"No row has a score for {aspect!r}, so the scale is unknown.", hint)
     return COMPARED_SCALE
 
 
@@ -254,10 +253,9 @@ def _check_any(examples: tuple[Example, ...], labels: int, aspect: str, rows: Ro
         return
     row = rows.row
     if words := rows.source.choices.get(aspect):
-        raise DataError(
-            f"The answers to {aspect!r} are words without scores: {', '.join(map(repr, words[:MAX_LEVEL_WORDS]))}.",
-            f"If they are levels, give their scores: {propose_level_scores(words) or '`level_scores`'}.",
-        )
+        said = f"The answers to {aspect!r} are words without scores: {', '.join(map(repr, words[:MAX_LEVEL_WORDS]))}."
+        hint = f"If they are levels, give their scores: {propose_level_scores(words) or '`level_scores`'}."
+        raise DataError(said, hint)
     proposed = propose_mapping([row], aspect) if isinstance(row, Mapping) else {}
     scores = {field: column for field, column in proposed.items() if field.partition(".")[0] in TABLES}
     proposal = mapping_text(scores or {f"scores.{aspect}": "COLUMN"})
@@ -277,10 +275,8 @@ def _unusable(examples: tuple[Example, ...], labels: list[float], aspect: str) -
             f"{MIN_LABELS}.",
             "Thirty are a good start.",
         )
-    return DataError(
-        f"All {len(labels)} scores for {aspect!r} are {format_score(labels[0])}; learning needs different scores.",
-        "Add texts that the raters thought better or worse.",
-    )
+    said = f"All {len(labels)} scores for {aspect!r} are {format_score(labels[0])}; learning needs different scores."
+    return DataError(said, "Add texts that the raters thought better or worse.")
 
 
 def scored_aspects(examples: Iterable[Example]) -> str:

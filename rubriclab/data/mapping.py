@@ -723,10 +723,8 @@ class SourceFormat:
         if len(self.sheets) > 1:
             others = [name for name in self.sheets if name != self.sheet]
             listed = ", ".join(repr(name) for name in others)
-            return DataError(
-                f"{self.where}: the sheet {self.sheet!r} has no rows; the other sheets are {listed}.",
-                f"Name another: `sheet={others[0]}`.",
-            )
+            said = f"{self.where}: the sheet {self.sheet!r} has no rows; the other sheets are {listed}."
+            return DataError(said, f"Name another: `sheet={others[0]}`.")
         return DataError(f"{self.where} has no rows.", "Each row needs at least the field 'output', the text to judge.")
 
     def note(self) -> str | None:

@@ -243,10 +243,8 @@ def _text(path: Path, kind: str, options: ReadingOptions) -> RawRows:
         detected, dialect = dialect.delimiter, replace(dialect, delimiter=options.delimiter, skipped=options.skip_rows)
         header = "".join(text.splitlines()[options.skip_rows : options.skip_rows + 1])
         if options.delimiter not in header and detected in header:
-            raise DataError(
-                f"{where}: the header has no {options.delimiter!r} but {detected!r};",
-                "leave `delimiter` out, or name the other.",
-            )
+            hint = "leave `delimiter` out, or name the other."
+            raise DataError(f"{where}: the header has no {options.delimiter!r} but {detected!r};", hint)
     text_files.check_header(where, text_files.first_records(text.splitlines(keepends=True), dialect), options)
 
     def numbered() -> text_files.RowStream:

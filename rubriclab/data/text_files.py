@@ -93,10 +93,8 @@ def bounded_lines(where: str, lines: Lines, longest: int) -> Iterator[Any]:
 
 
 def row_limit_error(where: str, place: str, longest: int) -> DataError:
-    return DataError(
-        f"{where}: {place} has more than {longest:,} bytes, the limit of a row.",
-        f"Check that it has one row per line; if so, raise the limit: `max_line_bytes={2 * longest}`.",
-    )
+    hint = f"Check that it has one row per line; if so, raise the limit: `max_line_bytes={2 * longest}`."
+    return DataError(f"{where}: {place} has more than {longest:,} bytes, the limit of a row.", hint)
 
 
 def json_lines(where: str, lines: Lines) -> RowStream:
@@ -130,9 +128,8 @@ def check_text(where: str, content: bytes, others: Mapping[bytes, tuple[str, str
 def damage_fault(where: str, number: int, error: Exception) -> RowError:
     reason = " ".join(str(error).split()).rstrip(".")
     if number == 0:
-        raise DataError(
-            f"{where} cannot be read: {reason}.", "Check that it is complete and of the format that its name says."
-        ) from error
+        hint = "Check that it is complete and of the format that its name says."
+        raise DataError(f"{where} cannot be read: {reason}.", hint) from error
     return RowError(where, number + 1, None, f"data that ends early or is damaged ({reason})", "a complete file")
 
 
@@ -182,10 +179,8 @@ def detect_encoding(where: str, sample: bytes, *, complete: bool, only_unicode: 
     with suppress(UnicodeDecodeError):
         letters = [character for character in sample.decode("cp1252") if character.isalpha()]
     if letters is None or sum(character > "\x7f" for character in letters) > _MAX_ACCENTED * len(letters):
-        raise DataError(
-            f"{where} is neither UTF-8 nor Western European text in Windows-1252.",
-            "Name its encoding, such as `encoding=cp1251`, or save it as UTF-8.",
-        )
+        hint = "Name its encoding, such as `encoding=cp1251`, or save it as UTF-8."
+        raise DataError(f"{where} is neither UTF-8 nor Western European text in Windows-1252.", hint)
     return "cp1252"
 
 
@@ -351,10 +346,8 @@ def join_header(where: str, rows: Sequence[Sequence[Any]]) -> list[str]:
     columns = [column if is_named else "" for column, is_named in zip(joined, named, strict=True)]
     twice = [column for column in columns if column and columns.count(column) > 1]
     if twice:
-        raise DataError(
-            f"{where}: the header names the column {twice[0]!r} twice;",
-            "give each its own name, or, if the header has several rows, join them: `header_rows=2`.",
-        )
+        hint = "give each its own name, or, if the header has several rows, join them: `header_rows=2`."
+        raise DataError(f"{where}: the header names the column {twice[0]!r} twice;", hint)
     return columns
 
 
@@ -412,10 +405,8 @@ def check_header(where: str, rows: Sequence[tuple[int, Sequence[Any]]], options:
         number = next(
             number for (number, _), found in zip(rows, contents, strict=True) if len(found) >= MIN_FILLED * most
         )
-        raise DataError(
-            f"{where}: row {rows[0][0]} holds only {preview(title[0])}, and row {number} looks like the header;",
-            f"leave out the rows above it: `skip_rows={number - 1}`.",
-        )
+        said = f"{where}: row {rows[0][0]} holds only {preview(title[0])}, and row {number} looks like the header;"
+        raise DataError(said, f"leave out the rows above it: `skip_rows={number - 1}`.")
 
 
 def is_empty(cell: Any) -> bool:

@@ -234,9 +234,8 @@ def _write_excel(path: Path, table: Table) -> None:
     from xlsxwriter.exceptions import XlsxWriterException
 
     if len(table.columns) > MAX_EXCEL_COLUMNS:
-        raise DataError(
-            f"{path}: {len(table.columns):,} columns are more than Excel allows.", "Write .csv or .parquet."
-        )
+        hint = "Write .csv or .parquet."
+        raise DataError(f"{path}: {len(table.columns):,} columns are more than Excel allows.", hint)
     book = xlsxwriter.Workbook(path, {"constant_memory": True, "strings_to_urls": False})
     try:
         _write_excel_sheet(path, book.add_worksheet(), table.columns, table.rows)
@@ -339,7 +338,6 @@ def data_frame(rows: Iterable[dict[str, Any]]) -> Any:
     try:
         import pandas
     except ImportError:
-        raise UserError(
-            "A data frame needs pandas, which is not installed.", "Install it: pip install 'rubriclab[pandas]'."
-        ) from None
+        hint = "Install it: pip install 'rubriclab[pandas]'."
+        raise UserError("A data frame needs pandas, which is not installed.", hint) from None
     return pandas.DataFrame(list(rows))

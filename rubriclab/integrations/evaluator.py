@@ -146,10 +146,8 @@ def _only(names: Any, of: str, field: str) -> str:
     if len(names) == 1:
         return str(next(iter(names)))
     known = ", ".join(sorted(map(str, names)))
-    raise DataError(
-        f"{of!r} has several fields ({known}), and none of them is named {field!r}.",
-        f"Name one so, or give a function as `row`, which returns a mapping with the {field!r}.",
-    )
+    hint = f"Name one so, or give a function as `row`, which returns a mapping with the {field!r}."
+    raise DataError(f"{of!r} has several fields ({known}), and none of them is named {field!r}.", hint)
 
 
 def rationale(score: Score, rubric: Rubric) -> str:
@@ -185,9 +183,8 @@ def imported_from(library: str, extra: str) -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        raise UserError(
-            f"{library} cannot be imported: {error}.", f"Install it with: pip install 'rubriclab[{extra}]'"
-        ) from error
+        hint = f"Install it with: pip install 'rubriclab[{extra}]'"
+        raise UserError(f"{library} cannot be imported: {error}.", hint) from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,10 +66,8 @@ class RubricTools:
         self.allow_calls = allow_calls
         caps = given.options.max_calls, given.options.max_cost
         if allow_calls and caps == (None, None):
-            raise SettingsError(
-                "`allow_calls`: an assistant would decide how much is spent;",
-                "give `max_cost=DOLLARS` or `max_calls=N`, too.",
-            )
+            hint = "give `max_cost=DOLLARS` or `max_calls=N`, too."
+            raise SettingsError("`allow_calls`: an assistant would decide how much is spent;", hint)
         if given.options.batch:
             raise SettingsError("`batch`: batches take hours;", "leave `batch` out.")
         self._budget = given.budget if allow_calls else LocalBudget(max_calls=0)

@@ -40,9 +40,8 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
     threshold, fields = config.pop("threshold", None), config.pop("fields", None)
     row, rubric = row_of(output, context.get("vars"), fields), config.pop("rubric", None)
     if not isinstance(rubric, str):
-        raise SettingsError(
-            "The 'config' names no rubric.", "Give its name: rubric: news-coherence, or news-coherence@production."
-        )
+        hint = "Give its name: rubric: news-coherence, or news-coherence@production."
+        raise SettingsError("The 'config' names no rubric.", hint)
     with open_scorer(rubric, threshold, **config) as scorer:
         threshold = scorer.rubric.threshold if threshold is None else threshold
         score = scorer.score_row(row)

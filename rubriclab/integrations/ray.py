@@ -57,10 +57,8 @@ class Scorer:
         chosen = judge_options(options)
         shared = [name for name in SHARED if getattr(chosen, name) is not None]
         if run is None and shared:
-            raise SettingsError(
-                f"`{shared[0]}` holds for all workers of a run, and this one has no name;",
-                "give it one: run='nightly'.",
-            )
+            hint = "give it one: run='nightly'."
+            raise SettingsError(f"`{shared[0]}` holds for all workers of a run, and this one has no name;", hint)
         with Workspace(store, chosen) as workspace:
             version = workspace.store.load(rubric)
             choice = judge_of(version, judge, workspace.store, workspace.notify)

@@ -174,10 +174,8 @@ class RubricEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             if given.ndim == 2 and given.shape[1] == 1:
                 given = given[:, 0]
             if given.ndim != 1:
-                raise DataError(
-                    f"X: expected an array of texts of shape (n,), got shape {given.shape}.",
-                    "Give a data frame with the column 'output' for texts with other fields.",
-                )
+                hint = "Give a data frame with the column 'output' for texts with other fields."
+                raise DataError(f"X: expected an array of texts of shape (n,), got shape {given.shape}.", hint)
             given = given.tolist()
         reading: dict[str, Any] = {"mapping": self._columns()}
         options = ReadingOptions(**reading)

@@ -537,10 +537,8 @@ def _read(scoring: ColumnScoring, before: Data, after: Data | None) -> dict[str,
     new = "together" if aggregation and aggregation.rivals else None
     forms = [score.rivals if score else new for side in sides.values() for _, score in side]
     if 0 < (together := forms.count("together")) < len(forms):
-        raise DataError(
-            f"{together:,} of {len(forms):,} texts are rated together with their rivals and the others apart.",
-            "Score all with `rivals=together` or all without it: such scores are not comparable.",
-        )
+        said = f"{together:,} of {len(forms):,} texts are rated together with their rivals and the others apart."
+        raise DataError(said, "Score all with `rivals=together` or all without it: such scores are not comparable.")
     return sides
 
 
@@ -680,10 +678,8 @@ def _earlier_looks(file: Path, version: Version, judge: str) -> _Looks:
         looks = _Looks.model_validate_json(file.read_bytes())
         if (looks.rubric, looks.judge) == (found.rubric, found.judge):
             return looks
-    raise DataError(
-        f"{file} cannot be read, or its looks are by another rubric or judge than {judge}.",
-        "Give a copy of the texts under another name, or delete this file to begin again.",
-    )
+    hint = "Give a copy of the texts under another name, or delete this file to begin again."
+    raise DataError(f"{file} cannot be read, or its looks are by another rubric or judge than {judge}.", hint)
 
 
 async def look(scoring: ColumnScoring, place: str) -> paired.AnchorLook:

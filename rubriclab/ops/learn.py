@@ -256,9 +256,8 @@ def check_joint(options: LearnOptions, name: str) -> None:
     """Refuse the option `name` if a method learns alone."""
     if alone := options.single_method:
         why = f"`methods={alone}` alone leaves nothing to choose"
-        raise SettingsError(
-            f"`{name}` is for rubrics of several methods: {why}.", "Leave `methods` out, or name several."
-        )
+        hint = "Leave `methods` out, or name several."
+        raise SettingsError(f"`{name}` is for rubrics of several methods: {why}.", hint)
 
 
 def _training_input(

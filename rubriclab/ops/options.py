@@ -40,10 +40,8 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, dict[str, Any]]:
         name, equals, text = pair.partition("=")
         method, dot, field = name.strip().partition(".")
         if not equals or not dot or not has_settings(method):
-            raise SettingsError(
-                f"`settings` {pair!r} is not understood;",
-                f"write METHOD.NAME=VALUE, as in hypoeval.k=10. Methods are: {', '.join(settings_names())}.",
-            )
+            hint = f"write METHOD.NAME=VALUE, as in hypoeval.k=10. Methods are: {', '.join(settings_names())}."
+            raise SettingsError(f"`settings` {pair!r} is not understood;", hint)
         value: Any = text.strip()
         with suppress(orjson.JSONDecodeError):
             value = orjson.loads(text)

@@ -108,10 +108,8 @@ def read_pack(text: str, where: str) -> Pack:
     if not isinstance(raw, dict):
         raise PackError(f"{where} is no pack: expected a JSON object, found {type(raw).__name__}.", _EXPORT)
     if raw.get("format") != FORMAT:
-        raise PackError(
-            f"{where}: format: expected {FORMAT!r}, got {describe(raw.get('format'))}.",
-            "It may come from a newer rubriclab.",
-        )
+        hint = "It may come from a newer rubriclab."
+        raise PackError(f"{where}: format: expected {FORMAT!r}, got {describe(raw.get('format'))}.", hint)
     for field in ("digest", "provenance_digest"):
         if not raw.get(field):
             raise PackError(f"{where}: {field}: missing.", "A pack needs its digests; write it with: rubriclab export")

@@ -398,10 +398,8 @@ class Store:
                 finally:
                     connection.exec_driver_sql("RESET lock_timeout")
             else:
-                raise StoreError(
-                    f"The store {self.place} is neither SQLite nor PostgreSQL; expected one of these to vacuum.",
-                    "Use the tools of this database.",
-                )
+                said = f"The store {self.place} is neither SQLite nor PostgreSQL; expected one of these to vacuum."
+                raise StoreError(said, "Use the tools of this database.")
 
     def verify(self) -> tuple[Problem, ...]:
         """Return everything in the store that is not as it was written, in a fixed order; nothing if all is well."""
@@ -474,10 +472,8 @@ def _key(row: VersionRow | ConfirmationRow | TrainingRow | TagRow) -> tuple[str,
 
 
 def _read_only(place: str) -> StoreError:
-    return StoreError(
-        f"The store {place} is read-only: its file or folder is write-protected.",
-        "Use a writable store, or a copy of this one.",
-    )
+    hint = "Use a writable store, or a copy of this one."
+    return StoreError(f"The store {place} is read-only: its file or folder is write-protected.", hint)
 
 
 def _inode(file: Path | None) -> tuple[int, int] | None:

@@ -172,10 +172,8 @@ def _sqlite(url: sa.URL, file: Path | None) -> sa.Engine:
     except OSError as error:
         # SQLite will report an error of the file.
         if file and not file.parent.is_dir():
-            raise StoreError(
-                f"The folder of {show_url(url)} cannot be made: {error.strerror}.",
-                "Give a place that you may write to: `store=PATH`.",
-            ) from None
+            hint = "Give a place that you may write to: `store=PATH`."
+            raise StoreError(f"The folder of {show_url(url)} cannot be made: {error.strerror}.", hint) from None
     # Python's sqlite3 begins transactions only before writes; SQLAlchemy's events begin all of them.
     engine = sa.create_engine(url, connect_args={"timeout": TIMEOUT, "isolation_level": None})
     sa.event.listen(engine, "connect", _set_pragmas)
@@ -509,10 +507,8 @@ def prepare_schema(engine: sa.Engine, *, read_only: bool = False) -> None:
             _create_tables(writable)
             writable.dispose()
         else:
-            raise StoreError(
-                f"The store {show_url(engine.url)} has no tables; expected schema {SCHEMA!r}. It is read-only here.",
-                "Open it once where it can be written, or use a copy: `store=COPY`.",
-            )
+            said = f"The store {show_url(engine.url)} has no tables; expected schema {SCHEMA!r}. It is read-only here."
+            raise StoreError(said, "Open it once where it can be written, or use a copy: `store=COPY`.")
 
 
 def is_current(connection: sa.Connection) -> bool:
@@ -520,10 +516,9 @@ def is_current(connection: sa.Connection) -> bool:
         return False
     number = connection.execute(sa.select(SCHEMA_TABLE.c.number)).scalar()
     if number != SCHEMA:
-        raise StoreError(
-            f"The store {show_url(connection.engine.url)} has schema {number!r}; expected {SCHEMA!r}.",
-            "It was written by another version of rubriclab: use that one, or another store: `store=PATH`.",
-        )
+        said = f"The store {show_url(connection.engine.url)} has schema {number!r}; expected {SCHEMA!r}."
+        hint = "It was written by another version of rubriclab: use that one, or another store: `store=PATH`."
+        raise StoreError(said, hint)
     return True
 
 

@@ -213,9 +213,8 @@ class RubricFixture:
         """Return the rubric named `ref` (`NAME`, `NAME@3`, `NAME@production`), or else the one that a mark names."""
         named = ref or self._marked.ref
         if named is None:
-            raise SettingsError(
-                "No rubric is named.", 'Write rubric("NAME"), or mark the test: @pytest.mark.rubric("NAME").'
-            )
+            hint = 'Write rubric("NAME"), or mark the test: @pytest.mark.rubric("NAME").'
+            raise SettingsError("No rubric is named.", hint)
         return RubricChecker(self._run.scorer(named, self._marked), self._tallies, self._run.settings.inconclusive)
 
 
@@ -264,10 +263,8 @@ class RubricChecker:
         """Return the score of a text; fail as `assert_at_least` does if a rubric for verdicts does not let it pass."""
         threshold = self.scorer.rubric.threshold
         if threshold is None:
-            raise SettingsError(
-                f"{self.scorer.name} gives no verdicts: its labels had more than two levels.",
-                "Use `assert_at_least` with a score on its scale.",
-            )
+            hint = "Use `assert_at_least` with a score on its scale."
+            raise SettingsError(f"{self.scorer.name} gives no verdicts: its labels had more than two levels.", hint)
         return self.assert_at_least(threshold, output, **fields)
 
     @without_inner_frames

@@ -125,9 +125,8 @@ def check_one_process(settings: Settings) -> None:
     from rubriclab.errors import SettingsError
 
     if given := [settings.source(name) for name in ("record", *CAPS) if settings.value(name)]:
-        raise SettingsError(
-            f"{given[0]} holds in one process, and pytest-xdist runs the tests in several;", "run pytest with -n 0."
-        )
+        hint = "run pytest with -n 0."
+        raise SettingsError(f"{given[0]} holds in one process, and pytest-xdist runs the tests in several;", hint)
 
 
 def marked_on(item: pytest.Item) -> Marked:
