@@ -307,19 +307,26 @@ def first_screen(rows: Sequence[StoredRow]) -> str:
         percent(float(np.mean([each[f"mean {method}"] for each in real if f"mean {method}" in each])))
         for method in METHODS[:2]
     )
+    offline, local = "offline", "small model"
+    error_row, order_row = ([f"**{rubric:.2f}**", f"{other:.2f} {DIRECT}"] for rubric, other in (error, order))
     table = markdown(
-        ["on texts that learning never saw", "rubric", "asked directly"],
+        ["on texts that learning never saw", "judge", "rubric", "compared with"],
         [
-            ["mean absolute error in points, lower is better", f"**{error[0]:.2f}**", f"{error[1]:.2f}"],
-            ["Spearman's correlation within groups, higher is better", f"**{order[0]:.2f}**", f"{order[1]:.2f}"],
-            ["error, small model", f"**{small:.2f}**", f"{plain:.2f}"],
-            ["the same, calibrated on those labels", f"{small:.2f}", f"{calibrated:.2f}"],
-            ["95 % intervals of mean scores that hold, 95 % is right", f"**{corrected}**", alone],
+            ["mean absolute error in points, lower is better", offline, *error_row],
+            ["Spearman's correlation within groups, higher is better", offline, *order_row],
+            [
+                "95 % intervals of mean scores that hold, 95 % is right",
+                offline,
+                f"**{corrected}**",
+                f"{alone} by scores alone",
+            ],
+            ["mean absolute error", local, f"**{small:.2f}**", f"{plain:.2f} {DIRECT}"],
+            ["mean absolute error", local, f"{small:.2f}", f"{calibrated:.2f} {DIRECT}, calibrated on those labels"],
         ],
     )
     aspects = len({each["case"] for each in real})
-    offline = f"offline judge, {len(real)} draws of 30 labels, {aspects} aspects of 5 public sets"
-    return f"{table}\n\nMeans: {offline}; small model, 1.5 billion parameters, 4 aspects."
+    draws = f"{len(real)} draws of 30 labels, {aspects} aspects of 5 public sets"
+    return f"{table}\n\nMeans: offline judge, {draws}; small model, 1.5 billion parameters, 4 aspects."
 
 
 def readme_figures() -> dict[str, str]:
