@@ -162,16 +162,15 @@ class EvaluatorComparison:
     gains: GateVerdict | None
     n: int = 0
     groups: int = 0
-    too_few_groups: bool = False
     p: float | None = None
 
     @property
     def verdict(self) -> Verdict:
         """`above` if the rubric is better by both gains together, `below` if it is worse."""
-        if self.too_few_groups:
-            return "too few groups"
         if self.gains is None:
             return "not comparable with"
+        if self.gains.few_groups is not None:
+            return "too few groups"
         words = rubrics.in_a_word(self.gains)
         return "above" if words == "better" else "below" if words == "worse" else "overlaps"
 
@@ -286,8 +285,8 @@ def _comparison(
         gain = less_error([theirs, own.values], own.labels, own.groups)
     few = found.too_few_groups
     gains = verdict_on(other.evaluator, found.spearman, gain, scale, labels=found.n, clusters=found.groups, few=few)
-    known = gains if gain or found.spearman.value is not None else None
-    return EvaluatorComparison(other, known, found.n, found.groups, few, found.p)
+    known = gains if gain or found.spearman.value is not None or few else None
+    return EvaluatorComparison(other, known, found.n, found.groups, found.p)
 
 
 def _key(evaluator: str) -> str:

@@ -105,8 +105,10 @@ def link(words: str) -> str:
 
 def decided_by(validation: Validation) -> GateVerdict:
     """Return the comparison that the verdict is from: with the calibrated judge if only its error is lower."""
-    calibrated = validation.against(CALIBRATED)
-    return calibrated if calibrated and validation.outcome != validation.deciding.overall else validation.deciding
+    deciding, calibrated = validation.deciding, validation.against(CALIBRATED)
+    if deciding is validation.free or calibrated is None or in_a_word(deciding) == "worse":
+        return deciding
+    return calibrated if below_zero(calibrated.less_error) else deciding
 
 
 def in_a_word(verdict: GateVerdict) -> str:
@@ -130,14 +132,6 @@ def in_words(verdict: GateVerdict) -> tuple[str, str]:
     return words(verdict.error_outcome, verdict.less_error), words(verdict.outcome, verdict.difference)
 
 
-def gains(verdict: GateVerdict) -> tuple[Markup, Markup]:
-    """Return the gain in error and the one in order with what they show, for a table."""
-    error, order = in_words(verdict)
-    form = Markup("{}  {}").format
-    less_error = form(error, data(verdict.less_error, estimate(verdict.less_error))) if verdict.less_error else Markup()
-    return less_error, form(order, data(verdict.difference, estimate(verdict.difference))) if order else Markup()
-
-
 def grounds(verdict: GateVerdict, measures: Measures) -> str:
     """Return what each gain shows, as `Worse in error, not better in Pearson`."""
     names = dict[str, list[str]]({in_a_word(verdict): []})
@@ -147,18 +141,12 @@ def grounds(verdict: GateVerdict, measures: Measures) -> str:
     return found[:1].upper() + found[1:]
 
 
-def verdict_rows(validation: Validation, *, with_gains: bool) -> Iterator[tuple[object, ...]]:
-    """Yield rows of the verdict: a name, its error, how the rubric compares, and the same of its order."""
-    rubric, by_name = wording.rubric_agreement(validation), _by_name(validation)
-    yield "this rubric", rubric.error, "", rubric.order, ""
+def rivals(validation: Validation) -> Iterator[tuple[EvaluatorAgreement, GateVerdict]]:
+    """Yield what decides, as far as it was measured: the judge asked directly, as it comes and calibrated, and free."""
+    by_name = _by_name(validation)
     for name in (DIRECT, CALIBRATED, validation.free.against):
-        found, other = validation.against(name), by_name.get(name)
-        if found and other:
-            error, order = gains(found) if with_gains else in_words(found)
-            own = [each and Interval(each.value) if with_gains else each for each in (other.error, other.order)]
-            yield wording.evaluator_name(name), own[0], error, own[1], order
-    if validation.raters and validation.raters.errors:
-        yield wording.SINGLE_RATERS, validation.raters.errors.absolute, REFERENCE, "", ""
+        if (found := validation.against(name)) and name in by_name:
+            yield by_name[name], found
 
 
 def _by_name(validation: Validation) -> dict[str, EvaluatorAgreement]:
@@ -339,7 +327,6 @@ CALIBRATIONS: Mapping[str, str] = {
 
 class WeightedCriterion(NamedTuple):
     criterion: Criterion
-    method: str
     term: Term
 
     @property
@@ -362,12 +349,7 @@ def ends(criterion: Criterion) -> tuple[Markup, Markup]:
 def weighted_criteria(version: Version) -> list[WeightedCriterion]:
     """Return the criteria of a rubric that combines several methods, the largest weights first."""
     terms = wording.terms(version.rubric)
-    rows = [
-        WeightedCriterion(criterion, part.method, terms[criterion.id])
-        for part in version.rubric.parts
-        for criterion in part.criteria
-        if criterion.id in terms
-    ]
+    rows = [WeightedCriterion(each, terms[each.id]) for each in version.rubric.criteria if each.id in terms]
     return sorted(rows, key=lambda row: -abs(row.term.weight))
 
 

@@ -59,7 +59,7 @@ def _blocks(elements: Iterable[Element], *, unfolded: bool) -> Iterator[Renderab
     before = ""
     for element in elements:
         badge = element.get("class") == "badge"
-        if before in ("table", "section") and element.tag in ("p", "blockquote", "dl") and not badge:
+        if before in ("table", "section") and element.tag in ("p", "blockquote", "dl", "table") and not badge:
             yield ""
         yield from _block(element, unfolded=unfolded)
         before = element.tag
