@@ -321,7 +321,7 @@ def first_screen(rows: Sequence[StoredRow]) -> str:
                 f"{alone} by scores alone",
             ],
             ["mean absolute error", local, f"**{small:.2f}**", f"{plain:.2f} {DIRECT}"],
-            ["mean absolute error", local, f"{small:.2f}", f"{calibrated:.2f} {DIRECT}, calibrated on those labels"],
+            ["mean absolute error", local, f"{small:.2f}", f"{calibrated:.2f} {DIRECT} and calibrated"],
         ],
     )
     aspects = len({each["case"] for each in real})

@@ -159,6 +159,18 @@ async def test_a_generated_question_that_nonsense_earns_is_dropped_with_the_reas
     assert "n1" not in shown
 
 
+async def test_a_question_about_what_no_text_has_is_dropped_without_a_call():
+    asked = POOL[0].model_copy(update={"statement": "Does it use the Context?"})
+    generator = scripts.scripted()
+    found = await filter_questions(
+        (asked, *POOL[1:]), TWO, scripts.assignment(), generator, CheckEvalSettings(), lacking=["context"]
+    )
+    assert {each.criterion.id: each.reason for each in found[1]} == {
+        asked.id: "it asks about the context, which no labelled text has"
+    }
+    assert asked.id not in [each["id"] for p in scripts.of_kind(generator, "filter") for each in p.fields["questions"]]
+
+
 @pytest.mark.parametrize(
     ("fault", "reason"),
     [

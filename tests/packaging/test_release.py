@@ -23,11 +23,12 @@ def notes_of(version: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, script, version], capture_output=True, text=True, check=False)
 
 
-def test_the_version_has_a_section_in_the_changelog() -> None:
+def test_the_version_has_a_section_in_the_changelog_and_is_that_of_the_citation() -> None:
     done = notes_of(f"v{rubriclab.__version__}")
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
     assert not re.search(r"^## ", done.stdout, re.MULTILINE)
+    assert yaml.safe_load((CHECKOUT / "CITATION.cff").read_text("utf-8"))["version"] == rubriclab.__version__
 
 
 def steps(workflow: dict[str, Any]) -> list[str]:

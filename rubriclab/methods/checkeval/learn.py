@@ -271,10 +271,13 @@ async def filter_questions(
     assignment: Assignment,
     generator: Judge,
     settings: CheckEvalSettings,
+    *,
+    lacking: Sequence[str] = (),
 ) -> tuple[tuple[Criterion, ...], tuple[DroppedCriterion, ...], tuple[str, ...]]:
     """Return the questions that the model keeps, at most as many as allowed; the others; and notes for the user.
 
-    If the model would drop every question, the seeds are kept.
+    A question that names what all texts are `lacking`, such as "context", and needs it, is dropped without a call. If
+    every question would be dropped, the seeds are kept.
     """
     questions, notes, asks_model = list(pool), list[str](), settings.filter != "off"
     reasons: dict[str, str] = {}
@@ -284,6 +287,9 @@ async def filter_questions(
         # `lint` checks the questions of a person.
         written = [(each.id, question_of(each)) for each in pool if not is_handwritten(each)]
         reasons = {name: why for name, stated in written if (why := fault(stated.broken, stated.better))}
+        for word, question in itertools.product(lacking, pool):
+            if question.needs_source and re.search(rf"\b{re.escape(word)}\b", question.statement, re.IGNORECASE):
+                reasons[question.id] = f"it asks about the {word}, which no labelled text has"
         if asks_model:
             sound = [question for question in pool if question.id not in reasons]
             verdicts = await _verdicts(sound, checklist, assignment, generator)
@@ -426,7 +432,9 @@ async def learn(
         explained = explained_texts(training_input.shown, assignment.aspect.name)
     pool, failures = await augment(checklist, assignment, generator, settings, explained)
     on_progress(f"{len(pool)} questions", AUGMENTED)
-    kept, dropped, notes = await filter_questions(pool, checklist, assignment, generator, settings)
+    words = {"source": assignment.words.source, "context": assignment.words.context}
+    lacking = [word for field, word in words.items() if texts and not any(getattr(each, field) for each in texts)]
+    kept, dropped, notes = await filter_questions(pool, checklist, assignment, generator, settings, lacking=lacking)
     on_progress(f"{len(kept)} questions to ask", FILTERED)
     dimensions = {sub.name: sub.definition for sub in checklist.sub_dimensions}
     answers = await prompting.for_each(

@@ -70,8 +70,7 @@ function show(answer) {
   done = progress.done
   trouble('')
   by('bar').value = progress.total ? progress.done / progress.total : 0
-  // The number of all texts would betray that some come twice.
-  by('position').textContent = `${done} done, ${Math.floor(100 * by('bar').value)} %`
+  by('position').textContent = `${done} done${left(total - done)}, ${Math.floor(100 * by('bar').value)} %`
   by('work').hidden = by('controls').hidden = !shown
   by('done').hidden = Boolean(shown)
   if (!by('panel').hidden) refreshPanel()
@@ -95,6 +94,12 @@ function show(answer) {
   const number = `${capital(words.output)} ${shown.position + 1}`
   if (!shown.former) say(number)
   else note(`${number}, ${shown.former.kind === 'skipped' ? 'skipped' : 'answered'} before`)
+}
+
+/** Return how many are left, in tens: the exact number would betray that some texts come twice. */
+function left(number) {
+  if (number === 0) return ''
+  return number < 8 ? ', a few left' : `, about ${10 * Math.round(number / 10)} left`
 }
 
 function showAnswer() {
@@ -156,7 +161,7 @@ function submit(kind, answer = {}) {
 
 function nameOf(kind, answer) {
   if (kind === 'rating') return String(answer.value)
-  return kind === 'skipped' ? '“Skip”' : '“Cannot judge”'
+  return kind === 'skipped' ? '“Skip for now”' : '“Cannot judge”'
 }
 
 /** Show the next text, answered or not; after the last one, what is left. */
@@ -197,7 +202,7 @@ const goTo = position => once(async () => {
 function undo() {
   return once(async () => {
     const id = newId()
-    waiting = '“Undo”'
+    waiting = '“Undo answer”'
     const answer = await sending.deliver('/undo', id, { rater, id })
     if (answer.undone && answer.shown) {
       show(answer)
@@ -318,7 +323,8 @@ by('stop').addEventListener('click', () => once(async () => {
 }))
 addEventListener('focus', refresh)
 
-by('instruction').textContent = `Score it: ${scale.text}.${scale.levels.length ? ' Press a number key or a button.' : ' Type a number and press Enter.'}`
+// The ends of a scale stand at its buttons, or in the label of the field.
+by('instruction').textContent = scale.levels.length ? 'Press a number key or a button.' : 'Type a number and press Enter.'
 
 once(async () => {
   waiting = 'An earlier answer'

@@ -25,7 +25,7 @@ from rubriclab.errors import NotInStore, RubriclabError, SettingsError, StoreErr
 from rubriclab.models.aggregation import threshold_by_hand
 from rubriclab.models.characters import count, is_blank, listed, plain
 from rubriclab.models.text import Example, format_score
-from rubriclab.models.version import Version
+from rubriclab.models.version import GRADED, Version
 from rubriclab.ops.edit import EditableVersion, EditEffect, EditResult, edit, editable_version
 from rubriclab.ops.explain import ScoreExplanation, explain as explain_score
 from rubriclab.ops.options import Edit, EditOptions, ExplainOptions
@@ -36,7 +36,6 @@ from rubriclab.report.render import View, typeset
 from rubriclab.report.results import difference_view, edit_effect, edit_verdict, paired_effect
 from rubriclab.report.rubrics import (
     CHANGES,
-    HELD_OUT_BY,
     badge_of,
     change_words,
     disagreement_card,
@@ -46,6 +45,7 @@ from rubriclab.report.rubrics import (
     verdict_line,
 )
 from rubriclab.report.wording import figure
+from rubriclab.stats.intervals import Interval
 from rubriclab.store.diff import compare as compare_versions
 from rubriclab.web.server import LOOPBACK, READING, Access, Guard, body_of, listen, port_of, serve, static_routes
 from rubriclab.web.studio.studio import KEPT, Allowance, PriceQuote, Query, Studio, operation_routes
@@ -63,7 +63,8 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
         return studio.page(
             "rubrics.html",
             "Rubrics",
-            rubrics=found,
+            tables=[(name, [each for each in found if each["decides"] == decides]) for name, decides in KINDS.items()],
+            found=len(found),
             total=len(summaries),
             search=search,
             place=studio.reading.store.place,
@@ -118,12 +119,15 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
     ]
 
 
+# Rubrics of one kind are compared by the same measures.
+KINDS = {"scores": False, "decisions": True}
+
+
 def summary(version: Version) -> dict[str, Any]:
     """Return what a list shows of a version; `words` are what a search looks through, in lower case."""
     made, rubric = version.provenance, version.rubric
     badge = badge_of(version)
-    found = wording.recorded_agreement(version)
-    measure, _, measured = found.name.partition(", ") if found else ("", "", "")
+    figures, measured = _measured(version)
     judge, origin = wording.judge(made), _origin(version)
     idle = sum(not term.weight for term in wording.terms(rubric).values())
     parts = (version.ref, *version.tags, rubric.aspect.name, rubric.task, badge.words, judge, origin)
@@ -131,13 +135,11 @@ def summary(version: Version) -> dict[str, Any]:
         "version": version,
         "verdict": badge.words,
         "tone": badge.tone if made.validation else "",
-        "remark": badge.remark,
+        "remark": f"{badge.remark}, {VERDICT_AT[made.held_out_by]}" if made.validation else "",
         "figures": badge.figures,
-        "agreement": found.value if found else None,
-        "measure": measure,
+        "decides": rubric.threshold is not None,
+        "agreement": figures,
         "measured": measured,
-        "error": found.errors.absolute if found and found.errors else None,
-        "procedure": HELD_OUT_BY[made.held_out_by] if made.validation else "",
         "price": wording.price(version),
         "judge": judge,
         "criteria": wording.contents(rubric.criteria) + (f"; {idle} of them only explain (weight 0)" if idle else ""),
@@ -145,6 +147,26 @@ def summary(version: Version) -> dict[str, Any]:
         "origin": origin,
         "words": "\n".join(parts).lower(),
     }
+
+
+VERDICT_AT = {"learning": "at learning", "transfer": "at its transfer", "edit": "at its edit"}
+
+
+def _measured(version: Version) -> tuple[Mapping[str, Interval], str]:
+    """Return a version's recorded agreement with people by measure, and the labels that it was measured on."""
+    made, found = version.provenance, wording.recorded_agreement(version)
+    if found is None:
+        return {}, ""
+    measure, _, how = found.name.partition(", ")
+    figures = {GRADED.error: found.errors.absolute} if found.errors else {}
+    figures[measure], groups = found.value, ""
+    if made.validation:
+        figures[made.validation.measures.order] = wording.rubric_agreement(made.validation).order
+        groups = f" of {count(made.validation.groups, 'group')}"
+    elif made.agreement and not made.agreement.optimistic and not made.agreement.auroc:
+        figures[GRADED.order] = made.agreement.pearson
+    labels = f"{count(found.n, 'label')}{groups}, {VERDICT_AT[made.held_out_by]}"
+    return figures, f"{labels}: {how}"
 
 
 def _origin(version: Version) -> str:
