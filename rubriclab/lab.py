@@ -10,9 +10,10 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mappi
 from contextlib import ExitStack, nullcontext
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar, overload
 
 from rubriclab.base_options import Options, type_text
+from rubriclab.closing import Closing
 from rubriclab.display import Document
 from rubriclab.errors import SettingsError
 from rubriclab.methods.method import Progress
@@ -114,7 +115,7 @@ OPERATIONS: Mapping[str, tuple[type[Options], Callable[..., Any]]] = {
 }
 
 
-class Lab:
+class Lab(Closing):
     """A store of rubrics, the judge to ask, and everything that can be done with them.
 
     Every method has an asynchronous form with the same arguments: `await lab.learn_async(...)`. The synchronous forms
@@ -177,12 +178,6 @@ class Lab:
     def __repr__(self) -> str:
         judge = self._defaults["judge"]
         return f"Lab({str(self._store)!r}{f', judge={judge!r}' if judge else ''})"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """End the streams of scores that are still open."""

@@ -89,16 +89,8 @@ def lint(call: Call, files: tuple[str, ...]) -> None:
     """
     results = {file: ops.check.lint(file) for file in files}
     if call.as_json:
-        rows = [
-            {
-                "questions": len(result.checklist.questions),
-                "duplicates": [dataclasses.asdict(each) for each in result.duplicates],
-            }
-            for result in results.values()
-        ]
-        print_json(
-            [{"file": file, **row} for file, row in zip(results, rows, strict=True)] if len(files) > 1 else rows[0]
-        )
+        rows = [{"file": file, **result.to_row()} for file, result in results.items()]
+        print_json(rows if len(files) > 1 else results[files[0]].to_row())
     else:
         for file, result in results.items():
             if len(files) > 1:

@@ -16,7 +16,7 @@ import click
 import orjson
 
 from rubriclab.cli.options import place_of
-from rubriclab.errors import DataError, RubriclabError, SettingsError
+from rubriclab.errors import RubriclabError, SettingsError
 from rubriclab.models.characters import plain, with_flags
 
 if TYPE_CHECKING:
@@ -116,11 +116,13 @@ def writing(output: str, after: int = 0) -> Iterator[Callable[[bytes], object]]:
     The first write opens the file: a run that is refused leaves an earlier one as it was. Each content is written as a
     whole, so that a killed process leaves no half of it.
     """
+    from rubriclab.data.write import naming
+
     file: IO[bytes] | None = None
 
     def write(content: bytes) -> None:
         nonlocal file
-        with _naming(output):
+        with naming(output):
             if file is None and output == "-":
                 file = sys.stdout.buffer
             elif file is None:
@@ -133,7 +135,7 @@ def writing(output: str, after: int = 0) -> Iterator[Callable[[bytes], object]]:
     try:
         yield write
     finally:
-        with _naming(output):
+        with naming(output):
             if file:
                 file.flush() if output == "-" else file.close()
 
@@ -183,19 +185,10 @@ def write_rows(output: str, rows: Iterable[Mapping[str, Any]], **settings: Any) 
             write(row)
 
 
-@contextmanager
-def _naming(output: str) -> Iterator[None]:
-    try:
-        yield
-    except BrokenPipeError:  # whoever read our output has gone, which is no fault
-        raise
-    except OSError as error:
-        place = "standard output" if output == "-" else output
-        raise DataError(f"{place} cannot be written: {error.strerror}.") from None
-
-
 def write_text(path: str, text: str) -> None:
-    with _naming(path):
+    from rubriclab.data.write import naming
+
+    with naming(path):
         Path(path).write_text(text, "utf-8")
     note(f"{path} written")
 

@@ -15,23 +15,15 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+from rubriclab.data import text_files
 from rubriclab.data.mapping import DEFAULTS, MAX_ROW_BYTES, UNCALCULATED, CellError, ReadingOptions, SourceFormat
 from rubriclab.data.rows import EXACT_DECIMAL, RowError
-from rubriclab.data.text_files import (
-    MAX_RECORDS_SEARCHED,
-    RowStream,
-    check_header,
-    damage_fault,
-    is_empty,
-    join_header,
-    row_limit_error,
-)
 from rubriclab.errors import DataError, SettingsError
 
 MAX_BATCH_ROWS = 1024
 
 
-def parquet_rows(path: Path, longest: int = MAX_ROW_BYTES) -> RowStream:
+def parquet_rows(path: Path, longest: int = MAX_ROW_BYTES) -> text_files.RowStream:
     """Yield the rows of a Parquet file, counted from 1; a row of more than `longest` bytes is a `DataError`."""
     try:
         from pyarrow import ArrowException
@@ -49,10 +41,10 @@ def parquet_rows(path: Path, longest: int = MAX_ROW_BYTES) -> RowStream:
                 for row in _batch_rows(str(path), number, batch):
                     number += 1
                     if len(repr(row)) > longest:
-                        raise row_limit_error(str(path), f"row {number}", longest)
+                        raise text_files.row_limit_error(str(path), f"row {number}", longest)
                     yield number, row
     except (ArrowException, OSError) as error:
-        yield number + 1, damage_fault(str(path), number, error)
+        yield number + 1, text_files.damage_fault(str(path), number, error)
 
 
 def _batch_rows(where: str, before: int, batch: Any) -> list[Any]:
@@ -129,13 +121,13 @@ def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> tuple[SourceFo
         reason = " ".join(str(error).split()).rstrip(".")
         raise DataError(f"{path} cannot be read: {reason}.", "Check that it is a complete Excel workbook.") from None
     below = list(enumerate(cells, start=1))[options.skip_rows :]
-    filled = [(number, row) for number, row in below if not all(map(is_empty, row))]
+    filled = [(number, row) for number, row in below if not all(map(text_files.is_empty, row))]
     for number, row in filled:
         if sum(len(cell.encode(errors="replace")) for cell in row if isinstance(cell, str)) > options.longest:
-            raise row_limit_error(str(path), f"row {number}", options.longest)
+            raise text_files.row_limit_error(str(path), f"row {number}", options.longest)
     where = f"{path}, sheet {name!r}"
-    check_header(where, filled[:MAX_RECORDS_SEARCHED], options)
-    columns = join_header(where, [row for _, row in filled[: options.header_rows]])
+    text_files.check_header(where, filled[: text_files.MAX_RECORDS_SEARCHED], options)
+    columns = text_files.join_header(where, [row for _, row in filled[: options.header_rows]])
     table = filled[options.header_rows :]
     hidden_rows = [number for number, _ in table if number in hidden["row"]]
     hidden_columns = [column for place, column in enumerate(columns, start=1) if column and place in hidden["col"]]
@@ -185,12 +177,12 @@ def _fill_merged(cells: list[list[Any]], ranges: Sequence[Range]) -> int:
     width = len(cells[0]) if cells else 0
     filled = 0
     for (top, left), (bottom, right) in ranges:
-        if top >= len(cells) or left >= width or is_empty(cells[top][left]):
+        if top >= len(cells) or left >= width or text_files.is_empty(cells[top][left]):
             continue
         rows, columns = range(top, min(bottom + 1, len(cells))), range(left, min(right + 1, width))
         for row in rows:
             for column in columns:
-                if is_empty(cells[row][column]):
+                if text_files.is_empty(cells[row][column]):
                     cells[row][column] = cells[top][left]
                     filled += 1
     return filled

@@ -265,14 +265,8 @@ def parse_mapping(text: str) -> FieldMap:
                 "quotation marks, as in 'id=Nr.,\"output=Text, final\"'.",
             )
         if name in columns:
-            table, _, rest = name.partition(".")
-            aspect = rest.partition(".")[0] or "ASPECT"
-            raise SettingsError(
-                f"The field {name!r} is mapped twice, to {columns[name]!r} and {column!r}.",
-                f"Give each rater a name: annotations.{aspect}.anna=COLUMN,annotations.{aspect}.ben=COLUMN."
-                if table == "annotations"
-                else None,
-            )
+            said = f"The field {name!r} is mapped twice, to {columns[name]!r} and {column!r}."
+            raise SettingsError(said, "Map it once; each rater has a field: annotations.ASPECT.RATER=COLUMN.")
         columns[name] = column
     return FieldMap(columns)
 
@@ -720,12 +714,12 @@ class SourceFormat:
             yield f"{self.merged:,} merged cells filled with the value of their range"
 
     def without_rows(self) -> DataError:
-        if len(self.sheets) > 1:
-            others = [name for name in self.sheets if name != self.sheet]
-            listed = ", ".join(repr(name) for name in others)
-            said = f"{self.where}: the sheet {self.sheet!r} has no rows; the other sheets are {listed}."
-            return DataError(said, f"Name another: `sheet={others[0]}`.")
-        return DataError(f"{self.where} has no rows.", "Each row needs at least the field 'output', the text to judge.")
+        others = [name for name in self.sheets if name != self.sheet]
+        if not others:
+            needed = "Each row needs at least the field 'output', the text to judge."
+            return DataError(f"{self.where} has no rows.", needed)
+        hint = f"The other sheets are {', '.join(map(repr, others))}: `sheet={others[0]}`."
+        return DataError(f"{self.where}: the sheet {self.sheet!r} has no rows.", hint)
 
     def note(self) -> str | None:
         assumptions = ", ".join(self.assumptions())

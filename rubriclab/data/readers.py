@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from rubriclab.data import text_files
 from rubriclab.data.annotations import (
@@ -32,7 +32,17 @@ from rubriclab.data.annotations import (
     read_export,
 )
 from rubriclab.data.binary_files import parquet_rows, read_sheet
-from rubriclab.data.mapping import DEFAULTS, NATIVE, UTF_8, CellRules, FieldMap, Mark, ReadingOptions, SourceFormat
+from rubriclab.data.mapping import (
+    DEFAULTS,
+    NATIVE,
+    UNTYPED,
+    UTF_8,
+    CellRules,
+    FieldMap,
+    Mark,
+    ReadingOptions,
+    SourceFormat,
+)
 from rubriclab.data.rows import RowError, check_columns, example_of
 from rubriclab.data.write import FORMATS, JSON_LINES, table_kind
 from rubriclab.errors import DataError, SettingsError
@@ -41,45 +51,28 @@ from rubriclab.models.text import Example
 
 # Characters; longer texts are not numbers, and are not cached.
 MAX_NUMBER_LENGTH = 40
-_POINT, _COMMA = CellRules(typed=False), CellRules(typed=False, decimal_comma=True)
+_POINT, _COMMA = UNTYPED, CellRules(typed=False, decimal_comma=True)
+# What a score says of the decimal mark: one mark only can be meant, or it is a decimal with this mark and a thousand
+# with the other, or it is one number with both, or no number.
+_Kind = Literal["point", "comma", "decimal point", "decimal comma", "same", "none"]
+# The first cell of each kind in a column, with its line.
+_Found = dict[_Kind, tuple[int, Any]]
 
 
-@dataclass(slots=True)
-class _Column:
-    """What the scores in a column say about their decimal mark.
-
-    Attributes:
-        lists: whether a cell may be a list, in which commas separate raters.
-        one_number: whether every cell is one number, if commas are decimal commas.
-        certain: the marks of numbers that can be read with one mark only.
-        decimals: the marks with which ambiguous numbers are decimals, and thousands with the other.
-        unsure: the first of the ambiguous ones, with its line.
-    """
-
-    lists: bool
-    one_number: bool = True
-    certain: set[Mark] = field(default_factory=set)
-    decimals: set[Mark] = field(default_factory=set)
-    unsure: tuple[int, str] | None = None
-
-    def add(self, line: int, cell: Any) -> None:
-        is_long = isinstance(cell, str) and len(cell) > MAX_NUMBER_LENGTH
-        point, comma = (None, None) if is_long else _readings(cell)
-        self.one_number &= comma is not None
-        if point is None or comma is None:
-            self.certain |= {"comma"} if comma is not None else {"point"} if point is not None else set()
-        elif point != comma:
-            self.decimals.add("point" if abs(point) < abs(comma) else "comma")
-            self.unsure = self.unsure or (line, cell)
-
-
-@lru_cache(maxsize=4096, typed=True)
 def _readings(cell: Any) -> tuple[float | None, float | None]:
     """Return a cell as a number with a decimal point and with a decimal comma; `None` where it is none."""
     if isinstance(cell, str):
         return _POINT.number(cell), _COMMA.number(cell)
     stored = float(cell) if isinstance(cell, int | float) and not isinstance(cell, bool) else None
     return stored, stored
+
+
+@lru_cache(maxsize=4096, typed=True)
+def _kind(cell: Any) -> _Kind:
+    point, comma = _readings(cell)
+    if point is None or comma is None:
+        return "comma" if comma is not None else "point" if point is not None else "none"
+    return "same" if point == comma else "decimal point" if abs(point) < abs(comma) else "decimal comma"
 
 
 def decimal_mark(
@@ -96,36 +89,41 @@ def decimal_mark(
         return options.decimal, None
     fields: dict[str, str] = {column: name for name, column in options.mapping.columns.items()}
     is_missing = options.rules(typed=False).is_missing
-    columns: dict[str, _Column] = {}
+    single, lists = dict[str, _Found](), dict[str, _Found]()
     for number, (line, row) in enumerate(rows):
         if number == 0:
             for name in row:
                 table, *parts = fields.get(name, name).split(".", 2)
                 if parts and table in ("scores", "annotations"):
-                    columns[name] = _Column(lists=table == "annotations" and len(parts) == 1)
-        if not columns:
+                    (lists if table == "annotations" and len(parts) == 1 else single)[name] = {}
+        if not single and not lists:
             break
-        for name, column in columns.items():
+        for name, found in chain(single.items(), lists.items()):
             if not is_missing(cell := row.get(name)):
-                column.add(line, cell)
+                is_long = isinstance(cell, str) and len(cell) > MAX_NUMBER_LENGTH
+                found.setdefault("none" if is_long else _kind(cell), (line, cell))
     usual: Mark = "comma" if delimiter == ";" else "point"
-    mark, unsure = _decide(where, {name: each for name, each in columns.items() if not each.lists}, usual)
+    mark, unsure = _decide(where, single, usual)
     if mark == "comma" or delimiter != ";":
         return mark, unsure
-    lists = {name: each for name, each in columns.items() if each.lists and each.one_number}
-    of_lists = _decide(where, lists, usual)
+    of_lists = _decide(
+        where, {name: found for name, found in lists.items() if not found.keys() & {"point", "none"}}, usual
+    )
     return of_lists if of_lists[0] == "comma" or of_lists[1] else (mark, unsure)
 
 
-def _decide(where: str, columns: Mapping[str, _Column], usual: Mark) -> tuple[Mark | None, str | None]:
-    if certain := set[Mark]().union(*(column.certain for column in columns.values())):
+def _decide(where: str, columns: Mapping[str, _Found], usual: Mark) -> tuple[Mark | None, str | None]:
+    kinds = {kind for found in columns.values() for kind in found}
+    if certain := kinds & {"point", "comma"}:
         return "comma" if certain == {"comma"} else "point", None
-    unsure = next(((name, *column.unsure) for name, column in columns.items() if column.unsure), None)
+    unsure = [
+        (name, *place) for name, found in columns.items() for kind, place in found.items() if kind.startswith("decimal")
+    ]
     if not unsure:
         return None, None
-    name, line, cell = unsure
+    name, line, cell = unsure[0]
     point, comma = _readings(cell)
-    if set[Mark]().union(*(column.decimals for column in columns.values())) != {usual}:
+    if kinds - {"same", "none"} != {f"decimal {usual}"}:
         raise DataError(
             f"{where}:{line}: the score {cell!r} in column {name!r} is {point:.12g} with a decimal point and "
             f"{comma:.12g} with a decimal comma, and no other score shows which it has.",

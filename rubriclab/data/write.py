@@ -158,7 +158,7 @@ def table_writer(
                 spool.seek(0)
                 columns = {column: found or str for column, found in types.items()}
                 chosen = next(each for each in FORMATS if each.ending == table_kind(path))
-                with _named_error(path):
+                with naming(path):
                     chosen.write(Path(path), Table(columns, map(orjson.loads, spool), dialect, legend))
 
 
@@ -173,11 +173,15 @@ def _joined_type(before: CellType | None, cell: Any) -> CellType | None:
 
 
 @contextmanager
-def _named_error(path: str | Path) -> Iterator[None]:
+def naming(path: str | Path) -> Iterator[None]:
+    """Raise a DataError that names the file, or `-` as standard output, if it cannot be written."""
     try:
         yield
+    except BrokenPipeError:  # whoever read our output has gone, which is no fault
+        raise
     except OSError as error:
-        raise DataError(f"{path} cannot be written: {error.strerror or error}.") from None
+        place = "standard output" if path == "-" else path
+        raise DataError(f"{place} cannot be written: {error.strerror or error}.") from None
 
 
 def flatten(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -205,7 +209,7 @@ def write_rows(rows: Iterable[Mapping[str, Any]], path: str | Path, *, dialect: 
             for row in rows:
                 add(row)
         return
-    with _named_error(path):
+    with naming(path):
         Path(path).write_bytes(b"".join(json_line(row) for row in rows))
 
 

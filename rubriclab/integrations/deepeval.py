@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
-from rubriclab.integrations.evaluator import Closing, imported_from, open_scorer, rationale
+from rubriclab.integrations.evaluator import ClosingRubric, imported_from, open_scorer, rationale
 from rubriclab.judges.cache import recorded_name
 from rubriclab.learning.scoring import Score
 from rubriclab.ops.score import TextScorer
@@ -19,7 +19,7 @@ with imported_from("DeepEval", "deepeval"):
 RowFunction = Callable[[LLMTestCase], Mapping[str, Any]]
 
 
-class RubricMetric(BaseMetric, Closing):  # type: ignore[misc]
+class RubricMetric(BaseMetric, ClosingRubric):  # type: ignore[misc]
     """A metric for `assert_test` and `evaluate`; close it at the end, or use it in a `with` statement.
 
     DeepEval's scores lie between 0 and 1: `score` and `threshold` are shares of the rubric's scale, `result.score` and

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
+from rubriclab.closing import Closing
 from rubriclab.data.annotations import Answer, Export, Task, export_rows
 from rubriclab.data.mapping import UNTYPED
 from rubriclab.errors import DataError, UserError
@@ -78,7 +79,7 @@ def open_scorer(
     return opened
 
 
-class Closing:
+class ClosingRubric(Closing):
     """Holds an open rubric until `close`, or for a `with` statement."""
 
     _open: TextScorer
@@ -86,14 +87,8 @@ class Closing:
     def close(self) -> None:
         self._open.close()
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(self, *exception: object) -> None:
-        self.close()
-
-
-class OpenRubric(Closing):
+class OpenRubric(ClosingRubric):
     """A rubric with the name of its scores, and a function that returns the row of a text.
 
     Args:

@@ -7,18 +7,9 @@ from functools import partial
 from typing import Any
 
 from rubriclab.errors import RubriclabError
-from rubriclab.integrations.evaluator import (
-    Annotation,
-    OpenRubric,
-    RowFunction,
-    imported_from,
-    metadata_of,
-    rationale,
-    row_of_text,
-    rows_of_texts,
-)
+from rubriclab.integrations import evaluator
 
-with imported_from("Langfuse", "langfuse"):
+with evaluator.imported_from("Langfuse", "langfuse"):
     from langfuse import Evaluation
     from langfuse.api import ObservationV2, ScoreV3
 
@@ -40,10 +31,10 @@ def row_of(
     metadata: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the row of a text, as `row_of_text` does; the expected output is the reference."""
-    return row_of_text(input, output, expected_output, metadata)
+    return evaluator.row_of_text(input, output, expected_output, metadata)
 
 
-class LangfuseEvaluator(OpenRubric):
+class LangfuseEvaluator(evaluator.OpenRubric):
     """An evaluator for `run_experiment`: one `Evaluation` for each item, with the `rationale` and `metadata_of` it.
 
     The arguments are those of `OpenRubric`; `row` gets `input`, `output`, `expected_output` and `metadata` by name.
@@ -59,11 +50,15 @@ class LangfuseEvaluator(OpenRubric):
         """Return the evaluation of one text; Langfuse shows `TextUnscored` at the evaluator."""
         row = self._row(**{name: given.get(name) for name in ("input", "output", "expected_output", "metadata")})
         score = await self._open.score_row_async(row)
-        comment = rationale(score, self._open.rubric)
+        comment = evaluator.rationale(score, self._open.rubric)
         if score.score is None:
             raise TextUnscored(comment)
         return Evaluation(
-            name=self.name, value=score.score, comment=comment, metadata=metadata_of(score), data_type="NUMERIC"
+            name=self.name,
+            value=score.score,
+            comment=comment,
+            metadata=evaluator.metadata_of(score),
+            data_type="NUMERIC",
         )
 
 
@@ -72,7 +67,7 @@ def rows(
     scores: Iterable[ScoreV3],
     *,
     sources: Sequence[str] = PEOPLE,
-    row: RowFunction | None = None,
+    row: evaluator.RowFunction | None = None,
 ) -> list[dict[str, Any]]:
     """Return observations as `rows_of_texts` does; the name of a score is the aspect.
 
@@ -88,12 +83,14 @@ def rows(
     find, found = row or row_of, list(observations)
     roots = {each.trace_id: each.id for each in found if each.is_root_observation or each.parent_observation_id is None}
     texts = ((each.id, partial(find, input=each.input, output=each.output, metadata=each.metadata)) for each in found)
-    annotations = list[Annotation]()
+    annotations = list[evaluator.Annotation]()
     for score in sorted(scores, key=lambda score: score.updated_at):
         if score.source not in sources or score.data_type not in LABELS or score.subject is None:
             continue
         about = {"trace": roots.get(score.subject.id), "observation": score.subject.id}
         if text := about.get(score.subject.kind):
             value = score.value if isinstance(score.value, str) else float(score.value)
-            annotations.append(Annotation(text, score.name, value, score.author_user_id, score.comment or None))
-    return rows_of_texts(texts, annotations)
+            annotations.append(
+                evaluator.Annotation(text, score.name, value, score.author_user_id, score.comment or None)
+            )
+    return evaluator.rows_of_texts(texts, annotations)

@@ -7,19 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from rubriclab.integrations.evaluator import (
-    Annotation,
-    OpenRubric,
-    RowFunction,
-    imported_from,
-    metadata_of,
-    rationale,
-    row_of_text,
-    rows_of_texts,
-)
+from rubriclab.integrations import evaluator
 from rubriclab.learning.scoring import Score
 
-with imported_from("LangSmith", "langsmith"):
+with evaluator.imported_from("LangSmith", "langsmith"):
     from langsmith.evaluation import EvaluationResult, RunEvaluator
     from langsmith.schemas import Example, Feedback, Run
 
@@ -31,11 +22,11 @@ def row_of(run: Run, example: Example | None = None) -> dict[str, Any]:
     """Return the row of a run; the outputs of the example, if any, are the reference."""
     inputs = example.inputs if example and example.inputs else run.inputs
     reference, metadata = (example.outputs, example.metadata) if example else (None, None)
-    row = row_of_text(inputs, run.outputs, reference, metadata)
+    row = evaluator.row_of_text(inputs, run.outputs, reference, metadata)
     return {"id": str(run.id), **row}
 
 
-class LangSmithEvaluator(OpenRubric, RunEvaluator):  # type: ignore[misc]
+class LangSmithEvaluator(evaluator.OpenRubric, RunEvaluator):  # type: ignore[misc]
     """An evaluator for `evaluate` and `aevaluate`: one `EvaluationResult` for each run.
 
     The score is on the scale of the rubric, given in `feedback_config`. The comment is the `rationale`. `metadata_of`
@@ -60,11 +51,11 @@ class LangSmithEvaluator(OpenRubric, RunEvaluator):  # type: ignore[misc]
         return self._result(await self._open.score_row_async(self._row(run, example)))
 
     def _result(self, score: Score) -> EvaluationResult:
-        scale, about = self._open.rubric.scores_on, metadata_of(score)
+        scale, about = self._open.rubric.scores_on, evaluator.metadata_of(score)
         return EvaluationResult(
             key=self.name,
             score=score.score,
-            comment=rationale(score, self._open.rubric),
+            comment=evaluator.rationale(score, self._open.rubric),
             metadata=about,
             feedback_config={"type": "continuous", "min": scale.low, "max": scale.high},
             extra=about if score.unscored is None else {**about, "error": True},  # of these, what is sent to LangSmith
@@ -76,7 +67,7 @@ def rows(
     feedback: Iterable[Feedback],
     *,
     sources: Sequence[str] = PEOPLE,
-    row: RowFunction | None = None,
+    row: evaluator.RowFunction | None = None,
 ) -> list[dict[str, Any]]:
     """Return runs as `rows_of_texts` does; the key of feedback is the aspect.
 
@@ -106,9 +97,9 @@ def rows(
     ]
     people = {(source.user_name, source.user_id) for _, _, source in given}
     ids = Counter(name for name, number in people if number)
-    found = list[Annotation]()
+    found = list[evaluator.Annotation]()
     for each, score, source in given:
         name, number = source.user_name, str(source.user_id) if source.user_id else None
         rater = number if number and (not name or ids[name] > 1) else name
-        found.append(Annotation(str(each.run_id), each.key, score, rater, each.comment or None))
-    return rows_of_texts(texts, found)
+        found.append(evaluator.Annotation(str(each.run_id), each.key, score, rater, each.comment or None))
+    return evaluator.rows_of_texts(texts, found)

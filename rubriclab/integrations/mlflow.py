@@ -7,7 +7,14 @@ from typing import Any
 
 from pydantic import PrivateAttr
 
-from rubriclab.integrations.evaluator import Closing, RowFunction, imported_from, open_scorer, rationale, row_of_text
+from rubriclab.integrations.evaluator import (
+    ClosingRubric,
+    RowFunction,
+    imported_from,
+    open_scorer,
+    rationale,
+    row_of_text,
+)
 from rubriclab.judges.cache import recorded_name
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.ops.score import TextScorer
@@ -22,7 +29,7 @@ with imported_from("MLflow", "mlflow"):
 UNSCORED = "UNSCORED"
 
 
-class MLflowScorer(Scorer, Closing):  # type: ignore[misc]
+class MLflowScorer(Scorer, ClosingRubric):  # type: ignore[misc]
     """A scorer for `mlflow.genai.evaluate`; close it at the end, or use it in a `with` statement.
 
     Each text gets one feedback: the score, its rationale and metadata. The metadata are texts: `rubriclab.rubric`,

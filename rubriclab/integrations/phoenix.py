@@ -8,20 +8,11 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from rubriclab.integrations.evaluator import (
-    Annotation,
-    OpenRubric,
-    RowFunction,
-    imported_from,
-    metadata_of,
-    rationale,
-    row_of_text,
-    rows_of_texts,
-)
+from rubriclab.integrations import evaluator
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.learning.scoring import Score
 
-with imported_from("Phoenix", "phoenix"):
+with evaluator.imported_from("Phoenix", "phoenix"):
     from phoenix.client.resources.experiments.types import AnnotatorKind, BaseEvaluator
 
 # The kind of annotator that people are.
@@ -38,10 +29,10 @@ def row_of(
     **_other: Any,
 ) -> dict[str, Any]:
     """Return the row of a text, as `row_of_text` does; the expected output is the reference."""
-    return row_of_text(input, output, expected, metadata)
+    return evaluator.row_of_text(input, output, expected, metadata)
 
 
-class PhoenixEvaluator(OpenRubric, BaseEvaluator):  # type: ignore[misc]
+class PhoenixEvaluator(evaluator.OpenRubric, BaseEvaluator):  # type: ignore[misc]
     """An evaluator for `run_experiment`: one evaluation for each run, with the `rationale` and `metadata_of` the score.
 
     A text without a score has no `score`; the explanation is the reason. The arguments are those of `OpenRubric`; `row`
@@ -61,7 +52,7 @@ class PhoenixEvaluator(OpenRubric, BaseEvaluator):  # type: ignore[misc]
         return self._evaluation(await self._open.score_row_async(self._row(**given)))
 
     def _evaluation(self, score: Score) -> dict[str, Any]:
-        about = {"explanation": rationale(score, self._open.rubric), "metadata": metadata_of(score)}
+        about = {"explanation": evaluator.rationale(score, self._open.rubric), "metadata": evaluator.metadata_of(score)}
         label = {"label": score.verdict} if score.verdict else {}
         return about if score.score is None else {"score": score.score, **label, **about}
 
@@ -71,7 +62,7 @@ def rows(
     annotations: Iterable[Mapping[str, Any]],
     *,
     kinds: Sequence[str] = PEOPLE,
-    row: RowFunction | None = None,
+    row: evaluator.RowFunction | None = None,
 ) -> list[dict[str, Any]]:
     """Return spans as `rows_of_texts` does; the name of an annotation is the aspect.
 
@@ -89,14 +80,14 @@ def rows(
         (span["context"]["span_id"], partial(find, input=_value(span, "input"), output=_value(span, "output")))
         for span in spans
     )
-    found = list[Annotation]()
+    found = list[evaluator.Annotation]()
     for each in sorted(annotations, key=lambda each: str(each["updated_at"])):
         result = each.get("result") or {}
         score = result.get("label") if result.get("score") is None else float(result["score"])
         if each["annotator_kind"] in kinds and score is not None:
             reason = result.get("explanation") or None
-            found.append(Annotation(each["span_id"], each["name"], score, each.get("user_id"), reason))
-    return rows_of_texts(texts, found)
+            found.append(evaluator.Annotation(each["span_id"], each["name"], score, each.get("user_id"), reason))
+    return evaluator.rows_of_texts(texts, found)
 
 
 def _value(span: Mapping[str, Any], side: str) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rubriclab.data.mapping import ReadingOptions
@@ -115,22 +115,14 @@ def _with_scores(table: Any, scores: Sequence[Score], rubric: Rubric) -> Any:
 def _columns(scores: Sequence[Score], rubric: Rubric) -> dict[str, Any]:
     import pyarrow as pa
 
-    def texts(values: Iterable[str | None]) -> Any:
-        return pa.array(values, pa.string())
-
-    def numbers(values: Iterable[float | None]) -> Any:
-        return pa.array(values, pa.float64())
-
-    columns = {
-        "id": texts(score.id for score in scores),
-        "score": numbers(score.score for score in scores),
-        "low": numbers(score.interval and score.interval[0] for score in scores),
-        "high": numbers(score.interval and score.interval[1] for score in scores),
-        "unscored": texts(score.unscored for score in scores),
-    }
-    cells = [criterion_cells(score) for score in scores]
+    text, number = pa.string(), pa.float64()
+    kinds = {"id": text, "score": number, "low": number, "high": number, "unscored": text}
     for criterion in rubric.criteria:
-        for end in ("", ".contribution") if rubric.aggregation else ("",):
-            columns[f"{criterion.id}{end}"] = numbers(each.get(f"{criterion.id}{end}") for each in cells)
-        columns[f"{criterion.id}.reason"] = texts(each.get(f"{criterion.id}.reason") for each in cells)
-    return columns
+        kinds |= {f"{criterion.id}{end}": number for end in (("", ".contribution") if rubric.aggregation else ("",))}
+        kinds[f"{criterion.id}.reason"] = text
+    rows = []
+    for score in scores:
+        low, high = score.interval or (None, None)
+        about = {"id": score.id, "score": score.score, "low": low, "high": high, "unscored": score.unscored}
+        rows.append({**about, **criterion_cells(score)})
+    return {name: pa.array([row.get(name) for row in rows], kind) for name, kind in kinds.items()}

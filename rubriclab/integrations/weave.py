@@ -8,21 +8,11 @@ from typing import Any
 
 from pydantic import PrivateAttr
 
-from rubriclab.integrations.evaluator import (
-    Annotation,
-    Closing,
-    RowFunction,
-    imported_from,
-    metadata_of,
-    open_scorer,
-    rationale,
-    row_of_text,
-    rows_of_texts,
-)
+from rubriclab.integrations import evaluator
 from rubriclab.ops.score import TextScorer
 from rubriclab.ops.workspace import RubricLike
 
-with imported_from("Weave", "weave"):
+with evaluator.imported_from("Weave", "weave"):
     import weave
     from weave import Scorer
     from weave.trace.call import Call
@@ -32,7 +22,7 @@ with imported_from("Weave", "weave"):
 ANNOTATION = "wandb.annotation."
 
 
-class WeaveScorer(Scorer, Closing):  # type: ignore[misc]
+class WeaveScorer(Scorer, evaluator.ClosingRubric):  # type: ignore[misc]
     """A scorer for `Evaluation`; close it at the end, or use it in a `with` statement.
 
     The arguments are those of `OpenRubric`; `row` gets `output` and the columns of the data set by name.
@@ -40,17 +30,17 @@ class WeaveScorer(Scorer, Closing):  # type: ignore[misc]
 
     rubric: str
     _open: TextScorer = PrivateAttr()
-    _row: RowFunction = PrivateAttr()
+    _row: evaluator.RowFunction = PrivateAttr()
 
     def __init__(
         self,
         rubric: RubricLike | TextScorer,
         *,
         name: str | None = None,
-        row: RowFunction | None = None,
+        row: evaluator.RowFunction | None = None,
         **options: Any,
     ) -> None:
-        opened = open_scorer(rubric, **options)
+        opened = evaluator.open_scorer(rubric, **options)
         super().__init__(name=name or opened.name.partition("@")[0], rubric=opened.name)
         self._open, self._row = opened, row or row_of
 
@@ -60,16 +50,20 @@ class WeaveScorer(Scorer, Closing):  # type: ignore[misc]
         if columns.get("inputs") == {key: value for key, value in columns.items() if key != "inputs"}:
             del columns["inputs"]  # Weave adds all columns under this name
         score = await self._open.score_row_async(self._row(output=output, **columns))
-        return {"score": score.score, "reason": rationale(score, self._open.rubric), **metadata_of(score)}
+        return {
+            "score": score.score,
+            "reason": evaluator.rationale(score, self._open.rubric),
+            **evaluator.metadata_of(score),
+        }
 
 
 def row_of(*, output: Any, **columns: Any) -> dict[str, Any]:
     """Return the row of a text, as `row_of_text` does of the columns and the output of the model."""
-    return row_of_text(columns, output)
+    return evaluator.row_of_text(columns, output)
 
 
 def rows(
-    calls: Iterable[Call], feedback: Iterable[Feedback], *, row: RowFunction | None = None
+    calls: Iterable[Call], feedback: Iterable[Feedback], *, row: evaluator.RowFunction | None = None
 ) -> list[dict[str, Any]]:
     """Return calls as `rows_of_texts` does; the name of the annotated field is the aspect.
 
@@ -85,11 +79,11 @@ def rows(
     for call in calls:
         inputs = {str(name): value for name, value in call.inputs.items() if name != "self"}
         texts.append((call.id, partial(row or row_of, output=call.output, **inputs)))
-    found = list[Annotation]()
+    found = list[evaluator.Annotation]()
     for each in sorted(feedback, key=lambda each: each.created_at):
         value, aspect = each.payload.get("value"), each.feedback_type.removeprefix(ANNOTATION)
         if aspect != each.feedback_type and isinstance(value, str | int | float):
             score = value if isinstance(value, str) else float(value)
             text = each.weave_ref.rpartition("/")[2]
-            found.append(Annotation(text, aspect, score, each.wb_user_id or each.creator))
-    return rows_of_texts(texts, found)
+            found.append(evaluator.Annotation(text, aspect, score, each.wb_user_id or each.creator))
+    return evaluator.rows_of_texts(texts, found)

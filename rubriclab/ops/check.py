@@ -464,6 +464,9 @@ class LintResult(Displayed):
     checklist: Checklist
     duplicates: tuple[Duplicate, ...]
 
+    def to_row(self) -> dict[str, Any]:
+        return {"questions": len(self.checklist.questions), "duplicates": list(map(asdict, self.duplicates))}
+
     def lines(self) -> Iterator[str]:
         for each in self.duplicates:
             yield f"{each.question}: asks the same as {each.repeats!r}; keep one of them: {each.text}"

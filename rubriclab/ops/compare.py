@@ -29,6 +29,7 @@ from rubriclab.ops.inputs import Data, check_text_fields, describe, rows_of, usa
 from rubriclab.ops.options import CompareOptions, DriftOptions
 from rubriclab.ops.scores import ColumnScoring, held_out_scores, score_of
 from rubriclab.ops.workspace import Answered, Job, Workspace, judge_of, ref_of, version_of
+from rubriclab.stats import prediction_powered as ppi
 from rubriclab.stats.agreement import agreement, score_errors
 from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.intervals import (
@@ -43,12 +44,6 @@ from rubriclab.stats.intervals import (
     renumber,
     rounded_number,
     units,
-)
-from rubriclab.stats.prediction_powered import (
-    LabelledScores,
-    ScoredSet,
-    difference_by_other_labels,
-    difference_by_own_labels,
 )
 
 # A visible change, as a share of the scale's width: 0.2 points from 1 to 5.
@@ -65,7 +60,7 @@ def compare_outputs(
     *,
     by: paired.PairingRule | None = None,
     max_drop: float | None = None,
-    learned: LabelledScores | None = None,
+    learned: ppi.LabelledScores | None = None,
     learned_from: Collection[str] = (),
 ) -> paired.Comparison:
     """Return how the scores of two sets of outputs, by a rubric whose reference is `name`, differ.
@@ -228,7 +223,7 @@ def _differences(
     }
 
 
-def _by_groups(before: ScoredSet, after: ScoredSet) -> PairedMean:
+def _by_groups(before: ppi.ScoredSet, after: ppi.ScoredSet) -> PairedMean:
     """Return the difference between two unpaired sets by the means of their groups.
 
     Paired if both have the same groups, else by Welch's test (1947), or the permutation test if nothing varies.
@@ -304,7 +299,7 @@ ScoredOutput = tuple[Example, float]
 
 
 def human_difference(
-    scale: Scale, before: ScoredSet, after: ScoredSet, changed: float, learned: LabelledScores | None
+    scale: Scale, before: ppi.ScoredSet, after: ppi.ScoredSet, changed: float, learned: ppi.LabelledScores | None
 ) -> paired.HumanDifference | None:
     """Return the difference of the mean human scores of two sets, `None` if there are too few labels.
 
@@ -313,8 +308,11 @@ def human_difference(
     """
     if not len(before.scores) or not len(after.scores):
         return None
-    pools: list[tuple[LabelledScores, paired.LabelSource]] = [(before.labelled, "before"), (after.labelled, "after")]
-    difference = difference_by_own_labels(before, after)
+    pools: list[tuple[ppi.LabelledScores, paired.LabelSource]] = [
+        (before.labelled, "before"),
+        (after.labelled, "after"),
+    ]
+    difference = ppi.difference_by_own_labels(before, after)
     labels_of: paired.LabelSource = "both"
     labels = sum(len(pool.labels) for pool, _ in pools)
     if difference.interval.value is None:
@@ -323,7 +321,7 @@ def human_difference(
             if learned is None:
                 return None
             pool, labels_of = learned, "learning"
-        difference, labels = difference_by_other_labels(before, after, pool, changed=changed), len(pool.labels)
+        difference, labels = ppi.difference_by_other_labels(before, after, pool, changed=changed), len(pool.labels)
         if difference.interval.value is None:
             return None
     interval = difference.interval.within(-scale.width, scale.width).rounded()
@@ -337,7 +335,7 @@ def scored_sets(
     *,
     in_pairs: bool,
     learned_from: Collection[str],
-) -> tuple[ScoredSet, ScoredSet]:
+) -> tuple[ppi.ScoredSet, ppi.ScoredSet]:
     """Return two sets of outputs with their scores and labels, weighed by groups unless `in_pairs`."""
     groups = [[example.group for example, _ in side] for side in (before, after)]
     unit = [units(groups[0])] * 2 if in_pairs else np.split(units([*groups[0], *groups[1]]), [len(before)])
@@ -348,7 +346,7 @@ def scored_sets(
         # Without pairs, so that the mean over texts is that of the groups' means.
         weights = np.ones(len(side)) if in_pairs else 1 / np.bincount(of_side)[of_side]
         scores = np.array([score for _, score in side])
-        sets.append(ScoredSet(scores, np.array(labels), of_side, weights / max(weights.sum(), 1.0)))
+        sets.append(ppi.ScoredSet(scores, np.array(labels), of_side, weights / max(weights.sum(), 1.0)))
     return sets[0], sets[1]
 
 

@@ -26,22 +26,10 @@ from rubriclab.learning.train import Study
 from rubriclab.learning.verdicts import verdict_agreement, verdict_statistic
 from rubriclab.learning.weighting import REDUNDANT, design
 from rubriclab.methods.catalogue import JOINT, METHODS
+from rubriclab.models import version as stored
 from rubriclab.models.aggregation import Ask, Bounds, bounds_of, threshold_by_hand
 from rubriclab.models.rubric import Criterion, Part, Rubric
 from rubriclab.models.text import Example, data_digest, named_annotations, text_digest
-from rubriclab.models.version import (
-    Candidate,
-    Cell,
-    EditOrigin,
-    EditStatistic,
-    Effort,
-    HeldOutBy,
-    RecordedText,
-    TrainingRecord,
-    VerdictAgreement,
-    Version,
-    fields_of_both,
-)
 from rubriclab.ops.edits import EditPlan, check_bounds, plan_edits
 from rubriclab.ops.inputs import describe, labels_on_scale, usable_texts
 from rubriclab.ops.options import EditOptions
@@ -54,7 +42,7 @@ from rubriclab.store.store import Store
 KEEP_ALL = 2.0
 
 # Ratings by text and by criterion.
-Cells = Mapping[str, Mapping[str, Cell]]
+Cells = Mapping[str, Mapping[str, stored.Cell]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +82,9 @@ class EditEffect:
     calls_after: float
     weights: tuple[WeightChange, ...]
     optimistic: bool = True
-    recorded_by: HeldOutBy = "learning"
-    statistic: EditStatistic = "Pearson"
-    verdicts: tuple[VerdictAgreement, ...] = ()
+    recorded_by: stored.HeldOutBy = "learning"
+    statistic: stored.EditStatistic = "Pearson"
+    verdicts: tuple[stored.VerdictAgreement, ...] = ()
 
     def to_row(self) -> dict[str, Any]:
         return {**asdict(self), "verdicts": [each.model_dump(mode="json") for each in self.verdicts]}
@@ -109,8 +97,8 @@ class EditResult(Displayed):
     parent: str
     rubric: Rubric
     effect: EditEffect
-    saved: Version | None
-    effort: Effort
+    saved: stored.Version | None
+    effort: stored.Effort
     notes: tuple[str, ...] = ()
 
     def to_row(self) -> dict[str, Any]:
@@ -127,8 +115,8 @@ class RatedRubric:
 
     rubric: Rubric
     examples: tuple[Example, ...]
-    candidates: tuple[Candidate, ...]
-    cells: tuple[tuple[Cell, ...], ...]
+    candidates: tuple[stored.Candidate, ...]
+    cells: tuple[tuple[stored.Cell, ...], ...]
     settings: Mapping[str, Mapping[str, JsonValue]]
     bounds: Mapping[str, Bounds] = field(default_factory=dict)
     threshold: float | None = None
@@ -171,7 +159,9 @@ class RatedRubric:
         return tuple(place for place, each in enumerate(self.candidates) if each.kept)
 
 
-def edited_rubric(parent: RatedRubric, plan: EditPlan, new_cells: Sequence[Sequence[Cell]], who: str) -> RatedRubric:
+def edited_rubric(
+    parent: RatedRubric, plan: EditPlan, new_cells: Sequence[Sequence[stored.Cell]], who: str
+) -> RatedRubric:
     """Return the edited rubric with its ratings, before it is refitted.
 
     `new_cells` are by text and new criterion. `who` ends the reason why a criterion was removed.
@@ -330,8 +320,8 @@ def weight_changes(before: Rubric, after: Rubric) -> tuple[WeightChange, ...]:
 class EditableVersion:
     """A version with labelled texts, sorted by id and on the raters' scale, and the ratings that it keeps."""
 
-    version: Version
-    record: TrainingRecord | None
+    version: stored.Version
+    record: stored.TrainingRecord | None
     examples: tuple[Example, ...]
     cells: Cells
 
@@ -349,7 +339,7 @@ class EditableVersion:
         recorded, texts = (self.record.candidates, self.record.texts) if self.record else ((), ())
         known = {each.criterion.id for each in recorded}
         own = [
-            Candidate(method=part.method, criterion=criterion, kept=True, made_from=criterion.evidence.examples)
+            stored.Candidate(method=part.method, criterion=criterion, kept=True, made_from=criterion.evidence.examples)
             for part in rubric.parts
             for criterion in part.criteria
             if criterion.id not in known
@@ -395,7 +385,7 @@ class EditableVersion:
     def refit(self) -> fitting.SelectedRubric:
         return refitted(self.rated, self.selection)
 
-    def on_label_scale(self, record: TrainingRecord) -> TrainingRecord:
+    def on_label_scale(self, record: stored.TrainingRecord) -> stored.TrainingRecord:
         """Return a record of these texts on the scale of the labels."""
         by_id, rubric = {text.id: text for text in self.examples}, self.version.rubric
         aspect, texts = rubric.aspect.name, []
@@ -410,10 +400,10 @@ class EditableVersion:
         return record.model_copy(update={"texts": tuple(texts)})
 
 
-def editable_version(workspace: Workspace, rubric: str | Version, options: EditOptions) -> EditableVersion:
+def editable_version(workspace: Workspace, rubric: str | stored.Version, options: EditOptions) -> EditableVersion:
     """Return a version with the labelled texts that an edit is measured on: `options.labels`, or its own."""
     version = version_of(workspace, rubric)
-    record, cells = workspace.store.training(version.ref), dict[str, Mapping[str, Cell]]()
+    record, cells = workspace.store.training(version.ref), dict[str, Mapping[str, stored.Cell]]()
     if options.labels is not None:
         aspect, scale, name = version.rubric.aspect.name, version.rubric.scores_on, describe(options.labels)
         given = usable_texts(options.labels, options, [(aspect, scale)], workspace.notify)
@@ -434,7 +424,7 @@ def editable_version(workspace: Workspace, rubric: str | Version, options: EditO
     return EditableVersion(version, record, tuple(sorted(texts, key=lambda text: text.id)), cells)
 
 
-def _labelled_example(text: RecordedText, aspect: str) -> Example:
+def _labelled_example(text: stored.RecordedText, aspect: str) -> Example:
     example = replace(text.example, scores={aspect: text.label})
     if text.reasons:
         example = replace(example, reasons={aspect: text.reasons.get("") or dict(text.reasons)})
@@ -445,7 +435,7 @@ def _labelled_example(text: RecordedText, aspect: str) -> Example:
 
 
 def edit(
-    workspace: Workspace, rubric: str | Version, options: EditOptions, *, editable: EditableVersion | None = None
+    workspace: Workspace, rubric: str | stored.Version, options: EditOptions, *, editable: EditableVersion | None = None
 ) -> Job[EditResult]:
     """Return the effect of an edit, and the child version unless it is a preview.
 
@@ -488,8 +478,8 @@ def edit(
             raise SettingsError("A version that a person makes records who made it and why.", hint)
         judge = workspace.judge(choice) if requests else None
         # The ratings by the parent's criteria, and those by new or newly defined ones.
-        known: dict[str, dict[str, Cell]] = {name: dict(row) for name, row in labelled.cells.items()}
-        new: dict[str, dict[str, Cell]] = {}
+        known: dict[str, dict[str, stored.Cell]] = {name: dict(row) for name, row in labelled.cells.items()}
+        new: dict[str, dict[str, stored.Cell]] = {}
         for by, texts in requests:
             assert judge
             with workspace.progress(workspace.ledger) as on_progress:
@@ -556,7 +546,7 @@ def _save(
     rubric: Rubric,
     effect: EditEffect,
     study: Study,
-) -> Version:
+) -> stored.Version:
     version, examples = editable.version, editable.examples
     before, aspect = version.provenance, version.rubric.aspect.name
     judge, generator = (
@@ -567,7 +557,7 @@ def _save(
         "examples": tuple(sorted({*before.examples, *(text.id for text in examples)})),
         "groups": tuple(sorted({*before.groups, *(text.group for text in examples)})),
         "texts": tuple(sorted({*before.texts, *map(text_digest, examples)})),
-        "text_fields": fields_of_both(before, examples),
+        "text_fields": stored.fields_of_both(before, examples),
         "model_versions": tuple(sorted({*before.model_versions, *workspace.model_versions()})),
         "judge_from": judge.ref if judge else None,
         "generator_from": generator.ref if generator else None,
@@ -575,7 +565,7 @@ def _save(
         "baseline": best_feature(examples, aspect),
         "validation": study.validation,
         "transfer": None,
-        "edit": EditOrigin(
+        "edit": stored.EditOrigin(
             author=options.author or "",
             because=options.because or "",
             changes=tuple(plan.changes),
@@ -597,7 +587,7 @@ def _save(
     )
 
 
-def _check_name(store: Store, version: Version, name: str | None) -> None:
+def _check_name(store: Store, version: stored.Version, name: str | None) -> None:
     """Refuse a name whose newest version neither descends from the edited one nor is one of its ancestors."""
     if name is None or name == version.name or name not in store.names():
         return
@@ -607,7 +597,7 @@ def _check_name(store: Store, version: Version, name: str | None) -> None:
         raise SettingsError(said, f"Give another name, or none, to save a new version of {version.name}.")
 
 
-def _ancestors(store: Store, version: Version) -> set[str]:
+def _ancestors(store: Store, version: stored.Version) -> set[str]:
     refs: set[str] = set()
     with suppress(NotInStore):
         while version.parent and version.parent not in refs:

@@ -13,10 +13,11 @@ from itertools import dropwhile, islice
 from numbers import Real
 from pathlib import Path
 from reprlib import repr as short
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import orjson
 
+from rubriclab.closing import Closing
 from rubriclab.data.mapping import FIELDS, NATIVE, ReadingOptions
 from rubriclab.data.readers import Rows
 from rubriclab.data.rows import FieldError, Fields, RowError
@@ -411,7 +412,7 @@ def row_of_fields(output: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     return {"output": output, **fields}
 
 
-class TextScorer:
+class TextScorer(Closing):
     """A rubric, opened with its judge. All texts share the judge's limits, its budget and the store's answers.
 
     It may be called from several threads and event loops at once. Close it, or use it in a `with` statement. `wrap`
@@ -500,12 +501,6 @@ class TextScorer:
     def close(self) -> None:
         """Cancel the texts under way, and close the store and the judge's connections."""
         self._loop.close(self._workspace.close)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
     async def _check_store(self) -> None:
         self._workspace.store.check_file()  # answers that are paid for would be written to the removed file

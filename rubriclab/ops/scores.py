@@ -29,15 +29,8 @@ from rubriclab.models.text import Example, Scale
 from rubriclab.models.version import Effort, Version
 from rubriclab.ops.inputs import Data, rows_of, usable_examples, with_progress
 from rubriclab.ops.workspace import JudgeChoice, Workspace, unanswered
+from rubriclab.stats import prediction_powered as ppi
 from rubriclab.stats.intervals import Interval, renumber, units
-from rubriclab.stats.prediction_powered import (
-    LabelledScores,
-    ScoredSet,
-    corrected_mean,
-    distributions_differ,
-    labels_for_margin,
-    mean_by_own_labels,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +274,7 @@ class ScoreDistribution:
     """
 
     scale: Scale
-    learned: LabelledScores | None = None
+    learned: ppi.LabelledScores | None = None
     values: array[float] = field(default_factory=lambda: array("d"))
     groups: array[int] = field(default_factory=lambda: array("q"))
     labels: array[float] = field(default_factory=lambda: array("d"))
@@ -335,7 +328,7 @@ class ScoreDistribution:
         By labels of the texts themselves if there are any, stratified by slice if each slice has enough.
         """
         texts, slices = self._texts(), np.array(self.slices, dtype=np.int64)
-        stratified = mean_by_own_labels(texts, slices) if self.own_labels else Interval(None)
+        stratified = ppi.mean_by_own_labels(texts, slices) if self.own_labels else Interval(None)
         if stratified.value is None:
             return self._human_mean(texts)
         return stratified.within(self.scale.low, self.scale.high)
@@ -354,21 +347,21 @@ class ScoreDistribution:
             for name, texts in chosen.items()
         ]
 
-    def _texts(self, chosen: npt.NDArray[np.bool_] | slice = slice(None)) -> ScoredSet:
+    def _texts(self, chosen: npt.NDArray[np.bool_] | slice = slice(None)) -> ppi.ScoredSet:
         values, labels = (np.array(each)[chosen] for each in (self.values, self.labels))
-        return ScoredSet(values, labels, renumber(np.array(self.groups)[chosen]), np.ones(len(values)))
+        return ppi.ScoredSet(values, labels, renumber(np.array(self.groups)[chosen]), np.ones(len(values)))
 
-    def _human_mean(self, texts: ScoredSet) -> Interval:
+    def _human_mean(self, texts: ppi.ScoredSet) -> Interval:
         found = Interval(None)
         if len(texts.scores) and self.own_labels:
-            found = mean_by_own_labels(texts, np.zeros_like(texts.unit))
+            found = ppi.mean_by_own_labels(texts, np.zeros_like(texts.unit))
         elif len(texts.scores) and self.learned:
             groups = int(texts.unit.max()) + 1
-            found = corrected_mean(float(texts.scores.mean()), len(texts.scores), groups, self.learned)
+            found = ppi.corrected_mean(float(texts.scores.mean()), len(texts.scores), groups, self.learned)
         return found.within(self.scale.low, self.scale.high)
 
     @property
-    def labelled(self) -> LabelledScores | None:
+    def labelled(self) -> ppi.LabelledScores | None:
         """The labels that correct the mean: of the texts themselves, else of learning."""
         return self._texts().labelled if self.own_labels else self.learned
 
@@ -382,8 +375,8 @@ class ScoreDistribution:
         labelled = self.labelled
         if labelled is None or self.human_mean.value is None:
             return None
-        differ = distributions_differ(np.array(self.values), len(set(self.groups)), labelled)
-        return labels_for_margin(labelled, self.margin) if differ else None
+        differ = ppi.distributions_differ(np.array(self.values), len(set(self.groups)), labelled)
+        return ppi.labels_for_margin(labelled, self.margin) if differ else None
 
     @property
     def margin(self) -> float:
@@ -427,7 +420,7 @@ def summarize_scores(scores: Iterable[Score], scale: Scale, threshold: float | N
     return summary
 
 
-def held_out_scores(workspace: Workspace, version: Version, judge: str) -> LabelledScores | None:
+def held_out_scores(workspace: Workspace, version: Version, judge: str) -> ppi.LabelledScores | None:
     """Return the labels of learning with held-out scores of the same texts, if they are by this judge."""
     if recorded_name(judge) != recorded_name(version.provenance.judge):
         return None
@@ -437,4 +430,4 @@ def held_out_scores(workspace: Workspace, version: Version, judge: str) -> Label
         return None
     labels, scores = np.array([(text.label, text.predicted) for text in texts], dtype=float).T
     systems = np.array([text.system or f"/{place}" for place, text in enumerate(texts)])
-    return LabelledScores(labels, scores, units([text.group for text in texts]), renumber(systems))
+    return ppi.LabelledScores(labels, scores, units([text.group for text in texts]), renumber(systems))

@@ -17,8 +17,9 @@ from contextlib import AbstractContextManager, ExitStack, closing, contextmanage
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
 
+from rubriclab.closing import Closing
 from rubriclab.errors import JudgeError, NotConfirmed, SettingsError, StoreError
 from rubriclab.judges.cache import recorded_name
 from rubriclab.judges.connect import EMBEDDED, account, connect, is_language_model, makes_requests
@@ -196,7 +197,7 @@ def no_progress(_ledger: Ledger) -> AbstractContextManager[Progress]:
 
 
 @dataclass(eq=False)
-class Workspace:
+class Workspace(Closing):
     """The store, the options that judges are asked with, and the ledger and budget that all of them share.
 
     Attributes:
@@ -310,12 +311,6 @@ class Workspace:
 
     def effort(self) -> Effort:
         return self.ledger.effort(round(time.monotonic() - self._started, 3))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the store, and say what batches are left and how many cached answers were damaged."""

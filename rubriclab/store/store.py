@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, Self, TypeVar
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from sqlalchemy import Connection, LargeBinary, and_, cast, func, literal, select as select_columns
@@ -21,6 +21,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, SQLModel, col, delete, select
 
 from rubriclab.base_options import first_fault
+from rubriclab.closing import Closing
 from rubriclab.errors import NoStore, NotInStore, StoreError, StoreUnavailable
 from rubriclab.models.base import canonical, digest, digest_text, encode_text, first_bounds_fault
 from rubriclab.models.characters import did_you_mean
@@ -142,7 +143,7 @@ def open_store(where: str | Path | None = None, *, create: bool = True, access: 
     return Store(where, read_only=file is not None and (access == "read" or not writable))
 
 
-class Store:
+class Store(Closing):
     """Versions of rubrics and cached answers in one database. Usable in a `with` statement.
 
     A reference is `NAME` (the newest), `NAME@NUMBER` or `NAME@TAG`. Methods raise `NotInStore` where there is no such
@@ -160,12 +161,6 @@ class Store:
             self.close()
             raise
         self._inode = _inode(sqlite_file(self._engine.url))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
     def close(self) -> None:
         self._engine.dispose()

@@ -493,22 +493,16 @@ LOCK = 0x72_75_62_72_69_63
 def prepare_schema(engine: sa.Engine, *, read_only: bool = False) -> None:
     """Create the schema in the database of `engine` if it has none. Several processes may do so at once.
 
-    The file of a `read_only` engine gets it too if it is writable. A database with another schema is a `StoreError`.
+    A database with another schema is a `StoreError`, and so is one without any that is only read.
     """
     with translate_errors(engine.url):
         with engine.connect() as connection:
-            done = is_current(connection)
-        if done:
-            return
-        if not read_only:
-            _create_tables(engine)
-        elif may_write(engine.url):
-            writable = make_engine(engine.url)
-            _create_tables(writable)
-            writable.dispose()
-        else:
-            said = f"The store {show_url(engine.url)} has no tables; expected schema {SCHEMA!r}. It is read-only here."
+            if is_current(connection):
+                return
+        if read_only:
+            said = f"The store {show_url(engine.url)} has no tables; expected schema {SCHEMA!r}. It is only read here."
             raise StoreError(said, "Open it once where it can be written, or use a copy: `store=COPY`.")
+        _create_tables(engine)
 
 
 def is_current(connection: sa.Connection) -> bool:
