@@ -8,18 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from rubriclab.data import mapping as reading
 from rubriclab.data.annotations import LinePair, PairwiseComparison, comparison_faults, fit_scores, select_comparisons
-from rubriclab.data.mapping import (
-    MAX_LEVEL_WORDS,
-    NATIVE,
-    TABLES,
-    UNCALCULATED,
-    FieldMap,
-    levels_of,
-    mapping_text,
-    propose_level_scores,
-    propose_mapping,
-)
 from rubriclab.data.readers import Rows, from_rows
 from rubriclab.data.rows import MAX_REASON, RowError
 from rubriclab.errors import DataError, SettingsError
@@ -195,7 +185,7 @@ def _word_notes(placed: Sequence[NumberedExample], scale: Scale, aspect: str) ->
         raise DataError(
             f"The scores for {aspect!r} are on a scale of more than two levels, but some are words for verdicts: "
             f"{', '.join(map(repr, words))}{beside}.",
-            f"Give the scores of these words: {propose_level_scores(words, beside_numbers=True)}.",
+            f"Give the scores of these words: {reading.propose_level_scores(words, beside_numbers=True)}.",
         )
     if words and numbers:
         yield f"numbers among words for verdicts are read as these levels: {_shown(numbers)}"
@@ -253,12 +243,12 @@ def _check_any(examples: tuple[Example, ...], labels: int, aspect: str, rows: Ro
         return
     row = rows.row
     if words := rows.source.choices.get(aspect):
-        said = f"The answers to {aspect!r} are words without scores: {', '.join(map(repr, words[:MAX_LEVEL_WORDS]))}."
-        hint = f"If they are levels, give their scores: {propose_level_scores(words) or '`level_scores`'}."
-        raise DataError(said, hint)
-    proposed = propose_mapping([row], aspect) if isinstance(row, Mapping) else {}
-    scores = {field: column for field, column in proposed.items() if field.partition(".")[0] in TABLES}
-    proposal = mapping_text(scores or {f"scores.{aspect}": "COLUMN"})
+        named = ", ".join(map(repr, words[: reading.MAX_LEVEL_WORDS]))
+        hint = f"If they are levels, give their scores: {reading.propose_level_scores(words) or '`level_scores`'}."
+        raise DataError(f"The answers to {aspect!r} are words without scores: {named}.", hint)
+    proposed = reading.propose_mapping([row], aspect) if isinstance(row, Mapping) else {}
+    scores = {field: column for field, column in proposed.items() if field.partition(".")[0] in reading.TABLES}
+    proposal = reading.mapping_text(scores or {f"scores.{aspect}": "COLUMN"})
     skipped, scored = rows.first_skipped, sorted({name for each in examples for name in each.scores})
     raise DataError(
         f"None of the {len(examples)} rows has a score for {aspect!r}; {scored_aspects(examples)}"
@@ -310,7 +300,7 @@ class NumberedExample:
     where: str
     line: int
     example: Example
-    mapping: FieldMap = NATIVE
+    mapping: reading.FieldMap = reading.NATIVE
 
     def fault(self, field: str, got: str, expected: str, outside: str | None = None) -> RowError:
         column = self.mapping.columns.get(field)
@@ -398,12 +388,12 @@ def fault_hints(
     """
     outside = list(dict.fromkeys(fault.outside for fault in faults if fault.outside))
     faulty = [fault.word for fault in faults if fault.word]
-    proposal = propose_level_scores([*words, *faulty], beside_numbers=bool(numbers)) if faulty else None
+    proposal = reading.propose_level_scores([*words, *faulty], beside_numbers=bool(numbers)) if faulty else None
     hints = [f"if the words are levels or missing values, add {proposal}"] if proposal else []
-    if hints and numbers and levels_of([*words, *faulty])[0]:
+    if hints and numbers and reading.levels_of([*words, *faulty])[0]:
         beside = f"the scale of the numbers beside them ({_shown(numbers)})"
         hints = [f"{hints[0]}, with the score of each word on {beside} for N"]
-    if any(UNCALCULATED in fault.got for fault in faults):
+    if any(reading.UNCALCULATED in fault.got for fault in faults):
         hints.append(
             "to store the results of formulas, open the workbook in a spreadsheet program and save it; or leave the "
             "rows out with `skip_faulty`"

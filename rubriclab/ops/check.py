@@ -14,22 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from rubriclab.data import check as checks
+from rubriclab.data import check as checks, mapping as reading
 from rubriclab.data.annotations import PairwiseComparison, comparison_faults
-from rubriclab.data.mapping import (
-    ABSENT,
-    FIELDS,
-    TABLES,
-    SourceFormat,
-    changed_options,
-    levels_of,
-    look_up,
-    mapping_text,
-    output_columns,
-    parse_mapping,
-    propose_mapping,
-    rated_aspects,
-)
 from rubriclab.data.readers import RawRows, Rows, parse_row, raw_rows, raw_table
 from rubriclab.data.rows import RowError, check_columns, corrected_columns
 from rubriclab.display import Displayed
@@ -128,7 +114,7 @@ class CheckResult(Displayed):
         usable_as_proposed: whether it can be used with the mapping and levels that are proposed.
     """
 
-    source: SourceFormat
+    source: reading.SourceFormat
     columns: tuple[ColumnUse, ...]
     rows: int
     texts: int
@@ -173,7 +159,7 @@ def check(data: Data, options: CheckOptions) -> CheckResult:
     raters = _raters_note(result, options)
     result = replace(result, notes=(*result.notes, *raters))
     is_file = isinstance(data, str | Path) and Path(data).is_file()
-    proposed: dict[str, Any] = {"mapping": parse_mapping(result.proposal)} if result.proposal else {}
+    proposed: dict[str, Any] = {"mapping": reading.parse_mapping(result.proposal)} if result.proposal else {}
     if result.levels and not options.level_scores:
         places = enumerate(result.levels.items())
         proposed["level_scores"] = {word: float(score or place) for place, (word, score) in places}
@@ -203,7 +189,7 @@ def check(data: Data, options: CheckOptions) -> CheckResult:
 
 
 def _raters_note(result: CheckResult, options: CheckOptions) -> list[str]:
-    proposed = parse_mapping(result.proposal).columns if result.proposal else {}
+    proposed = reading.parse_mapping(result.proposal).columns if result.proposal else {}
     raters = {name: column for name, column in proposed.items() if name not in options.mapping.columns}
     columns = [column for name, column in raters.items() if name.startswith("annotations.")]
     if not columns:
@@ -223,7 +209,7 @@ def check_each(files: Sequence[str | Path], options: CheckOptions) -> list[Check
         try:
             results.append(check(file, options))
         except (DataError, SettingsError) as error:
-            raw = RawRows(SourceFormat(str(file), "unknown"), iter(()), options.rules(typed=True))
+            raw = RawRows(reading.SourceFormat(str(file), "unknown"), iter(()), options.rules(typed=True))
             results.append(_Reading(raw, options, problems=[error.text]).result(file))
     return results
 
@@ -275,7 +261,7 @@ class _Reading:
                 self.problems.append("no row can be used: all of them are faulty, and left out")
         cells = 0 if self.options.skip_faulty else len(single)
         numbers = checks.numbers_beside_words(self.placed, [*self.faults, *self.left_out])
-        levels, _ = levels_of((fault.word for fault in single if fault.word), beside_numbers=bool(numbers))
+        levels, _ = reading.levels_of((fault.word for fault in single if fault.word), beside_numbers=bool(numbers))
         optional = ("source", "context", "reference", "system")
         missing = {name: sum(getattr(each, name) is None for each in examples) for name in optional}
         return CheckResult(
@@ -342,9 +328,9 @@ class _Reading:
             given = corrected_columns(self.sample[0], mapping)
             unknown = (name.split(".")[1] for name in mapping.columns if name not in given and "." in name)
             aspect = aspect or next(unknown, None)
-        new = propose_mapping(self.sample, aspect, given) if aspect else _with_scores(self.sample, given)
+        new = reading.propose_mapping(self.sample, aspect, given) if aspect else _with_scores(self.sample, given)
         if new or given != mapping.columns:
-            self.proposal = mapping_text({**given, **new})
+            self.proposal = reading.mapping_text({**given, **new})
         if not self.rows and not self.problems:
             self.problems.append(self.raw.source.without_rows().text)
 
@@ -362,7 +348,7 @@ class _Reading:
 
     def _column_notes(self, chosen: str | None, aspects: Sequence[str]) -> Iterator[str]:
         """Yield what columns may hold that was not taken for a field."""
-        columns = output_columns(self.sample)
+        columns = reading.output_columns(self.sample)
         if len(columns) > 1:
             melt = f"frame.melt(id_vars=[...], value_vars={columns!r}, var_name='system', value_name='output')"
             way = f"write a row for each output, with its system in a column; with pandas: {melt}"
@@ -373,7 +359,7 @@ class _Reading:
             rows = ", ".join(f"{aspect!r} ({number} rows)" for aspect, number in named.items())
             yield f"no scores of {rows}: the answers were taken as comments, and are in the column 'answers'"
         column = self.options.mapping.columns.get("aspect", "aspect")
-        if (rated := rated_aspects(self.sample, column)) and not self.placed and chosen not in rated:
+        if (rated := reading.rated_aspects(self.sample, column)) and not self.placed and chosen not in rated:
             yield f"the column {column!r} names the aspects {', '.join(map(repr, rated))}"
 
     def _scale(self, aspect: str | None) -> Scale | None:
@@ -408,7 +394,7 @@ class _Reading:
             fields.setdefault(column, []).append(mapped)
         cells = self.raw.source.cells
         for name in cells or dict.fromkeys(str(column) for row in self.sample for column in row):
-            native = name if name.partition(".")[0] in (*FIELDS, *TABLES) else None
+            native = name if name.partition(".")[0] in (*reading.FIELDS, *reading.TABLES) else None
             sampled = [row.get(name) for row in self.sample]
             example = next((str(cell) for cell in sampled if not self.raw.rules.is_missing(cell)), "")
             used = ", ".join(fields[name]) if name in fields else native
@@ -416,7 +402,7 @@ class _Reading:
 
     def _next(self, data: Data, chosen: str | None, aspects: Sequence[AspectCheck]) -> str:
         name = str(data) if isinstance(data, str | Path) else ""
-        given = changed_options(self.options)
+        given = reading.changed_options(self.options)
         labels = {each.aspect: each.labels for each in aspects}
         chosen = chosen or max(labels, key=lambda aspect: labels[aspect], default=None)
         if chosen and self.learnable and labels.get(chosen, 0) + len(self.compared) >= checks.MIN_LABELS:
@@ -435,13 +421,13 @@ def _typed(operation: str, file: str, options: Mapping[str, str]) -> str:
 
 def _with_scores(rows: Sequence[Mapping[str, Any]], given: Mapping[str, str]) -> dict[str, str]:
     """Return the proposed mapping; if no column is known to hold scores, an aspect is still to be named."""
-    found = propose_mapping(rows, mapped=given)
-    if named := rated_aspects(rows, found.get("aspect") or given.get("aspect", "aspect")):
-        return dict(pair for aspect in named for pair in propose_mapping(rows, aspect, given).items())
+    found = reading.propose_mapping(rows, mapped=given)
+    if named := reading.rated_aspects(rows, found.get("aspect") or given.get("aspect", "aspect")):
+        return dict(pair for aspect in named for pair in reading.propose_mapping(rows, aspect, given).items())
     columns = {str(column) for row in rows for column in row}
-    if any(name.partition(".")[0] in TABLES for name in (*given, *columns)):
+    if any(name.partition(".")[0] in reading.TABLES for name in (*given, *columns)):
         return found
-    return {**propose_mapping(rows, ASPECT, given), **found}
+    return {**reading.propose_mapping(rows, ASPECT, given), **found}
 
 
 # Words that can differ between two questions that ask the same.
@@ -575,8 +561,10 @@ def _chosen(sizes: Counter[str], options: SplitOptions, notify: Notify) -> froze
 def _group(row: Any, example: Example, by: str) -> str:
     if by == "group":
         return example.group
-    value = example.system if by == "system" else look_up(row, by) if isinstance(row, Mapping) else ABSENT
-    if value is None or value is ABSENT:
+    value = (
+        example.system if by == "system" else reading.look_up(row, by) if isinstance(row, Mapping) else reading.ABSENT
+    )
+    if value is None or value is reading.ABSENT:
         raise DataError(f"The text {example.id!r} has no {by!r} to split by.", "Name another column: `by=COLUMN`.")
     return str(value)
 

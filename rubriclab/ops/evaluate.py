@@ -20,20 +20,11 @@ from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Example, Scale, labelled, text_digest
 from rubriclab.models.text_features import CATALOGUE, WORD_COUNT
 from rubriclab.models.version import Baseline, Effort, Provenance, Version
+from rubriclab.ops import workspace as work
 from rubriclab.ops.inputs import Data, check_text_fields, usable_texts
 from rubriclab.ops.options import AgreeOptions, EvaluateOptions, ScoreOptions
 from rubriclab.ops.score import Scoring
 from rubriclab.ops.scores import ColumnScoring
-from rubriclab.ops.workspace import (
-    Answered,
-    Job,
-    JudgeChoice,
-    Workspace,
-    judge_named,
-    judge_of,
-    version_of,
-    versions_of,
-)
 from rubriclab.stats import agreement
 from rubriclab.stats.agreement import Agreement, ConstantRule, Level, Unit
 from rubriclab.stats.correlation import FloatArray, IntArray, floats, spearman_rows
@@ -43,7 +34,7 @@ from rubriclab.stats.reliability import ceiling_interval, fleiss_kappa, krippend
 
 
 @dataclass(frozen=True, repr=False)
-class Evaluation(Answered, Displayed):
+class Evaluation(work.Answered, Displayed):
     """Agreement of rubrics with human scores; `scores`, by rubric, are of the texts with one for its aspect."""
 
     versions: tuple[Version, ...]
@@ -68,11 +59,11 @@ class Evaluation(Answered, Displayed):
 
 
 def evaluate(
-    workspace: Workspace, data: Data, rubrics: str | Version | Sequence[str | Version], options: EvaluateOptions
-) -> Job[Evaluation]:
+    workspace: work.Workspace, data: Data, rubrics: str | Version | Sequence[str | Version], options: EvaluateOptions
+) -> work.Job[Evaluation]:
     """Return how well rubrics agree with the human scores of texts that none of them has learned from."""
-    versions = versions_of(workspace, rubrics)
-    choices = [judge_of(version, options.judge, workspace.store, workspace.notify) for version in versions]
+    versions = work.versions_of(workspace, rubrics)
+    choices = [work.judge_of(version, options.judge, workspace.store, workspace.notify) for version in versions]
     aspects = {version.rubric.aspect.name: version.rubric.scores_on for version in versions}
     examples = kept = usable_texts(data, options, aspects.items(), workspace.notify)
     if not options.include_training:
@@ -119,11 +110,15 @@ def evaluate(
             results += measure_agreement(labelled_texts, evaluators, aspect, levels=levels, constant=constant)
         return Evaluation(versions, tuple(results), kept, scores, workspace.effort(), fault)
 
-    return Job(estimate, run)
+    return work.Job(estimate, run)
 
 
 def _texts(
-    examples: Sequence[Example], versions: Sequence[Version], data: Data, options: EvaluateOptions, workspace: Workspace
+    examples: Sequence[Example],
+    versions: Sequence[Version],
+    data: Data,
+    options: EvaluateOptions,
+    workspace: work.Workspace,
 ) -> dict[str, tuple[Example, ...]]:
     """Return the texts that each version is evaluated on: those with a score for its aspect."""
     notify = workspace.notify
@@ -427,7 +422,7 @@ def _reliability(alpha: float) -> Reliability:
 
 
 @dataclass(frozen=True, repr=False)
-class AgreeResult(Answered, Displayed):
+class AgreeResult(work.Answered, Displayed):
     """How far judges agree; `unanswered` names a judge that never replied."""
 
     version: Version
@@ -436,7 +431,7 @@ class AgreeResult(Answered, Displayed):
     unanswered: str | None = None
 
 
-def agree(workspace: Workspace, data: Data, rubric: str | Version, options: AgreeOptions) -> Job[AgreeResult]:
+def agree(workspace: work.Workspace, data: Data, rubric: str | Version, options: AgreeOptions) -> work.Job[AgreeResult]:
     """Return how far judges agree when each scores the texts by one rubric."""
     names = options.judges
     if len(names) < 2:
@@ -444,8 +439,8 @@ def agree(workspace: Workspace, data: Data, rubric: str | Version, options: Agre
         raise SettingsError(f"Agreement takes two judges or more, and {named} was named;", "name each with `judges`.")
     if twice := [name for number, name in enumerate(names) if name in names[:number]]:
         raise SettingsError(f"The judge {twice[0]} is named twice;", "a judge cannot be compared with itself.")
-    version = version_of(workspace, rubric)
-    scorers = [(version, JudgeChoice(judge_named(name, workspace.notify))) for name in names]
+    version = work.version_of(workspace, rubric)
+    scorers = [(version, work.JudgeChoice(work.judge_named(name, workspace.notify))) for name in names]
     scoring = ColumnScoring(workspace, scorers, data, options)
 
     async def run() -> AgreeResult:
@@ -454,4 +449,4 @@ def agree(workspace: Workspace, data: Data, rubric: str | Version, options: Agre
         agreement = interrater_agreement(version.rubric, [example for example, _ in rows], scores)
         return AgreeResult(version, agreement, workspace.effort(), scoring.unanswered)
 
-    return Job(lambda: scoring.estimate([f"judge {number}" for number in range(1, len(names) + 1)]), run)
+    return work.Job(lambda: scoring.estimate([f"judge {number}" for number in range(1, len(names) + 1)]), run)

@@ -278,22 +278,16 @@ def _check(version: Version, examples: Sequence[Example], none_has: str, row: An
 
 
 def _proposal(row: Any, mapping: FieldMap, missing: Sequence[ShownField], needed: Collection[ShownField]) -> str:
-    """Return the mapping with a column for each missing field, guessed from the columns' names."""
-    columns = {field: column for field, column in mapping.columns.items() if field not in missing}
-    cells = row if isinstance(row, Mapping) else {}
-    free = {column: cell for column, cell in cells.items() if column not in columns.values()}
-    named = propose_mapping([{c: v for c, v in free.items() if str(c).partition(".")[0] not in (*FIELDS, *TABLES)}])
-    for field in missing:
-        other: ShownField = "source" if field == "context" else "context"
-        used = columns.get(other) or (other if other in cells else None)
-        if field in named:
-            columns[field] = named[field]
-        elif used and other not in needed:
-            columns.pop(other, None)
-            columns[field] = used
-        else:
-            columns[field] = "COLUMN"
-    return mapping_text(columns)
+    """Return the mapping with a column for each missing field, guessed from the columns' names.
+
+    The column of a source or context that is not needed may be that of a missing field.
+    """
+    unsure = {*missing, *({"source", "context"} - {*needed})}
+    columns = {field: column for field, column in mapping.columns.items() if field not in unsure}
+    cells = row.items() if isinstance(row, Mapping) else ()
+    free = {name: cell for name, cell in cells if str(name).partition(".")[0] not in (*FIELDS, *TABLES)}
+    named = propose_mapping([free], mapped=columns)
+    return mapping_text(columns | {field: named.get(field, "COLUMN") for field in missing})
 
 
 def dialect_of(data: Data, options: ReadingOptions) -> CsvDialect:

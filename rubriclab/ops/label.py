@@ -23,24 +23,10 @@ from rubriclab.data.rows import RowError
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, JudgeError, NotInStore, SettingsError
 from rubriclab.learning.matrix import centers_and_spreads, standardise
-from rubriclab.models import judgment as judging
+from rubriclab.models import judgment as judging, text as text_model
 from rubriclab.models.base import FrozenModel
 from rubriclab.models.characters import count
 from rubriclab.models.rubric import Criterion, Rubric
-from rubriclab.models.text import (
-    Example,
-    Scale,
-    WordScore,
-    find_aspect,
-    format_score,
-    named_annotations,
-    named_reasons,
-    parse_scale,
-    scale_of,
-    task_words,
-    text_digest,
-    verdict_scale,
-)
 from rubriclab.models.version import Effort, TrainingRecord, Version
 from rubriclab.ops.inputs import Data, notify_skipped, own_columns, rows_of
 from rubriclab.ops.options import LabelOptions, PlanOptions, ScoreOptions
@@ -110,7 +96,7 @@ class ShownItem:
     position: int
     total: int
     name: str
-    text: Example
+    text: text_model.Example
     former: judging.HumanJudgment | None
 
 
@@ -295,40 +281,47 @@ def prepare_labeling(workspace: Workspace, data: Data, options: LabelOptions) ->
     return Labeling(store, question, tuple(texts.values()), options, former=former)
 
 
-DEFAULT_SCALE = Scale(low=1, high=5, whole=True)
+DEFAULT_SCALE = text_model.Scale(low=1, high=5, whole=True)
 
 
-def question_of(options: LabelOptions, examples: Sequence[Example] = ()) -> judging.LabelQuestion:
+def question_of(options: LabelOptions, examples: Sequence[text_model.Example] = ()) -> judging.LabelQuestion:
     """Return what the raters are asked, on the scale of the texts' labels; DataError for labels off the scale named."""
-    aspect = find_aspect(options.task, options.aspect, options.definition)
+    aspect = text_model.find_aspect(options.task, options.aspect, options.definition)
     labels = [value for example in examples for value in values_of(example, aspect.name)]
-    return judging.LabelQuestion(task_words(options.task), aspect, _scale(options.scale, labels))
+    return judging.LabelQuestion(text_model.task_words(options.task), aspect, _scale(options.scale, labels))
 
 
-def _scale(given: str | None, labels: Sequence[float]) -> Scale:
-    verdicts = verdict_scale(labels) if len(set(labels)) > 1 or any(isinstance(v, WordScore) for v in labels) else None
+def _scale(given: str | None, labels: Sequence[float]) -> text_model.Scale:
+    verdicts = (
+        text_model.verdict_scale(labels)
+        if len(set(labels)) > 1 or any(isinstance(v, text_model.WordScore) for v in labels)
+        else None
+    )
     levels = tuple(level.strip() for level in given.split(":")) if given else ()
     if len(levels) == 2 and all(levels) and not any(character.isdigit() for level in levels for character in level):
-        scale = Scale(low=0, high=1, whole=True, names=(levels[0], levels[1]))
+        scale = text_model.Scale(low=0, high=1, whole=True, names=(levels[0], levels[1]))
     elif given:
         # Ratings on a scale with whole ends are whole numbers unless the scale says otherwise.
-        scale = parse_scale(given, (0.0,))
+        scale = text_model.parse_scale(given, (0.0,))
     elif verdicts:
-        scale = Scale(low=0, high=1, whole=True)
+        scale = text_model.Scale(low=0, high=1, whole=True)
     else:
-        scale = DEFAULT_SCALE if all(map(DEFAULT_SCALE.contains, labels)) else scale_of(labels)
+        scale = DEFAULT_SCALE if all(map(DEFAULT_SCALE.contains, labels)) else text_model.scale_of(labels)
     if outside := sorted({label for label in labels if not scale.contains(label)}):
-        said = f"The labels among the texts are not all on the scale, {scale.describe()}: {format_score(outside[0])}."
+        first = text_model.format_score(outside[0])
+        said = f"The labels among the texts are not all on the scale, {scale.describe()}: {first}."
         raise DataError(said, "Give the scale that they were given on, or leave it out: `scale`.")
     if verdicts and verdicts.names != ("0", "1") and scale.whole and not scale.names and verdicts.same_ends(scale):
         return scale.model_copy(update={"names": verdicts.names})
     return scale
 
 
-def learn_options(options: LabelOptions, scale: Scale) -> dict[str, str]:
+def learn_options(options: LabelOptions, scale: text_model.Scale) -> dict[str, str]:
     words = {word: score for score, word in enumerate(scale.names or ()) if word.casefold() not in VERDICT_WORDS}
-    levels = mapping_text({word: format_score(score) for word, score in (options.level_scores or words).items()})
-    text = f"{format_score(scale.low)}:{format_score(scale.high)}{'' if scale.whole else ':any'}"
+    levels = mapping_text(
+        {word: text_model.format_score(score) for word, score in (options.level_scores or words).items()}
+    )
+    text = f"{text_model.format_score(scale.low)}:{text_model.format_score(scale.high)}{'' if scale.whole else ':any'}"
     found = {"task": options.task, "aspect": options.aspect, "scale": text, "levels": levels}
     found |= {"map": mapping_text(own_names(options.mapping)), "definition": options.definition or ""}
     return {name: value for name, value in found.items() if value}
@@ -403,7 +396,8 @@ def _row(text: LabelText, ratings: Sequence[judging.HumanJudgment], question: ju
     example, aspect = text.example, question.aspect.name
     scores, reasons = dict(example.scores), dict(example.reasons)
     annotations: dict[str, Any] = {
-        name: named_annotations(example, name) or list(numbers) for name, numbers in example.annotations.items()
+        name: text_model.named_annotations(example, name) or list(numbers)
+        for name, numbers in example.annotations.items()
     }
     if values := {each.rater: each.value for each in ratings if each.value is not None}:
         # The raters' scores that the text came with; those of unknown raters are named `earlier`.
@@ -411,11 +405,11 @@ def _row(text: LabelText, ratings: Sequence[judging.HumanJudgment], question: ju
         earlier = {EARLIER: scores[aspect]} if aspect in scores else {}
         if numbers:
             named = {f"{EARLIER} {number}": value for number, value in enumerate(numbers, start=1)}
-            earlier = named_annotations(example, aspect) or named
+            earlier = text_model.named_annotations(example, aspect) or named
         annotations[aspect] = everybody = earlier | values
         scores[aspect] = math.fsum(everybody.values()) / len(everybody)
     if written := {each.rater: each.reason for each in ratings if each.reason}:
-        earlier_reasons = named_reasons(example, aspect).items()
+        earlier_reasons = text_model.named_reasons(example, aspect).items()
         reasons[aspect] = {rater or EARLIER: reason for rater, reason in earlier_reasons} | written
     levels = {aspect: question.scale.names or ()}
     fields: dict[str, Any] = {name: getattr(example, name) for name in TEXT_COLUMNS}
@@ -432,7 +426,7 @@ def _as_written(given: Any, levels: Sequence[str]) -> Any:
         return {rater: _as_written(score, levels) for rater, score in given.items()}
     if isinstance(given, list):
         return [_as_written(score, levels) for score in given]
-    if isinstance(given, WordScore):
+    if isinstance(given, text_model.WordScore):
         return given.word
     if not float(given).is_integer():
         return given
@@ -503,7 +497,7 @@ def _pool(rows: Rows, version: Version, options: PlanOptions, notify: Notify) ->
         for row in rows:
             if isinstance(row, RowError):
                 faults.append(str(row))
-            elif (key := text_digest(row)) in learned:
+            elif (key := text_model.text_digest(row)) in learned:
                 counts["learned"] += 1
             elif aspect in row.scores:
                 counts["labelled"] += 1
@@ -539,7 +533,7 @@ def _pool(rows: Rows, version: Version, options: PlanOptions, notify: Notify) ->
 
 @dataclass(frozen=True, slots=True)
 class PoolText:
-    example: Example
+    example: text_model.Example
     row: Any = None
     ratings: Mapping[str, float | None] = field(default_factory=dict)
 

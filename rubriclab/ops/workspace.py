@@ -520,30 +520,21 @@ def terminal_bar(ledger: Ledger) -> Iterator[Progress]:
 
 @contextmanager
 def regular_lines(ledger: Ledger) -> Iterator[Progress]:
-    """Write a line to standard error once a minute with what is done and what is left."""
-    begun, ended = time.monotonic(), threading.Event()
-    latest = ("starting", -1.0)
+    """Write a line to standard error, at most once a minute, with what is done and what is left."""
+    begun = last = time.monotonic()
 
     def advance(doing: str, share: float) -> None:
-        nonlocal latest
-        latest = (doing, share)
+        nonlocal last
+        now = time.monotonic()
+        if now - last < BETWEEN_LINES:
+            return
+        last, seconds = now, now - begun
+        parts = [doing, f"{seconds / 60:.0f} min"]
+        if share > 0:
+            parts += [f"{share:.0%} done", f"about {seconds * (1 - share) / share / 60:.0f} min left"]
+        print("; ".join([", ".join(parts), spent(ledger)]), file=sys.stderr, flush=True)
 
-    def write_lines() -> None:
-        while not ended.wait(BETWEEN_LINES):
-            doing, share = latest
-            seconds = time.monotonic() - begun
-            parts = [doing, f"{seconds / 60:.0f} min"]
-            if share > 0:
-                parts += [f"{share:.0%} done", f"about {seconds * (1 - share) / share / 60:.0f} min left"]
-            print("; ".join([", ".join(parts), spent(ledger)]), file=sys.stderr, flush=True)
-
-    writing = threading.Thread(target=write_lines, name="progress", daemon=True)
-    writing.start()
-    try:
-        yield advance
-    finally:
-        ended.set()
-        writing.join()
+    yield advance
 
 
 @contextmanager
