@@ -11,7 +11,7 @@ import logging
 import secrets
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from itertools import count
@@ -358,18 +358,17 @@ class BatchTooSmall(JudgeError):
     may_be_billed = False
 
 
+@dataclass(eq=False, repr=False)
 class Batched(JudgeWrapper):
-    """A judge that is asked by `waves`, and for small waves one by one by `direct`."""
+    """A judge that is asked by waves, and for small waves one by one by `direct`."""
 
-    def __init__(self, waves: Judge, direct: Judge) -> None:
-        super().__init__(waves)
-        self._direct = direct
+    direct: Judge
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         try:
             return await self.judge.reply(prompt)
         except BatchTooSmall:
-            return await self._direct.reply(prompt)
+            return await self.direct.reply(prompt)
 
 
 class _WaitingPrompt(NamedTuple):
@@ -382,33 +381,25 @@ WaitingPrompts = dict[str, _WaitingPrompt]
 Outcomes = dict[str, Reply | Exception]
 
 
+@dataclass(eq=False, repr=False)
 class BatchScheduler(JudgeWrapper):
     """A judge that answers the prompts of a wave by batches of at most `largest`, and caches every answer at once.
 
     Open batches that hold prompts of a wave are collected instead of sent again.
     """
 
-    def __init__(
-        self,
-        model: BatchModel,
-        answers: AnswerCache,
-        batches: BatchStore,
-        largest: int,
-        notify: Callable[[str], None] = lambda _text: None,
-    ) -> None:
-        super().__init__(model)
-        self._model = model
-        self._answers = answers
-        self._batches = batches
-        self._largest = largest
-        self._notify = notify
-        self._arrived = 0.0
-        self._waiting: WaitingPrompts = {}
-        self._followed: dict[str, WaitingPrompts] = {}
-        self._finished: set[str] = set()
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._collecting: asyncio.Task[None] | None = None
-        self._fault: JudgeError | None = None
+    judge: BatchModel
+    answers: AnswerCache
+    batches: BatchStore
+    largest: int
+    notify: Callable[[str], None] = lambda _text: None
+    _arrived: float = field(default=0.0, init=False)
+    _waiting: WaitingPrompts = field(default_factory=dict, init=False)
+    _followed: dict[str, WaitingPrompts] = field(default_factory=dict, init=False)
+    _finished: set[str] = field(default_factory=set, init=False)
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set, init=False)
+    _collecting: asyncio.Task[None] | None = field(default=None, init=False)
+    _fault: JudgeError | None = field(default=None, init=False)
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         """Return the reply from the batch of the prompt's wave; `BatchTooSmall` if fewer prompts wait than a batch is
@@ -455,7 +446,7 @@ class BatchScheduler(JudgeWrapper):
 
     async def _answer(self, wave: WaitingPrompts) -> None:
         rest = dict(wave)
-        for batch in await call_storage(self._batches, self._batches.open, digest(self.identity)):
+        for batch in await call_storage(self.batches, self.batches.open, digest(self.identity)):
             if batch.key in self._finished:
                 continue
             own = {key: rest.pop(key) for key in batch.requests if key in rest}
@@ -473,8 +464,8 @@ class BatchScheduler(JudgeWrapper):
         lines = bytearray()
         for key, request in rest.items():
             # Without the prefix: providers take names of at most 64 characters.
-            line = self._model.line(key.removeprefix(PREFIX), request.prompt)
-            if part and (len(part) == self._largest or len(lines) + len(line) > MAX_UPLOAD_BYTES):
+            line = self.judge.line(key.removeprefix(PREFIX), request.prompt)
+            if part and (len(part) == self.largest or len(lines) + len(line) > MAX_UPLOAD_BYTES):
                 await self._send(part, bytes(lines))
                 part, lines = {}, bytearray()
             part[key] = request
@@ -483,7 +474,7 @@ class BatchScheduler(JudgeWrapper):
         await self._send(part, bytes(lines))
 
     async def _cached(self, requests: Iterable[str]) -> Outcomes:
-        answers = {key: await call_storage(self._answers, self._answers.get, key) for key in requests}
+        answers = {key: await call_storage(self.answers, self.answers.get, key) for key in requests}
         return {key: load_reply(answer) for key, answer in answers.items() if answer is not None}
 
     async def _send(self, requests: WaitingPrompts, lines: bytes) -> None:
@@ -491,14 +482,14 @@ class BatchScheduler(JudgeWrapper):
             key=secrets.token_hex(8),
             judge=digest(self.identity),
             model=self.name,
-            api_base=self._model.api_base,
-            file_id=await self._persistently(lambda: self._model.upload(lines)),
+            api_base=self.judge.api_base,
+            file_id=await self._persistently(lambda: self.judge.upload(lines)),
             batch_id=None,
             created=datetime.now(UTC).isoformat(timespec="microseconds"),
             requests=tuple(requests),
-            key_from=self._model.key_from,
+            key_from=self.judge.key_from,
         )
-        await call_storage(self._batches, self._batches.save, batch)
+        await call_storage(self.batches, self.batches.save, batch)
         self._start(self._follow(batch, requests, resumed=False))
 
     async def _follow(self, batch: OpenBatch, requests: WaitingPrompts, *, resumed: bool) -> None:
@@ -529,23 +520,23 @@ class BatchScheduler(JudgeWrapper):
 
     async def _made(self, batch: OpenBatch, *, resumed: bool) -> str:
         if batch.batch_id:
-            self._notify(f"batch {batch.batch_id} is continued: {len(batch.requests):,} requests")
+            self.notify(f"batch {batch.batch_id} is continued: {len(batch.requests):,} requests")
             return batch.batch_id
         attempts = count(int(resumed))
 
         async def made() -> str:
             # A request whose response was lost may have made the batch.
             since = datetime.fromisoformat(batch.created)
-            found = await self._model.find(batch.file_id, since) if next(attempts) else None
-            return found or await self._model.create(batch.file_id)
+            found = await self.judge.find(batch.file_id, since) if next(attempts) else None
+            return found or await self.judge.create(batch.file_id)
 
         try:
             batch_id = await self._persistently(made)
         except JudgeRefused:
-            await call_storage(self._batches, self._batches.remove, batch.key)
+            await call_storage(self.batches, self.batches.remove, batch.key)
             raise
-        await call_storage(self._batches, self._batches.save, replace(batch, batch_id=batch_id))
-        self._notify(f"batch {batch_id} is under way: {len(batch.requests):,} requests")
+        await call_storage(self.batches, self.batches.save, replace(batch, batch_id=batch_id))
+        self.notify(f"batch {batch_id} is under way: {len(batch.requests):,} requests")
         return batch_id
 
     async def _ended(
@@ -553,7 +544,7 @@ class BatchScheduler(JudgeWrapper):
     ) -> tuple[BatchStatus, BatchCancelled | None]:
         pause, checks, done = PAUSE, 0, -1
         while True:
-            status = await self._persistently(lambda: self._model.status(batch_id))
+            status = await self._persistently(lambda: self.judge.status(batch_id))
             if status.ended or status.done != done:
                 _log.info("batch %s: %s, %d of %d requests done", batch_id, status.state, status.done, status.total)
             if status.ended:
@@ -562,7 +553,7 @@ class BatchScheduler(JudgeWrapper):
             await asyncio.sleep(pause)
             pause = min(GROWTH * pause, MAX_GROWTH * PAUSE)
         if status.state == "failed":
-            await call_storage(self._batches, self._batches.remove, batch.key)
+            await call_storage(self.batches, self.batches.remove, batch.key)
             fault = f"batch {batch_id} failed: {status.fault or 'the provider does not say why.'}"
             if status.queue_full:
                 raise JudgeUnavailable(fault, retry_after=QUEUE_PAUSE, may_be_billed=False)
@@ -576,22 +567,22 @@ class BatchScheduler(JudgeWrapper):
 
     async def _outcomes(self, batch: OpenBatch, status: BatchStatus) -> Outcomes:
         names = {key.removeprefix(PREFIX): key for key in batch.requests}
-        files = [await self._persistently(partial(self._model.content, file, len(names))) for file in status.files]
+        files = [await self._persistently(partial(self.judge.content, file, len(names))) for file in status.files]
         outcomes: Outcomes = {}
         for name, (response_status, body) in answers_in(files, names).items():
             key = names[name]
             request = self._followed.get(batch.key, {}).get(key)
             outcome = self._outcome(response_status, body, request.prompt if request else None)
             if isinstance(outcome, Reply):
-                await call_storage(self._answers, self._answers.put, key, dump_reply(outcome))
+                await call_storage(self.answers, self.answers.put, key, dump_reply(outcome))
             if outcome is not None:
                 outcomes[key] = outcome
-        await call_storage(self._batches, self._batches.remove, batch.key)
+        await call_storage(self.batches, self.batches.remove, batch.key)
         if len(outcomes) == len(names):
             # Not essential: the files take up space of the provider's storage.
             for file in (batch.file_id, *status.files):
                 try:
-                    await self._model.delete(file)
+                    await self.judge.delete(file)
                 except RubriclabError as error:
                     _log.info("the file %s could not be deleted: %s", file, error.message)
         return outcomes
@@ -600,9 +591,9 @@ class BatchScheduler(JudgeWrapper):
         if status is None:
             return JudgeUnavailable(f"{self.name}: the request was not processed: {body}", may_be_billed=False)
         if not _is_completion(status, body):
-            return self._model.error_in(status, body, prompt) if prompt else None
+            return self.judge.error_in(status, body, prompt) if prompt else None
         try:
-            return self._model.reply_in(body, prompt)
+            return self.judge.reply_in(body, prompt)
         except JudgeError as error:
             return error
 

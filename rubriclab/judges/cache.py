@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, Protocol, TypeVar
 
@@ -44,6 +44,7 @@ class AnswerCache(Storage, Protocol):
         """Raise a `StoreError` if no answer could be cached."""
 
 
+@dataclass(eq=False, repr=False)
 class Cached(JudgeWrapper):
     """A judge that returns cached answers, and calls the wrapped judge for all others.
 
@@ -56,21 +57,12 @@ class Cached(JudgeWrapper):
     - A remote cache is used from threads.
     """
 
-    def __init__(
-        self,
-        judge: Judge,
-        answers: AnswerCache,
-        *,
-        retry_failed: bool = False,
-        max_reply_bytes: int = DEFAULT_BYTES,
-        damaged: set[str] | None = None,
-    ) -> None:
-        super().__init__(judge)
-        self._answers = answers
-        self._retry_failed = retry_failed
-        self._max_reply_bytes = max_reply_bytes
-        self._damaged = set() if damaged is None else damaged
-        self._in_flight: dict[str, asyncio.Future[Exception | None]] = {}
+    answers: AnswerCache
+    _: KW_ONLY
+    retry_failed: bool = False
+    max_reply_bytes: int = DEFAULT_BYTES
+    damaged: set[str] = field(default_factory=set)
+    _in_flight: dict[str, asyncio.Future[Exception | None]] = field(default_factory=dict, init=False)
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         while True:
@@ -102,19 +94,19 @@ class Cached(JudgeWrapper):
             reply = await self._read(digest)
         except DamagedAnswer as error:
             _log.info("%s: %s It is requested again.", self.name, error.message)
-            self._damaged.add(digest)
+            self.damaged.add(digest)
             return await self._look_up(replace(prompt, sample=prompt.sample + 1))
         if reply is None:
             return None, digest, prompt
-        too_large = len(reply.text) > self._max_reply_bytes
+        too_large = len(reply.text) > self.max_reply_bytes
         if too_large or read(reply, prompt)[0] is None:
             later = await self._look_up(replace(prompt, sample=prompt.sample + 1))
-            if later[0] is not None or self._retry_failed or too_large:
+            if later[0] is not None or self.retry_failed or too_large:
                 return later
         return reply, digest, prompt
 
     async def _read(self, digest: str) -> Reply | None:
-        answer = await call_storage(self._answers, self._answers.get, digest)
+        answer = await call_storage(self.answers, self.answers.get, digest)
         try:
             return None if answer is None else load_reply(answer)
         except ValueError as error:
@@ -122,8 +114,8 @@ class Cached(JudgeWrapper):
 
     async def _request(self, digest: str, prompt: Prompt[Any]) -> Reply | None:
         """Return the judge's reply; `None` if the cache has to be looked up again."""
-        await call_storage(self._answers, self._answers.check_writable)
-        if self._answers.remote and await call_storage(self._answers, self._answers.get, digest) is not None:
+        await call_storage(self.answers, self.answers.check_writable)
+        if self.answers.remote and await call_storage(self.answers, self.answers.get, digest) is not None:
             return None  # a request that ended during the look-up was the same
         try:
             reply = await self.judge.reply(prompt)
@@ -140,10 +132,10 @@ class Cached(JudgeWrapper):
 
     async def _put(self, digest: str, answer: dict[str, Any]) -> bool:
         """Return whether `answer` was cached. It was paid for, so a cancellation waits until it is stored."""
-        if not self._answers.remote:
-            return self._answers.put(digest, answer)
+        if not self.answers.remote:
+            return self.answers.put(digest, answer)
         # Not a task: those are cancelled when the event loop is closed, before a busy thread pool has begun with them.
-        storing = asyncio.get_running_loop().run_in_executor(None, self._answers.put, digest, answer)
+        storing = asyncio.get_running_loop().run_in_executor(None, self.answers.put, digest, answer)
         try:
             return await asyncio.shield(storing)
         except asyncio.CancelledError:

@@ -182,12 +182,15 @@ class Judge(Protocol):
         ...
 
 
+@dataclass(eq=False, repr=False)
 class JudgeWrapper:
     """Base of judges that add something to another one, with its name, identity and ledger."""
 
-    def __init__(self, judge: Judge) -> None:
-        self.judge = judge
-        self.ledger: Ledger | None = judge.ledger if isinstance(judge, JudgeWrapper) else None
+    judge: Judge
+    ledger: Ledger | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.ledger = self.judge.ledger if isinstance(self.judge, JudgeWrapper) else None
 
     @property
     def name(self) -> str:
@@ -457,18 +460,20 @@ def unusable_replies() -> Iterator[list[UnusableReply]]:
         _COLLECTED.reset(outer)
 
 
+@dataclass(eq=False, repr=False)
 class Metered(JudgeWrapper):
-    """A judge whose replies are counted in `ledger`; the outermost wrapper, so that it sees every reply that is used.
+    """A judge whose replies are counted in `total`; the outermost wrapper, so that it sees every reply that is used.
 
     A prompt counts as failed if it has no reply, a filtered one, or an unusable one to its repair.
     """
 
-    def __init__(self, judge: Judge, ledger: Ledger) -> None:
-        super().__init__(judge)
-        self.ledger: Ledger = ledger
+    total: Ledger
+
+    def __post_init__(self) -> None:
+        self.ledger = self.total
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        ledger = self.ledger
+        ledger = self.total
         ledger.repaired += prompt.repair is not None
         try:
             reply = await self.judge.reply(prompt)

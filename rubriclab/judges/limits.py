@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Protocol
 
 from rubriclab.errors import (
@@ -25,7 +26,7 @@ from rubriclab.errors import (
     ReplyTooLarge,
     SettingsError,
 )
-from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, messages_of
+from rubriclab.judges.judge import JudgeWrapper, Reply, messages_of
 from rubriclab.judges.options import Price
 from rubriclab.judges.providers import estimated_tokens, most_tokens
 from rubriclab.models.waits import log_wait
@@ -120,48 +121,46 @@ class LocalBudget:
         return None
 
 
+def most_used(prompt: Prompt[Any]) -> tuple[int, int]:
+    return most_tokens(messages_of(prompt)), prompt.max_tokens
+
+
+@dataclass(eq=False, repr=False)
 class Budgeted(JudgeWrapper):
     """A judge whose calls count towards a budget; it may raise `BudgetReached` before a request.
 
     A reply without a cost, and an error that may be billed, count as the reservation.
 
-    Args:
+    Attributes:
         price: the highest one in force; needed if cost is capped.
         tokens: returns upper bounds of the prompt and completion tokens of a request.
         grace: seconds that a cancelled request waits for its reply.
     """
 
-    def __init__(
-        self,
-        judge: Judge,
-        budget: Budget,
-        *,
-        price: Price | None = None,
-        tokens: Callable[[Prompt[Any]], tuple[int, int]] | None = None,
-        grace: float = GRACE,
-    ) -> None:
-        if budget.max_cost is not None and price is None:
+    budget: Budget
+    price: Price | None = None
+    tokens: Callable[[Prompt[Any]], tuple[int, int]] = most_used
+    grace: float = GRACE
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.budget.max_cost is not None and self.price is None:
             raise SettingsError(
-                f"The price of {judge.name} is unknown, so its cost cannot be capped.",
+                f"The price of {self.name} is unknown, so its cost cannot be capped.",
                 "Give it with `price=IN:OUT`, in US dollars per million prompt and completion tokens.",
             )
-        super().__init__(judge)
-        self._budget = budget
-        self._price = price
-        self._tokens = tokens or (lambda prompt: (most_tokens(messages_of(prompt)), prompt.max_tokens))
-        self._grace = grace
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        capped = self._budget.max_cost is not None
-        reserved = self._price.cost(*self._tokens(prompt)) if self._price and capped else 0.0
-        await self._budget.reserve(reserved)
+        capped = self.budget.max_cost is not None
+        reserved = self.price.cost(*self.tokens(prompt)) if self.price and capped else 0.0
+        await self.budget.reserve(reserved)
         request = asyncio.create_task(self.judge.reply(prompt), name=IN_FLIGHT)
         request.add_done_callback(functools.partial(self._settle, reserved))
         try:
             return await asyncio.shield(request)
         except asyncio.CancelledError:
             try:
-                await asyncio.wait([request], timeout=self._grace)
+                await asyncio.wait([request], timeout=self.grace)
             finally:
                 request.cancel()
             await asyncio.wait([request])
@@ -177,7 +176,7 @@ class Budgeted(JudgeWrapper):
                 cost = request.result().usage.cost_usd
             elif isinstance(error, JudgeError) and not error.may_be_billed:
                 cost = None
-        self._budget.settle(reserved, cost)
+        self.budget.settle(reserved, cost)
 
 
 # Seconds' worth of the rate that may be sent at once: smooth, but negligible within a minute.
@@ -265,6 +264,7 @@ class LocalLimits:
         self._slots.release()
 
 
+@dataclass(eq=False, repr=False)
 class Limited(JudgeWrapper):
     """A judge that is called no faster than its limits allow.
 
@@ -272,15 +272,13 @@ class Limited(JudgeWrapper):
     another one is refused raises the same `JudgeRefused`.
     """
 
-    def __init__(self, judge: Judge, limits: Limits) -> None:
-        super().__init__(judge)
-        self._limits = limits
-        self._refusal: JudgeRefused | None = None
+    limits: Limits
+    _refusal: JudgeRefused | None = field(default=None, init=False)
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         earlier = self._refusal
-        expected = estimated_tokens(messages_of(prompt)) if self._limits.counts_tokens else 0
-        await self._limits.acquire(expected)
+        expected = estimated_tokens(messages_of(prompt)) if self.limits.counts_tokens else 0
+        await self.limits.acquire(expected)
         used, pause = None, 0.0
         try:
             if self._refusal and self._refusal is not earlier:
@@ -295,7 +293,7 @@ class Limited(JudgeWrapper):
             self._refusal = error
             raise
         finally:
-            self._limits.release(expected, used, pause)
+            self.limits.release(expected, used, pause)
         return reply
 
 
@@ -329,6 +327,7 @@ class LocalBreaker:
         self._failed_in_a_row = 0
 
 
+@dataclass(eq=False, repr=False)
 class Retried(JudgeWrapper):
     """A judge that repeats requests whose failure may be temporary.
 
@@ -337,26 +336,14 @@ class Retried(JudgeWrapper):
     prompts in a row failed. `on_retry` is called before each further attempt.
     """
 
-    def __init__(
-        self,
-        judge: Judge,
-        *,
-        attempts: int = 8,
-        base: float = 1.0,
-        longest: float = 60.0,
-        breaker: Breaker | None = None,
-        rng: random.Random | None = None,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        on_retry: Callable[[], None] = lambda: None,
-    ) -> None:
-        super().__init__(judge)
-        self._attempts = attempts
-        self._base = base
-        self._longest = longest
-        self._breaker = breaker or LocalBreaker()
-        self._rng = rng or random.Random()
-        self._sleep = sleep
-        self._on_retry = on_retry
+    _: KW_ONLY
+    attempts: int = 8
+    base: float = 1.0
+    longest: float = 60.0
+    breaker: Breaker = field(default_factory=LocalBreaker)
+    rng: random.Random = field(default_factory=random.Random)
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    on_retry: Callable[[], None] = lambda: None
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         attempt = 1
@@ -373,23 +360,23 @@ class Retried(JudgeWrapper):
                         f"{error.message} The provider asks for a pause of {wanted:g} seconds.",
                         "Run it again later; cached answers are not requested again.",
                     ) from error
-                if attempt == self._attempts:
-                    await self._breaker.record_failure(self.name, error.message)
-                    missing = f"no reply after {self._attempts} attempts: {error.message}"
+                if attempt == self.attempts:
+                    await self.breaker.record_failure(self.name, error.message)
+                    missing = f"no reply after {self.attempts} attempts: {error.message}"
                     raise JudgeUnavailable(missing) from error
-                backoff = min(self._longest, self._base * 2.0 ** (attempt - 1)) * self._rng.uniform(0.5, 1.0)
+                backoff = min(self.longest, self.base * 2.0 ** (attempt - 1)) * self.rng.uniform(0.5, 1.0)
                 pause, cause = max(wanted, backoff), error.message
             except PromptRejected as error:
                 if isinstance(error, ReplyTooLarge) or error.is_doubtful:
-                    await self._breaker.record_failure(self.name, error.message)
+                    await self.breaker.record_failure(self.name, error.message)
                 else:
-                    self._breaker.record_success()
+                    self.breaker.record_success()
                 raise
             else:
                 if not reply.filtered:  # which says neither that the provider answers nor that it is down
-                    self._breaker.record_success()
+                    self.breaker.record_success()
                 return reply
             log_wait(_log, pause, f"the next attempt at {self.name}", f" after attempt {attempt} failed: {cause}")
-            await self._sleep(pause)
+            await self.sleep(pause)
             attempt += 1
-            self._on_retry()
+            self.on_retry()

@@ -547,6 +547,7 @@ class OddWord(UntoldReply):
 PROBE = Prompt("schema/probe", {}, OddWord, max_tokens=32)
 
 
+@dataclass(eq=False, repr=False)
 class SchemaProbed(JudgeWrapper):
     """A judge that sends the probe before its first prompt, if it is unknown whether its server supports schemas.
 
@@ -554,21 +555,22 @@ class SchemaProbed(JudgeWrapper):
     the cache and the ledger around this judge.
     """
 
-    def __init__(self, judge: Judge, probed: Judge, model: LanguageModel) -> None:
-        super().__init__(judge)
-        self._probed = probed
-        self._model = model
+    probed: Judge
+    model: LanguageModel
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self._asking = asyncio.Lock()
-        self.send: Callable[[Prompt[Any]], Awaitable[Reply]] = probed.reply
+        self.send: Callable[[Prompt[Any]], Awaitable[Reply]] = self.probed.reply
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         if prompt.reply is OddWord:
-            return await self._probed.reply(prompt)
-        if self._model.takes_schema is None:
+            return await self.probed.reply(prompt)
+        if self.model.takes_schema is None:
             async with self._asking:
-                if self._model.takes_schema is None:
+                if self.model.takes_schema is None:
                     try:
-                        self._model.takes_schema = read(await self.send(PROBE), PROBE)[0] is not None
+                        self.model.takes_schema = read(await self.send(PROBE), PROBE)[0] is not None
                     except (JudgeUnavailable, PromptRejected):
-                        self._model.takes_schema = False
+                        self.model.takes_schema = False
         return await self.judge.reply(prompt)

@@ -6,6 +6,7 @@ import asyncio
 import re
 import time
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -70,15 +71,14 @@ class Metrics(Collector):
         yield unscored
 
 
+@dataclass(eq=False, repr=False)
 class ObservedJudge(JudgeWrapper):
-    def __init__(self, judge: Judge, metrics: Metrics) -> None:
-        super().__init__(judge)
-        self._metrics = metrics
+    metrics: Metrics
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         started, outcome = time.monotonic(), "fault"
-        self._metrics.in_flight.inc()
-        self._metrics.waiting.dec()
+        self.metrics.in_flight.inc()
+        self.metrics.waiting.dec()
         try:
             reply = await self.judge.reply(prompt)
             outcome = "answered"
@@ -91,19 +91,18 @@ class ObservedJudge(JudgeWrapper):
             outcome = re.sub(r"(?<!^)(?=[A-Z])", "_", type(error).__name__).lower()
             raise
         finally:
-            self._metrics.in_flight.dec()
-            self._metrics.waiting.inc()
-            self._metrics.ended.labels(outcome).inc()
-            self._metrics.seconds.observe(time.monotonic() - started)
+            self.metrics.in_flight.dec()
+            self.metrics.waiting.inc()
+            self.metrics.ended.labels(outcome).inc()
+            self.metrics.seconds.observe(time.monotonic() - started)
 
 
+@dataclass(eq=False, repr=False)
 class QueuedJudge(JudgeWrapper):
-    def __init__(self, judge: Judge, waiting: Gauge) -> None:
-        super().__init__(judge)
-        self._waiting = waiting
+    waiting: Gauge
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        with self._waiting.track_inprogress():
+        with self.waiting.track_inprogress():
             return await self.judge.reply(prompt)
 
 

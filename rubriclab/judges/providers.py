@@ -8,12 +8,11 @@ import logging
 import math
 import os
 import re
-import time
 import warnings
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from ipaddress import ip_address
@@ -492,17 +491,10 @@ def _stated(message: str) -> Mapping[str, Any]:
     return error if isinstance(error, Mapping) else {"message": error}
 
 
-# Seconds of a time of the epoch rather than a duration.
-EPOCH = 1e9
-# A date after it is a mistake.
-MAX_DATED_PAUSE = timedelta(days=31)
-
 _UNITS = {"mil": 0.001, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 _UNIT = r"(?:milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|h|days?|d)(?![a-z])"
-_TIME = rf"\d{{1,9}}(?:\.\d{{1,9}})?\s?{_UNIT}[\s,]{{0,2}}"
+_DURATION = rf"(?:\d{{1,9}}(?:\.\d{{1,9}})?\s?{_UNIT}[\s,]{{0,2}})+"
 _PART = re.compile(r"([\d.]+)\s?(mil|ms|s|m|h|d)", re.IGNORECASE)
-_CLOCK = r"\d{1,3}:\d\d:\d\d(?:\.\d{1,9})?"
-_DURATION = rf"{_CLOCK}|(?:{_TIME})+"
 _WAIT = re.compile(
     rf"(?:retry|try again|wait|resets? in|next request in)[^\d\n]{{0,30}}?(?P<wait>{_DURATION})", re.IGNORECASE
 )
@@ -511,62 +503,35 @@ _FIELD = re.compile(
     r"(?P<number>\d{1,15}(?:\.\d{1,9})?)(?![\d.:]*\w)",
     re.IGNORECASE,
 )
-_RESET = re.compile(r"ratelimit-(?:.*-)?reset(?:-.*)?")
 
 
 def retry_after(headers: Mapping[str, str], message: str = "") -> float | None:
-    """Return the seconds that the provider asks to wait, by its headers (in lower case) or message, or `None`.
-
-    If it only says when its limits are reset, those count that are used up, or else the first one.
-    """
+    """Return the seconds that the provider asks to wait, by its headers (in lower case) or message, or `None`."""
     given = [
-        (headers.get("retry-after"), 1),
-        (headers.get("retry-after-ms"), 1000),
+        (headers.get("retry-after", ""), 1),
+        (headers.get("retry-after-ms", ""), 1000),
         *((match["number"], 1000 if match["milli"] else 1) for match in _FIELD.finditer(message)),
     ]
     pauses = [seconds / unit for value, unit in given if (seconds := _seconds(value)) is not None]
     pauses += [_duration(match["wait"]) for match in _WAIT.finditer(message)]
-    if pauses:
-        return max(pauses)
-    used_up, unknown = list[float](), list[float]()
-    for name, value in headers.items():
-        if _RESET.search(name) and (seconds := _seconds(value)) is not None:
-            remaining = _number(headers.get(name.replace("reset", "remaining")))
-            if not remaining:
-                (unknown if remaining is None else used_up).append(seconds)
-    return max(used_up) if used_up else min(unknown, default=None)
+    return max(pauses, default=None)
 
 
-def _seconds(value: str | None) -> float | None:
-    numbers = [number for part in (value or "").split(",") if (number := _number(part)) is not None]
-    if numbers:
-        seconds = max(numbers)
-        for unit in (1, 1000):
-            if EPOCH <= seconds / unit < 100 * EPOCH:
-                return max(0.0, seconds / unit - time.time())
-        return seconds
-    if value is None:
-        return None
+def _seconds(value: str) -> float | None:
+    """Return the seconds of a number, a duration such as 1m30s or until an HTTP date, at least 0; else `None`."""
     if re.fullmatch(_DURATION, value.strip(), re.IGNORECASE):
         return _duration(value)
-    try:
-        then = datetime.fromisoformat(value) if value[:1].isdigit() else parsedate_to_datetime(value)
-        pause = (then if then.tzinfo else then.replace(tzinfo=UTC)) - datetime.now(UTC)
-    except (ValueError, OverflowError):  # the latter for years and zones beyond what a date can have
-        return None
-    return max(0.0, pause.total_seconds()) if pause <= MAX_DATED_PAUSE else None
+    for read in (float, _seconds_until):
+        with suppress(ValueError, OverflowError):  # the latter for years and zones beyond what a date can have
+            seconds = read(value)
+            return max(0.0, seconds) if math.isfinite(seconds) else None
+    return None
 
 
 def _duration(text: str) -> float:
-    if ":" in text:
-        hours, minutes, seconds = map(float, text.split(":"))
-        return 3600 * hours + 60 * minutes + seconds
     return sum(float(number) * _UNITS[unit.lower()] for number, unit in _PART.findall(text))
 
 
-def _number(text: str | None) -> float | None:
-    try:
-        number = float(text or "")
-    except ValueError:
-        return None
-    return max(0.0, number) if math.isfinite(number) else None
+def _seconds_until(date: str) -> float:
+    then = parsedate_to_datetime(date)
+    return ((then if then.tzinfo else then.replace(tzinfo=UTC)) - datetime.now(UTC)).total_seconds()

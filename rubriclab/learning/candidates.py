@@ -36,8 +36,7 @@ from rubriclab.models.text import Assignment, Example, content_order
 from rubriclab.models.version import DIRECT, Candidate, Cell
 from rubriclab.prompts import render
 from rubriclab.prompts.prompt import KeyedReply, Prompt
-from rubriclab.stats.correlation import FloatArray, float_table, floats, label_correlations
-from rubriclab.stats.intervals import rounded
+from rubriclab.stats.correlation import FloatArray, float_table, floats
 
 NOT_JUDGED = "the method did not have this text judged, as it is shown to the judge beside others"
 UNJUDGED = Cell(score=None, reason=NOT_JUDGED, applies=False)
@@ -191,13 +190,11 @@ async def find_candidates(
                 f"Set {plan.method.name}.ask to 'together' or 'separately'.",
             )
     plans = plans_to_run(plans, rated_later=rated_later)
-    stated = [plan.method.learning_calls(plan.training_input, plan.settings) for plan in plans]
-    sizes = [each.judge + each.generator + 1 for each in stated]
     results, failures = list[interface.Learned](), dict[str, JudgeError]()
     for number, plan in enumerate(plans):
 
         def tell(doing: str, share: float, name: str = plan.method.name, number: int = number) -> None:
-            on_progress(f"{name}: {doing}", (sum(sizes[:number]) + sizes[number] * share) / sum(sizes))
+            on_progress(f"{name}: {doing}", (number + share) / len(plans))
 
         tell("starting", 0.0)
         try:
@@ -544,16 +541,12 @@ async def _extended(
 
 def _with_evidence(candidate: Candidate, cells: Sequence[Cell], labels: FloatArray) -> Candidate:
     criterion = candidate.criterion
-    scores = float_table(([cell.score] for cell in cells), 1)
+    scores = floats(cell.score for cell in cells)
     judged, inapplicable = int((~np.isnan(scores)).sum()), sum(not cell.applies for cell in cells)
-    update: dict[str, Any] = {
-        "pearson": rounded(float(label_correlations(scores, labels)[0])),
-        "judged": judged,
-        "missing": len(cells) - inapplicable - judged,
-    }
+    answers = None
     if criterion.kind == "question":
         good = int(np.nansum(scores))
         yes = good if question_of(criterion).better == "yes" else judged - good
-        update["answers"] = {"yes": yes, "no": judged - yes, "n/a": inapplicable}
-    evidence = criterion.evidence.model_copy(update=update)
-    return candidate.model_copy(update={"criterion": criterion.model_copy(update={"evidence": evidence})})
+        answers = {"yes": yes, "no": judged - yes, "n/a": inapplicable}
+    measured = interface.with_agreement(criterion, scores, labels, len(cells) - inapplicable, answers)
+    return candidate.model_copy(update={"criterion": measured})

@@ -35,7 +35,7 @@ from rubriclab.models.rubric import Criterion, Demonstration, Evidence, Part
 from rubriclab.models.text import Assignment, Example, Scale, content_order, format_score
 from rubriclab.models.text_features import CATALOGUE, Features, TextFeature
 from rubriclab.prompts.prompt import Prompt
-from rubriclab.stats.correlation import FloatArray, floats, pearson
+from rubriclab.stats.correlation import floats, pearson
 from rubriclab.stats.intervals import DIGITS, rounded
 
 # The most that providers report at each position of a reply.
@@ -189,18 +189,6 @@ def require_scores(rated: Iterable[interface.CriterionRating]) -> None:
     prompting.require_any("score", [(rating.score, rating.reason) for rating in rated])
 
 
-def with_evidence(criterion: Criterion, scores: FloatArray, labels: FloatArray) -> Criterion:
-    judged = ~np.isnan(scores)
-    evidence = criterion.evidence.model_copy(
-        update={
-            "pearson": rounded(pearson(scores[judged], labels[judged])) if judged.sum() > 1 else None,
-            "judged": int(judged.sum()),
-            "missing": int((~judged).sum()),
-        }
-    )
-    return criterion.model_copy(update={"evidence": evidence})
-
-
 def learn_one(
     score: interface.ScoreFunction, make: Callable[[interface.TrainingInput, Any, Judge, int], Awaitable[Part]]
 ) -> interface.LearnFunction:
@@ -231,7 +219,8 @@ def learn_one(
         # Texts that lack what they are compared with have no units, and say nothing about the judge.
         require_scores(sorted((rating for _, (rating,) in scored), key=lambda rating: not rating.units))
         scores, labels = floats(each for each, _ in scored), training_input.labels
-        kept = with_evidence(criterion, scores, np.array([labels[text.id] for text in texts], dtype=float))
+        own_labels = np.array([labels[text.id] for text in texts], dtype=float)
+        kept = interface.with_agreement(criterion, scores, own_labels, len(texts), least=2)
         count = len(training_input.examples)
         all_shown = f"all {count} labelled texts are shown, so that none is left to measure on"
         return interface.Learned(

@@ -12,10 +12,10 @@ from pydantic import BaseModel
 
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.sources import Checklist, Finding, Folder
-from rubriclab.models.rubric import CriterionKind, Part
+from rubriclab.models.rubric import Criterion, CriterionKind, Part
 from rubriclab.models.text import Assignment, Example, content_order, group_keys
-from rubriclab.stats.correlation import FloatArray, float_table
-from rubriclab.stats.intervals import grouped_folds, predict_folds
+from rubriclab.stats.correlation import MIN_RATINGS, FloatArray, float_table, pearson
+from rubriclab.stats.intervals import grouped_folds, predict_folds, rounded
 
 # Settings by the name of the preset that sets them.
 Presets = Mapping[str, Mapping[str, Any]]
@@ -276,6 +276,25 @@ class Method:
 
 def scores_of(ratings: Sequence[Sequence[CriterionRating]], criteria: int) -> FloatArray:
     return float_table(([rated.score for rated in row] for row in ratings), criteria)
+
+
+def with_agreement(
+    criterion: Criterion,
+    scores: FloatArray,
+    labels: FloatArray,
+    asked: int,
+    answers: Mapping[str, int] | None = None,
+    *,
+    least: int = MIN_RATINGS,
+) -> Criterion:
+    """Return the criterion with its agreement with the labels as evidence; no correlation of fewer than `least` scores.
+
+    `scores` are NaN where missing; `asked` is the number of texts that it was asked of and applies to.
+    """
+    there = ~np.isnan(scores)
+    judged = int(there.sum())
+    r = rounded(pearson(scores[there], labels[there])) if judged >= least else None
+    return criterion.with_evidence(pearson=r, judged=judged, missing=asked - judged, answers=answers)
 
 
 def cross_validated(groups: Sequence[str], predict: Callable[[np.ndarray, np.ndarray], FloatArray]) -> FloatArray:

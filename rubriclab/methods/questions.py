@@ -24,7 +24,7 @@ import numpy as np
 from pydantic import BaseModel, BeforeValidator, ValidationInfo, model_validator
 
 from rubriclab.judges.judge import Judge, ask
-from rubriclab.methods.method import CriterionRating, Learned, TrainingInput, cross_validated, scores_of
+from rubriclab.methods.method import CriterionRating, Learned, TrainingInput, cross_validated, scores_of, with_agreement
 from rubriclab.methods.prompting import Reason, bare_id, keep_valid
 from rubriclab.methods.sources import SubDimension
 from rubriclab.models.base import cached_by_size
@@ -32,7 +32,6 @@ from rubriclab.models.rubric import CitedReason, Criterion, DroppedCriterion, Ev
 from rubriclab.models.text import Assignment
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import BoolArray, FloatArray, floats, label_correlations
-from rubriclab.stats.intervals import rounded
 
 YesNo = Literal["yes", "no", "n/a"]
 Origin = Literal["seed", "diversified", "elaborated"]
@@ -215,19 +214,10 @@ def learn_from_answers(
     applies = np.array([[rated.applies for rated in row] for row in ratings], dtype=bool)
     matrix = AnswerMatrix(scores_of(ratings, len(questions)), applies.reshape(len(ratings), len(questions)), labels)
     if texts:
-        correlations, has = label_correlations(matrix.good, labels).tolist(), ~np.isnan(matrix.good)
-        evidence = [
-            {
-                "answers": dict(counts(question)),
-                "pearson": rounded(correlations[column]),
-                "judged": int(has[:, column].sum()),
-                "missing": int(matrix.applies[:, column].sum() - has[:, column].sum()),
-            }
-            for column, question in enumerate(questions)
-        ]
+        asked = matrix.applies.sum(axis=0).tolist()
         questions = tuple(
-            question.model_copy(update={"evidence": question.evidence.model_copy(update=update)})
-            for question, update in zip(questions, evidence, strict=True)
+            with_agreement(question, column, labels, number, counts(question))
+            for question, column, number in zip(questions, matrix.good.T, asked, strict=True)
         )
 
     def selection(some: AnswerMatrix) -> tuple[tuple[Criterion, ...], Dropped]:

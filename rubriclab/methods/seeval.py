@@ -279,7 +279,8 @@ class _SEEvalRun:
 
     def _with_evidence(self, criterion: Criterion) -> Criterion:
         asked = np.array([text in self.ratings[criterion.id] for text in self.ids], dtype=bool)
-        return holistic.with_evidence(criterion, self._scores(criterion.id)[asked], self.labels[asked])
+        scores, labels = self._scores(criterion.id)[asked], self.labels[asked]
+        return interface.with_agreement(criterion, scores, labels, len(scores), least=2)
 
     async def _try_rewriting(self, base: Criterion) -> tuple[float, BoolArray, list[Criterion]] | None:
         """Return the mean gain in correlation by rewriting from one half on the other, which half is the first, and the
@@ -369,7 +370,7 @@ def reselect_rewriting(
 
 def _heldout(criterion: Criterion, pearson: float | None = None) -> Criterion:
     correlation = criterion.evidence.pearson if pearson is None else rounded(pearson)
-    return criterion.model_copy(update={"evidence": criterion.evidence.model_copy(update={"heldout": correlation})})
+    return criterion.with_evidence(heldout=correlation)
 
 
 def _correlation(scores: FloatArray, labels: FloatArray) -> float:

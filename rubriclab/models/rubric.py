@@ -136,6 +136,9 @@ class Criterion(FrozenModel):
         """What people call it: the words of a question, else the trait."""
         return self.statement if self.question else self.trait
 
+    def with_evidence(self, **changes: Any) -> Self:
+        return self.model_copy(update={"evidence": self.evidence.model_copy(update=changes)})
+
     @model_validator(mode="after")
     def _matches_kind(self) -> Self:
         if (self.kind == "hypothesis") != bool(self.levels):

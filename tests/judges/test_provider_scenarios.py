@@ -6,7 +6,6 @@ import json
 import random
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from datetime import UTC, datetime
 from email.utils import formatdate
 from typing import Annotated, Any
 
@@ -438,19 +437,10 @@ async def test_ranges_that_are_refused_in_a_schema_are_left_out_of_this_and_all_
     assert not asked.model._mended.dropped
 
 
-def reset(what: str, seconds: str, remaining: int) -> dict[str, Callable[[], str]]:
-    return {f"x_ratelimit_reset_{what}": lambda: seconds, f"x_ratelimit_remaining_{what}": lambda: str(remaining)}
-
-
-def in_nine() -> str:
-    return datetime.fromtimestamp(time.time() + 9, UTC).isoformat()
-
-
 @pytest.mark.parametrize(
     ("headers", "stated", "pauses"),
     [
         ({"retry_after": lambda: formatdate(time.time() + 2, usegmt=True)}, "no", (0.9, 2)),
-        ({"retry_after": lambda: str(int(time.time()) + 2)}, "no", (0.9, 2)),
         ({"retry_after": lambda: "2s"}, "no", (2, 2)),
         ({"retry_after": lambda: "Wed, 21 Oct 2015 07:28:00 GMT"}, "no", (0.5, 1)),
         ({"retry_after": lambda: "Fri, 31 Dec 99999 23:59:59 GMT"}, "no", (0.5, 1)),
@@ -463,19 +453,8 @@ def in_nine() -> str:
         ({}, "The limit is 20 requests in 60 seconds.", (0.5, 1)),
         ({}, {"message": "Quota.", "details": [{"@type": "RetryInfo", "retryDelay": "38s"}]}, (38, 38)),
         ({}, "Slow down. Retry-After: 20", (20, 20)),
-        ({"retry_after": lambda: "00:01:03.5"}, "no", (63.5, 63.5)),
         ({"retry_after_ms": lambda: "2500"}, "no", (2.5, 2.5)),
-        ({"x_ratelimit_reset_requests": lambda: "1m4.5s"}, "no", (64.5, 64.5)),
-        ({"x_ratelimit_reset": lambda: str(int(time.time() + 9) * 1000)}, "no", (7, 9)),
-        ({**reset("requests", "23h", 5), **reset("tokens", "7s", 0)}, "no", (7, 7)),
-        (
-            {"anthropic_ratelimit_tokens_reset": in_nine, "anthropic_ratelimit_tokens_remaining": lambda: "0"},
-            "no",
-            (8, 9),
-        ),
         ({"retry_after": lambda: "2", "x_ratelimit_reset_requests": lambda: "9s"}, "no", (2, 2)),
-        (reset("requests", "9s", 5), "Busy.", (0.5, 1)),
-        ({"x_ratelimit_reset_requests": lambda: "9s", "x_ratelimit_reset_tokens": lambda: "8h"}, "no", (9, 9)),
     ],
 )
 async def test_a_pause_is_as_long_as_the_provider_asks(
@@ -497,8 +476,7 @@ async def test_a_pause_is_as_long_as_the_provider_asks(
     [
         ({}, "Daily limit reached. Please try again in 1 day.", "86400"),
         ({}, "Please try again in 1d2h3m.", "93780"),
-        ({"x_ratelimit_reset_requests": "23h59m"}, "Limit reached.", "86340"),
-        ({"retry_after": "12:00:00"}, "Limit reached.", "43200"),
+        ({"retry_after": "12h"}, "Limit reached.", "43200"),
         ({}, {"message": "Limit reached.", "retry_after": 7200}, "7200"),
     ],
 )

@@ -41,7 +41,7 @@ from rubriclab.models.rubric import CitedReason, Criterion, DroppedCriterion, Ev
 from rubriclab.models.text import Assignment, Example, Scale, content_order, format_score
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import FloatArray, float_table, floats, label_correlations
-from rubriclab.stats.intervals import DIGITS, rounded
+from rubriclab.stats.intervals import DIGITS
 
 # The paper states theta in points of its 1 to 5 scale.
 PAPER_WIDTH = 4.0
@@ -667,12 +667,9 @@ class _HypoEvalRun:
                 )
         self._keep_only(selected, f"not among the {best}")
         every = self._scores(self.criteria)
-        correlations = label_correlations(every, labels)
-        for criterion, column, r in zip(tuple(self.criteria.values()), every.T, correlations, strict=True):
-            judged = int((~np.isnan(column)).sum())
-            update = {"pearson": rounded(r), "judged": judged, "missing": len(self.ratings[criterion.id]) - judged}
-            evidence = criterion.evidence.model_copy(update=update)
-            self.criteria[criterion.id] = criterion.model_copy(update={"evidence": evidence})
+        for criterion, column in zip(tuple(self.criteria.values()), every.T, strict=True):
+            asked = len(self.ratings[criterion.id])
+            self.criteria[criterion.id] = interface.with_agreement(criterion, column, labels, asked)
         kept = tuple(self.criteria[name] for name in selected)
         if settings.ask == "concatenated":
             requests = (rate(example, kept, self.assignment, self.judge, "concatenated") for example in self.order)
