@@ -138,7 +138,7 @@ def _list_trusted(call: Call) -> None:
         "versions": [trust_row(version) for version in versions],
         "files": [{"file": name, "confirmed": same} for name, same in files.items()],
     }
-    call.show(views.results.trust_view(versions, files), row)
+    call.show(views.render.view("trust", versions=versions, files=files), row)
 
 
 def trust_row(version: Version) -> dict[str, Any]:

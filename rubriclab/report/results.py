@@ -21,7 +21,7 @@ from rubriclab.ops.evaluate import RELIABLE, TENTATIVE
 from rubriclab.ops.improve import RejectionReason
 from rubriclab.report import wording
 from rubriclab.report.render import View, view
-from rubriclab.report.rubrics import change_in_agreement, more_labels, verdict
+from rubriclab.report.rubrics import change_in_agreement
 from rubriclab.report.wording import OPTIMISTIC, estimate, recorded_agreement
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rubriclab.ops.compare import CompareResult
     from rubriclab.ops.edit import EditEffect, EditResult
     from rubriclab.ops.evaluate import JudgeScores, Reliability
-    from rubriclab.ops.label import PlannedText, PlanResult
+    from rubriclab.ops.label import PlannedText
     from rubriclab.ops.scores import ScoreDistribution
     from rubriclab.store.diff import VersionDiff
 
@@ -149,20 +149,6 @@ def edits(change: ChangedSentence) -> Iterator[tuple[str, str]]:
 PLAN_TITLE = 60
 
 
-def plan_view(result: PlanResult) -> View:
-    """Return the texts to label in order, below the verdict of the gate on the rubric."""
-    validation = result.version.provenance.validation
-    return view(
-        "plan",
-        plan=result,
-        ref=result.version.ref,
-        validation=validation,
-        verdict=verdict(result.version) if validation else "",
-        more_labels=more_labels(validation.deciding) if validation else "",
-        why=why,
-    )
-
-
 def why(planned: PlannedText) -> str:
     group, criterion = "new group" if planned.new_group else "group with labels", planned.unusual
     rating = planned.text.ratings.get(criterion.id) if criterion else None
@@ -193,11 +179,6 @@ def names_view(versions: Sequence[Version]) -> View:
 def log_view(versions: Sequence[Version]) -> View:
     """Return a few lines a version, in the given order: when it was made, by what, from what, and its parent."""
     return view("log", versions=versions)
-
-
-def trust_view(versions: Sequence[Version], files: Mapping[str, bool]) -> View:
-    """Return one line an imported version and a confirmed file; `files` says which are still as they were confirmed."""
-    return view("trust", versions=versions, files=files)
 
 
 # Findings of papers.
