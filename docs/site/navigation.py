@@ -42,6 +42,7 @@ SECTIONS: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "Research": (
         ("Methods and papers", "docs/methods"),
+        ("Cite and rebuild a rubric", "docs/cite"),
         ("What was measured", "docs/measurements"),
         ("Findings from the literature", "literature/README"),
         ("Checklists and packs", "stores/README"),
