@@ -233,11 +233,9 @@ def _error_cells(path: Path, archive: zipfile.ZipFile, sheet: str) -> _Cells:
         elif event in ("v", "is"):
             rows, columns = max(rows, row), max(columns, column)
             if rows * columns > MAX_CELLS:
-                raise DataError(
-                    f"{path}: the used area of the sheet {sheet!r} has {rows:,} rows and {columns:,} columns; at most "
-                    f"{MAX_CELLS:,} cells are read.",
-                    "Delete cells far away from the table, or save the table as CSV.",
-                )
+                area = f"the used area of the sheet {sheet!r} has {rows:,} rows and {columns:,} columns"
+                hint = "Delete cells far away from the table, or save the table as CSV."
+                raise DataError(f"{path}: {area}; at most {MAX_CELLS:,} cells are read.", hint)
         elif event == "/c" and unsaved and kind != "str":
             # The result of type "str" may be an empty text.
             errors[row, column] = UNCALCULATED

@@ -212,11 +212,9 @@ def document_rows(path: Path, sample: str, longest: int, encoding: str = UTF_8) 
         # In a file with a list in each line, the first line is complete.
         over_lines = rest and (first.strip() == "{" or (is_list and not first.rstrip().endswith("]")))
         if over_lines and isinstance(error, json.JSONDecodeError):
-            raise DataError(
-                f"{path} is one JSON document that ends early or is damaged: {error.msg}, in line {error.lineno}, "
-                f"column {error.colno}.",
-                "Export it again, or correct it there.",
-            ) from None
+            fault = f"{error.msg}, in line {error.lineno}, column {error.colno}"
+            said = f"{path} is one JSON document that ends early or is damaged: {fault}."
+            raise DataError(said, "Export it again, or correct it there.") from None
         return None
     rows = _rows(document)
     for place, row in enumerate(rows):

@@ -259,12 +259,10 @@ def _write_excel_sheet(path: Path, sheet: Any, columns: Collection[str], rows: I
             raise DataError(f"{path}: more rows than Excel allows.", "Write .csv or .parquet.")
         for place, column in enumerate(columns):
             cell = row.get(column)
-            if isinstance(cell, str) and excel_length(cell) > MAX_EXCEL_CELL_LENGTH:
-                raise DataError(
-                    f"{path}: row {number + 1}, column {column!r} has {excel_length(cell):,} UTF-16 units; a cell of "
-                    f"Excel holds {MAX_EXCEL_CELL_LENGTH:,}.",
-                    "Write .csv or .parquet; answers of the judge are cached.",
-                )
+            if isinstance(cell, str) and (length := excel_length(cell)) > MAX_EXCEL_CELL_LENGTH:
+                said = f"{path}: row {number + 1}, column {column!r} has {length:,} UTF-16 units"
+                hint = "Write .csv or .parquet; answers of the judge are cached."
+                raise DataError(f"{said}; a cell of Excel holds {MAX_EXCEL_CELL_LENGTH:,}.", hint)
             if isinstance(cell, bool):
                 sheet.write_boolean(number, place, cell)
             elif isinstance(cell, int | float) and abs(cell) < 2**53:

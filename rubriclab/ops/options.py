@@ -56,11 +56,9 @@ def check_tables(tables: Any) -> Any:
     for owner, values in tables.items() if isinstance(tables, Mapping) else ():
         method, dot, name = str(owner).partition(".")
         if not isinstance(values, Mapping):
-            given = f"`settings={method}.{name if dot else 'NAME'}={values if dot else 'VALUE'}`"
-            raise SettingsError(
-                f"`settings`: expected the settings of each method by name, got {describe(values)} for {str(owner)!r}.",
-                f"Write {given}.",
-            )
+            got = f"got {describe(values)} for {str(owner)!r}"
+            hint = f"Write `settings={method}.{name if dot else 'NAME'}={values if dot else 'VALUE'}`."
+            raise SettingsError(f"`settings`: expected the settings of each method by name, {got}.", hint)
     return tables
 
 

@@ -98,11 +98,9 @@ def judge_of(version: Version, named: str | None, store: Store, notify: Notify) 
     judge = quoted_judge(provenance.judge, provenance.judge_address)
     if source and not source.trusted:
         origin = "" if source.ref == version.ref else f"{version.ref} was made with the judge of {source.ref}: "
-        hint = f"if this one may have your texts and your key, run: rubriclab trust {source.ref}"
-        raise NotConfirmed(
-            f"{origin}{source.ref} was imported, and the judge that it names is not confirmed: {judge}.",
-            f"Name a judge with `judge`, or, {hint}",
-        )
+        trust = f"if this one may have your texts and your key, run: rubriclab trust {source.ref}"
+        said = f"{origin}{source.ref} was imported, and the judge that it names is not confirmed: {judge}."
+        raise NotConfirmed(said, f"Name a judge with `judge`, or, {trust}")
     notify(f"judge: {judge}{why}")
     return JudgeChoice(provenance.judge, provenance.judge_address, source.ref if source else None)
 

@@ -125,11 +125,8 @@ def read_pack(text: str, where: str) -> Pack:
     for field, content in (("digest", "rubric"), ("provenance_digest", "provenance")):
         actual, expected = getattr(pack, content).digest, getattr(pack, field)
         if actual != expected:
-            raise PackError(
-                f"{where}: {field}: the {content} was changed after it was exported: its digest is {actual}, "
-                f"not {expected}.",
-                _EXPORT,
-            )
+            said = f"the {content} was changed after it was exported: its digest is {actual}, not {expected}"
+            raise PackError(f"{where}: {field}: {said}.", _EXPORT)
     # A moment has several forms.
     if path := _difference(pack.model_dump(mode="json") | {"created": None}, raw | {"created": None}):
         raise PackError(f"{where}: {path}: not as rubriclab writes it.", "Fields may be neither added nor left out.")

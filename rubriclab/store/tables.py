@@ -413,11 +413,9 @@ class AnswerTable:
 
     def check_writable(self) -> None:
         if not self._may_insert:
-            raise StoreError(
-                f"The store {show_url(self._engine.url)} is read-only and lacks an answer that is needed; no request "
-                "was made, since the reply could not be cached.",
-                "Use a writable store, or a copy of this one.",
-            )
+            lacks = f"The store {show_url(self._engine.url)} is read-only and lacks an answer that is needed"
+            why = "no request was made, since the reply could not be cached"
+            raise StoreError(f"{lacks}; {why}.", "Use a writable store, or a copy of this one.")
 
     @cached_property
     def _may_insert(self) -> bool:
