@@ -222,24 +222,21 @@ class Limits(Protocol):
         """Give the slot back; `used` tokens replace the `expected` ones, and nothing is sent for `pause` seconds."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LocalLimits:
     """The `Limits` of one process; rates are per minute, `None` for no limit."""
 
-    def __init__(
-        self,
-        *,
-        concurrency: int,
-        requests_per_minute: float | None = None,
-        tokens_per_minute: float | None = None,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    ) -> None:
-        self._slots = asyncio.Semaphore(concurrency)
-        self._requests = Bucket(requests_per_minute, clock) if requests_per_minute else None
-        self._tokens = Bucket(tokens_per_minute, clock) if tokens_per_minute else None
-        self._clock = clock
-        self._sleep = sleep
-        self._paused_until = clock()
+    concurrency: int
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+
+    def __post_init__(self) -> None:
+        self._slots = asyncio.Semaphore(self.concurrency)
+        rates = (self.requests_per_minute, self.tokens_per_minute)
+        self._requests, self._tokens = (Bucket(rate, self.clock) if rate else None for rate in rates)
+        self._paused_until = self.clock()
         self.counts_tokens = self._tokens is not None
 
     async def acquire(self, tokens: int) -> None:
@@ -248,17 +245,17 @@ class LocalLimits:
             waits = [bucket.take(n) for bucket, n in ((self._requests, 1), (self._tokens, tokens)) if bucket]
             if (wait := max(waits, default=0.0)) > 0:
                 log_wait(_log, wait, "the rate limit")
-                await self._sleep(wait)
-            while (pause := self._paused_until - self._clock()) > 0:
+                await self.sleep(wait)
+            while (pause := self._paused_until - self.clock()) > 0:
                 log_wait(_log, pause, "the end of a pause that the provider asked for")
-                await self._sleep(pause)
+                await self.sleep(pause)
         except BaseException:
             self._slots.release()
             raise
 
     def release(self, expected: int, used: int | None, pause: float) -> None:
         if pause:
-            self._paused_until = max(self._paused_until, self._clock() + pause)
+            self._paused_until = max(self._paused_until, self.clock() + pause)
         if self._tokens and used is not None:
             self._tokens.give_back(expected - used)
         self._slots.release()

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from rubriclab.base_options import first_fault
 from rubriclab.errors import JudgeUnavailable, PlugInError, RubriclabError
-from rubriclab.judges.judge import Judge, JudgeWrapper, Reply
+from rubriclab.judges.judge import JudgeWrapper, Reply
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.providers import provider_message
 from rubriclab.prompts.prompt import Prompt
@@ -87,23 +87,22 @@ def loaded(kind: Literal["judge", "method"], points: Sequence[EntryPoint]) -> tu
         return plug_in, point.load()
 
 
+@dataclass(eq=False, repr=False)
 class PlugInJudge(JudgeWrapper):
     """The judge of another package, by the specification that it was chosen by."""
 
-    def __init__(self, judge: Judge, plug_in: PlugIn, name: str) -> None:
-        super().__init__(judge)
-        self._plug_in = plug_in
-        self._name = name
+    plug_in: PlugIn
+    spec: str
 
     @property
     def name(self) -> str:
-        return self._name
+        return self.spec
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        with self._plug_in.errors_named():
+        with self.plug_in.errors_named():
             reply = await self.judge.reply(prompt)
         if not isinstance(reply, Reply):
-            raise self._plug_in.error(f"gave {reply!r:.80}, expected a Reply")
+            raise self.plug_in.error(f"gave {reply!r:.80}, expected a Reply")
         return reply
 
 

@@ -15,10 +15,10 @@ from typing import Any, Literal
 
 from rubriclab.data.rows import RowError
 from rubriclab.display import Displayed
-from rubriclab.errors import PromptRejected
+from rubriclab.errors import JudgeRefused, PromptRejected
 from rubriclab.judges.cache import PREFIX
 from rubriclab.judges.connect import EMBEDDED
-from rubriclab.judges.embedded import ANSWERS, EmbeddedJudge
+from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.judge import Judge, Reply
 from rubriclab.judges.options import JudgeOptions, Price
 from rubriclab.judges.providers import FREE, estimated_tokens
@@ -108,11 +108,12 @@ class _PromptCollector(EmbeddedJudge):
         self.prompts: list[Prompt[Any]] = []
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the offline judge's reply, which raises PromptRejected for a prompt of another package."""
+        """Return the offline judge's reply; raises PromptRejected for a prompt that it has no answer to."""
         self.prompts.append(prompt)
-        if prompt.name not in ANSWERS:
-            raise PromptRejected(f"No reply stands in for one to {prompt.name!r}.")
-        return replace(await super().reply(prompt), tokens=())
+        try:
+            return await super().reply(prompt)
+        except JudgeRefused as error:
+            raise PromptRejected(error.message) from error
 
 
 def _prompts_of(work: Callable[[Judge], Coroutine[Any, Any, None]]) -> list[Prompt[Any]]:

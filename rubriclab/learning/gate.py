@@ -94,7 +94,10 @@ def validation(
     baselines = [
         Evaluator(name, "baseline", scores) for name, scores in held_out_baselines(features, table.labels, fold).items()
     ]
-    asked = [] if direct is None else _direct_evaluators(table, fold, direct)
+    asked = list[Evaluator]()
+    if direct is not None:
+        points_of = {version.DIRECT: direct, version.CALIBRATED: calibrated(table, fold, direct)}
+        asked = [Evaluator(name, "judged", direct, 1.0, own) for name, own in points_of.items()]
     methods = [Evaluator(name, "judged", scores, calls[name]) for name, scores in alone.items()]
     agreements = {each.name: comparison.evaluator_agreement(each) for each in (*baselines, *asked, *methods)}
 
@@ -133,14 +136,6 @@ def gate_level(labels: FloatArray, groups: Sequence[str]) -> GateLevel:
         labels_of.setdefault(group, []).append(label)
     comparable = sum(len(values) >= MIN_GROUP_TEXTS and min(values) < max(values) for values in labels_of.values())
     return "group" if comparable >= MIN_COMPARABLE_GROUPS else "dataset"
-
-
-def _direct_evaluators(table: RatingMatrix, fold: IntArray, scores: FloatArray) -> list[Evaluator]:
-    """Return `direct` as it comes, and calibrated on the labels of the other folds, which changes no correlation."""
-    return [
-        Evaluator(version.DIRECT, "judged", scores, 1.0, scores),
-        Evaluator(version.CALIBRATED, "judged", scores, 1.0, calibrated(table, fold, scores)),
-    ]
 
 
 def calibrated(table: RatingMatrix, fold: IntArray, scores: FloatArray) -> FloatArray:

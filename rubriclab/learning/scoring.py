@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable, Coroutine, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from rubriclab.data.rows import RowError
 from rubriclab.errors import SettingsError
@@ -362,26 +362,30 @@ async def stream(
     """
     if under_way < 1:
         raise SettingsError(f"With {under_way} texts under way, none would ever be done;", "allow at least one.")
-    slots, running, failure, exhausted = deque[_Slot[R, T]](), set[asyncio.Task[None]](), None, False
+    loop, running, failure, exhausted = asyncio.get_running_loop(), set[asyncio.Task[None]](), None, False
+    waiting = deque[tuple[R, asyncio.Future[T]]]()  # each row with its result, or the error that ended the work on it
 
-    def read() -> Iterator[_Slot[R, T]]:
+    def read() -> Iterator[tuple[R, asyncio.Future[T]]]:
         for row in rows:
-            slots.append(_Slot(row))
-            yield slots[-1]
+            waiting.append((row, loop.create_future()))
+            yield waiting[-1]
 
-    groups = groups_of(read(), lambda slot: key(slot.row) if key else None, window)
+    groups = groups_of(read(), lambda each: key(each[0]) if key else None, window)
 
-    async def process(group: Sequence[_Slot[R, T]]) -> None:
+    async def process(group: Sequence[tuple[R, asyncio.Future[T]]]) -> None:
         nonlocal failure
         try:
-            for slot, result in zip(group, await work([slot.row for slot in group]), strict=True):
-                slot.results.append(result)
+            results = await work([row for row, _ in group])
+            for (_, future), result in zip(group, results, strict=True):
+                future.set_result(result)
         except Exception as error:
-            failure = group[0].failure = error
+            failure = error
+            group[0][1].set_exception(error)
+            group[0][1].exception()  # read, so that asyncio does not report it if another error ends the stream
 
     def start_groups() -> None:
         nonlocal exhausted
-        while failure is None and len(running) < under_way and len(slots) < (window if key else under_way):
+        while failure is None and len(running) < under_way and len(waiting) < (window if key else under_way):
             if (group := next(groups, None)) is None:
                 exhausted = True
                 return
@@ -390,13 +394,13 @@ async def stream(
     try:
         while True:
             start_groups()
-            while slots and slots[0].results:
-                yield slots.popleft().results[0]
-            if error := (slots[0].failure if slots else None) or (None if running else failure):
-                raise error
+            while waiting and waiting[0][1].done():
+                yield waiting.popleft()[1].result()
+            if failure and not running:
+                raise failure
             if running:
                 _, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-            elif exhausted and not slots:
+            elif exhausted and not waiting:
                 return
     except Exception:
         await asyncio.gather(*running, return_exceptions=True)
@@ -405,15 +409,6 @@ async def stream(
         for task in running:
             if not task.cancelling():  # a second cancellation would not wait for a reply that arrives soon
                 task.cancel()
-
-
-@dataclass(slots=True, eq=False)
-class _Slot(Generic[R, T]):
-    """A row with its result, in a list that is empty until it is known, or the error that ended the work on it."""
-
-    row: R
-    results: list[T] = field(default_factory=list)
-    failure: Exception | None = None
 
 
 _JUDGE = r"(?:(?:ai|automatic|automated) )?(?:grader|evaluator|rater|assessor|judge|llm|language model|ai model|ai)s?"

@@ -15,6 +15,7 @@ import asyncio
 import itertools
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -169,19 +170,18 @@ async def learn(
     return await _SEEvalRun(training_input, settings, judge, generator, on_progress).run()
 
 
+@dataclass
 class _SEEvalRun:
-    def __init__(
-        self,
-        training_input: interface.TrainingInput,
-        settings: SEEvalSettings,
-        judge: Judge,
-        generator: Judge,
-        on_progress: interface.Progress,
-    ) -> None:
-        self.assignment, self.settings, self.steps = training_input.assignment, settings, ""
-        self.judge, self.generator, self.on_progress = judge, generator, on_progress
-        self.order, self.labels = training_input.in_order, training_input.label_array
-        self.ids, self.groups = tuple(example.id for example in self.order), training_input.groups
+    given: interface.TrainingInput
+    settings: SEEvalSettings
+    judge: Judge
+    generator: Judge
+    on_progress: interface.Progress
+
+    def __post_init__(self) -> None:
+        given, self.steps = self.given, ""
+        self.assignment, self.order, self.labels = given.assignment, given.in_order, given.label_array
+        self.ids, self.groups = tuple(example.id for example in self.order), given.groups
         self.ratings: dict[str, dict[str, CriterionRating]] = {}
 
     async def run(self) -> interface.Learned:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
+from pydantic import BaseModel
 from scripted_judge import HYPOTHESES, PARTS, assignment, combined, example, part_of, question, scripted, whole
 
 from rubriclab.data.rows import RowError
-from rubriclab.learning.estimate import SAMPLE, estimate_learning, estimate_prompts, estimate_scoring
+from rubriclab.judges.judge import Judge, ask
+from rubriclab.learning.estimate import SAMPLE, _prompts_of, estimate_learning, estimate_prompts, estimate_scoring
 from rubriclab.learning.scoring import score_text
 from rubriclab.methods.method import LearningCalls
 from rubriclab.models.aggregation import Ask
 from rubriclab.models.rubric import Part
 from rubriclab.models.text import Example
+from rubriclab.prompts.prompt import Prompt
 
 BARE = part_of("checkeval", *(question(f"p{n}") for n in range(3)), answers="yes or no")
 WEIGHTED = part_of("direct", whole(id="weighted"), scoring="weighted", samples=3)
@@ -50,3 +55,15 @@ def test_prompts_that_show_several_texts_count_as_so_many() -> None:
     assert (judge.calls, generator.calls) == (10, 2)
     assert generator.prompt_tokens == judge.prompt_tokens
     assert generator.completion_tokens * 5 == judge.completion_tokens
+
+
+def test_the_offline_answer_of_a_new_method_stands_in_for_a_reply() -> None:
+    class Word(BaseModel):
+        word: str
+
+    async def work(judge: Judge) -> None:
+        first = Prompt("new/first", {}, Word, max_tokens=9, offline=lambda _: {"word": "yes"})
+        if (await ask(judge, first)).value:
+            await ask(judge, replace(first, name="new/second", offline=None))
+
+    assert [prompt.name for prompt in _prompts_of(work)] == ["new/first", "new/second"]

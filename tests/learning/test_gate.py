@@ -13,7 +13,7 @@ from scipy.stats import pearsonr, t
 
 from rubriclab.learning.gate import (
     PRIOR,
-    _direct_evaluators,
+    calibrated,
     decision_chances,
     gate_level,
     more_labels,
@@ -192,7 +192,7 @@ def test_the_plain_question_is_calibrated_without_the_labels_of_the_scored_fold(
     judged = table(n=40)
     fold = grouped_folds(judged.groups, 10, 0)
     changed = replace(judged, labels=np.where(fold == 0, -judged.labels, judged.labels))
-    usual, other = (_direct_evaluators(one, fold, one.values[:, 0])[1].points for one in (judged, changed))
+    usual, other = (calibrated(one, fold, one.values[:, 0]) for one in (judged, changed))
     assert np.array_equal(usual[fold == 0], other[fold == 0])
     assert not np.array_equal(usual[fold != 0], other[fold != 0])
 

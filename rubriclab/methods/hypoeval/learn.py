@@ -431,28 +431,27 @@ async def learn(
             f"{training_input.assignment.words.task!r}.",
             "Give your own with `literature=PATH`.",
         )
-    run = _HypoEvalRun(training_input, settings, judge=judge, generator=generator, seed=seed, on_progress=on_progress)
+    run = _HypoEvalRun(training_input, settings, judge, generator, seed, on_progress)
     await run.propose_all()
     await run.reduce_bank()
     await run.rate_bank()
     return await run.conclude()
 
 
+@dataclass
 class _HypoEvalRun:
     """One run of learning: the bank of hypotheses, their ratings, and the steps in order."""
 
-    def __init__(
-        self,
-        given: interface.TrainingInput,
-        settings: HypoEvalSettings,
-        *,
-        judge: Judge,
-        generator: Judge,
-        seed: int,
-        on_progress: interface.Progress,
-    ) -> None:
-        self.settings, self.judge, self.generator, self.seed = settings, judge, generator, seed
-        self.assignment, self.groups, self.on_progress = given.assignment, given.groups, on_progress
+    given: interface.TrainingInput
+    settings: HypoEvalSettings
+    judge: Judge
+    generator: Judge
+    seed: int
+    on_progress: interface.Progress
+
+    def __post_init__(self) -> None:
+        given, settings = self.given, self.settings
+        self.assignment, self.groups = given.assignment, given.groups
         self.improved, aspect = settings.procedure == "improved", given.assignment.aspect.name
         shown = list(content_order(given.shown))
         if self.improved:
@@ -461,7 +460,7 @@ class _HypoEvalRun:
             spread = interface.pick_evenly(ranked, settings.initial_examples)
             shown.sort(key=lambda example: example not in spread)
         else:
-            random.Random(seed).shuffle(shown)
+            random.Random(self.seed).shuffle(shown)
         self.first, self.order = tuple(shown[: settings.initial_examples]), shown if given.examples else []
         self.labels = {example.id: example.scores[aspect] for example in self.order}
         self.findings = given.findings if "literature" in settings.sources else ()
