@@ -193,7 +193,7 @@ class BatchModel(LanguageModel):
 
         litellm, (model, provider) = providers.load_litellm(), self._place
         inner = body.get("error") if isinstance(body, Mapping) else None
-        response = ResponseError(
+        response: Exception = ResponseError(
             status, f"Error code: {status} - {body}", body=inner if isinstance(inner, dict) else None
         )
         try:
