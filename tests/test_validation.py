@@ -9,7 +9,7 @@ from rubriclab.stats.intervals import Interval
 
 BETTER, WORSE = Interval(0.2, 0.1, 0.3), Interval(-0.2, -0.3, -0.1)
 SAME, WIDE = Interval(0.0, -0.02, 0.02), Interval(0.0, -0.3, 0.3)
-OUTCOMES: dict[Interval, Outcome] = {BETTER: "better", WORSE: "not better", SAME: "not better", WIDE: "inconclusive"}
+OUTCOMES: dict[Interval, Outcome] = {BETTER: "better", WORSE: "worse", SAME: "not better", WIDE: "inconclusive"}
 
 
 def compared(
@@ -45,12 +45,14 @@ def compared(
         (compared(BETTER, WIDE), "better", DIRECT),
         (compared(SAME, BETTER), "better", DIRECT),
         (compared(BETTER, None), "better", DIRECT),
-        (compared(BETTER, WORSE), "not better", DIRECT),
-        (compared(WORSE, BETTER), "not better", DIRECT),
+        (compared(BETTER, WORSE), "worse", DIRECT),
+        (compared(WORSE, BETTER), "worse", DIRECT),
         (compared(SAME, SAME), "not better", DIRECT),
         (compared(WIDE, SAME), "inconclusive", DIRECT),
         (compared(SAME, WIDE), "inconclusive", DIRECT),
-        (compared(BETTER, BETTER, calibrated=WORSE), "not better", DIRECT),
+        (compared(BETTER, BETTER, calibrated=WORSE), "worse", CALIBRATED),
+        (compared(BETTER, WORSE, calibrated=WORSE), "worse", DIRECT),
+        (compared(SAME, SAME, free=WORSE), "worse", "word count"),
         (compared(BETTER, BETTER, free=SAME), "not better", "word count"),
         (compared(BETTER, BETTER, free=WIDE), "inconclusive", "word count"),
         (compared(WIDE, WIDE, free=WIDE), "inconclusive", DIRECT),

@@ -30,7 +30,11 @@ if TYPE_CHECKING:
 
 
 # Outcomes of the gate, of limits and of `--fail-under`.
-EXIT_CODES = {"better": 0, "within": 0, "met": 0, "not better": 1, "beyond": 1, "not met": 1, "inconclusive": 3}
+EXIT_CODES = {
+    **dict.fromkeys(("better", "within", "met"), 0),
+    **dict.fromkeys(("worse", "not better", "beyond", "not met"), 1),
+    "inconclusive": 3,
+}
 # What SQLite keeps beside a database while it is open.
 COMPANIONS = ("", "-wal", "-shm", "-journal")
 

@@ -252,6 +252,8 @@ def outcome_of(difference: Interval, matters: float) -> version.Outcome:
         return "inconclusive"
     if difference.low > 0:
         return "better"
+    if difference.high < 0:
+        return "worse"
     return "not better" if difference.high < matters else "inconclusive"
 
 

@@ -123,8 +123,8 @@ def check_tag(tag: str) -> str:
     return tag
 
 
-Outcome = Literal["better", "inconclusive", "not better"]
-WORST_FIRST: tuple[Outcome, ...] = ("not better", "inconclusive", "better")
+Outcome = Literal["better", "inconclusive", "not better", "worse"]
+WORST_FIRST: tuple[Outcome, ...] = ("worse", "not better", "inconclusive", "better")
 
 # The difference in correlation that would matter: about what going from 30 labels to 100 adds to a rubric (measured:
 # 0.04 with one component of partial least squares, 0.06 with the five best criteria). Less is not worth a call a text.
@@ -201,9 +201,9 @@ class MoreLabels(FrozenModel):
 class GateVerdict(FrozenModel):
     """Whether the rubric agrees better with people than another evaluator.
 
-    An outcome is `better` if the whole interval of the difference lies above zero, `not better` if none of it lies
-    above what would matter, else `inconclusive`; `None` for comparisons with single methods: one of many would be
-    "better" by chance.
+    An outcome is `better` if the whole interval of the difference lies above zero, `worse` if it lies below zero,
+    `not better` if none of it lies above what would matter, else `inconclusive`; `None` for comparisons with single
+    methods: one of many would be "better" by chance.
 
     Attributes:
         outcome, difference: in `order`; the difference is paired.
@@ -222,15 +222,13 @@ class GateVerdict(FrozenModel):
 
     @property
     def overall(self) -> Outcome:
-        """Better in correlation or in error, and worse in neither."""
+        """Worse in correlation or in error, else better in one of them, else not better in both."""
         outcomes = {self.outcome, self.error_outcome} - {None}
-        if any(below_zero(each) for each in (self.difference, self.less_error)) or outcomes == {"not better"}:
-            return "not better"
-        return "better" if "better" in outcomes else "inconclusive"
-
-
-def below_zero(difference: Interval | None) -> bool:
-    return difference is not None and difference.high is not None and difference.high < 0
+        if "worse" in outcomes:
+            return "worse"
+        if "better" in outcomes:
+            return "better"
+        return "not better" if outcomes == {"not better"} else "inconclusive"
 
 
 class Raters(FrozenModel):
@@ -314,21 +312,21 @@ class Validation(FrozenModel):
 
     @property
     def deciding(self) -> GateVerdict:
-        """The comparison that decides: with the judge asked directly, unless that with the free baselines is worse."""
-        direct = self.against(DIRECT)
-        if direct is None or WORST_FIRST.index(self.free.overall) < WORST_FIRST.index(self._outcome_against(direct)):
+        """The comparison that decides: with the judge asked directly, unless that with the free baselines is worse.
+
+        It is with the calibrated judge if only its error is lower.
+        """
+        direct, calibrated = self.against(DIRECT), self.against(CALIBRATED)
+        if direct is None:
             return self.free
-        return direct
+        if calibrated and calibrated.error_outcome == "worse" and direct.overall != "worse":
+            direct = calibrated
+        return min(direct, self.free, key=lambda verdict: WORST_FIRST.index(verdict.overall))
 
     @property
     def outcome(self) -> Outcome:
         """The worse of the outcomes against the free baselines and, where it was, the same judge asked directly."""
-        deciding = self.deciding
-        return deciding.overall if deciding is self.free else self._outcome_against(deciding)
-
-    def _outcome_against(self, direct: GateVerdict) -> Outcome:
-        calibrated = self.against(CALIBRATED)
-        return "not better" if calibrated and below_zero(calibrated.less_error) else direct.overall
+        return self.deciding.overall
 
 
 class RecordedText(FrozenModel):

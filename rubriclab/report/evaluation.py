@@ -171,7 +171,7 @@ class EvaluatorComparison:
             return "not comparable with"
         if self.gains.few_groups is not None:
             return "too few groups"
-        words = rubrics.in_a_word(self.gains)
+        words = self.gains.overall
         return "above" if words == "better" else "below" if words == "worse" else "overlaps"
 
 

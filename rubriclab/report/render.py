@@ -55,7 +55,7 @@ WORDING = (
     "rounded",
 )
 # Names of `models.version` that templates use.
-OF_VERSIONS = ("MIN_EFFECT", "VERDICTS", "WHOLE", "below_zero")
+OF_VERSIONS = ("MIN_EFFECT", "VERDICTS", "WHOLE")
 # Styles of text that an element stands for.
 TAG_STYLES = {"bdi": ("quoted",), "strong": ("strong",)}
 DRAWN = frozenset({"circle", "line", "path", "rect"})

@@ -28,7 +28,6 @@ from rubriclab.models.version import (
     TrainingRecord,
     Validation,
     VerdictAgreement,
-    below_zero,
 )
 from rubriclab.ops.versions import Disagreement, Disagreements, missing_record
 from rubriclab.prompts.render import prompts_digest
@@ -81,7 +80,7 @@ def badge_of(version: Version) -> Badge:
     validation = version.provenance.validation
     if validation is None:
         return UNKNOWN
-    deciding, measures = decided_by(validation), validation.measures
+    deciding, measures = validation.deciding, validation.measures
     other = wording.evaluator_name(deciding.against)
     if deciding is validation.free:
         other = f"the best free baseline, {other}"
@@ -94,27 +93,13 @@ def badge_of(version: Version) -> Badge:
         )
         if own and theirs
     ]
-    words = in_a_word(deciding)
+    words = deciding.overall
     return Badge(words, TONES.get(words, "warning"), f"{link(words)} {other}", ", ".join(figures))
 
 
 def link(words: str) -> str:
     """Return what stands between a result and what it is compared with."""
     return "than" if words in TONES else "compared with"
-
-
-def decided_by(validation: Validation) -> GateVerdict:
-    """Return the comparison that the verdict is from: with the calibrated judge if only its error is lower."""
-    deciding, calibrated = validation.deciding, validation.against(CALIBRATED)
-    if deciding is validation.free or calibrated is None or in_a_word(deciding) == "worse":
-        return deciding
-    return calibrated if below_zero(calibrated.less_error) else deciding
-
-
-def in_a_word(verdict: GateVerdict) -> str:
-    """Return what both gains show together, in the words of single ones."""
-    worse = below_zero(verdict.difference) or below_zero(verdict.less_error)
-    return "worse" if worse else verdict.overall
 
 
 def in_words(verdict: GateVerdict) -> tuple[str, str]:
@@ -127,14 +112,14 @@ def in_words(verdict: GateVerdict) -> tuple[str, str]:
             return REFERENCE
         if gain.low is None and verdict.few_groups is not None:
             return "too few groups to tell"
-        return "worse" if below_zero(gain) else outcome
+        return outcome
 
     return words(verdict.error_outcome, verdict.less_error), words(verdict.outcome, verdict.difference)
 
 
 def grounds(verdict: GateVerdict, measures: Measures) -> str:
     """Return what each gain shows, as `Worse in error, not better in Pearson`."""
-    names = dict[str, list[str]]({in_a_word(verdict): []})
+    names = dict[str, list[str]]({verdict.overall: []})
     for words, name in zip(in_words(verdict), (wording.error_name(measures), measures.order), strict=True):
         names.setdefault(words, []).append(name)
     found = ", ".join(f"{words} in {listed(those)}" for words, those in names.items() if words and those)

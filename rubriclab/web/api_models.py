@@ -118,7 +118,7 @@ class RubricDescription(DescriptionModel):
     """The judge that rates texts; `recorded` if its answers come from a recording."""
     needs: tuple[str, ...]
     """Fields that every text should have, as all texts had that the rubric was learned from."""
-    verdict: Literal["better", "not better", "inconclusive"] | None
+    verdict: Literal["better", "inconclusive", "not better", "worse"] | None
     """Whether the rubric agrees better with people than the same judge asked directly; null if not measured."""
     criteria: tuple[CriterionDescription, ...]
     """What the judge rates, in the order of the rubric."""

@@ -14,6 +14,7 @@ from rubriclab.store.store import open_store
 
 DIFFERENCES = {
     "better": Interval(0.21, 0.05, 0.38),
+    "worse": Interval(-0.1, -0.2, -0.05),
     "not better": Interval(-0.1, -0.2, 0.01),
     "inconclusive": Interval(0.1, -0.1, 0.3),
 }
@@ -31,7 +32,7 @@ def validation(outcome: Any) -> Validation:
 
 @pytest.fixture
 def gated(own: Commands) -> Commands:
-    """The command line with a store of a rubric for each verdict: `better`, `not-better`, `inconclusive`."""
+    """The command line with a store of a rubric for each verdict: `better`, `worse`, `not-better`, `inconclusive`."""
     with open_store(own.folder / "store.db") as store:
         known = store.load("news@1")
         for outcome in DIFFERENCES:
@@ -45,7 +46,7 @@ def stated(commands: Commands, name: str) -> str:
         return verdict(store.load(name))
 
 
-@pytest.mark.parametrize(("outcome", "code"), [("better", 0), ("not better", 1), ("inconclusive", 3)])
+@pytest.mark.parametrize(("outcome", "code"), [("better", 0), ("worse", 1), ("not better", 1), ("inconclusive", 3)])
 def test_the_exit_code_is_the_verdict(gated: Commands, outcome: str, code: int) -> None:
     name = outcome.replace(" ", "-")
     done = gated("gate", name, "--markdown", "gate.md", "--html", "gate.html")

@@ -76,7 +76,7 @@ def test_a_constant_does_not_pass_though_its_error_is_below_that_of_the_plain_qu
     found = gate(judged, np.full(80, 0.0), direct=shifted, points=np.full(80, judged.labels.mean()))
     against = found.against("direct")
     assert against.error_outcome == "better"
-    assert found.outcome == "not better"
+    assert found.outcome == "worse"
 
 
 def test_with_baselines_below_zero_the_constant_is_the_one_to_beat() -> None:
@@ -151,6 +151,7 @@ def test_with_few_groups_no_difference_can_be_told(groups: int) -> None:
         (-0.2, 0.05, "inconclusive"),
         (-0.2, 0.049, "not better"),
         (0.01, 0.04, "better"),
+        (-0.2, -0.01, "worse"),
         (None, None, "inconclusive"),
     ],
 )

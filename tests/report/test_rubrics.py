@@ -53,7 +53,7 @@ def edited() -> Version:
 
 
 FEW: dict[str, Any] = {"difference": Interval(0.1), "few_groups": 3}
-WORSE: dict[str, Any] = {"outcome": "not better", "difference": Interval(-0.1, -0.2, -0.05)}
+WORSE: dict[str, Any] = {"outcome": "worse", "difference": Interval(-0.1, -0.2, -0.05)}
 # What is concluded about a version, by what was found.
 CONCLUSIONS = {
     "not validated": version(),
