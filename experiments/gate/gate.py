@@ -10,7 +10,7 @@ ids and another order of the rows.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,6 +28,8 @@ SEEDS = (42, 1, 2)
 TEXTS = 30
 GROUPS, RIVALS = 12, 4
 REAL = "real"
+# Stored results of earlier runs say of both that the rubric is not better.
+UNPASSED = {"worse", "not better"}
 
 
 class GateOptions(Options):
@@ -161,17 +163,17 @@ def table(rows: Sequence[StoredRow]) -> str:
         own = [each for each in rows if (each["design"], each["labels"]) == (design, labels)]
         outcomes = [each["outcome"] for each in own]
         told = [[each["verdicts"].get(name, [None, None]) for each in own] for name in (DIRECT, CALIBRATED)]
-        shares = [share(outcomes, each) for each in ("better", "not better", "inconclusive")]
-        direct = [share([each[place] for each in told[name]], "better") for name, place in ((0, 0), (0, 1), (1, 1))]
+        shares = [share(outcomes, each) for each in ({"better"}, UNPASSED, {"inconclusive"})]
+        direct = [share([each[place] for each in told[name]], {"better"}) for name, place in ((0, 0), (0, 1), (1, 1))]
         means = [f"{np.mean([each[name] or 0 for each in own]):.2f}" for name in ("pearson", "training", "direct")]
         lines.append([_DESIGNS[design], labels, str(len(own)), *shares, *direct, *means])
     heads = ["better", "not better", "inconclusive", "better than direct in order", "in error", "in error, calibrated"]
     return markdown(["learning set", "labels", "runs", *heads, "held out", "training", "asked directly"], lines)
 
 
-def share(found: Sequence[Any], wanted: object) -> str:
-    """Return how often an outcome was found, for the table."""
-    return f"{sum(each == wanted for each in found) / len(found):.1%}"
+def share(found: Sequence[Any], wanted: Set[str]) -> str:
+    """Return how often one of some outcomes was found, for the table."""
+    return f"{sum(each in wanted for each in found) / len(found):.1%}"
 
 
 def stability(rows: Sequence[StoredRow]) -> str:
@@ -188,7 +190,7 @@ def stability(rows: Sequence[StoredRow]) -> str:
             again = [each for own in by_case.values() for each in own[1:]]
             shares = (
                 np.mean([len(each) == 1 for each in outcomes]),
-                np.mean([{"better", "not better"} <= each for each in outcomes]),
+                np.mean(["better" in each and not each.isdisjoint(UNPASSED) for each in outcomes]),
                 *(np.mean([each[key] for each in again]) for key in ("criteria in common", "weight in common")),
             )
             moved = np.mean([np.ptp([each["pearson"] or 0 for each in own]) for own in by_case.values()])
