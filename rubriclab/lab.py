@@ -207,7 +207,10 @@ class Lab(Closing):
         self, prepare: Callable[..., Job[T]], model: type[Options], options: Mapping[str, Any], *arguments: Any
     ) -> T:
         with self._workspace() as workspace:
-            return await workspace.run(prepare, *arguments, self._options(model, options))
+            result = await workspace.run(prepare, *arguments, self._options(model, options))
+        if isinstance(result, work.Answered):
+            result.check_answered()
+        return result
 
     def versions(self, name: str | None = None) -> tuple[Version, ...]:
         """Return the newest version of each rubric, or all versions of one, the newest first."""
@@ -420,9 +423,7 @@ class Lab(Closing):
         self, /, data: Data, rubrics: str | Version | Sequence[str | Version], **options: Any
     ) -> evaluating.Evaluation:
         """Return how well rubrics agree with human scores, beside baselines, on groups that they did not learn from."""
-        evaluation = await self._run(evaluating.evaluate, models.EvaluateOptions, options, data, rubrics)
-        evaluation.check_answered()
-        return evaluation
+        return await self._run(evaluating.evaluate, models.EvaluateOptions, options, data, rubrics)
 
     @with_options(models.ExplainOptions)
     async def explain_async(
@@ -436,9 +437,7 @@ class Lab(Closing):
     @with_options(models.AgreeOptions)
     async def agree_async(self, /, data: Data, rubric: str | Version, **options: Any) -> evaluating.AgreeResult:
         """Return how far judges agree when each of at least two scores the texts by one rubric."""
-        result = await self._run(evaluating.agree, models.AgreeOptions, options, data, rubric)
-        result.check_answered()
-        return result
+        return await self._run(evaluating.agree, models.AgreeOptions, options, data, rubric)
 
     @with_options(models.TransferOptions)
     async def transfer_async(self, /, rubric: str | Version, to: Data, **options: Any) -> transferring.TransferResult:
@@ -454,9 +453,7 @@ class Lab(Closing):
         self, /, data: Data, before: str | Version, after: str | Version | None = None, **options: Any
     ) -> comparing.CompareResult:
         """Return how the scores of texts change from one version to another, or between two `judges` of one."""
-        result = await self._run(comparing.drift, models.DriftOptions, options, data, before, after)
-        result.check_answered()
-        return result
+        return await self._run(comparing.drift, models.DriftOptions, options, data, before, after)
 
     @with_options(models.CompareOptions)
     async def compare_async(

@@ -183,7 +183,6 @@ class EvaluatorRow:
     best_baseline: EvaluatorComparison | None
     best: EvaluatorComparison | None
     seen: int
-    baseline: bool
 
     @property
     def ref(self) -> str:
@@ -256,13 +255,7 @@ def summarize(
         return sum(group in learned_from for group in versions[ref].groups)
 
     evaluators = tuple(
-        EvaluatorRow(
-            row,
-            contest(row, rival),
-            contest(row, None if row in beside else ranked[0]),
-            seen(row.evaluator),
-            row in baselines,
-        )
+        EvaluatorRow(row, contest(row, rival), contest(row, None if row in beside else ranked[0]), seen(row.evaluator))
         for row in (*ranked, *beside)
     )
     against = tuple(_comparison(ranked[0], row, versions, free) for row in beside)
@@ -302,6 +295,7 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
     versions = evaluation.versions
     summaries = evaluation_summaries(evaluation)
     scored = [_scored(evaluation, version) for version in versions]
+    judged = [(each.version.provenance, score) for each in scored for score in each.scores]
     with_errors = [each for each in scored if not each.version.rubric.scores_on.names]
     graded = {each.version.rubric.aspect.name: each for each in with_errors}
     fitted = (each.version.rubric.aggregation for each in with_errors)
@@ -332,15 +326,10 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
         called=lambda evaluator: _called(evaluator, versions),
         versions={version.ref: version for version in versions},
         examples=evaluation.examples,
-        judges=_judges(scored),
+        judges=list(dict.fromkeys(wording.judge(made, score.judge) for made, score in judged)),
         axis=charts.agreement_axis(result.agreement.spearman for result in evaluation.results),
         details=[] if brief else [_details(each, summaries[each.version.rubric.aspect.name]) for each in scored],
     )
-
-
-def _judges(scored: Sequence[ScoredVersion]) -> list[str]:
-    names = ((each.version.provenance, score.judge) for each in scored for score in each.scores)
-    return list(dict.fromkeys(wording.judge(made, name) for made, name in names))
 
 
 def is_baseline(name: str) -> bool:

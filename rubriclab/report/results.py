@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from rubriclab.models.version import Version
     from rubriclab.ops.check import CheckResult
     from rubriclab.ops.compare import CompareResult
-    from rubriclab.ops.edit import EditEffect, EditResult
+    from rubriclab.ops.edit import EditResult
     from rubriclab.ops.evaluate import JudgeScores, Reliability
     from rubriclab.ops.label import PlannedText
     from rubriclab.ops.scores import ScoreDistribution
@@ -244,10 +244,6 @@ def bars(counts: Sequence[int]) -> str:
 def edit_effect(result: EditResult) -> Markup:
     """Return the effect of an edit beside the weights of the parent's criteria."""
     return view("edit_effect", found=result).body()
-
-
-def edit_verdict(effect: EditEffect) -> str:
-    return change_in_agreement(effect.statistic, effect.difference, effect.folds, effect.n)
 
 
 STATISTICS = {

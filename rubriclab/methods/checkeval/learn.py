@@ -137,8 +137,15 @@ async def augment(
             prompt = diversify_prompt(sub, assignment, settings, explained)
             requests.append((f"other sides of {sub.name!r}", prompt, count, None))
     elif count:
-        prompt = _diversify_all_prompt(subs, assignment, count * len(subs))
-        requests.append((f"other sides of {aspect!r}", prompt, count * len(subs), None))
+        count *= len(subs)
+        described = [
+            {"name": sub.name, "definition": sub.definition, "questions": [seed.fields() for seed in sub.questions]}
+            for sub in subs
+        ]
+        fields = {**assignment.fields(), "sub_dimensions": described, "count": count}
+        most = _proposal_tokens(count)
+        prompt = Prompt("checkeval/diversify_dimension", fields, PlainDiversification, max_tokens=most)
+        requests.append((f"other sides of {aspect!r}", prompt, count, None))
     if settings.elaborated_most:
         for sub, seed in seeds:
             prompt = _elaborate_prompt(sub, seed, assignment, settings)
@@ -212,15 +219,6 @@ def diversify_prompt(
     }
     form = CitingDiversification if reasons else Diversification
     return Prompt("checkeval/diversify", fields, form, max_tokens=_proposal_tokens(settings.diversified))
-
-
-def _diversify_all_prompt(subs: Sequence[SubDimension], assignment: Assignment, count: int) -> Prompt[Any]:
-    shown = [
-        {"name": sub.name, "definition": sub.definition, "questions": [seed.fields() for seed in sub.questions]}
-        for sub in subs
-    ]
-    fields = {**assignment.fields(), "sub_dimensions": shown, "count": count}
-    return Prompt("checkeval/diversify_dimension", fields, PlainDiversification, max_tokens=_proposal_tokens(count))
 
 
 def _elaborate_prompt(

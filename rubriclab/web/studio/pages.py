@@ -33,10 +33,11 @@ from rubriclab.ops.versions import DisagreementsOptions, disagreements
 from rubriclab.ops.workspace import Job, Workspace, finish
 from rubriclab.report import wording
 from rubriclab.report.render import View, typeset
-from rubriclab.report.results import difference_view, edit_effect, edit_verdict, paired_effect
+from rubriclab.report.results import difference_view, edit_effect, paired_effect
 from rubriclab.report.rubrics import (
     CHANGES,
     badge_of,
+    change_in_agreement,
     change_words,
     disagreement_card,
     explanation_view,
@@ -388,16 +389,14 @@ def edit_routes(studio: Studio) -> list[BaseRoute]:
         found = await studio.asking.run(prepare, draft)
         if isinstance(found, PriceQuote):
             return JSONResponse({"price": found.to_row()})
-        saved = found.result.saved
+        saved, effect = found.result.saved, found.result.effect
         return JSONResponse(
             {
-                "lead": typeset(edit_verdict(found.result.effect)),
+                "lead": typeset(change_in_agreement(effect.statistic, effect.difference, effect.folds, effect.n)),
                 "html": edit_effect(found.result),
-                "summary": effect_summary(found.result.effect),
+                "summary": effect_summary(effect),
                 "weights": {
-                    each.criterion: wording.percent(each.after)
-                    for each in found.result.effect.weights
-                    if each.after is not None
+                    each.criterion: wording.percent(each.after) for each in effect.weights if each.after is not None
                 },
                 "notices": found.notices,
                 "seconds": round(time.monotonic() - started, 1),
