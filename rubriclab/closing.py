@@ -1,4 +1,4 @@
-"""What is closed at the end of a `with` statement."""
+"""The base of what `close` closes, or the end of a `with` statement."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from typing import Self
 
 
 class Closing:
-    """Base of what is closed by `close`, or at the end of a `with` statement."""
-
     def close(self) -> None:
         raise NotImplementedError
 
