@@ -96,7 +96,7 @@ def verdict_agreement(
         return _over_groups(lambda weights: quotient(weights @ (part & whole), weights @ whole), unit, 0)
 
     def statistic(name: VerdictStatistic, values: FloatArray) -> Interval:
-        return _over_groups(_statistic(name, values, passes), unit, 0)
+        return _over_groups(_statistic(name, values, passes), unit, 0, mean=name == "Brier score")
 
     def kappa(weights: FloatArray) -> FloatArray:
         total = weights.sum(axis=1)
@@ -138,7 +138,9 @@ def verdict_statistic(
     def value(weights: FloatArray) -> FloatArray:
         return counted[0](weights) - sum(each(weights) for each in counted[1:])
 
-    return _over_groups(value, _known_units(groups, known), 1 - len(scores))
+    # Equal scores do not differ, whatever the labels; another AUROC of exactly 1 or difference of 0 may be chance.
+    certain = statistic == "Brier score" or (len(scores) > 1 and np.array_equal(scores[0], scores[-1], equal_nan=True))
+    return _over_groups(value, _known_units(groups, known), 1 - len(scores), mean=certain)
 
 
 def _statistic(statistic: VerdictStatistic, values: FloatArray, passes: BoolArray) -> Statistic:
@@ -221,8 +223,8 @@ def _known_units(groups: Sequence[str], known: BoolArray) -> IntArray:
     return units([group for group, there in zip(groups, known, strict=True) if there])
 
 
-def _over_groups(statistic: Statistic, unit: IntArray, least: float) -> Interval:
+def _over_groups(statistic: Statistic, unit: IntArray, least: float, *, mean: bool = False) -> Interval:
     """Return a statistic of weighted texts, from `least` to 1, with its interval over the groups in `unit`."""
     clusters = int(unit.max(initial=-1)) + 1
-    found = estimate(lambda counts: statistic(counts[:, unit]), clusters, elements=len(unit), mean=True)
+    found = estimate(lambda counts: statistic(counts[:, unit]), clusters, elements=len(unit), mean=mean)
     return found.within(least, 1).rounded()

@@ -492,6 +492,10 @@ def compare(
         if after is None:
             ranking = rank_systems(version.rubric, version.ref, _by_system(outputs[0]))
             return CompareResult(ranking, workspace.effort(), version)
+        known = frozenset(version.provenance.groups)
+        learned_from = [each for side in outputs for each in side.examples if each.group in known]
+        if number := len(labelled(learned_from, version.rubric.aspect.name)):
+            workspace.notify(f"labels of outputs on sources that {version.ref} was learned from are left out: {number}")
         comparison = compare_outputs(
             version.rubric,
             version.ref,
@@ -499,7 +503,7 @@ def compare(
             by=options.pair_by,
             max_drop=options.max_drop,
             learned=await workspace.off_event_loop(held_out_scores, workspace, version, choice.spec),
-            learned_from=frozenset(version.provenance.groups),
+            learned_from=known,
         )
         return CompareResult(comparison, workspace.effort(), version)
 

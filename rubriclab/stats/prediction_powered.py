@@ -155,7 +155,9 @@ def mean_by_own_labels(texts: ScoredSet, stratum: IntArray) -> Interval:
 def difference_by_own_labels(before: ScoredSet, after: ScoredSet) -> PairedMean:
     """Return the difference of the mean human scores of two sets that have labels, with Student's interval.
 
-    What both texts of a group have in common cancels. Undefined without `MIN_GROUPS` groups with labels in each set.
+    What both texts of a group have in common cancels. Undefined without `MIN_GROUPS` groups with labels in each set. A
+    set with equal labels is taken to vary as the labelled texts do as a whole; if all labels are equal there is no
+    interval.
     """
     labelled = before.labelled, after.labelled
     groups = min(each.groups for each in labelled)
@@ -164,7 +166,12 @@ def difference_by_own_labels(before: ScoredSet, after: ScoredSet) -> PairedMean:
     centered = [(each.scores - each.scores.mean(), each.labels - each.labels.mean()) for each in labelled]
     factor = _factor(*map(np.concatenate, zip(*centered, strict=True)))
     value, squares = _difference(before, after, factor)
-    return student_mean(value, math.sqrt(groups / (groups - 1) * squares), groups - 2)
+    residuals = np.concatenate([each.labels - factor * each.scores for each in labelled])
+    equal = [each.groups for each in labelled if np.ptp(each.labels) == 0]
+    if len(equal) == 2 and labelled[0].labels[0] == labelled[1].labels[0]:
+        return PairedMean(Interval(value), None)
+    unknown = sum(float(residuals.var(ddof=1)) / number for number in equal)
+    return student_mean(value, math.sqrt(groups / (groups - 1) * squares + unknown), groups - 2)
 
 
 def difference_by_other_labels(

@@ -65,6 +65,16 @@ def test_recall_intervals_are_wilsons_of_texts_without_groups_and_of_groups_wher
     assert agreement.recalls[1].low == pytest.approx(0.61, abs=0.01)
 
 
+def test_agreement_without_a_fault_on_few_texts_is_not_certain_and_equal_scores_do_not_differ():
+    labels, groups = np.array([0.0] * 2 + [1.0] * 8), [str(n) for n in range(10)]
+    found = verdict_agreement("joint", labels, labels, labels, groups)
+    for interval in (found.auroc, found.kappa, found.balanced_accuracy):
+        assert (interval.value, interval.low) == (1, None)
+    other = labels * 0.5 + 0.2
+    assert verdict_statistic("AUROC", [labels, other], labels, groups).low is None
+    assert verdict_statistic("AUROC", [other, other], labels, groups).high == 0
+
+
 def test_missing_scores_and_tied_raters_are_left_out():
     scores = np.array([0.9, np.nan, 0.2, 0.8])
     labels = np.array([1.0, 1.0, 0.0, 0.5])
