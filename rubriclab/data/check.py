@@ -36,6 +36,7 @@ MIN_ALIKE = 3
 MAX_OUTSIDE = 3
 # Lines that are named of one number among words.
 MAX_LINES = 5
+TWO_LEVELS = "two levels, "
 COMPARED_SCALE = Scale(low=0, high=1, whole=False)
 
 
@@ -85,7 +86,7 @@ def training_examples(
     notes += fit_notes
     if used_scale.names:
         worse, better = used_scale.names
-        notes.append(f"two levels, {worse!r} and {better!r}: scores are probabilities of {better!r}")
+        notes.append(f"{TWO_LEVELS}{worse!r} and {better!r}: scores are probabilities of {better!r}")
         if ties := labels.count(0.5):
             notes.append(f"texts on which raters are tied, which figures of verdicts leave out: {ties}")
     elif given_scale is None:
@@ -291,6 +292,18 @@ def _group_notes(chosen: tuple[Example, ...]) -> Iterator[str]:
         )
     if len(groups) == len(chosen):
         yield "every text is a group of its own: agreement is measured over the data set, not within groups"
+    yield from repeated_notes(chosen)
+
+
+def repeated_notes(examples: Sequence[Example]) -> Iterator[str]:
+    groups: dict[str, set[str]] = {}
+    for each in examples:
+        groups.setdefault(each.output, set()).add(each.group)
+    if repeated := sum(len(groups[each.output]) > 1 for each in examples):
+        yield (
+            f"texts that are in several groups, such as one answer to different questions: {repeated} of "
+            f"{len(examples)}; held-out agreement is then optimistic"
+        )
 
 
 @dataclass(frozen=True, slots=True)

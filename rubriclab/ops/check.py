@@ -170,6 +170,9 @@ def check(data: Data, options: CheckOptions) -> CheckResult:
     except DataError as error:
         return replace(result, notes=(*result.notes, f"with the mapping below: {error.text}"))
     usable, levels = mapped.usable or mapped.usable_as_proposed, result.levels or mapped.levels
+    if None in levels.values():
+        notes = tuple(note for note in mapped.notes if not note.startswith(checks.TWO_LEVELS))
+        mapped = replace(mapped, notes=notes)
     unsolved = [problem for problem in mapped.problems if problem not in result.problems]
     left = [f"with the mapping below: {unsolved[0]}"] if result.proposal and unsolved and not usable else []
     # Enough labels, and yet learning would stop: the notes say why.
@@ -247,14 +250,8 @@ class _Reading:
         lines = [] if self.options.skip_faulty else checks.first_faults(checks.fault_lines(single))
         self.problems += lines
         notes = [*self._training(chosen, aspects), *self._column_notes(chosen, aspects)]
-        groups: dict[str, set[str]] = {}
-        for each in examples:
-            groups.setdefault(each.output, set()).add(each.group)
-        if repeated := sum(len(groups[each.output]) > 1 for each in examples):
-            notes.append(
-                f"texts that are in several groups, such as one answer to different questions: {repeated} of "
-                f"{len(examples)}; held-out agreement is then optimistic"
-            )
+        if chosen is None or not self.learnable:
+            notes += checks.repeated_notes(examples)
         if left_out := [*single, *self.left_out] if self.options.skip_faulty else []:
             notes += [f"left out: {line}" for line in checks.first_faults(checks.fault_lines(left_out))]
             if not examples:

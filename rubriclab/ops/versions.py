@@ -156,11 +156,15 @@ def export(store: Store, ref: str, notify: Notify, *, anonymous: bool = False) -
 
     version = store.load(ref)
     if anonymous:
-        version = without_persons(version)
+        record = store.training(version.ref)
+        texts = record.texts if record else ()
+        version = without_persons(version, {name for text in texts for name in (*text.raters, *text.reasons)})
         if version.provenance.edit and version.provenance.edit.because:
             notify("the reason of the edit is kept without these names; check that it names nobody else")
     elif names := persons(version):
         notify(f"the pack names raters or editors ({', '.join(names)}); `anonymous` leaves their names out")
+    else:
+        notify("the pack names no persons")
     return write_pack(version)
 
 

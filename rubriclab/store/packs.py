@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Final, Literal
@@ -26,6 +27,7 @@ from rubriclab.store.store import PackOrigin, Store
 FORMAT: Final = "rubriclab-pack/1"
 # Who has edited an anonymous version.
 SOMEBODY = "somebody"
+_ACCENTS = "[\u0300-\u036f]*"
 _EXPORT = "Use a pack as it was written, unchanged: rubriclab export"
 
 
@@ -61,17 +63,26 @@ def persons(version: Version) -> list[str]:
     return sorted({*cited, *by_hand, *([edit.author] if edit else [])} - {"", SOMEBODY})
 
 
-def without_persons(version: Version) -> Version:
-    """Return a version without the names of raters and editors, also in reasons that people wrote.
+def _spelled(name: str) -> str:
+    """Return a pattern of a name, also with other accents and between its words other marks: `anna-meier`."""
+    letters = unicodedata.normalize("NFKD", name.casefold())
+    plain = "".join(letter for letter in letters if not unicodedata.combining(letter))
+    words = ("".join(f"{letter}{_ACCENTS}" for letter in word) for word in re.findall(r"[^\W_]+", plain))
+    return "[^a-z0-9]{0,2}".join(words).replace(f"s{_ACCENTS}" * 2, "(?:ss|ß)") or re.escape(name)
+
+
+def without_persons(version: Version, raters: Iterable[str] = ()) -> Version:
+    """Return a version without the names of `raters`, cited raters and editors, also in reasons that people wrote.
 
     Criteria keep their words. A rubric that held names has another digest.
     """
-
-    names = sorted(persons(version), key=len, reverse=True)
-    named = re.compile(rf"(?<!\w)({'|'.join(map(re.escape, names))})(?!\w)", re.IGNORECASE) if names else None
+    names = sorted({*persons(version), *raters} - {""}, key=len, reverse=True)
+    named = re.compile(rf"(?<!\w)(?:{'|'.join(map(_spelled, names))})(?!\w)", re.IGNORECASE) if names else None
 
     def unnamed(text: str) -> str:
-        return named.sub(SOMEBODY, text) if named else text
+        if named is None:
+            return text
+        return unicodedata.normalize("NFC", named.sub(SOMEBODY, unicodedata.normalize("NFD", text)))
 
     def blank(value: Any) -> Any:
         if isinstance(value, list):

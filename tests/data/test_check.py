@@ -95,6 +95,17 @@ def test_one_answer_to_several_questions_is_counted_also_before_the_columns_are_
         (tmp_path / "asked.csv").write_text("\n".join(["Frage,Antwort,Note", *asked]))
         notes = check(tmp_path / "asked.csv", CheckOptions(aspect="x")).notes
         assert [note.split(": ")[1].split(";")[0] for note in notes if "several groups" in note] == counted
+    same = [{**row, "output": "A."} for row in rows()]
+    assert any(
+        "in several groups, such as one answer to different questions: 12 of 12" in n for n in learned(same).notes
+    )
+
+
+def test_the_better_of_two_unknown_words_is_not_guessed(tmp_path: Path) -> None:
+    rated = [f"{LONG}{n},{('bestanden', 'durchgefallen')[n % 2]}" for n in range(14)]
+    (tmp_path / "rated.csv").write_text("\n".join(["output,Urteil", *rated]))
+    notes = check(tmp_path / "rated.csv", CheckOptions(aspect="x")).notes
+    assert not any("probabilities" in note for note in notes)
 
 
 def test_notes_count_what_is_left_out_and_what_labels_are() -> None:

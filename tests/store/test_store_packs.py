@@ -141,6 +141,10 @@ def test_an_anonymous_pack_names_neither_raters_nor_editors() -> None:
     assert not {"anna", "carl", "dora"} & set(re.findall(r"\w+", anonymous.lower()))
     assert json.loads(anonymous)["provenance"]["edit"]["because"] == "somebody, not Adora, and somebody's words"
     assert persons(without_persons(named)) == []
+    for written in ("Äthel Strauß", "ATHEL-STRAUSS", "athel_strauss", "athelstrauss"):
+        mild = edit.model_copy(update={"because": f"{written}: mild"})
+        version = without_persons(version_of(rubric(), provenance(edit=mild)), ["athel-strauss"])
+        assert '"because": "somebody: mild"' in write_pack(version)
     assert read_pack(anonymous, "pack.json").rubric.criteria[0].statement == "It is h01."
 
 
