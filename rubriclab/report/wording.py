@@ -475,8 +475,9 @@ def procedure(validation: Validation) -> str:
 def least_gain(measures: Measures) -> str:
     """Return the least gain in order or error that counts, by which `not better` is told from `inconclusive`."""
     if measures == VERDICTS:
-        return f"a gain of {MIN_EFFECT} in {VERDICTS.order} or {MIN_BRIER_EFFECT} in Brier score"
-    return f"a gain of {MIN_EFFECT} in {measures.order} or {percent(MIN_ERROR_EFFECT)} of the scale in error"
+        return f"{MIN_EFFECT} in {VERDICTS.order} or {MIN_BRIER_EFFECT} in Brier score"
+    share = percent(MIN_ERROR_EFFECT)
+    return f"{MIN_EFFECT} in {measures.order} or {share} of the scale in error (0.2 points from 1 to 5)"
 
 
 # What evaluations measure gains by.
