@@ -263,6 +263,12 @@ def _failed(error: Exception) -> int:
         return error.exit_code
     if isinstance(error, click.NoSuchOption) and any(error.option_name in option.opts for option in cli.params):
         error = click.UsageError(f"{error.option_name} belongs before the command.", error.ctx)
+    if isinstance(error, click.MissingParameter) and error.param and error.param.name == "task":
+        from rubriclab.models.text import defined_tasks
+
+        known = ", ".join(defined_tasks())
+        said = f"Missing option '--task', the kind of text, such as --task summarization. With definitions: {known}."
+        error = click.UsageError(f"{said} Others need --definition.", error.ctx)
     if isinstance(error, click.ClickException):
         error.show()
         return error.exit_code

@@ -332,7 +332,7 @@ def check_columns(row: Mapping[str, Any], where: str, mapping: FieldMap) -> None
     """Raise `DataError` unless a table with the columns of `row` has one for each needed or mapped field."""
     fields, absent = Fields(row, mapping, UNTYPED), dict[str, str]()
     if "output" not in mapping.columns and "output" not in row:
-        absent["output"] = _A_TEXT
+        absent["output"] = "a column of texts, and none is mapped to it"
     for name, column in mapping.columns.items():
         if look_up(row, column) is ABSENT:
             absent[name] = f"a column {column!r}, which the mapping names for it"

@@ -415,7 +415,7 @@ def find_aspect(task: str, name: str, definition: str | None = None) -> Aspect:
     shipped = _task(task).aspects
     if name not in shipped:
         what = "Aspects with a definition" if shipped else "Tasks with definitions"
-        known = sorted(shipped or _tasks())
+        known = sorted(shipped or defined_tasks())
         raise UserError(
             f"There is no included definition of {name!r} for the task {task!r}. {what}: {', '.join(known)}.",
             f"{did_you_mean(name if shipped else task, known)}Write your own: `definition=TEXT`.",
@@ -425,7 +425,7 @@ def find_aspect(task: str, name: str, definition: str | None = None) -> Aspect:
 
 def is_defined(task: str | None, name: str) -> bool:
     """Return whether a definition of the aspect is included for the task, or without one for any task."""
-    return any(name in words.aspects for each, words in _tasks().items() if task in (None, each))
+    return any(name in words.aspects for each, words in defined_tasks().items() if task in (None, each))
 
 
 def shipped_aspects(task: str) -> tuple[Aspect, ...]:
@@ -438,11 +438,11 @@ def task_words(task: str) -> TaskWords:
 
 
 def _task(name: str) -> _Task:
-    return _tasks().get(name) or _Task()
+    return defined_tasks().get(name) or _Task()
 
 
 @cache
-def _tasks() -> dict[str, _Task]:
+def defined_tasks() -> dict[str, _Task]:
     raw = content_path("stores", "aspects.json").read_bytes()
     return TypeAdapter(dict[str, _Task]).validate_json(raw)
 

@@ -431,8 +431,9 @@ def explanation_view(explanation: ScoreExplanation) -> View:
     """Return the score, each criterion's share of it, and the labelled texts with the most similar ratings."""
     ratings = sorted(explanation.score.criteria, key=lambda each: -abs(each.contribution or 0.0))
     text = explanation.labelled
-    raters = "".join(f", {name} {wording.rounded(mark)}" for name, mark in text.raters.items()) if text else ""
-    label = wording.rounded(text.label) if text else ""
+    scale = explanation.version.rubric.scores_on
+    raters = "".join(f", {name} {wording.label(mark, scale)}" for name, mark in text.raters.items()) if text else ""
+    label = wording.label(text.label, scale) if text else ""
     ends = accumulate((each.contribution or 0.0 for each in ratings), initial=explanation.average or 0.0)
     return view(
         "explanation",
