@@ -471,7 +471,7 @@ def _write_scores(
                 if write_replies and scored.score.answers_missing:
                     write_replies(scored.replies_row())
 
-        kept = "; with --resume they are kept" if output != "-" and not as_table else ""
+        kept = "; add --resume to keep them" if output != "-" and not as_table and not resume else ""
         with noting_rows(lambda: scoring.counts.rows, kept):
             ops.workspace.finish(run)
         if not resume:

@@ -543,7 +543,7 @@ def above_ceiling(correlations: Iterable[float | None], ceiling: float) -> str:
     """Return how a correlation can be above the one that a perfect judge would reach; empty if none is."""
     if not any(each is not None and each > ceiling for each in correlations):
         return ""
-    return " Both are estimates: a correlation above this one is chance, not a judge better than perfect."
+    return " Both are estimates: no judge is better than perfect, so a correlation above this one may be chance."
 
 
 def calls(number: float) -> str:

@@ -59,7 +59,7 @@ def test_a_signal_waits_for_replies_in_flight_and_says_what_was_written(
     os.kill(started.pid, signal.SIGINT)
     done = started.wait()
     assert done.code == 128 + signal.SIGINT
-    assert "rows were written before it ended; with --resume they are kept" in done.err
+    assert "rows were written before it ended; add --resume to keep them" in done.err
     assert "interrupted; answers so far are cached. To resume: rubriclab score heldout.jsonl --rubric" in done.err
     assert provider.requests.total() == arrived
     provider.latency = 0.0
