@@ -68,7 +68,7 @@ LLAMA_CPP ?= .llama-cpp/model.gguf
 test-integrations: .promptfoo/node_modules/.bin/promptfoo $(LLAMA_CPP) test-integrations-python
 
 test-integrations-python: export PYTHONDONTWRITEBYTECODE =
-test-integrations-python: export RUBRICLAB_INTEGRATIONS = 1
+test-integrations-python: export RUBRICLAB_INTEGRATIONS = $(if $(filter test-integrations,$(MAKECMDGOALS)),all,quick)
 test-integrations-python: export RUBRICLAB_PARITY = $(CURDIR)/build/parity.jsonl
 # Only `make test-integrations` installs promptfoo, so only there its scores must be compared.
 test-integrations-python: WITHOUT_PROMPTFOO = $(if $(filter test-integrations,$(MAKECMDGOALS)),,--unmeasured promptfoo)

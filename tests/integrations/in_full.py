@@ -1,4 +1,4 @@
-"""Tests that start many processes, or learn many times, run with `make test-integrations` only."""
+"""Tests that start many processes, or learn many times, run against the other tools only, some of them by hand."""
 
 from __future__ import annotations
 
@@ -8,4 +8,7 @@ import pytest
 
 in_full = pytest.mark.skipif(
     "RUBRICLAB_INTEGRATIONS" not in os.environ, reason="takes long: run make test-integrations"
+)
+by_hand = pytest.mark.skipif(
+    os.environ.get("RUBRICLAB_INTEGRATIONS") != "all", reason="takes minutes: run make test-integrations"
 )

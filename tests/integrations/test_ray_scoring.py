@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 from commands import CHECKOUT, HELDOUT, SCRIPT, Commands, Done
 from documentation import example_files
+from in_full import by_hand
 from parity_table import same_scores
 from server import RunningServer
 
@@ -104,6 +105,7 @@ def test_a_cluster_writes_the_same_bytes_as_one_process_and_runs_no_module_of_th
     same_scores("Ray", "ray", {place: found[place] for place in scored}, {place: expected[place] for place in scored})
 
 
+@by_hand
 def test_a_killed_worker_loses_no_answer_repeats_none_that_was_kept_and_the_cap_holds_for_all_workers(
     asking: Commands, server: RunningServer
 ) -> None:
@@ -130,6 +132,7 @@ def test_a_killed_worker_loses_no_answer_repeats_none_that_was_kept_and_the_cap_
     assert (asking.folder / "one.jsonl").read_bytes().startswith(written)
 
 
+@by_hand
 def test_a_run_that_ignores_ctrl_c_is_ended_by_sigterm_and_keeps_the_replies_under_way(
     asking: Commands, server: RunningServer
 ) -> None:
@@ -151,6 +154,7 @@ def test_a_run_that_ignores_ctrl_c_is_ended_by_sigterm_and_keeps_the_replies_und
     assert (server.requests.total(), server.repeated) == (200, 0)
 
 
+@by_hand
 def test_a_cluster_resumes_finds_a_recording_and_corrects_the_mean_by_labels_in_the_file_as_one_process(
     planted: Commands, server: RunningServer
 ) -> None:
@@ -217,6 +221,7 @@ for cap in (10, 25):
 """
 
 
+@by_hand
 def test_a_scorer_adds_columns_in_ray_data_as_the_documentation_shows_and_a_named_run_keeps_to_the_cap_given_last(
     planted: Commands, schema: str, server: RunningServer
 ) -> None:
