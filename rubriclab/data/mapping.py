@@ -663,7 +663,6 @@ class SourceFormat:
     """The detected format of a file of rows.
 
     Attributes:
-        usual: the usual delimiter of the format.
         unsure: a score that could be a decimal or a thousand, and how it is read.
         merged: cells of the sheet that have the value of a merged range.
         tool, details: the export that the rows are read as, and what of it is read as what or left out.

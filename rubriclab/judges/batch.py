@@ -315,11 +315,9 @@ class OpenBatch:
     """An uploaded file of requests, and the batch that was made of it.
 
     Attributes:
-        key: its name in the store.
         judge: the digest of the judge's identity.
         batch_id: `None` if it is not known whether the batch was made.
         created: when the file was uploaded, in UTC as ISO 8601.
-        requests: the digests of the requests.
         key_from: the environment variable with the server's key, if it is not the provider's.
     """
 

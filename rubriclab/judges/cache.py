@@ -50,8 +50,7 @@ class Cached(JudgeWrapper):
 
     - Every reply is cached, also an unusable or filtered one, which was paid for, and one that arrives soon after its
       request was cancelled. Errors are not.
-    - If a cached reply is unusable and `retry_failed` is set, larger than `max_reply_bytes` or damaged, the next sample
-      is requested and cached beside it.
+    - The next sample is requested if the cached reply is damaged, too large, or unusable with `retry_failed`.
     - Of identical requests in flight one is sent; the others share its reply or error.
     - If several processes make the same call, all return the reply that was cached first.
     - A remote cache is used from threads.

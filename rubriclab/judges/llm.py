@@ -244,7 +244,6 @@ class LanguageModel:
     """A model that litellm reaches, with the settings of `JudgeOptions`.
 
     Attributes:
-        model: a litellm model string, such as `gpt-4o-mini` or `ollama_chat/llama3.1`.
         structured: `auto` sends the reply's JSON schema if litellm knows that the model accepts one or the user's own
             server supports it (see `SchemaProbed`), until it is refused.
         api_base: the server's address, without credentials; replaces the provider's environment variable.

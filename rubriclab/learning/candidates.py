@@ -57,7 +57,6 @@ class Candidates:
         candidates: the columns of `cells`, part by part, with unique ids. None is marked as kept.
         cells: the rating of each text by each candidate in calls by method; from the single call if there are none.
         together: the same from the single call; empty without such a call.
-        rivals: the size of the calls if each was about several texts of a group.
         form: that of calls about one text, if the judge could not answer about many criteria at once.
         bounds: by id, the lowest and highest weight that a person allows.
     """

@@ -85,7 +85,6 @@ def validation(
         features: shape (texts, features), columns as in `rubriclab.learning.baselines.FEATURE_NAMES`.
         held_out: the rubric's scores fitted without the labels of a text's fold, and without their mean label.
         fitted: the same when fitted to all.
-        alone: by method, held-out scores by its own criteria.
         direct: by the same judge asked directly; `None` if it was not asked.
         points: the rubric's calibrated held-out scores, for its errors.
     """

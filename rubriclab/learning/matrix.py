@@ -26,7 +26,6 @@ class RatingMatrix:
             own units, all others on the raters' scale.
         signed: whether higher values may be worse; false if a candidate's wording says which end is better.
         unit: whether scores are shares, 0 to 1, rather than points of the scale.
-        holistic: whether it is a score of the whole aspect.
         prior_direction: prior weight relative to others of its kind: 1 if judged, -1 to 1 if signed.
         seen: shape (texts, candidates), true if the candidate was generated from the text's label.
         limits: lowest and highest share of the weights that a person allows, shape (candidates, 2).

@@ -354,7 +354,6 @@ class Comparison(FrozenModel):
         human: the difference of the mean human scores, which then decides; `None` without enough labels.
         better, worse, unchanged: shares of the pairs; by at least `visible` points.
         ranks, flips: of the same texts only; ranks within groups first if groups have several texts.
-        criteria: the largest drop first.
     """
 
     rubric: str

@@ -432,7 +432,6 @@ async def find_redundant(
     a third is not usable.
 
     Args:
-        tiers: criteria in order of preference.
         most_shown: most entries in one prompt; with 2, every pair has a prompt of its own.
     """
     first: dict[tuple[str, ...], str] = {}

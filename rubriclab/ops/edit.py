@@ -66,7 +66,6 @@ class EditEffect:
         statistic: of the figures: Pearson, whose intervals include the variance of learning, or balanced accuracy.
         difference: after less before, paired.
         recorded, recorded_by: the parent's agreement as recorded, and how the parent was made.
-        verdicts: of both rubrics, if they have any.
         optimistic: whether the rubric was learned from these labels, or a person may have known them.
     """
 

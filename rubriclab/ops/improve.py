@@ -78,7 +78,6 @@ class Improvement:
 
     Attributes:
         example: the original; `None` for a row without a text.
-        output: the final text.
         stopped: why faults are left for which no sentence may be rewritten.
         unscored: why rewritings could not be compared with the original.
         columns: of the user's row that are no fields.

@@ -232,7 +232,6 @@ class Transfer(Displayed, FrozenModel):
 
     Attributes:
         calibrated_for: the judge that the version was fitted to.
-        aspect, scale: of the labels.
         outside: see `outside_training_range`.
         mean_error: error of giving every text the mean label, in points of the labels' scale.
         too_few_groups: whether the actions cannot be compared, as there are too few groups or the labels are constant.

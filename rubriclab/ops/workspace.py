@@ -201,7 +201,6 @@ class Workspace(Closing):
     Attributes:
         location: path or URL of the store; `None` for the user's own.
         record: the file that requests and replies are recorded to.
-        settings: hyperparameters of methods, from a configuration file.
         budget: caps on calls and money; by default those in `options`.
         limits, breaker: shared by all judges if given; by default each judge has its own.
     """

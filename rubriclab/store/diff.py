@@ -47,7 +47,6 @@ class VersionDiff(Displayed):
     """Two versions side by side.
 
     Attributes:
-        same: whether the rubrics have the same digest.
         unchanged: number of criteria with the same wording and weight.
         optimistic: whether either version's agreement is with labels that it was learned from.
         outcomes: of the gate before and after; `None` for a version without one.

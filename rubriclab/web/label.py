@@ -39,19 +39,7 @@ from rubriclab.ops.label import Labeling, LabelResult, ShownItem, Submission, pr
 from rubriclab.ops.options import LabelOptions
 from rubriclab.ops.workspace import Notify, Workspace
 from rubriclab.report.results import agreement_words, consistency_words
-from rubriclab.web.server import (
-    EVERYWHERE,
-    LOOPBACK,
-    Access,
-    Guard,
-    body_of,
-    listen,
-    local_address,
-    port_of,
-    rendered,
-    serve,
-    static_routes,
-)
+from rubriclab.web import server
 
 # Larger requests are refused: a reason has at most 2,000 characters.
 MOST_BYTES = 64_000
@@ -69,7 +57,9 @@ class _Undo(_Body):
     id: str = Field(pattern=r"^[A-Za-z0-9-]{8,80}$")
 
 
-def label_app(labeling: Labeling, access: Access, *, finish: Callable[[], str], stop: Callable[[], None]) -> ASGIApp:
+def label_app(
+    labeling: Labeling, access: server.Access, *, finish: Callable[[], str], stop: Callable[[], None]
+) -> ASGIApp:
     """Return the guarded application; `finish` writes the labels and returns what to tell the rater."""
     page = _LabelPage(labeling, access, finish, stop)
     routes = [
@@ -80,10 +70,10 @@ def label_app(labeling: Labeling, access: Access, *, finish: Callable[[], str], 
         Route("/panel", page.panel),
         Route("/finish", page.finish, methods=["POST"]),
         Route("/stop", page.stop, methods=["POST"]),
-        *static_routes(),
+        *server.static_routes(),
     ]
     handlers: Mapping[Any, Any] = {RubriclabError: _failed}
-    return Guard(Starlette(routes=routes, exception_handlers=handlers), access, MOST_BYTES)
+    return server.Guard(Starlette(routes=routes, exception_handlers=handlers), access, MOST_BYTES)
 
 
 def _failed(_request: Request, error: RubriclabError) -> Response:
@@ -94,7 +84,7 @@ def _failed(_request: Request, error: RubriclabError) -> Response:
 @dataclass(frozen=True)
 class _LabelPage:
     _labeling: Labeling
-    _access: Access
+    _access: server.Access
     _finish: Callable[[], str]
     _stop: Callable[[], None]
 
@@ -104,9 +94,9 @@ class _LabelPage:
         fields: dict[str, Any] = {"token": self._access.token, "question": question, "shared": bool(self._access.links)}
         title = f"{question.aspect.name} – rubriclab label"
         if not given:
-            return rendered("label/name.html", title=title, **fields)
+            return server.rendered("label/name.html", title=title, **fields)
         settings = page_settings(self._labeling, rater_name(given))
-        return rendered("label/label.html", title=title, settings=settings, **fields)
+        return server.rendered("label/label.html", title=title, settings=settings, **fields)
 
     async def item(self, request: Request) -> Response:
         rater, query = self._rater(request, request.query_params.get("rater")), request.query_params
@@ -118,14 +108,14 @@ class _LabelPage:
         return JSONResponse(await run_in_threadpool(self._next, rater, -1, skipped=skipped))
 
     async def judge(self, request: Request) -> Response:
-        body = await body_of(request, _Judgment)
+        body = await server.body_of(request, _Judgment)
         rater = self._rater(request, body.rater)
         position = await run_in_threadpool(self._labeling.judge, rater, body.submission)
         skipped = body.submission.among_skipped
         return JSONResponse(await run_in_threadpool(self._next, rater, position, skipped=skipped))
 
     async def undo(self, request: Request) -> Response:
-        body = await body_of(request, _Undo)
+        body = await server.body_of(request, _Undo)
         rater = self._rater(request, body.rater)
         position = await run_in_threadpool(self._labeling.undo, rater, body.id)
         if position is None:
@@ -137,13 +127,13 @@ class _LabelPage:
         return JSONResponse(await run_in_threadpool(self._panel, rater))
 
     async def finish(self, request: Request) -> Response:
-        self._rater(request, (await body_of(request, _Body)).rater)
+        self._rater(request, (await server.body_of(request, _Body)).rater)
         words = await run_in_threadpool(self._finish)
         # Files of this computer are nobody else's business.
         return JSONResponse({"words": words if self._is_host(request) else "Your answers are kept. Thank you."})
 
     async def stop(self, request: Request) -> Response:
-        self._rater(request, (await body_of(request, _Body)).rater)
+        self._rater(request, (await server.body_of(request, _Body)).rater)
         if not self._is_host(request):
             raise SettingsError("Only the person who started this page can do that.", "Ask them.")
         self._stop()
@@ -242,9 +232,9 @@ async def label(workspace: Workspace, data: Data, output: str | Path | None, opt
     labeling, dialect = prepare_labeling(workspace, data, options), dialect_of(data, options)
     if options.no_page:
         return written(labeling, output, dialect, workspace.notify)
-    with listen(EVERYWHERE if options.share else LOOPBACK, options.port, preferred=PORT) as bound:
-        access = access_of(labeling.question, options, port_of(bound))
-        for line in addresses(access, port_of(bound)):
+    with server.listen(server.EVERYWHERE if options.share else server.LOOPBACK, options.port, preferred=PORT) as bound:
+        access = access_of(labeling.question, options, server.port_of(bound))
+        for line in addresses(access, server.port_of(bound)):
             workspace.notify(line)
 
         writing = threading.Lock()
@@ -259,30 +249,32 @@ async def label(workspace: Workspace, data: Data, output: str | Path | None, opt
         def app(stop: Callable[[], None]) -> ASGIApp:
             return label_app(labeling, access, finish=finish, stop=stop)
 
-        own = f"http://{LOOPBACK}:{port_of(bound)}/"
+        own = f"http://{server.LOOPBACK}:{server.port_of(bound)}/"
         try:
-            await serve(app, bound, own, browser=not options.no_browser and not options.share)
+            await server.serve(app, bound, own, browser=not options.no_browser and not options.share)
         finally:
             with writing:
                 result = written(labeling, output, dialect, workspace.notify)
     return result
 
 
-def access_of(question: LabelQuestion, options: LabelOptions, port: int) -> Access:
+def access_of(question: LabelQuestion, options: LabelOptions, port: int) -> server.Access:
     """Return who may use the page: everybody at this computer, or only those with a link."""
-    names = (local_address(), socket.gethostname(), socket.getfqdn()) if options.share else ()
+    names = (server.local_address(), socket.gethostname(), socket.getfqdn()) if options.share else ()
     token = kept_secret("label", "token", question.digest)
     # Those that the page is shared with, and the one at this computer.
     raters = dict.fromkeys((*options.share, *filter(None, (options.rater,)))) if options.share else ()
     links = {rater: kept_secret("label", "link", question.digest, rater) for rater in raters}
-    return Access.at(port, names, token=token, links=links)
+    return server.Access.at(port, names, token=token, links=links)
 
 
-def addresses(access: Access, port: int) -> list[str]:
+def addresses(access: server.Access, port: int) -> list[str]:
     """Return where raters find the page, in lines for the person who started it."""
     if not access.links:
-        return [f"Label at http://{LOOPBACK}:{port}/ until you press Ctrl-C. Every answer is kept as it is given."]
-    shared = local_address()
+        return [
+            f"Label at http://{server.LOOPBACK}:{port}/ until you press Ctrl-C. Every answer is kept as it is given."
+        ]
+    shared = server.local_address()
     lines = [f"{rater}: http://{shared}:{port}{access.path(rater)}" for rater in access.links]
     return ["Send each rater their own link; whoever has it rates in their name. Press Ctrl-C to end.", *lines]
 

@@ -23,26 +23,7 @@ from typing import Any
 from rubriclab.errors import ChecklistError, JudgeError
 from rubriclab.judges.judge import Judge, ask
 from rubriclab.methods import prompting
-from rubriclab.methods.checkeval.score import (
-    ELSEWHERE,
-    PRESETS,
-    CheckEvalSettings,
-    CitingDiversification,
-    Diversification,
-    Elaboration,
-    FinerQuestion,
-    PlainDiversification,
-    PlainElaboration,
-    QuestionVerdict,
-    Removals,
-    WrittenSeeds,
-    ask_questions,
-    fault,
-    of_questions,
-    score,
-    sub_dimension_fields,
-    text_score,
-)
+from rubriclab.methods.checkeval import score as scoring
 from rubriclab.methods.method import Learned, LearningCalls, Method, Progress, TrainingInput, ignore_progress
 from rubriclab.methods.questions import (
     Origin,
@@ -71,13 +52,15 @@ MIN_ELABORATED = 3
 MAX_EXPLAINED = 6
 
 
-async def starting_checklist(training_input: TrainingInput, settings: CheckEvalSettings, generator: Judge) -> Checklist:
+async def starting_checklist(
+    training_input: TrainingInput, settings: scoring.CheckEvalSettings, generator: Judge
+) -> Checklist:
     """Return the sub-dimensions and seed questions to start from; ChecklistError or JudgeError without any."""
     if settings.seeds == "checklist":
         return _shortened(training_input, settings)
     assignment, aspect = training_input.assignment, training_input.assignment.aspect
     fields = {**assignment.fields(), "fewest": MIN_SUB_DIMENSIONS, "most": MAX_SUB_DIMENSIONS, "each": QUESTIONS_EACH}
-    answer = await ask(generator, Prompt("checkeval/seeds", fields, WrittenSeeds, max_tokens=1500))
+    answer = await ask(generator, Prompt("checkeval/seeds", fields, scoring.WrittenSeeds, max_tokens=1500))
     (written,) = prompting.require_reply([answer], "seed questions", "generator")
     numbers = itertools.count(1)
     subs = tuple(
@@ -97,7 +80,7 @@ async def starting_checklist(training_input: TrainingInput, settings: CheckEvalS
     )
 
 
-def _shortened(training_input: TrainingInput, settings: CheckEvalSettings) -> Checklist:
+def _shortened(training_input: TrainingInput, settings: scoring.CheckEvalSettings) -> Checklist:
     checklist, most = training_input.checklist, settings.seeds_per_sub_dimension
     if checklist is None:
         raise ChecklistError(
@@ -119,7 +102,7 @@ async def augment(
     checklist: Checklist,
     assignment: Assignment,
     generator: Judge,
-    settings: CheckEvalSettings,
+    settings: scoring.CheckEvalSettings,
     explained: Sequence[Example] = (),
 ) -> tuple[tuple[Criterion, ...], tuple[str, ...]]:
     """Return the checklist's questions and those made from them, by sub-dimension, and why requests failed.
@@ -144,7 +127,7 @@ async def augment(
         ]
         fields = {**assignment.fields(), "sub_dimensions": described, "count": count}
         most = _proposal_tokens(count)
-        prompt = Prompt("checkeval/diversify_dimension", fields, PlainDiversification, max_tokens=most)
+        prompt = Prompt("checkeval/diversify_dimension", fields, scoring.PlainDiversification, max_tokens=most)
         requests.append((f"other sides of {aspect!r}", prompt, count, None))
     if settings.elaborated_most:
         for sub, seed in seeds:
@@ -153,7 +136,7 @@ async def augment(
     answers = await asyncio.gather(
         *(prompting.first_usable(prompt, generator, salvage=prompt.reply) for _, prompt, *_ in requests)
     )
-    failures, made = list[str](), list[tuple[str, Origin, FinerQuestion]]()
+    failures, made = list[str](), list[tuple[str, Origin, scoring.FinerQuestion]]()
     for (what, _, most, only), answer in zip(requests, answers, strict=True):
         if answer.value is None:
             failures.append(f"{what}: {answer.missing}")
@@ -203,7 +186,7 @@ def explained_texts(examples: Sequence[Example], aspect: str) -> tuple[Example, 
 
 
 def diversify_prompt(
-    sub: SubDimension, assignment: Assignment, settings: CheckEvalSettings, explained: Sequence[Example] = ()
+    sub: SubDimension, assignment: Assignment, settings: scoring.CheckEvalSettings, explained: Sequence[Example] = ()
 ) -> Prompt[Any]:
     aspect = assignment.aspect.name
     reasons = prompting.numbered_reasons(explained, aspect)
@@ -217,12 +200,12 @@ def diversify_prompt(
         "count": settings.diversified,
         "rated": rated,
     }
-    form = CitingDiversification if reasons else Diversification
+    form = scoring.CitingDiversification if reasons else scoring.Diversification
     return Prompt("checkeval/diversify", fields, form, max_tokens=_proposal_tokens(settings.diversified))
 
 
 def _elaborate_prompt(
-    sub: SubDimension, seed: SeedQuestion, assignment: Assignment, settings: CheckEvalSettings
+    sub: SubDimension, seed: SeedQuestion, assignment: Assignment, settings: scoring.CheckEvalSettings
 ) -> Prompt[Any]:
     improved, most = settings.procedure == "improved", settings.elaborated_most
     fields = {
@@ -233,7 +216,7 @@ def _elaborate_prompt(
         "most": most,
         "self_contained": improved,
     }
-    form = Elaboration if improved else PlainElaboration
+    form = scoring.Elaboration if improved else scoring.PlainElaboration
     return Prompt("checkeval/elaborate", fields, form, max_tokens=_proposal_tokens(most))
 
 
@@ -268,7 +251,7 @@ async def filter_questions(
     checklist: Checklist,
     assignment: Assignment,
     generator: Judge,
-    settings: CheckEvalSettings,
+    settings: scoring.CheckEvalSettings,
     *,
     lacking: Sequence[str] = (),
 ) -> tuple[tuple[Criterion, ...], tuple[DroppedCriterion, ...], tuple[str, ...]]:
@@ -284,7 +267,7 @@ async def filter_questions(
     elif settings.procedure == "improved":
         # `lint` checks the questions of a person.
         written = [(each.id, question_of(each)) for each in pool if not is_handwritten(each)]
-        reasons = {name: why for name, stated in written if (why := fault(stated.broken, stated.better))}
+        reasons = {name: why for name, stated in written if (why := scoring.fault(stated.broken, stated.better))}
         for word, question in itertools.product(lacking, pool):
             if question.needs_source and re.search(rf"\b{re.escape(word)}\b", question.statement, re.IGNORECASE):
                 reasons[question.id] = f"it asks about the {word}, which no labelled text has"
@@ -321,11 +304,13 @@ async def _filter_dimension(
     shown = [each for each in pool if each.id not in reasons]
     fields = {
         **assignment.fields(),
-        "sub_dimensions": sub_dimension_fields(shown, {sub.name: sub.definition for sub in checklist.sub_dimensions}),
+        "sub_dimensions": scoring.sub_dimension_fields(
+            shown, {sub.name: sub.definition for sub in checklist.sub_dimensions}
+        ),
         "others": [other.model_dump() for other in other_aspects(checklist, assignment)],
     }
-    prompt = Prompt("checkeval/filter_dimension", fields, Removals, max_tokens=256 + 128 * len(shown))
-    answer = await ask(generator, prompt, salvage=Removals)
+    prompt = Prompt("checkeval/filter_dimension", fields, scoring.Removals, max_tokens=256 + 128 * len(shown))
+    answer = await ask(generator, prompt, salvage=scoring.Removals)
     if answer.value is None:
         return reasons, [f"the filter gave no usable reply; all questions that it was shown stay: {answer.missing}"]
     removed = {each.id: f"{REMOVED[each.fault]}: {each.reason}".removesuffix(": ") for each in answer.value.removed}
@@ -364,7 +349,7 @@ def other_aspects(checklist: Checklist, assignment: Assignment) -> tuple[Aspect,
 
 async def _verdicts(
     pool: Sequence[Criterion], checklist: Checklist, assignment: Assignment, generator: Judge
-) -> dict[str, QuestionVerdict]:
+) -> dict[str, scoring.QuestionVerdict]:
     others = [other.model_dump() for other in other_aspects(checklist, assignment)]
     prompts = []
     for sub in checklist.sub_dimensions:
@@ -375,13 +360,13 @@ async def _verdicts(
                 "questions": [payload(question) for question in some],
                 "others": others,
             }
-            form, longest = of_questions(fields, QuestionVerdict), 256 + 128 * len(some)
+            form, longest = scoring.of_questions(fields, scoring.QuestionVerdict), 256 + 128 * len(some)
             prompts.append(Prompt("checkeval/filter", fields, form, max_tokens=longest))
     answers = await asyncio.gather(*(ask(generator, prompt) for prompt in prompts))
     return {name: verdict for answer in answers if answer.value for name, verdict in answer.value.entries.items()}
 
 
-def _judged(question: Criterion, verdict: QuestionVerdict, aspect: str) -> tuple[Criterion, str | None]:
+def _judged(question: Criterion, verdict: scoring.QuestionVerdict, aspect: str) -> tuple[Criterion, str | None]:
     """Return the question with the answers and the good answer by the verdict, and why it is dropped.
 
     What a seed or the generator states is not changed, but whether a seed needs the source.
@@ -396,9 +381,9 @@ def _judged(question: Criterion, verdict: QuestionVerdict, aspect: str) -> tuple
     elif (verdict.yes_means == "better") != (better == "yes"):
         problem = f'"{better}" is given as its good answer, but "yes" means {verdict.yes_means}'
     elif verdict.about != aspect:
-        problem = "it is about something else" if verdict.about == ELSEWHERE else f"it is about {verdict.about}"
+        problem = "it is about something else" if verdict.about == scoring.ELSEWHERE else f"it is about {verdict.about}"
     else:
-        earned = None if is_handwritten(question) else fault(verdict.broken, better)
+        earned = None if is_handwritten(question) else scoring.fault(verdict.broken, better)
         problem = earned or STYLES.get(verdict.style, "")
     return judged, f"{problem}: {verdict.reasoning}".removesuffix(": ") if problem else None
 
@@ -412,7 +397,7 @@ ENDS = 0.4
 
 async def learn(
     training_input: TrainingInput,
-    settings: CheckEvalSettings,
+    settings: scoring.CheckEvalSettings,
     *,
     judge: Judge,
     generator: Judge,
@@ -437,7 +422,7 @@ async def learn(
     dimensions = {sub.name: sub.definition for sub in checklist.sub_dimensions}
     answers = await prompting.for_each(
         texts,
-        lambda text: ask_questions(text, kept, dimensions, assignment, judge, settings=settings),
+        lambda text: scoring.ask_questions(text, kept, dimensions, assignment, judge, settings=settings),
         lambda done: on_progress(
             f"{done} of {len(texts)} texts answered", FILTERED + (1 - FILTERED) * done / len(texts)
         ),
@@ -464,7 +449,7 @@ async def learn(
         answers,
         rate=lambda ratings, question: ratings[question.id],
         counts=counts,
-        score=lambda ratings, some: text_score(some, ratings, assignment.scale),
+        score=lambda ratings, some: scoring.text_score(some, ratings, assignment.scale),
         select=functools.partial(select_questions, ends=ENDS) if by_labels else None,
         reselect=by_labels and bool(texts),
     )
@@ -475,7 +460,7 @@ async def learn(
     return replace(learned, optimistic=learned.optimistic or explained_any, notes=notes)
 
 
-def learning_calls(training_input: TrainingInput, settings: CheckEvalSettings) -> LearningCalls:
+def learning_calls(training_input: TrainingInput, settings: scoring.CheckEvalSettings) -> LearningCalls:
     subs, seeds = MAX_SUB_DIMENSIONS, MAX_SUB_DIMENSIONS * QUESTIONS_EACH
     if settings.seeds == "checklist":
         checklist = _shortened(training_input, settings)
@@ -496,8 +481,8 @@ def learning_calls(training_input: TrainingInput, settings: CheckEvalSettings) -
 CHECKEVAL = Method(
     name="checkeval",
     note="a checklist of yes/no questions",
-    settings=CheckEvalSettings,
-    presets=PRESETS,
+    settings=scoring.CheckEvalSettings,
+    presets=scoring.PRESETS,
     prompts=(
         "checkeval/seeds",
         "checkeval/diversify",
@@ -509,11 +494,11 @@ CHECKEVAL = Method(
         "checkeval/answer",
     ),
     learn=learn,
-    score=score,
+    score=scoring.score,
     learning_calls=learning_calls,
     criterion_kind="question",
     # Each entry of a shared call has a reason.
-    shares_call=lambda settings: CheckEvalSettings.model_validate(settings).answers == "with reasons",
+    shares_call=lambda settings: scoring.CheckEvalSettings.model_validate(settings).answers == "with reasons",
     shows_reasons=lambda settings: settings.diversified > 0 and settings.procedure == "improved",
     # The paper finds no noticeable difference between asking questions in groups and one by one. Beside the hypotheses
     # there is room for fewer questions.

@@ -26,17 +26,7 @@ from rubriclab.methods.method import (
 )
 from rubriclab.methods.prompting import NewName, Wording, first_usable, for_each, require_any, show_once
 from rubriclab.methods.questions import learn_from_answers, question_of, select_questions
-from rubriclab.methods.seal.score import (
-    PRESETS,
-    UNPACKED,
-    SealSettings,
-    VerificationPlan,
-    judge_text,
-    rate_question,
-    score,
-    score_verdicts,
-    split_by_judge,
-)
+from rubriclab.methods.seal import score as scoring
 from rubriclab.methods.sources import Checklist
 from rubriclab.models.rubric import Criterion, Evidence, Part, Question
 from rubriclab.models.text import Assignment, Example, split_sentences
@@ -47,7 +37,7 @@ PROPOSED = 0.2
 
 async def learn(
     training_input: TrainingInput,
-    settings: SealSettings,
+    settings: scoring.SealSettings,
     *,
     judge: Judge,
     generator: Judge,
@@ -70,11 +60,11 @@ async def learn(
         raise JudgeError(f"There are no questions to ask: {failure}", "Try another `generator`.")
     questions = (*packed, *proposed)
     on_progress(f"{len(questions)} questions to ask", PROPOSED)
-    units = (training_input.checklist and training_input.checklist.units) or UNPACKED
-    plan = VerificationPlan(questions, {**dimensions, **meant}, units, assignment, settings)
+    units = (training_input.checklist and training_input.checklist.units) or scoring.UNPACKED
+    plan = scoring.VerificationPlan(questions, {**dimensions, **meant}, units, assignment, settings)
     judged = await for_each(
         texts,
-        lambda text: judge_text(text, plan, judge),
+        lambda text: scoring.judge_text(text, plan, judge),
         lambda done: on_progress(f"{done} of {len(texts)} texts judged", PROPOSED + (1 - PROPOSED) * done / len(texts)),
     )
     verdicts = [(verdict.value, verdict.reason) for each in judged for verdict in each.verdicts.values()]
@@ -98,9 +88,9 @@ async def learn(
         ),
         training_input,
         judged,
-        rate=rate_question,
+        rate=scoring.rate_question,
         counts=counts,
-        score=lambda verdicts, some: score_verdicts(verdicts, some, assignment.scale)[0],
+        score=lambda verdicts, some: scoring.score_verdicts(verdicts, some, assignment.scale)[0],
         select=functools.partial(select_questions, proposed=True) if by_labels else None,
         reselect=bool(texts) and (by_labels or any(each.evidence.examples for each in questions)),
     )
@@ -124,17 +114,17 @@ def _question(name: str, trait: str, text: str, evidence: Evidence, **stated: An
     return Criterion(id=name, kind="question", trait=trait, statement=text, evidence=evidence, question=question)
 
 
-def learning_calls(training_input: TrainingInput, settings: SealSettings) -> LearningCalls:
+def learning_calls(training_input: TrainingInput, settings: scoring.SealSettings) -> LearningCalls:
     packed, _ = pack_questions(training_input.checklist)
     questions = len(packed) + settings.proposed
-    kind = ((training_input.checklist and training_input.checklist.units) or UNPACKED).kind
+    kind = ((training_input.checklist and training_input.checklist.units) or scoring.UNPACKED).kind
     judge = 0
     for example in training_input.examples:
         units = 1 if kind == "response" else len(split_sentences(example.output))
         judge += math.ceil(questions * units / settings.most_per_call)
         # The facts of the text and of its source.
         facts = 1 if settings.facts == "one call" else 2
-        judge += facts if kind == "fact" else int(split_by_judge(kind, settings))
+        judge += facts if kind == "fact" else int(scoring.split_by_judge(kind, settings))
     return LearningCalls(judge, int(settings.proposed > 0), len(texts_to_show(training_input)))
 
 
@@ -175,14 +165,14 @@ class SubDimensionProposal(BaseModel):
 
 
 async def propose(
-    training_input: TrainingInput, settings: SealSettings, generator: Judge
+    training_input: TrainingInput, settings: scoring.SealSettings, generator: Judge
 ) -> tuple[tuple[Criterion, ...], Mapping[str, str], str | None]:
     """Return new questions, the definitions of their sub-dimensions, and what went wrong if the request failed."""
     if not settings.proposed:
         return (), {}, None
     texts = texts_to_show(training_input)
     assignment, aspect = training_input.assignment, training_input.assignment.aspect.name
-    units = (training_input.checklist and training_input.checklist.units) or UNPACKED
+    units = (training_input.checklist and training_input.checklist.units) or scoring.UNPACKED
     subs = training_input.checklist.sub_dimensions if training_input.checklist else ()
     fields: dict[str, Any] = {
         **assignment.fields(),
@@ -231,11 +221,11 @@ def _plain(words: str) -> str:
 SEAL = Method(
     name="seal",
     note="questions about each sentence, pair of sentences or fact",
-    settings=SealSettings,
-    presets=PRESETS,
+    settings=scoring.SealSettings,
+    presets=scoring.PRESETS,
     prompts=("seal/propose", "seal/split", "seal/facts", "seal/verify", "seal/support", "seal/rate"),
     learn=learn,
-    score=score,
+    score=scoring.score,
     learning_calls=learning_calls,
     criterion_kind="question",
     needs_labels=False,
