@@ -104,7 +104,7 @@ def test_one_answer_to_several_questions_is_counted_also_before_the_columns_are_
 def test_the_better_of_two_unknown_words_is_not_guessed(tmp_path: Path) -> None:
     rated = [f"{LONG}{n},{('bestanden', 'durchgefallen')[n % 2]}" for n in range(14)]
     (tmp_path / "rated.csv").write_text("\n".join(["output,Urteil", *rated]))
-    notes = check(tmp_path / "rated.csv", CheckOptions(aspect="x")).notes
+    notes = check(tmp_path / "rated.csv", CheckOptions(aspect="x", mapping="scores.x=Urteil")).notes
     assert not any("probabilities" in note for note in notes)
 
 
