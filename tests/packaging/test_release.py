@@ -37,15 +37,6 @@ def steps(workflow: dict[str, Any]) -> list[str]:
     return [line.strip() for run in found for line in run.splitlines()]
 
 
-def test_every_target_that_a_workflow_makes_exists() -> None:
-    text = (CHECKOUT / "Makefile").read_text("utf-8")
-    targets = set(re.findall(r"^([a-z-]+):", text, re.MULTILINE))
-    lines = [re.sub(r"\w+=(\S*\{\{.*\}\}|\S+)", "", line) for line in steps(CI) if line.startswith("make ")]
-    made = {target for line in lines for target in line.split()[1:]}
-    assert {"lint", "types", "test", "test-integrations", "test-release"} <= made
-    assert made <= targets
-
-
 def test_the_workflow_runs_on_every_python_that_the_package_names_and_a_release_is_tried_on() -> None:
     for job in ("test", "release"):
         assert tuple(CI["jobs"][job]["strategy"]["matrix"]["python-version"]) == try_release.PYTHONS
