@@ -1,4 +1,4 @@
-"""The base of what `close` closes, or the end of a `with` statement."""
+"""The base of objects that are closed by `close` or at the end of a `with` statement."""
 
 from __future__ import annotations
 

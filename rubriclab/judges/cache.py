@@ -97,7 +97,7 @@ class Cached(JudgeWrapper):
             return await self._look_up(replace(prompt, sample=prompt.sample + 1))
         if reply is None:
             return None, digest, prompt
-        too_large = len(reply.text) > self.max_reply_bytes
+        too_large = len(reply.text.encode(errors="replace")) > self.max_reply_bytes
         if too_large or read(reply, prompt)[0] is None:
             later = await self._look_up(replace(prompt, sample=prompt.sample + 1))
             if later[0] is not None or self.retry_failed or too_large:
