@@ -32,7 +32,7 @@ from rubriclab.models.aggregation import MAX_MISSING, Ask, Calibration, RivalLim
 from rubriclab.models.text import Scale
 from rubriclab.stats.agreement import Level, agreement_value
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, pearson_rows, spearman_rows
-from rubriclab.stats.intervals import DIGITS, Interval, grouped_folds, student_interval, units
+from rubriclab.stats.intervals import DIGITS, Interval, grouped_folds, jackknife_interval, units
 
 # Of the intervals of single texts and of weights.
 INTERVAL_CONFIDENCE = 0.9
@@ -467,6 +467,6 @@ def refitted_agreement(table: RatingMatrix, nested: HeldOut, *, level: Level) ->
             for scores in (nested.raw, *raw.round(SCORE_DIGITS))
         )
         intervals[name] = (
-            Interval(None) if math.isnan(value) else student_interval(value, np.array(without), correlation=True)
+            Interval(None) if math.isnan(value) else jackknife_interval(value, np.array(without), correlation=True)
         )
     return intervals

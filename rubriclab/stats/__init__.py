@@ -1,4 +1,4 @@
-"""Statistics over plain arrays: numbers in, numbers out, nothing else of rubriclab imported."""
+"""Statistics over plain arrays. Nothing here imports other parts of rubriclab."""
 
 from rubriclab.stats.agreement import Agreement, AgreementDifference, ConstantRule, Level, agreement, difference
 from rubriclab.stats.intervals import Interval

@@ -7,16 +7,17 @@ There are three levels:
 - ``dataset``: one correlation over all texts, as in HypoEval section 3 for WritingPrompt-A.
 - ``system``: one correlation over systems, each represented by the mean score of its texts.
 
-At group level an input with constant scores by the evaluator only counts as 0. One with constant human scores is
+At group level, an input counts as 0 if only the predicted scores are constant. If the human scores are constant, the
+rule `constant` decides:
 
-- ``skip``: left out, as in G-Eval's published code and in CheckEval;
-- ``papers``: counted as 1, which raises the agreement of every evaluator. HypoEval Appendix B.1 follows the
-  implementation of PairS (Liu et al., COLM 2024) in this.
+- ``skip``: the input is left out, as in G-Eval's published code and in CheckEval;
+- ``papers``: the input counts as 1, which raises the agreement of every evaluator. HypoEval Appendix B.1 and the
+  implementation of PairS (Liu et al., COLM 2024) do this.
 
-Intervals are by the jackknife over groups (`rubriclab.stats.intervals`), which only says what other inputs would
-change. At system level an interval is at least as wide as Fisher's for so many systems, with the standard errors of
-Bonett & Wright 2000, "Sample size requirements for estimating Pearson, Kendall and Spearman correlations",
-Psychometrika 65, so that it holds for systems like these. A difference at system level is that of the systems at hand.
+Intervals come from the jackknife over groups (`rubriclab.stats.intervals`), which covers other inputs, but not other
+systems. At system level an interval is therefore at least as wide as Fisher's interval for the number of systems, with
+the standard errors of Bonett & Wright 2000, "Sample size requirements for estimating Pearson, Kendall and Spearman
+correlations", Psychometrika 65. A difference at system level holds for the given systems only.
 """
 
 from __future__ import annotations
@@ -65,12 +66,12 @@ class Agreement:
     """Agreement of predicted with human scores at one level.
 
     Attributes:
-        n, groups, systems: how many are used; systems at system level only.
+        n, groups, systems: how many texts, groups and systems are used; `systems` is `None` at the other levels.
         constant_groups: groups of several scored texts with constant human scores.
         single_groups: groups with one scored text, which are left out at group level.
         constant: rule for constant groups.
-        unit: what the jackknife leaves out: groups, or texts if there is one group or every text is its own.
-        too_few_groups: whether these are fewer than `MIN_GROUPS`, so that there are no intervals.
+        unit: what the jackknife leaves out: groups, or texts if there is one group or each group has one text.
+        too_few_groups: whether there are fewer of these units than `MIN_GROUPS`, so that there are no intervals.
     """
 
     level: Level
@@ -89,9 +90,10 @@ class Agreement:
 
 @dataclass(frozen=True)
 class AgreementDifference:
-    """Agreement of one evaluator minus another's, on the texts that both have scored.
+    """Agreement of one evaluator minus that of another, on the texts that both have scored.
 
-    `p` is two-sided, by flips of the sign of each group's difference; at group level with enough groups only.
+    `p` is two-sided, from a test that flips the signs of the groups' differences. It needs group level and enough
+    groups.
     """
 
     n: int
@@ -115,7 +117,7 @@ def agreement(
     A value is `None` if undefined: no group of two texts, constant scores, fewer than two systems.
 
     Args:
-        predicted: shape (n,), NaN if unscored; these texts are left out.
+        predicted: shape (n,), NaN for unscored texts, which are left out.
         human: shape (n,).
         groups: the input of each text.
         systems: the system that wrote each text; needed at system level only.
@@ -145,7 +147,7 @@ def agreement(
 def agreement_value(
     predicted: npt.ArrayLike, human: npt.ArrayLike, groups: Sequence[str], *, level: Level, coefficient: Coefficient
 ) -> float:
-    """Return one coefficient at group or data-set level without an interval, NaN if undefined; else as `agreement`."""
+    """Return a coefficient at group or data-set level, NaN if undefined; arguments and errors as for `agreement`."""
     used = used_texts(scored_texts([predicted], human, groups, None), level, "skip")
     if not used.clusters:
         return math.nan
@@ -193,7 +195,7 @@ def _texts_at_level(
     level: Level,
     constant: ConstantRule,
 ) -> tuple[ScoredTexts, ScoredTexts]:
-    """Return the texts that every evaluator scored, and those of them that are used at the level."""
+    """Return the texts that every evaluator scored, and the part of them that is used at this level."""
     if level == "system" and systems is None:
         raise ValueError("systems: expected the system that wrote each text, for system level, got None")
     texts = scored_texts(predicted, human, groups, systems if level == "system" else None)
@@ -285,7 +287,7 @@ def scored_texts(
 
 
 def used_texts(texts: ScoredTexts, level: Level, rule: ConstantRule) -> ScoredTexts:
-    """Return the texts used at this level; at group level those of groups with one text are left out by either rule."""
+    """Return the texts used at this level. At group level, both rules leave out groups of one text."""
     check_choice("level", level, get_args(Level))
     check_choice("constant", rule, get_args(ConstantRule))
     if level != "group":
@@ -299,7 +301,7 @@ def used_texts(texts: ScoredTexts, level: Level, rule: ConstantRule) -> ScoredTe
 def coefficient_interval(texts: ScoredTexts, coefficient: Coefficient, level: Level, rule: ConstantRule) -> Interval:
     """Return the agreement of the first evaluator with its interval.
 
-    At system level, correlations of 1 and -1 have no interval, nor have those of too few systems for a standard error.
+    At system level there is no interval if the correlation is 1 or -1 or the standard error needs more systems.
     """
     statistic = level_statistic(texts, 0, coefficient, level, rule)
     found = estimate(
@@ -307,14 +309,14 @@ def coefficient_interval(texts: ScoredTexts, coefficient: Coefficient, level: Le
     )
     if level != "system" or found.value is None or texts.too_few_groups:
         return found
-    numerator, lost = 1.0, 3
+    numerator, subtracted = 1.0, 3
     if coefficient is spearman_rows:
         numerator = 1 + found.value**2 / 2
     elif coefficient is kendall_rows:
-        numerator, lost = 0.437, 4
-    if abs(found.value) > MAX_CORRELATION or texts.systems <= lost:
+        numerator, subtracted = 0.437, 4
+    if abs(found.value) > MAX_CORRELATION or texts.systems <= subtracted:
         return Interval(found.value)
-    error = math.sqrt(numerator / (texts.systems - lost))
+    error = math.sqrt(numerator / (texts.systems - subtracted))
     center, margin = float(fisher_z(found.value)), NormalDist().inv_cdf((1 + CONFIDENCE) / 2) * error
     low, high = math.tanh(center - margin), math.tanh(center + margin)
     if found.low is None or found.high is None:
@@ -334,29 +336,29 @@ def level_statistic(
     if level == "system":
         return _system_statistic(texts, predicted, coefficient)
 
-    def ruled(x: FloatArray, y: FloatArray, weights: FloatArray | None = None, /) -> FloatArray:
-        """Return the coefficient with the rule's values for a constant evaluator and constant human scores."""
+    def coefficient_by_rule(x: FloatArray, y: FloatArray, weights: FloatArray | None = None, /) -> FloatArray:
+        """Return the coefficient, 0 if only `x` is constant, and the rule's value if `y` is constant."""
         values = np.nan_to_num(coefficient(x, y, weights), nan=0.0)
         return np.where(is_constant(y, weights), 1.0 if rule == "papers" else np.nan, values)
 
     if level == "dataset" or len(sizes) == 1:
-        used = coefficient if level == "dataset" else ruled
-        # np.take makes the weights of a sample contiguous in memory, unlike indexing: twice as fast.
+        used = coefficient if level == "dataset" else coefficient_by_rule
+        # Twice as fast as indexing, since np.take makes the weights of each sample contiguous in memory.
         return lambda counts: used(predicted, human, np.take(counts, cluster, axis=1))
     coefficients = np.empty(len(sizes))
     # Groups of one size are computed together, as rows of one array.
     for size in np.unique(sizes):
         groups = np.flatnonzero(sizes == size)
         members = texts.starts[groups][:, np.newaxis] + np.arange(size)
-        coefficients[groups] = ruled(predicted[members], human[members])
+        coefficients[groups] = coefficient_by_rule(predicted[members], human[members])
     return lambda counts: counts @ coefficients / counts.sum(axis=1)
 
 
 def _system_statistic(texts: ScoredTexts, predicted: FloatArray, coefficient: Coefficient) -> Statistic:
-    """Return the agreement over systems; a system without texts in a sample is left out of it."""
+    """Return the agreement over systems as a function of cluster counts; systems without texts are left out."""
     from scipy.sparse import csr_array
 
-    # Sparse: with one cluster and one system per text, a dense table would have a cell for every pair of texts.
+    # If each text has its own cluster and system, a dense table would have a cell for every pair of texts.
     def table(values: FloatArray) -> csr_array:
         return csr_array((values, (texts.cluster, texts.system)), shape=(texts.clusters, texts.systems))
 
@@ -398,7 +400,7 @@ class ScoreErrors:
 
 
 def score_errors(scores: FloatArray, labels: FloatArray, groups: Sequence[str], width: float) -> ScoreErrors | None:
-    """Return the errors of the scores that there are, on a scale of this width; `None` if all are NaN."""
+    """Return the errors of the scores that are not NaN, on a scale of this width; `None` if all are NaN."""
     if np.isnan(scores).all():
         return None
     texts = scored_texts([scores], labels, groups, None)
@@ -413,10 +415,10 @@ def score_errors(scores: FloatArray, labels: FloatArray, groups: Sequence[str], 
 
 
 def less_error(scores: Sequence[FloatArray], labels: FloatArray, groups: Sequence[str]) -> Interval:
-    """Return the first scores' mean absolute error minus that of the second, on the texts that have both."""
+    """Return the mean absolute error of the first scores minus that of the second, on the texts that have both."""
     texts = scored_texts(scores[::-1], labels, groups, None)
-    own, other = np.abs(texts.predicted - texts.human)
-    return _mean(other - own, texts)
+    second, first = np.abs(texts.predicted - texts.human)
+    return _mean(first - second, texts)
 
 
 def _mean(values: FloatArray, texts: ScoredTexts) -> Interval:

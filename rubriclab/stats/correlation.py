@@ -1,6 +1,6 @@
 """Pearson, Spearman and Kendall correlation, of two vectors or of many weighted rows.
 
-A weight is how often an element counts: 0 if it is missing or left out by a jackknife.
+An element's weight is how often it counts: 0 if it is missing or a jackknife leaves it out.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def pearson_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | No
     """
     x, y, weights = _rows(x, y, weights)
     defined = (_levels(x, weights)[2] > 0) & (_levels(y, weights)[2] > 0)
-    # Scaled to [-1, 1], so that no square overflows; correlations do not depend on the unit.
+    # Scaled to [-1, 1] so that no square overflows; correlations do not depend on the unit.
     sizes = [np.abs(rows).max(axis=1, keepdims=True, initial=0.0) for rows in (x, y)]
     x, y = (rows / np.where(size > 0, size, 1.0) for rows, size in zip((x, y), sizes, strict=True))
     return _product_moment(x, y, weights, defined)
@@ -127,9 +127,10 @@ def _rows(
 
 
 def _levels(rows: FloatArray, weights: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Return the level of each element, its index among the distinct values of its row, and two properties of weights.
+    """Return the elements' levels, the weight of each level, and how many pairs of elements differ in value.
 
-    These are the total weight at each level, shape (rows, levels), and how many pairs differ in value, shape (rows,).
+    An element's level is its index among the distinct values of its row. Weights of levels have shape (rows, levels),
+    numbers of pairs have shape (rows,).
     """
     order = np.argsort(rows, axis=1, kind="stable")
     ascending = np.take_along_axis(rows, order, axis=1)
@@ -163,7 +164,7 @@ def _product_moment(x: FloatArray, y: FloatArray, weights: FloatArray, defined: 
 
 def _pair_signs(x: IntArray, y: IntArray) -> FloatArray:
     """Return 1 for pairs in the same order in x and y, -1 for pairs in opposite order, 0 for ties."""
-    # Signs by comparisons, a byte each: differences would take eight bytes.
+    # Comparisons give signs of one byte; differences would take eight bytes each.
     x_signs, y_signs = (np.greater.outer(v, v).view(np.int8) - np.less.outer(v, v).view(np.int8) for v in (x, y))
     return (x_signs * y_signs).astype(np.float64)
 
@@ -174,6 +175,6 @@ def floats(values: Iterable[float | None]) -> FloatArray:
 
 
 def float_table(rows: Iterable[Iterable[float | None]], columns: int) -> FloatArray:
-    """Return rows of numbers as a table, NaN for `None`, shape (rows, columns), with no rows too."""
+    """Return rows of numbers as a table, NaN for `None`, shape (rows, columns), which may be empty."""
     numbers = [floats(row) for row in rows]
     return np.array(numbers, dtype=float).reshape(len(numbers), columns)

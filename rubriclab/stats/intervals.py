@@ -1,24 +1,24 @@
 """Statistics with their confidence intervals, and how the intervals are computed.
 
-**Jackknife over clusters.** Texts that share an input are dependent, so inputs are left out with all their texts. The
-standard error is the jackknife's (Efron & Tibshirani 1993, "An Introduction to the Bootstrap", section 11.1), the
-quantile Student's with one degree of freedom less than clusters (Tukey 1958, "Bias and confidence in not-quite large
-samples", Annals of Mathematical Statistics 29), and the interval of a correlation is symmetric on Fisher's scale. With
-five to twenty clusters it holds the true value about as often as it claims (`experiments/intervals`).
+**Jackknife over clusters.** Texts that share an input are dependent, so an input is left out with all its texts. The
+standard error is the jackknife's (Efron & Tibshirani 1993, "An Introduction to the Bootstrap", section 11.1). The
+quantile is Student's, with one degree of freedom less than there are clusters (Tukey 1958, "Bias and confidence in
+not-quite large samples", Annals of Mathematical Statistics 29). The interval of a correlation is symmetric on Fisher's
+scale. With five to twenty clusters, coverage is about nominal (`experiments/intervals`).
 
-**Paired differences**: Student's interval and test over groups, with the cluster-robust standard error times g / (g -
-1); with one text a group, they are those of the paired t test.
+**Paired differences.** Student's interval and test over groups, with the cluster-robust variance times g / (g - 1) for
+g groups. With one text per group they equal those of the paired t test.
 
-**Conformal prediction**: intervals of scores from the errors of held-out scores, as in the jackknife and CV+ of Barber,
-Candès, Ramdas & Tibshirani (2021, "Predictive inference with the jackknife+", Annals of Statistics 49, sections 1 and
-3), around the score by the rubric fitted to all labels. The ends are quantiles of the signed errors, with half of the
-errors that may lie outside below and half above. They are interpolated between the order statistics of rank (n + 1) p
-(Beran & Hall 1993, "Interpolated nonparametric prediction intervals and confidence intervals", JRSS B 55): with thirty
-errors the next whole ranks would cover 94 % instead of 90 %.
+**Conformal prediction.** Intervals of scores come from the errors of held-out scores, as in the jackknife and CV+ of
+Barber, Candès, Ramdas & Tibshirani (2021, "Predictive inference with the jackknife+", Annals of Statistics 49, sections
+1 and 3), around the score by the rubric fitted to all labels. The ends are quantiles of the signed errors with equal
+tails. They are interpolated between the order statistics around rank (n + 1) p (Beran & Hall 1993, "Interpolated
+nonparametric prediction intervals and confidence intervals", JRSS B 55): with thirty errors, ranks rounded outwards
+would cover 94 % instead of 90 %.
 
-**Confidence sequences** hold a mean at all looks at once: Waudby-Smith, Arbour, Sinha, Kennedy & Ramdas 2021,
-"Time-uniform central limit theory and asymptotic confidence sequences", Theorem 2.2, with Student's quantile of the
-same probability, since the variance is estimated from few observations at first.
+**Confidence sequences** cover a mean at all looks simultaneously: Waudby-Smith, Arbour, Sinha, Kennedy & Ramdas 2021,
+"Time-uniform central limit theory and asymptotic confidence sequences", Theorem 2.2. The normal quantile is replaced by
+Student's quantile of the same probability, since few observations estimate the variance at first.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ DIGITS = 6
 CONFIDENCE = 0.95
 # With fewer clusters there is no interval.
 MIN_GROUPS = 5
-# With more clusters, so many random parts of them are left out one by one: the delete-a-group jackknife.
+# More clusters are divided at random into this many parts, which are left out in turn (delete-a-group jackknife).
 MAX_PARTS = 200
-# Smaller standard errors come from rounding: all groups have the same mean.
+# A smaller standard error is a rounding error: all groups have the same mean.
 NO_SPREAD = 1e-9
 # Sign flips of a permutation test.
 MAX_FLIPS = 9999
-# Elements of an array when samples are computed in batches, 8 MB: measured fastest from 800 to 2,000 texts.
+# Array elements in a batch of samples, 8 MB; the fastest size measured for 800 to 2,000 texts.
 BATCH_ELEMENTS = 2**20
 
 Statistic = Callable[[FloatArray], FloatArray]
@@ -64,7 +64,7 @@ def rounded_number(value: float) -> float:
 
 @dataclass(frozen=True)
 class Interval:
-    """A statistic, `None` if undefined, with its confidence interval; its ends are `None` if there is none."""
+    """A statistic with its confidence interval; `value` is `None` if undefined, the ends if there is no interval."""
 
     __pydantic_config__: ClassVar = {"extra": "forbid"}
 
@@ -73,7 +73,6 @@ class Interval:
     high: float | None = None
 
     def rounded(self) -> Interval:
-        """Return all three rounded to the stored decimal places."""
         return Interval(rounded(self.value), rounded(self.low), rounded(self.high))
 
     def within(self, least: float, most: float) -> Interval:
@@ -81,30 +80,32 @@ class Interval:
         return Interval(self.value, low, high)
 
 
-def wilson_interval(found: int, of: int) -> Interval:
-    """Return a share of independent elements with its 95 % score interval; undefined without any element (Wilson 1927,
-    "Probable inference, the law of succession, and statistical inference", JASA 22).
+def wilson_interval(successes: int, trials: int) -> Interval:
+    """Return the share of successes with its 95 % score interval; undefined without trials.
+
+    Wilson 1927, "Probable inference, the law of succession, and statistical inference", JASA 22.
     """
     from scipy.special import ndtri
 
-    if not of:
+    if not trials:
         return Interval(None)
-    share, z = found / of, float(ndtri(0.975))
-    center = (share + z**2 / (2 * of)) / (1 + z**2 / of)
-    margin = z / (1 + z**2 / of) * math.sqrt(share * (1 - share) / of + z**2 / (4 * of**2))
+    share, z = successes / trials, float(ndtri(0.975))
+    center = (share + z**2 / (2 * trials)) / (1 + z**2 / trials)
+    margin = z / (1 + z**2 / trials) * math.sqrt(share * (1 - share) / trials + z**2 / (4 * trials**2))
     return Interval(share, center - margin, center + margin).within(0, 1)
 
 
 def enough_errors(number: int, confidence: float) -> bool:
-    """Return whether so many errors can bound another one on both sides; nineteen can for 0.9."""
+    """Return whether `number` errors can bound another error on both sides; with confidence 0.9 this takes 19."""
     # Rounded, as floating-point 20 * 0.05 may not be 1.
     return round((number + 1) * (1 - confidence) / 2, 9) >= 1
 
 
 def error_bounds(errors: Sequence[float], confidence: float) -> tuple[float, float]:
-    """Return bounds of another error with probability `confidence`, if it is exchangeable with `errors`, ascending.
+    """Return bounds that hold another error with probability `confidence`, if it is exchangeable with `errors`.
 
-    The first is not positive and the second not negative; both are infinite without `enough_errors`.
+    `errors` are ascending. The lower bound is at most 0 and the upper at least 0; without `enough_errors` both are
+    infinite.
     """
     if not enough_errors(len(errors), confidence):
         return -math.inf, math.inf
@@ -119,10 +120,10 @@ def error_bounds(errors: Sequence[float], confidence: float) -> tuple[float, flo
 
 
 def confidence_sequence(looks: Sequence[FloatArray], *, error_rate: float, tightest: int) -> Interval:
-    """Return the mean of the independent observations of all looks, with the interval that all looks so far leave.
+    """Return the mean of all looks' observations, with the intersection of the intervals of all looks.
 
-    Any look's interval misses the mean with probability `error_rate`; it is narrowest at `tightest` observations. The
-    first look has at least two.
+    Observations are independent; the first look has at least two. The probability that any of the intervals misses the
+    mean is `error_rate`. The bound is tightest at `tightest` observations.
     """
     from scipy.special import ndtr, stdtrit
 
@@ -149,14 +150,14 @@ def standard_error(values: FloatArray, groups: IntArray) -> float:
 
 
 class PairedMean(NamedTuple):
-    """A mean difference with its interval, and the two-sided p value of no difference; `None` if undefined."""
+    """A mean difference with its interval, and the two-sided p value of no difference, `None` if undefined."""
 
     interval: Interval
     p: float | None
 
 
 def paired_mean(differences: FloatArray, unit: IntArray) -> PairedMean:
-    """Return the mean of paired differences with its 95 % interval over groups and p value; none below two groups.
+    """Return the mean of paired differences, with its 95 % interval and p value if there are two groups or more.
 
     `unit` is the group of each difference, numbered from 0 without gaps. If the groups do not differ, the p value is
     that of the sign test over groups, as Student's is undefined.
@@ -174,26 +175,25 @@ def student_mean(mean: float, error: float, freedom: int) -> PairedMean:
 
     if error <= NO_SPREAD * max(1.0, abs(mean)):
         return mean_without_spread(mean, 0.5**freedom)
-    return PairedMean(student_ends(mean, error, freedom), 2 * float(stdtr(freedom, -abs(mean) / error)))
+    return PairedMean(student_interval(mean, error, freedom), 2 * float(stdtr(freedom, -abs(mean) / error)))
 
 
-def student_ends(value: float, error: float, freedom: int) -> Interval:
-    """Return a value with its 95 % interval by Student's distribution, from its standard error."""
+def student_interval(value: float, error: float, freedom: int) -> Interval:
     margin = student_margin(error, freedom)
     return Interval(value, value - margin, value + margin)
 
 
 def student_margin(error: float, freedom: int) -> float:
-    """Return half of the width of a 95 % interval by Student's distribution, from the standard error."""
+    """Return half the width of a 95 % interval by Student's distribution."""
     from scipy.special import stdtrit
 
     return float(stdtrit(freedom, (1 + CONFIDENCE) / 2)) * error
 
 
 def sign_flip_p(differences: FloatArray) -> float:
-    """Return the two-sided p value of the mean of independent differences by flips of their signs.
+    """Return the two-sided p value of the mean of independent differences, from a test that flips their signs.
 
-    All flips count if they are at most `MAX_FLIPS`, else as many random ones.
+    The test uses all flips if these are at most `MAX_FLIPS`, else `MAX_FLIPS` random ones.
     """
     from scipy.stats import permutation_test
 
@@ -210,7 +210,7 @@ def sign_flip_p(differences: FloatArray) -> float:
 
 
 def mean_without_spread(mean: float, p: float) -> PairedMean:
-    """Return a mean difference without any spread; `p` is the smallest p value that so few groups can give."""
+    """Return a mean difference that is equal in all groups; `p` is the smallest p value for that number of groups."""
     if abs(mean) <= NO_SPREAD:
         return PairedMean(Interval(0.0, 0.0, 0.0), 1.0)
     interval = Interval(mean, mean, mean) if p < 1 - CONFIDENCE else Interval(mean)
@@ -229,12 +229,12 @@ def adjust_p_values(p_values: Sequence[float | None]) -> list[float | None]:
 def estimate(
     statistic: Statistic, clusters: int, *, elements: int, correlation: bool = False, mean: bool = False
 ) -> Interval:
-    """Return a statistic with its jackknife interval; none below `MIN_GROUPS` clusters, or as `student_interval` says.
+    """Return a statistic with its `jackknife_interval` if there are at least `MIN_GROUPS` clusters.
 
     Args:
-        elements: how many elements the arrays of a single sample have.
-        correlation: whether the statistic is a correlation or the like, at most 1 in absolute value.
-        mean: whether it is a mean over clusters or texts, so that clusters without spread are evidence.
+        elements: the size of a single sample's arrays.
+        correlation: whether the statistic lies between -1 and 1, as a correlation does.
+        mean: whether the statistic is a mean over clusters or texts, so that equal clusters are evidence.
     """
     value = float(statistic(np.ones((1, clusters)))[0]) if clusters else math.nan
     if math.isnan(value):
@@ -244,22 +244,22 @@ def estimate(
     part = bundle_units(np.arange(clusters), MAX_PARTS, seed=0)
     samples, batch = int(part.max()) + 1, max(1, BATCH_ELEMENTS // max(1, elements))
     batches = (np.arange(start, min(start + batch, samples)) for start in range(0, samples, batch))
-    without = [statistic((part != left_out[:, np.newaxis]).astype(np.float64)) for left_out in batches]
-    return student_interval(value, np.concatenate(without), correlation=correlation, mean=mean)
+    replicates = [statistic((part != left_out[:, np.newaxis]).astype(np.float64)) for left_out in batches]
+    return jackknife_interval(value, np.concatenate(replicates), correlation=correlation, mean=mean)
 
 
-def student_interval(
-    value: float | None, without: FloatArray, *, correlation: bool = False, mean: bool = False
+def jackknife_interval(
+    value: float | None, replicates: FloatArray, *, correlation: bool = False, mean: bool = False
 ) -> Interval:
-    """Return a statistic with its interval from its values with each part of the data left out, shape (parts,).
+    """Return a statistic with its interval from its replicates: its values with each part left out, shape (parts,).
 
-    There is no interval if one of the values is NaN or there are fewer than two. If they do not differ, only a mean has
-    one: a rank correlation may be the same without each part and yet be far from the true one.
+    There is no interval with fewer than two replicates or with one that is NaN. If all replicates are equal, only a
+    mean has an interval: equal rank correlations may be far from the true one.
     """
-    count = len(without)
-    if value is None or count < 2 or np.isnan(without).any():
+    count = len(replicates)
+    if value is None or count < 2 or np.isnan(replicates).any():
         return Interval(value)
-    center, values = (float(fisher_z(value)), fisher_z(without)) if correlation else (value, without)
+    center, values = (float(fisher_z(value)), fisher_z(replicates)) if correlation else (value, replicates)
     error = float(jackknife_error(values))
     if error <= NO_SPREAD * max(1.0, abs(center)):
         return mean_without_spread(value, 0.5 ** (count - 1)).interval if mean else Interval(value)
@@ -268,16 +268,16 @@ def student_interval(
     return Interval(value, math.tanh(low), math.tanh(high)) if correlation else Interval(value, low, high)
 
 
-def jackknife_error(without: FloatArray) -> FloatArray:
-    """Return the standard errors of statistics from values with each part left out, shape (parts, ...) to (...)."""
-    count = len(without)
-    return np.asarray(np.sqrt((count - 1) / count * np.square(without - without.mean(axis=0)).sum(axis=0)))
+def jackknife_error(replicates: FloatArray) -> FloatArray:
+    """Return the standard errors of statistics, shape (...), from their replicates, shape (parts, ...)."""
+    count = len(replicates)
+    return np.asarray(np.sqrt((count - 1) / count * np.square(replicates - replicates.mean(axis=0)).sum(axis=0)))
 
 
-def quotient(above: npt.ArrayLike, below: npt.ArrayLike) -> FloatArray:
+def quotient(numerator: npt.ArrayLike, denominator: npt.ArrayLike) -> FloatArray:
     """Return quotients, NaN if the denominator is 0 up to rounding."""
-    ratio = np.full(np.shape(below), np.nan)
-    np.divide(above, below, out=ratio, where=np.abs(below) > 1e-12)
+    ratio = np.full(np.shape(denominator), np.nan)
+    np.divide(numerator, denominator, out=ratio, where=np.abs(denominator) > 1e-12)
     return ratio
 
 
@@ -293,14 +293,14 @@ def renumber(ids: npt.NDArray[np.generic]) -> IntArray:
 
 
 def grouped_folds(groups: Sequence[str], folds: int, seed: int) -> IntArray:
-    """Return each text's fold, from 0, shape (n,): `folds` folds, or one for each of the `units` if these are fewer."""
+    """Return each text's fold, from 0, shape (n,): `folds` folds, or one per unit if there are fewer `units`."""
     return bundle_units(units(groups), folds, seed)
 
 
 def predict_folds(fold: IntArray, predict: Callable[[BoolArray, BoolArray], FloatArray]) -> FloatArray:
-    """Return each text's prediction by what `predict` learns from the other folds, shape (n,); NaN with a single fold.
+    """Return each text's prediction from the other folds, shape (n,); NaN with a single fold.
 
-    `predict` takes the masks of the other folds' texts and of the fold's, and returns predictions of the latter.
+    `predict` takes the mask of the texts to learn from and the mask of the texts to predict.
     """
     predicted = np.full(len(fold), np.nan)
     for number in np.unique(fold):
@@ -311,9 +311,9 @@ def predict_folds(fold: IntArray, predict: Callable[[BoolArray, BoolArray], Floa
 
 
 def bundle_units(unit: IntArray, number: int, seed: int) -> IntArray:
-    """Return each text's bundle of units, from 0, shape (n,): so many bundles, or one for each unit if there are fewer.
+    """Return each text's bundle of units, from 0, shape (n,); there are `number` bundles, or one per unit if fewer.
 
-    A unit is assigned to the bundle with the fewest texts, the largest units first and equal ones in random order.
+    Each unit goes to the bundle with the fewest texts. The largest units come first, equal ones in random order.
     """
     sizes = np.bincount(unit)
     drawn = np.random.default_rng(seed).permutation(len(sizes))

@@ -1,13 +1,13 @@
-"""The mean human score of many scored texts, and the difference of two sets, estimated from the few labelled ones.
+"""The mean human score of many scored texts, and its difference between two sets, estimated from few labelled texts.
 
 Prediction-powered inference (Angelopoulos, Bates, Fannjiang, Jordan & Zrnic 2023, "Prediction-powered inference",
 Science 382) corrects the mean of the judge's scores by the labelled texts' mean error. The scores are first multiplied
 by a factor from 0 to 1 (Angelopoulos, Duchi & Zrnic 2023, "PPI++: Efficient Prediction-Powered Inference", section 6),
-so that scores without information do no harm. It is the slope of the labels over the scores of the labelled texts,
-which PPI++'s approaches for many texts.
+so that scores without information do no harm. The factor is the slope of the labels on the scores of the labelled
+texts; the factor of PPI++ converges to it as the number of scored texts grows.
 
-A mean is of these very texts, so that its error is that of two means of residuals, over the labelled texts and over
-these. A difference is of the groups in general that two sets have texts of.
+A mean describes exactly the scored texts. Its error comes from two mean residuals, that of the labelled texts and that
+of the scored texts. A difference describes the population that the groups of the two sets are drawn from.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from rubriclab.stats.intervals import (
     PairedMean,
     renumber,
     standard_error,
-    student_ends,
+    student_interval,
     student_mean,
 )
 
-# Shares of the residuals' variance that may be of systems.
+# Candidate shares of the residuals' variance that lies between systems.
 SYSTEM_SHARES = np.arange(10) / 10
-# Scores are unlike those of the labelled texts if chance would make them so with at most this probability.
-UNLIKE = 0.01
+# Two distributions differ if the p value is at most this.
+MAX_P = 0.01
 
 
 @dataclass(frozen=True, eq=False)
 class LabelledScores:
-    """Texts with a label and a score that was given without it, shape (n,) each, without NaN.
+    """Labels of texts and the scores given without knowing them, as arrays of shape (n,) without NaN.
 
     Attributes:
-        unit: the group of each, numbered from 0 without gaps.
-        system: what made each, numbered likewise; texts of unknown origin have numbers of their own.
+        unit: the group of each text, numbered from 0 without gaps.
+        system: the system that wrote each text, numbered likewise; texts of unknown origin have numbers of their own.
     """
 
     labels: FloatArray
@@ -55,41 +55,41 @@ class LabelledScores:
 
     @property
     def factor(self) -> float:
-        """What scores are multiplied by."""
+        """The factor by which scores are multiplied."""
         return _factor(self.scores - self.scores.mean(), self.labels)
 
     @property
     def residuals(self) -> FloatArray:
-        """The labels less the multiplied scores."""
+        """The labels minus the multiplied scores."""
         return self.labels - self.factor * self.scores
 
 
 def corrected_mean(mean: float, texts: int, groups: int, labelled: LabelledScores) -> Interval:
-    """Return the mean human score of `texts` texts in `groups` groups, whose scores have this mean, with its interval.
+    """Return the estimated mean human score, with its interval, of texts whose scores have this mean.
 
-    There is neither without at least `MIN_GROUPS` groups of labelled texts like them.
+    `texts` and `groups` are their numbers. The estimate needs `MIN_GROUPS` groups of labelled texts.
     """
     if labelled.groups < MIN_GROUPS or not texts:
         return Interval(None)
     value = labelled.factor * mean + float(labelled.residuals.mean())
     error = standard_error(labelled.residuals, labelled.unit) * math.sqrt(1 + _variance_ratio(labelled, groups, texts))
-    # The residuals' mean and the factor are estimated.
-    return student_ends(value, error, labelled.groups - 2)
+    # Two degrees of freedom less, for the residuals' mean and the factor.
+    return student_interval(value, error, labelled.groups - 2)
 
 
 def _variance_ratio(labelled: LabelledScores, groups: int, texts: int) -> float:
     """Return the variance of other texts' mean residual over that of the labelled texts' mean residual."""
-    # Residuals of a group are alike, so that groups or texts count, whichever are fewer.
+    # Residuals within a group are correlated, so the ratio of groups counts if it is the larger one.
     return max(labelled.groups / groups, len(labelled.labels) / texts)
 
 
 @dataclass(frozen=True, eq=False)
 class ScoredSet:
-    """Texts with scores, some of which have labels, NaN where there is none; shape (n,) each.
+    """Texts with scores and some labels, NaN for a missing label, as arrays of shape (n,).
 
     Attributes:
-        unit: the group of each, numbered from 0; for a difference, groups of both sets are numbered together.
-        weights: of the texts in a mean that is compared; their sum is 1.
+        unit: the group of each text, numbered from 0; the two sets of a difference share the numbers.
+        weights: each text's weight in the mean; their sum is 1.
     """
 
     scores: FloatArray
@@ -99,64 +99,65 @@ class ScoredSet:
 
     @property
     def labelled(self) -> LabelledScores:
-        has = ~np.isnan(self.labels)
-        labels, scores = self.labels[has], self.scores[has]
-        return LabelledScores(labels, scores, renumber(self.unit[has]), np.arange(len(labels)))
+        known = ~np.isnan(self.labels)
+        labels, scores = self.labels[known], self.scores[known]
+        return LabelledScores(labels, scores, renumber(self.unit[known]), np.arange(len(labels)))
 
     def corrected(self, factor: float) -> tuple[float, FloatArray]:
-        """Return the mean, corrected by the labels if there are any, and the influence of each text on it."""
-        has = ~np.isnan(self.labels)
+        """Return the mean of the multiplied scores, corrected by any labels, and the influence of each text on it."""
+        known = ~np.isnan(self.labels)
         mean = float(self.weights @ self.scores)
         influence = factor * self.weights * (self.scores - mean)
-        if not has.any():
+        if not known.any():
             return factor * mean, influence
-        weights, residuals = self.weights[has] / self.weights[has].sum(), self.labels[has] - factor * self.scores[has]
-        influence[has] += weights * (residuals - weights @ residuals)
+        weights = self.weights[known] / self.weights[known].sum()
+        residuals = self.labels[known] - factor * self.scores[known]
+        influence[known] += weights * (residuals - weights @ residuals)
         return factor * mean + float(weights @ residuals), influence
 
 
 def mean_by_own_labels(texts: ScoredSet, stratum: IntArray) -> Interval:
-    """Return the mean human score of texts some of which have labels, with Student's interval over groups.
+    """Return the mean human score of partly labelled texts, with Student's interval over groups.
 
-    Each `stratum`, numbered from 0 without gaps, is corrected by its own labels, which are of texts drawn at random. In
-    each that has not all labels, `MIN_GROUPS` groups need labels. A stratum with equal labels is taken to vary as the
-    labelled texts do as a whole; if all labels are equal there is no interval.
+    Each stratum is corrected by its own labels, which belong to texts drawn at random; strata are numbered from 0. A
+    partly labelled stratum needs labels in `MIN_GROUPS` groups. If its labels are all equal, the variance of all
+    labelled texts is used for it. If all labels are equal there is no interval.
     """
-    has, count = ~np.isnan(texts.labels), len(texts.scores)
-    influence, value, fewest, unknown = np.zeros(count), 0.0, count, 0.0
-    overall = texts.labelled if has.any() else None
+    known, count = ~np.isnan(texts.labels), len(texts.scores)
+    influence, value, fewest_groups, extra_variance = np.zeros(count), 0.0, count, 0.0
+    all_labelled = texts.labelled if known.any() else None
     for number in range(int(stratum.max(initial=-1)) + 1):
-        own, left = has & (stratum == number), ~has & (stratum == number)
-        value += float(texts.labels[own].sum()) / count
-        if not left.any():
+        own_labelled, unlabelled = known & (stratum == number), ~known & (stratum == number)
+        value += float(texts.labels[own_labelled].sum()) / count
+        if not unlabelled.any():
             continue
-        labelled = replace(texts, labels=np.where(own, texts.labels, np.nan)).labelled
-        fewest = min(fewest, labelled.groups)
-        if fewest < MIN_GROUPS:
+        labelled = replace(texts, labels=np.where(own_labelled, texts.labels, np.nan)).labelled
+        fewest_groups = min(fewest_groups, labelled.groups)
+        if fewest_groups < MIN_GROUPS:
             return Interval(None)
-        factor, center, number_left = labelled.factor, float(labelled.residuals.mean()), int(left.sum())
-        value += float((factor * texts.scores[left] + center).sum()) / count
-        ratio = _variance_ratio(labelled, len(np.unique(texts.unit[left])), number_left)
-        weight = number_left / count * math.sqrt(1 + ratio)
-        if overall and np.ptp(labelled.labels) == 0:
-            unknown += weight**2 * float(overall.residuals.var(ddof=1)) / labelled.groups
+        factor, center, number_unlabelled = labelled.factor, float(labelled.residuals.mean()), int(unlabelled.sum())
+        value += float((factor * texts.scores[unlabelled] + center).sum()) / count
+        ratio = _variance_ratio(labelled, len(np.unique(texts.unit[unlabelled])), number_unlabelled)
+        weight = number_unlabelled / count * math.sqrt(1 + ratio)
+        if all_labelled and np.ptp(labelled.labels) == 0:
+            extra_variance += weight**2 * float(all_labelled.residuals.var(ddof=1)) / labelled.groups
         else:
-            influence[own] = weight * (labelled.residuals - center) / own.sum()
-    if has.all():
+            influence[own_labelled] = weight * (labelled.residuals - center) / own_labelled.sum()
+    if known.all():
         return Interval(value, value, value)
-    if overall and np.ptp(overall.labels) == 0:
+    if all_labelled and np.ptp(all_labelled.labels) == 0:
         return Interval(value)
-    groups = len(np.unique(texts.unit[has]))
+    groups = len(np.unique(texts.unit[known]))
     squares = float(np.square(np.bincount(texts.unit, influence)).sum())
-    freedom = max(groups - 2 - int(stratum.max()), fewest - 2)
-    return student_ends(value, math.sqrt(groups / (groups - 1) * squares + unknown), freedom)
+    freedom = max(groups - 2 - int(stratum.max()), fewest_groups - 2)
+    return student_interval(value, math.sqrt(groups / (groups - 1) * squares + extra_variance), freedom)
 
 
 def difference_by_own_labels(before: ScoredSet, after: ScoredSet) -> PairedMean:
-    """Return the difference of the mean human scores of two sets that have labels, with Student's interval.
+    """Return the difference of the mean human scores of two partly labelled sets, with Student's interval.
 
-    What both texts of a group have in common cancels. Undefined without `MIN_GROUPS` groups with labels in each set. A
-    set with equal labels is taken to vary as the labelled texts do as a whole; if all labels are equal there is no
+    What the texts of a group have in common cancels. Each set needs labels in `MIN_GROUPS` groups. If a set's labels
+    are all equal, the variance of both sets' labelled texts is used for it. If all labels are equal there is no
     interval.
     """
     labelled = before.labelled, after.labelled
@@ -167,11 +168,11 @@ def difference_by_own_labels(before: ScoredSet, after: ScoredSet) -> PairedMean:
     factor = _factor(*map(np.concatenate, zip(*centered, strict=True)))
     value, squares = _difference(before, after, factor)
     residuals = np.concatenate([each.labels - factor * each.scores for each in labelled])
-    equal = [each.groups for each in labelled if np.ptp(each.labels) == 0]
-    if len(equal) == 2 and labelled[0].labels[0] == labelled[1].labels[0]:
+    groups_with_equal_labels = [each.groups for each in labelled if np.ptp(each.labels) == 0]
+    if len(groups_with_equal_labels) == 2 and labelled[0].labels[0] == labelled[1].labels[0]:
         return PairedMean(Interval(value), None)
-    unknown = sum(float(residuals.var(ddof=1)) / number for number in equal)
-    return student_mean(value, math.sqrt(groups / (groups - 1) * squares + unknown), groups - 2)
+    extra_variance = sum(float(residuals.var(ddof=1)) / number for number in groups_with_equal_labels)
+    return student_mean(value, math.sqrt(groups / (groups - 1) * squares + extra_variance), groups - 2)
 
 
 def difference_by_other_labels(
@@ -179,11 +180,12 @@ def difference_by_other_labels(
 ) -> PairedMean:
     """Return the difference of the mean human scores of two sets without labels, with Student's interval.
 
-    It is the factor times the scores' difference. Its error is of the scores' difference over groups, of the factor, of
-    the texts' residuals, and of the two sets, as a judge may favour the system of one. The share of the residuals'
-    variance that is of systems is averaged over by its restricted likelihood in a model with random effects.
+    The difference is the factor times the difference of the mean scores. Its variance has four parts: variation between
+    groups, the estimated factor, the texts' residuals, and the two systems, since a judge may favour one. How much of
+    the residuals' variance lies between systems is unknown: the result is averaged over `SYSTEM_SHARES` by their
+    restricted likelihood in a random-effects model.
 
-    `labelled` are other texts; `changed` is the share of the pairs whose texts differ: people score equal ones alike.
+    `labelled` are other texts. `changed` is the share of pairs whose texts differ: equal texts get equal labels.
     """
     factor, count = labelled.factor, len(labelled.labels)
     groups = [len(np.unique(side.unit)) for side in (before, after)]
@@ -200,21 +202,21 @@ def difference_by_other_labels(
 
 
 def _difference(before: ScoredSet, after: ScoredSet, factor: float) -> tuple[float, float]:
-    """Return the difference of the corrected means, and the sum of the squares of the groups' influence."""
+    """Return the difference of the corrected means, and the sum of the groups' squared influences."""
     (first, of_first), (second, of_second) = (side.corrected(factor) for side in (before, after))
-    most = max(int(side.unit.max()) for side in (before, after)) + 1
-    sums = np.bincount(after.unit, of_second, most) - np.bincount(before.unit, of_first, most)
+    number_of_groups = max(int(side.unit.max()) for side in (before, after)) + 1
+    sums = np.bincount(after.unit, of_second, number_of_groups) - np.bincount(before.unit, of_first, number_of_groups)
     return second - first, float(np.square(sums).sum())
 
 
 def _factor(scores: FloatArray, labels: FloatArray) -> float:
-    """Return the slope of the labels over centred scores, between 0 and 1; 0 if scores do not vary."""
+    """Return the slope of the labels on centred scores, limited to 0 to 1; 0 if scores do not vary."""
     squares = float(scores @ scores)
     return min(max(float(scores @ labels) / squares, 0.0), 1.0) if squares > 0 else 0.0
 
 
 def _system_shares(residuals: FloatArray, system: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Return possible shares of the variance that is of systems, and the variance at each times its probability."""
+    """Return `SYSTEM_SHARES`, and for each the estimated variance times the share's probability."""
     sizes = np.bincount(system)
     means = np.bincount(system, residuals) / sizes
     within = float(np.square(residuals - means[system]).sum())
@@ -224,26 +226,26 @@ def _system_shares(residuals: FloatArray, system: IntArray) -> tuple[FloatArray,
     center = (means / of_means).sum(axis=1) / precision
     squares = within / (1 - SYSTEM_SHARES) + (np.square(means - center[:, np.newaxis]) / of_means).sum(axis=1)
     freedom = len(residuals) - 1
-    fits = (
+    deviances = (
         (len(residuals) - len(sizes)) * np.log(1 - SYSTEM_SHARES)
         + np.log(of_means).sum(axis=1)
         + np.log(precision)
         + freedom * np.log(np.maximum(squares, NO_SPREAD))
     )
-    likelihood = np.exp((fits.min() - fits) / 2)
+    likelihood = np.exp((deviances.min() - deviances) / 2)
     return SYSTEM_SHARES, squares / freedom * likelihood / likelihood.sum()
 
 
 def labels_for_margin(labelled: LabelledScores, margin: float) -> int:
-    """Return about how many labels give a 95 % interval of `margin` on either side, for many texts."""
+    """Return about how many labels a 95 % interval of plus or minus `margin` needs if there are many scored texts."""
     error = standard_error(labelled.residuals, labelled.unit)
     return math.ceil(len(labelled.labels) * (1.96 * error / margin) ** 2)
 
 
 def distributions_differ(scores: FloatArray, groups: int, labelled: LabelledScores) -> bool:
-    """Return whether scores of texts in so many groups are distributed unlike those of the labelled texts.
+    """Return whether scores of texts in `groups` groups and those of the labelled texts are distributed differently.
 
-    By the test of Kolmogorov and Smirnov with groups in place of texts, as texts of a group are alike.
+    The Kolmogorov-Smirnov test counts groups instead of texts, since texts of a group are alike.
     """
     from scipy.special import kolmogorov
 
@@ -252,4 +254,4 @@ def distributions_differ(scores: FloatArray, groups: int, labelled: LabelledScor
         np.searchsorted(np.sort(each), ends, side="right") / len(each) for each in (scores, labelled.scores)
     )
     distance = float(np.abs(first - second).max())
-    return bool(kolmogorov(math.sqrt(groups * labelled.groups / (groups + labelled.groups)) * distance) <= UNLIKE)
+    return bool(kolmogorov(math.sqrt(groups * labelled.groups / (groups + labelled.groups)) * distance) <= MAX_P)

@@ -13,7 +13,7 @@ from scipy.stats import kendalltau, norm, pearsonr, spearmanr
 
 from rubriclab.stats import agreement
 from rubriclab.stats.agreement import difference
-from rubriclab.stats.intervals import Interval, sign_flip_p, student_interval
+from rubriclab.stats.intervals import Interval, jackknife_interval, sign_flip_p
 
 LEVELS = ["group", "dataset", "system"]
 SCIPYS = {"spearman": spearmanr, "pearson": pearsonr, "kendall": kendalltau}
@@ -82,7 +82,7 @@ def test_values_and_intervals_equal_those_written_out_in_full(level, seed):
     names, draws = used_names(level, texts)
     for name, correlate in SCIPYS.items():
         value, *without = written_out(level, correlate, texts, [names, *draws])
-        expected = dataclasses.astuple(student_interval(value, np.array(without), correlation=True))
+        expected = dataclasses.astuple(jackknife_interval(value, np.array(without), correlation=True))
         if level == "system":
             lost, numerator = {"spearman": (3, 1 + value**2 / 2), "pearson": (3, 1), "kendall": (4, 0.437)}[name]
             reach = norm.ppf(0.975) * np.sqrt(numerator / (7 - lost))
@@ -220,7 +220,7 @@ def test_difference_equals_the_paired_jackknife_written_out_in_full(level, seed)
     names, draws = used_names(level, (first, *rest))
     ours, theirs = (written_out(level, spearmanr, (scores, *rest), [names, *draws]) for scores in (first, second))
     value, *gains = np.subtract(ours, theirs)
-    expected = dataclasses.astuple(student_interval(value, np.array(gains)))
+    expected = dataclasses.astuple(jackknife_interval(value, np.array(gains)))
     np.testing.assert_allclose(dataclasses.astuple(result.spearman), expected, atol=1e-9)
 
 

@@ -22,7 +22,7 @@ from rubriclab.stats.intervals import (
     error_bounds,
     estimate,
     jackknife_error,
-    student_interval,
+    jackknife_interval,
 )
 
 # Efron & Tibshirani 1993, table 3.1: mean LSAT and GPA of the classes of fifteen law schools.
@@ -89,9 +89,9 @@ def test_many_clusters_are_left_out_in_parts_with_nearly_the_same_interval():
 
 
 def test_undefined_and_single_values_have_no_ends():
-    assert student_interval(None, np.ones(9)) == Interval(None)
-    assert student_interval(0.5, np.ones(1)) == Interval(0.5)
-    assert student_interval(0.5, np.array([0.1, np.nan, 0.3])) == Interval(0.5)
+    assert jackknife_interval(None, np.ones(9)) == Interval(None)
+    assert jackknife_interval(0.5, np.ones(1)) == Interval(0.5)
+    assert jackknife_interval(0.5, np.array([0.1, np.nan, 0.3])) == Interval(0.5)
 
 
 def drawn(rng, groups, size):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from rubriclab.stats.pairs import STEEPNESS, Comparisons, joint_scores, pairwise_accuracy, soft_pairwise_accuracy
+from rubriclab.stats.pairs import PREFERENCE_SLOPE, Comparisons, joint_scores, pairwise_accuracy, soft_pairwise_accuracy
 
 
 def compared(*triples):
@@ -23,7 +23,7 @@ def won(*pairs):
 def surprise(worth, scores, pairs, reliability):
     """The negative log posterior as the model is written: latent scores, scores and preferences with their noise."""
     noise = 1 - reliability
-    apart = STEEPNESS / np.sqrt(noise) * (worth[pairs.better] - worth[pairs.worse])
+    apart = PREFERENCE_SLOPE / np.sqrt(noise) * (worth[pairs.better] - worth[pairs.worse])
     preferred = -np.logaddexp(0, -apart)
     halves = (preferred - np.logaddexp(0, apart)) / 2
     scored = np.isfinite(scores)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import stats
 
-from rubriclab.stats.intervals import Interval, student_interval
+from rubriclab.stats.intervals import Interval, jackknife_interval
 from rubriclab.stats.reliability import ceiling, ceiling_interval, fleiss_kappa, krippendorff_alpha, rater_variances
 
 METRICS = ["nominal", "interval"]
@@ -152,7 +152,7 @@ def test_intervals_are_those_of_the_data_without_each_cluster(clustered):
     compared = np.unique(cluster[(~np.isnan(table)).sum(axis=0) >= 2])
     without = np.array([values(table[:, cluster != place]) for place in compared])
     for column, estimate in zip(without.T, found.values(), strict=True):
-        expected = student_interval(estimate.value, column, correlation=True)
+        expected = jackknife_interval(estimate.value, column, correlation=True)
         np.testing.assert_allclose(dataclasses.astuple(estimate), dataclasses.astuple(expected), atol=1e-9)
 
 
