@@ -326,7 +326,7 @@ def gate(call: Call, ref: str) -> None:
     """Report whether the version REF agrees better with people than the same judge asked directly.
 
     Learning made the comparison on held-out labels, in correlation and in error, and with baselines without calls. Exit
-    codes: 0 better, 1 worse or not better, 3 inconclusive.
+    codes: 0 better, 1 worse or no real gain, 3 inconclusive.
     """
     with call.store("read") as store:
         result = ops.versions.gate(store, ref)

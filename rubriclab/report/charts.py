@@ -22,6 +22,8 @@ SMALLEST = 2e-4
 WIDTH, HEIGHT = 420, 330
 LEFT, RIGHT, TOP, BOTTOM = 46, 12, 12, 44
 DOT = 0.55
+# The height of a row of one line.
+LINE = 31
 BAR = '<svg y="50%" overflow="visible"><rect class="{}" x="{}" y="-6" width="{}" height="12"/></svg>'
 
 
@@ -155,7 +157,9 @@ def _strip(axis: Axis, content: Markup) -> Markup:
         )
         for mark in marks
     )
-    return Markup('<svg class="strip" aria-hidden="true">{}{}</svg>').format(grid, content)
+    # Marks stand beside the first line of a row, however tall it is.
+    form = '<svg class="strip" aria-hidden="true">{}<svg height="{}" overflow="visible">{}</svg></svg>'
+    return Markup(form).format(grid, LINE, content)
 
 
 def _bar(axis: Axis, start: float, end: float, kind: str) -> Markup:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -115,9 +116,20 @@ def error_row(scored: ScoredVersion) -> list[object] | None:
         return None
     pairs = zip(scored.labels.tolist(), scored.scores, strict=True)
     held = [each.interval[0] <= label <= each.interval[1] for label, each in pairs if each.interval]
-    inside = f"{sum(held):,} of {len(held):,} ({wording.percent(sum(held) / len(held))})" if held else ""
+    aggregation, inside = scored.version.rubric.aggregation, Markup()
+    if held and aggregation and aggregation.conformal:
+        shown = f"{sum(held):,} of {len(held):,} ({wording.percent(sum(held) / len(held))})"
+        inside = line(shown, quiet(fit_of_intervals(sum(held), len(held), aggregation.conformal.confidence)))
     number = sum(each.score is not None for each in scored.scores)
     return [q(scored.version.ref), *rubrics.error_cells(scored.errors), f"{number:,}", inside]
+
+
+def fit_of_intervals(held: int, number: int, confidence: float) -> str:
+    """Return whether intervals hold as many labels as they should, but for chance: two standard errors of a share."""
+    above = held - number * confidence
+    if abs(above) <= 2 * math.sqrt(number * confidence * (1 - confidence)):
+        return "they fit, but for chance"
+    return "they are wider than need be" if above > 0 else "they are too narrow"
 
 
 def raters_row(scored: ScoredVersion) -> list[object] | None:

@@ -24,6 +24,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, cached_property
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.etree.ElementTree import Element, fromstring
@@ -45,6 +46,8 @@ TEMPLATES = Path(__file__).with_name("templates")
 MAX_WORD = 30
 # Tables of so many columns are wider than a phone.
 MIN_WIDE = 4
+# Rows below the numbers of an axis, after which they are repeated.
+FAR = 6
 # Headings go down to h6.
 DEEPEST = 6
 BLOCKS = frozenset({"h1", "section", "article", "details", "p", "blockquote", "ul", "dl", "div", "table", "figure"})
@@ -456,21 +459,28 @@ def _table(table: Element, level: int, title: str) -> Markup:
         )
         made.append(Markup("<thead><tr>{}</tr></thead>\n").format(Markup().join(cells)))
     made.append(Markup("<tbody>\n"))
+    axis, since = Markup(), 0
     if ticks is not None:
         drawn = (Markup("<td{}>{}</td>").format(kind, _inside(ticks) if "drawing" in kind else "") for kind in kinds)
-        made.append(Markup('<tr class="ticks" aria-hidden="true">{}</tr>\n').format(Markup().join(drawn)))
+        axis = Markup('<tr class="ticks" aria-hidden="true">{}</tr>\n').format(Markup().join(drawn))
+    made.append(axis)
     for each in table.iterfind("tr"):
         first, *others = (_inside(cell, level, title) for cell in each)
         kind = each.get("class")
         if kind == "title":
             heading = Markup('<tr class="title"><th colspan="{}" scope="colgroup">{}</th></tr>\n')
-            made.append(heading.format(len(columns), first))
+            made += [heading.format(len(columns), first), axis]
+            since = 0
             continue
-        cells = (Markup("<td{}{}>{}</td>").format(*cell) for cell in zip(kinds[1:], labels[1:], others, strict=True))
+        since += 1
+        made_cells = list(starmap(Markup("<td{}{}>{}</td>").format, zip(kinds[1:], labels[1:], others, strict=True)))
+        if kind == "joined":
+            made_cells[-2:] = [Markup('<td colspan="2">{}</td>').format(others[-2])]
         named_row = Markup('<th scope="row"{}>{}</th>').format(kinds[0], first)
         row_kind = Markup(' class="{}"').format(kind) if kind else ""
-        made.append(Markup("<tr{}>{}{}</tr>\n").format(row_kind, named_row, Markup().join(cells)))
-    return Markup().join((*made, Markup("</tbody>\n</table></div>\n")))
+        made.append(Markup("<tr{}>{}{}</tr>\n").format(row_kind, named_row, Markup().join(made_cells)))
+    # Rows that are far from the numbers of their axis have them below, too.
+    return Markup().join((*made, axis if since > FAR else "", Markup("</tbody>\n</table></div>\n")))
 
 
 # Markdown.

@@ -55,7 +55,8 @@ class Badge(NamedTuple):
 # The conclusion.
 
 TONES: Mapping[str, Literal["good", "warning", "bad"]] = {"better": "good", "worse": "bad", "not better": "bad"}
-REFERENCE = "for reference"
+# What stands between a verdict and what it is compared with.
+LINKS: Mapping[str, str] = {"better": "than", "worse": "than", "not better": "over"}
 UNKNOWN = Badge("no comparison made", "warning")
 
 
@@ -93,33 +94,40 @@ def badge_of(version: Version) -> Badge:
         )
         if own and theirs
     ]
-    words = deciding.overall
-    return Badge(words, TONES.get(words, "warning"), f"{link(words)} {other}", ", ".join(figures))
-
-
-def link(words: str) -> str:
-    """Return what stands between a result and what it is compared with."""
-    return "than" if words in TONES else "compared with"
+    found = deciding.overall
+    remark = f"{LINKS.get(found, 'compared with')} {other}"
+    return Badge(wording.outcome(found), TONES.get(found, "warning"), remark, ", ".join(figures))
 
 
 def in_words(verdict: GateVerdict) -> tuple[str, str]:
-    """Return what the gain in error and the one in order show; empty without a gain."""
+    """Return what the gain in error and the one in order show; empty without a gain, or where it decides nothing."""
 
     def words(outcome: Outcome | None, gain: Interval | None) -> str:
-        if gain is None or gain.value is None:
+        if outcome is None or gain is None or gain.value is None:
             return ""
-        if outcome is None:
-            return REFERENCE
         if gain.low is None and verdict.few_groups is not None:
             return "too few groups to tell"
-        return outcome
+        return wording.outcome(outcome)
 
     return words(verdict.error_outcome, verdict.less_error), words(verdict.outcome, verdict.difference)
 
 
+def meanings(verdicts: Sequence[GateVerdict], measures: Measures) -> list[tuple[str, str]]:
+    """Return what each word means that is said of one of these gains."""
+    said = {words for each in verdicts for words in in_words(each)}
+    none, matters = wording.outcome("not better"), f"a gain that would matter ({wording.least_gain(measures)})"
+    known = {
+        "better": "the interval of the gain is above 0",
+        "worse": "the interval of the gain is below 0",
+        none: f"{matters} is ruled out",
+        "inconclusive": f"{'such a gain' if none in said else matters} is not ruled out",
+    }
+    return [(word, meaning) for word, meaning in known.items() if word in said]
+
+
 def grounds(verdict: GateVerdict, measures: Measures) -> str:
-    """Return what each gain shows, as `Worse in error, not better in Pearson`."""
-    names = dict[str, list[str]]({verdict.overall: []})
+    """Return what each gain shows, as `Worse in error, no real gain in Pearson`."""
+    names = dict[str, list[str]]({wording.outcome(verdict.overall): []})
     for words, name in zip(in_words(verdict), (wording.error_name(measures), measures.order), strict=True):
         names.setdefault(words, []).append(name)
     found = ", ".join(f"{words} in {listed(those)}" for words, those in names.items() if words and those)
@@ -366,10 +374,10 @@ def answers_of(disagreement: Disagreement) -> Iterator[tuple[Markup, str, Markup
 
 
 def raters_words(text: RecordedText, scale: Scale) -> str:
-    """Return each rater's score with the reason that was given for it, and the reasons of unknown raters."""
-    scores = {name: f"{name} {wording.label(mark, scale)}" for name, mark in text.raters.items()}
-    given = {name: f"{scores.get(name, name)}: {reason}".removeprefix(": ") for name, reason in text.reasons.items()}
-    return ("; " if given else ", ").join({**scores, **given}.values())
+    """Return the raters' scores without their names, each with its reason, and the reasons of unknown raters."""
+    scores = {name: wording.label(mark, scale) for name, mark in text.raters.items()}
+    given = {name: f"{scores.get(name, '')}: {reason}".removeprefix(": ") for name, reason in text.reasons.items()}
+    return f"raters {('; ' if given else ', ').join({**scores, **given}.values())}" if scores or given else ""
 
 
 def score_axis_of(version: Version, texts: Sequence[RecordedText]) -> charts.Axis:
@@ -473,12 +481,8 @@ def share_rows(agreements: Sequence[VerdictAgreement], names: tuple[str, str]) -
 
 def columns_of(agreements: Sequence[VerdictAgreement]) -> list[str]:
     """Return the titles of the columns of evaluators."""
-    return [f"+{short_name(each.name)}" for each in agreements]
-
-
-def short_name(name: str) -> str:
     short = {DIRECT: "asked directly", CALIBRATED: "asked directly, calibrated"}
-    return short.get(name) or wording.evaluator_name(name)
+    return [f"+{short.get(each.name) or wording.evaluator_name(each.name)}" for each in agreements]
 
 
 def level_titles(agreement: LevelAgreement) -> list[str]:

@@ -265,17 +265,13 @@ def scales(rubric: Rubric) -> str:
 
 def threshold(rubric: Rubric) -> str:
     """Return from which score on a text passes, and where that is from; empty for a rubric without verdicts."""
-    names = rubric.scores_on.names
-    return f"{names[1]!r} from a score of {threshold_score(rubric)}" if names and rubric.threshold is not None else ""
-
-
-def threshold_score(rubric: Rubric) -> str:
-    by_hand, learned = (
-        threshold_by_hand(rubric.aggregation) is not None,
-        rubric.aggregation and rubric.aggregation.threshold,
-    )
-    origin = "set by hand" if by_hand else "learned from the labels" if learned is not None else "not learned"
-    return f"{figure(rubric.threshold)}, {origin}"
+    names, made = rubric.scores_on.names, rubric.aggregation
+    if names is None or rubric.threshold is None:
+        return ""
+    origin = "learned from the labels" if made and made.threshold is not None else "not learned"
+    if threshold_by_hand(made) is not None:
+        origin = "set by hand"
+    return f"{names[1]!r} from a score of {figure(rubric.threshold)}, {origin}"
 
 
 def carried_over(provenance: Provenance) -> str:
@@ -412,11 +408,8 @@ def origin(evidence: Evidence) -> str:
 
 
 def reasons(evidence: Evidence) -> str:
-    """Return the raters' reasons that a criterion came from, as `a1-s3 (anna, ben), a1-s4`; empty without any."""
-    raters: dict[str, list[str]] = {}
-    for reason in evidence.reasons:
-        raters.setdefault(reason.example, []).extend([reason.rater] if reason.rater else [])
-    return ", ".join(f"{text} ({', '.join(names)})" if names else text for text, names in raters.items())
+    """Return the texts whose raters' reasons a criterion came from: pages that are shared name no rater."""
+    return ", ".join(dict.fromkeys(reason.example for reason in evidence.reasons))
 
 
 def percent(share: float) -> str:
@@ -472,12 +465,19 @@ def procedure(validation: Validation) -> str:
     )
 
 
+# What people read in place of values that they read twice.
+OUTCOMES: Mapping[str, str] = {"not better": "no real gain"}
+
+
+def outcome(value: str) -> str:
+    return OUTCOMES.get(value, value)
+
+
 def least_gain(measures: Measures) -> str:
-    """Return the least gain in order or error that counts, by which `not better` is told from `inconclusive`."""
+    """Return the least gain in order or error that counts, by which `no real gain` is told from `inconclusive`."""
     if measures == VERDICTS:
         return f"{MIN_EFFECT} in {VERDICTS.order} or {MIN_BRIER_EFFECT} in Brier score"
-    share = percent(MIN_ERROR_EFFECT)
-    return f"{MIN_EFFECT} in {measures.order} or {share} of the scale in error (0.2 points from 1 to 5)"
+    return f"{MIN_EFFECT} in {measures.order} or {percent(MIN_ERROR_EFFECT)} of the scale in error"
 
 
 # What evaluations measure gains by.

@@ -53,14 +53,14 @@ def test_reasons_reach_the_prompts_that_propose_criteria_alone_and_evidence_name
     assert len(prompts) - len(asked) > len(ROWS)
 
     shown = " ".join(commands("show", "news", "--evidence").out.split())
-    cited = set(re.findall(r"from (?:the )?reasons for (\S+) \(anna\)", shown))
-    assert cited
-    assert cited <= {row["id"] for row in ROWS}
+    cited = set(re.findall(r"from (?:the )?reasons for ([^\s,;]+)", shown))
+    assert set() < cited <= {row["id"] for row in ROWS}
     assert "WHY-" not in shown
     done = commands("report", "news", "-o", "report.html")
     assert done.code == 0, done.err
     page = (folder / "report.html").read_text("utf-8")
-    assert all(f"{name} (anna)" in page for name in cited)
+    assert all(name in page for name in cited)
+    assert "anna" not in page
     assert commands("export", "news", "-o", "pack.json").code == 0
     pack = (folder / "pack.json").read_text("utf-8")
     assert '"rater":"anna"' in pack.replace('": "', '":"')

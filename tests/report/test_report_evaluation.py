@@ -71,7 +71,7 @@ def words(found: EvaluationSummary | None) -> str:
     [
         (like_people, "above", "BETTER news@1 compared with the best free baseline, "),
         (against_people, "below", "WORSE news@1 compared with the best free baseline, "),
-        (like_the_baseline, "overlaps", "NOT BETTER news@1 compared with the best free baseline, word count"),
+        (like_the_baseline, "overlaps", "NO REAL GAIN news@1 compared with the best free baseline, word count"),
     ],
 )
 def test_a_rubric_is_held_against_the_best_free_baseline(rate: Rate, verdict: str, said: str) -> None:
@@ -114,7 +114,7 @@ def test_baselines_are_no_rubrics_and_the_best_rubric_is_held_against_each() -> 
     assert [one.ref for one in found.evaluators] == ["news@1", "shown@1", "plain@1"]
     assert [contest.verdict for contest in found.baselines] == ["overlaps", "above"]
     said = words(found)
-    assert said.startswith("NOT BETTER news@1 compared with shown@1 Not better in error and Spearman. news@1 has")
+    assert said.startswith("NO REAL GAIN news@1 compared with shown@1 No real gain in error and Spearman. news@1 has")
     assert "Next - Score with what costs less: " in said
     assert "news@1 has a mean absolute error of 0.00 [0.00, 0.00] points and a Spearman correlation of 1.00" in said
     assert re.search(r"news@1 plain@1 .* better", said)

@@ -16,7 +16,7 @@ from rubriclab.ops.label import PlanResult
 from rubriclab.report.render import view
 from rubriclab.report.results import difference_view, log_view, names_view
 from rubriclab.report.rubrics import evidence_view, training_view
-from rubriclab.report.wording import LONGEST_SHOWN
+from rubriclab.report.wording import LONGEST_SHOWN, OUTCOMES
 from rubriclab.stats.intervals import Interval
 from rubriclab.store.diff import compare
 
@@ -33,7 +33,7 @@ def test_a_plan_begins_with_the_verdict_and_what_labels_may_help(outcome: Outcom
     free = GateVerdict(against="word count", outcome=outcome, difference=difference, more_labels=more)
     version = joint_version(validation=joint_trust(verdicts=(free,)))
     words = words_of(PlanResult(version, (), 24, version.effort).view())
-    assert words.startswith(outcome.capitalize())
+    assert words.startswith(OUTCOMES.get(outcome, outcome).capitalize())
     assert [each in words for each in ("Label about", "more labels may not be")] == [
         outcome != "not better",
         "not" in outcome,
