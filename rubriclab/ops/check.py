@@ -1,4 +1,4 @@
-"""Check of a data file or a checklist, rows split in two by whole groups, and the sample that ships."""
+"""Checks of data files and checklists, splitting of rows by whole groups, and the included sample."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class AspectCheck:
 
     Attributes:
         scale: given, or taken from the labels; `None` without labels.
-        distribution: labels by value; of more than `MAX_VALUES` values rounded half up, to tenths on narrow scales.
+        distribution: number of labels by value; more than `MAX_VALUES` values are rounded, to tenths on narrow scales.
         agreement: Krippendorff's alpha (interval metric); `None` unless texts have several ratings.
     """
 
@@ -77,7 +77,7 @@ def check_aspect(examples: Sequence[Example], aspect: str, scale: Scale | None) 
     counts = Counter(round(label, 3) for label in labels)
     if len(counts) > MAX_VALUES:
         unit = 1 if scale and scale.width > 2 else 10
-        # `round` would take 3.5 and 4.5 to the same number.
+        # `round` would make 3.5 and 4.5 the same number.
         counts = Counter(math.floor(label * unit + 0.5) / unit for label in labels)
     names = known.names if known else ()
     reasons = sum(len(named_reasons(example, aspect)) for example in rated)
@@ -85,7 +85,7 @@ def check_aspect(examples: Sequence[Example], aspect: str, scale: Scale | None) 
 
 
 # Rows whose cells are kept to describe columns and propose a mapping.
-SAMPLED = 200
+MAX_SAMPLED = 200
 # Stands for the aspect in a proposed mapping.
 ASPECT = "ASPECT"
 
@@ -102,16 +102,16 @@ class ColumnUse:
 
 @dataclass(frozen=True, repr=False)
 class CheckResult(Displayed):
-    """What a file is taken for, and whether it can be used.
+    """How a file is read, and whether it can be used.
 
     Attributes:
-        rows: those with comparisons and faulty ones too.
-        duplicates: rows with a text that another row has.
-        problems: what has to be fixed; cells with the same word share a line, and count each in `problem_count`.
+        rows: all rows, including faulty rows and rows with comparisons.
+        duplicates: rows with the same text as another row.
+        problems: what has to be fixed; cells with the same word share a line, but `problem_count` counts each cell.
         next: the command to run next; `None` while there are problems.
-        proposal: a mapping, where the columns have other names than the fields.
-        levels: words among the scores, which may be levels, with a score each if their order is known.
-        usable_as_proposed: whether it can be used with the mapping and levels that are proposed.
+        proposal: a mapping, if columns have other names than the fields.
+        levels: words among the scores that may be levels, each with its score if their order is known.
+        usable_as_proposed: whether the file can be used with the proposed mapping and levels.
     """
 
     source: reading.SourceFormat
@@ -153,7 +153,7 @@ class CheckResult(Displayed):
 
 
 def check(data: Data, options: CheckOptions) -> CheckResult:
-    """Return what `data` is taken for and every problem that keeps it from being used; no judge is asked."""
+    """Return how `data` is read, and every problem that prevents its use; no judge is asked."""
     raw = raw_rows(data, options) if isinstance(data, str | Path) else raw_table(data, "the data", options)
     result = _Reading(raw, options).result(data)
     raters = _raters_note(result, options)
@@ -174,18 +174,18 @@ def check(data: Data, options: CheckOptions) -> CheckResult:
         notes = tuple(note for note in mapped.notes if not note.startswith(checks.TWO_LEVELS))
         mapped = replace(mapped, notes=notes)
     unsolved = [problem for problem in mapped.problems if problem not in result.problems]
-    left = [f"with the mapping below: {unsolved[0]}"] if result.proposal and unsolved and not usable else []
-    # Enough labels, and yet learning would stop: the notes say why.
+    remaining = [f"with the mapping below: {unsolved[0]}"] if result.proposal and unsolved and not usable else []
     enough = any(each.labels >= checks.MIN_LABELS for each in mapped.aspects)
-    said = mapped.notes if usable and enough else left
+    added = mapped.notes if usable and enough else remaining
+    # If learning would stop despite enough labels, the notes say why.
     stops = bool(enough and mapped.next and not mapped.next.startswith("rubriclab learn"))
     if result.usable and not (usable and (mapped.aspects or mapped.usable_as_proposed)):
-        return replace(result, hints=result.hints or mapped.hints, notes=(*result.notes, *left))
+        return replace(result, hints=result.hints or mapped.hints, notes=(*result.notes, *remaining))
     return replace(
         result,
         next=None if None in levels.values() else mapped.next or result.next,
         hints=result.hints or mapped.hints,
-        notes=(*mapped.notes, *raters) if result.usable or stops else (*result.notes, *said),
+        notes=(*mapped.notes, *raters) if result.usable or stops else (*result.notes, *added),
         levels=levels,
         usable_as_proposed=usable,
     )
@@ -206,7 +206,7 @@ def _raters_note(result: CheckResult, options: CheckOptions) -> list[str]:
 
 
 def check_each(files: Sequence[str | Path], options: CheckOptions) -> list[CheckResult]:
-    """Return what each file is taken for; where nothing can be read, the error is the only problem."""
+    """Check each file; if a file cannot be read, the error is its only problem."""
     results = []
     for file in files:
         try:
@@ -219,11 +219,11 @@ def check_each(files: Sequence[str | Path], options: CheckOptions) -> list[Check
 
 @dataclass
 class _Reading:
-    """The rows of a file as they are read for a check."""
+    """The state of a check while the rows of a file are read."""
 
     raw: RawRows
     options: CheckOptions
-    placed: list[checks.NumberedExample] = field(default_factory=list)
+    numbered: list[checks.NumberedExample] = field(default_factory=list)
     faults: list[RowError] = field(default_factory=list)
     left_out: list[RowError] = field(default_factory=list)
     compared: list[tuple[int, PairwiseComparison]] = field(default_factory=list)
@@ -245,20 +245,20 @@ class _Reading:
         self._find_faults(chosen, aspects)
         examples, scale = self.examples, self._scale(chosen)
         checked = tuple(check_aspect(examples, name, scale if name == chosen else None) for name in aspects)
-        single = [fault for row in sorted(self.faults, key=lambda fault: fault.line) for fault in row.all]
-        skipped = len({fault.line for fault in single}) if self.options.skip_faulty else 0
-        lines = [] if self.options.skip_faulty else checks.first_faults(checks.fault_lines(single))
+        cell_faults = [fault for row in sorted(self.faults, key=lambda fault: fault.line) for fault in row.all]
+        skipped = len({fault.line for fault in cell_faults}) if self.options.skip_faulty else 0
+        lines = [] if self.options.skip_faulty else checks.first_faults(checks.fault_lines(cell_faults))
         self.problems += lines
         notes = [*self._training(chosen, aspects), *self._column_notes(chosen, aspects)]
         if chosen is None or not self.learnable:
             notes += checks.repeated_notes(examples)
-        if left_out := [*single, *self.left_out] if self.options.skip_faulty else []:
+        if left_out := [*cell_faults, *self.left_out] if self.options.skip_faulty else []:
             notes += [f"left out: {line}" for line in checks.first_faults(checks.fault_lines(left_out))]
             if not examples:
                 self.problems.append("no row can be used: all of them are faulty, and left out")
-        cells = 0 if self.options.skip_faulty else len(single)
-        numbers = checks.numbers_beside_words(self.placed, [*self.faults, *self.left_out])
-        levels, _ = reading.levels_of((fault.word for fault in single if fault.word), beside_numbers=bool(numbers))
+        cells = 0 if self.options.skip_faulty else len(cell_faults)
+        numbers = checks.numbers_beside_words(self.numbered, [*self.faults, *self.left_out])
+        levels, _ = reading.levels_of((fault.word for fault in cell_faults if fault.word), beside_numbers=bool(numbers))
         optional = ("source", "context", "reference", "system")
         missing = {name: sum(getattr(each, name) is None for each in examples) for name in optional}
         return CheckResult(
@@ -275,7 +275,7 @@ class _Reading:
             aspects=checked,
             problems=tuple(self.problems),
             problem_count=len(self.problems) - len(lines) + cells,
-            hints=tuple(checks.fault_hints([*single, *self.left_out], numbers=numbers)),
+            hints=tuple(checks.fault_hints([*cell_faults, *self.left_out], numbers=numbers)),
             notes=tuple(notes),
             next=None if self.problems else self._next(data, chosen, checked),
             proposal=self.proposal,
@@ -285,20 +285,20 @@ class _Reading:
 
     @property
     def examples(self) -> tuple[Example, ...]:
-        return tuple(row.example for row in self.placed)
+        return tuple(row.example for row in self.numbered)
 
     def _find_faults(self, chosen: str | None, aspects: Sequence[str]) -> None:
-        """Find the faults of readable rows; with `skip_faulty`, leave the faulty rows and scores out."""
+        """Find the faults of readable rows; with `skip_faulty`, drop the faulty rows and scores."""
         scale = self._scale(chosen)
         if self.options.skip_faulty and chosen:
-            self.placed, outside = checks.drop_invalid_ratings(self.placed, chosen, scale)
+            self.numbered, outside = checks.drop_invalid_ratings(self.numbered, chosen, scale)
             self.skipped_scores += outside
         if chosen and chosen in aspects:
-            self.faults += checks.training_faults(self.placed, chosen, scale)
+            self.faults += checks.training_faults(self.numbered, chosen, scale)
         self.faults += comparison_faults(self.raw.source.where, self.compared, self.examples)
         if self.options.skip_faulty:
             faulty = {fault.line for fault in self.faults}
-            self.placed = [row for row in self.placed if row.line not in faulty]
+            self.numbered = [row for row in self.numbered if row.line not in faulty]
             self.compared = [pair for pair in self.compared if pair[0] not in faulty]
 
     def _read(self) -> None:
@@ -307,7 +307,7 @@ class _Reading:
         for line, row in self.raw.numbered:
             self.rows += 1
             if isinstance(row, Mapping):
-                if len(self.sample) < SAMPLED:
+                if len(self.sample) < MAX_SAMPLED:
                     self.sample.append(row)
                 if isinstance(answers := row.get("answers"), Mapping):
                     self.answered.update(str(aspect) for aspect, said in answers.items() if isinstance(said, Mapping))
@@ -333,7 +333,7 @@ class _Reading:
 
     def _add(self, line: int, parsed: Example | RowError | tuple[PairwiseComparison, ...]) -> None:
         if isinstance(parsed, Example):
-            self.placed.append(checks.NumberedExample(self.raw.source.where, line, parsed, self.options.mapping))
+            self.numbered.append(checks.NumberedExample(self.raw.source.where, line, parsed, self.options.mapping))
         elif isinstance(parsed, RowError) and parsed.usable and self.options.skip_faulty:
             self.left_out += parsed.all
             self.skipped_scores += len(parsed.all)
@@ -344,19 +344,19 @@ class _Reading:
             self.compared += [(line, comparison) for comparison in parsed]
 
     def _column_notes(self, chosen: str | None, aspects: Sequence[str]) -> Iterator[str]:
-        """Yield what columns may hold that was not taken for a field."""
+        """Yield notes on columns that may hold data but are not read as fields."""
         columns = reading.output_columns(self.sample)
         if len(columns) > 1:
             melt = f"frame.melt(id_vars=[...], value_vars={columns!r}, var_name='system', value_name='output')"
             way = f"write a row for each output, with its system in a column; with pandas: {melt}"
             yield f"the columns {', '.join(map(repr, columns))} may each hold an output, and a row holds one: {way}"
-        # An annotation tool's export says itself what its answers are read as.
+        # The note on an annotation tool's export already says how its answers are read.
         named = {} if self.raw.source.tool else {name: n for name, n in self.answered.items() if name not in aspects}
         if named:
             rows = ", ".join(f"{aspect!r} ({number} rows)" for aspect, number in named.items())
             yield f"no scores of {rows}: the answers were taken as comments, and are in the column 'answers'"
         column = self.options.mapping.columns.get("aspect", "aspect")
-        if (rated := reading.rated_aspects(self.sample, column)) and not self.placed and chosen not in rated:
+        if (rated := reading.rated_aspects(self.sample, column)) and not self.numbered and chosen not in rated:
             yield f"the column {column!r} names the aspects {', '.join(map(repr, rated))}"
 
     def _scale(self, aspect: str | None) -> Scale | None:
@@ -365,15 +365,15 @@ class _Reading:
         return parse_scale(self.options.scale, (each.scores[aspect] for each in labelled(self.examples, aspect)))
 
     def _training(self, chosen: str | None, aspects: Sequence[str]) -> tuple[str, ...]:
-        """Return what learning says of the rows; what stops it is a problem if the aspect was named."""
-        if not self.placed:
+        """Return the notes that learning gives; an error that stops it is a problem if the aspect was named."""
+        if not self.numbered:
             return ()
         if chosen is None:
             several = f"scores of several aspects: {', '.join(aspects)}; name one with `aspect`"
             return (several if aspects else "no scores: the texts can be scored, but nothing can be learned from them",)
         if self.problems:
             return ()
-        rows = Rows(self.raw.source, iter([(row.line, None, row.example) for row in self.placed]))
+        rows = Rows(self.raw.source, iter([(row.line, None, row.example) for row in self.numbered]))
         rows.comparisons = list(self.compared)
         rows.first_skipped = next(iter((*self.left_out, *self.faults)), None)
         try:
@@ -406,18 +406,18 @@ class _Reading:
             scale = {"scale": str(self.options.scale)} if self.options.scale else {}
             task = self.options.task or "TASK"
             definition = {} if is_defined(self.options.task, chosen) else {"definition": "TEXT"}
-            return _typed("learn", name, {"task": task, "aspect": chosen, **definition, **scale, **given})
-        return _typed("score", name, {"rubric": "REF", **given})
+            return _command_line("learn", name, {"task": task, "aspect": chosen, **definition, **scale, **given})
+        return _command_line("score", name, {"rubric": "REF", **given})
 
 
-def _typed(operation: str, file: str, options: Mapping[str, str]) -> str:
+def _command_line(operation: str, file: str, options: Mapping[str, str]) -> str:
     short = {"mapping": "map", "level_scores": "levels"}
     flags = [(f"--{short.get(name, name).replace('_', '-')}", value) for name, value in options.items()]
     return shlex.join(["rubriclab", operation, *filter(None, (file, *chain.from_iterable(flags)))])
 
 
 def _with_scores(rows: Sequence[Mapping[str, Any]], given: Mapping[str, str]) -> dict[str, str]:
-    """Return the proposed mapping; if no column is known to hold scores, an aspect is still to be named."""
+    """Return a proposed mapping, with the placeholder `ASPECT` if no column is known to hold scores."""
     found = reading.propose_mapping(rows, mapped=given)
     if named := reading.rated_aspects(rows, found.get("aspect") or given.get("aspect", "aspect")):
         return dict(pair for aspect in named for pair in reading.propose_mapping(rows, aspect, given).items())
@@ -427,7 +427,7 @@ def _with_scores(rows: Sequence[Mapping[str, Any]], given: Mapping[str, str]) ->
     return {**reading.propose_mapping(rows, ASPECT, given), **found}
 
 
-# Words that can differ between two questions that ask the same.
+# Words in which two questions with the same meaning may differ.
 _ARTICLES_AND_AUXILIARIES = word_set("a an the is are was were do does did")
 
 
@@ -460,7 +460,7 @@ class LintResult(Displayed):
 def lint(source: str | Path | Checklist) -> LintResult:
     """Return the duplicate questions of a checklist, or of a checklist file (`-` for standard input).
 
-    They have the same words in the same order, apart from articles, auxiliaries, case, punctuation and the plural.
+    Duplicates have the same words in the same order, ignoring articles, auxiliaries, case, punctuation and plurals.
     """
     if not isinstance(source, str | Path | Checklist):
         raise ChecklistError(f"Expected a checklist, got {describe(source)}.", "Give the path of a checklist file.")
@@ -485,7 +485,7 @@ def lint(source: str | Path | Checklist) -> LintResult:
 
 @dataclass(frozen=True, repr=False)
 class SplitResult(Displayed):
-    """The rows to learn from and those held out, as they came and in their order, with the groups of each side."""
+    """The rows to learn from and the held-out rows, unchanged and in order, with each side's number of groups."""
 
     train: tuple[Mapping[str, Any], ...]
     heldout: tuple[Mapping[str, Any], ...]
@@ -499,10 +499,10 @@ class SplitResult(Displayed):
 
 
 def split(data: Data, options: SplitOptions, notify: Notify) -> SplitResult:
-    """Return the rows of `data` in two parts that share no group.
+    """Divide the rows of `data` into two parts that share no group.
 
-    Groups are taken in an order of their names and the seed, until `train` texts are reached. A row of comparisons goes
-    with its texts.
+    Groups join the first part, in an order that depends on the seed, until it has `train` texts. A row that compares
+    texts joins the part of these texts.
     """
     rows = [(row, parsed) for _, row, parsed in rows_of(data, options, notify).every_row()]
     faults = [str(parsed) for _, parsed in rows if isinstance(parsed, RowError)]
@@ -518,7 +518,7 @@ def split(data: Data, options: SplitOptions, notify: Notify) -> SplitResult:
     texts = (parsed for _, parsed in rows if isinstance(parsed, Example))
     group_of = dict(zip((text.id for text in texts), groups, strict=True))
     sizes, in_order = Counter(groups), iter(groups)
-    chosen = _chosen(sizes, options, notify)
+    chosen = _choose_groups(sizes, options, notify)
     sides: tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]] = ([], [])
     for row, parsed in rows:
         if isinstance(parsed, RowError):
@@ -530,15 +530,15 @@ def split(data: Data, options: SplitOptions, notify: Notify) -> SplitResult:
     return SplitResult(tuple(sides[0]), tuple(sides[1]), len(chosen), len(sizes) - len(chosen))
 
 
-def _chosen(sizes: Counter[str], options: SplitOptions, notify: Notify) -> frozenset[str]:
+def _choose_groups(sizes: Counter[str], options: SplitOptions, notify: Notify) -> frozenset[str]:
     """Return the groups to learn from, at least one and not all."""
     texts = sizes.total()
     if len(sizes) < 2:
-        one = f"All {count(texts, 'text')} are of one {options.by}, which is never divided."
-        raise DataError(one, "Give more groups, or another column: `by=COLUMN`.")
+        problem = f"All {count(texts, 'text')} are of one {options.by}, which is never divided."
+        raise DataError(problem, "Give more groups, or another column: `by=COLUMN`.")
     if options.train >= texts:
-        none = f"`train={options.train}` leaves none of {count(texts, 'text')} to hold out."
-        raise DataError(none, "Give a smaller number.")
+        problem = f"`train={options.train}` leaves none of {count(texts, 'text')} to hold out."
+        raise DataError(problem, "Give a smaller number.")
     chosen, taken = list[str](), 0
     for group in sorted(sizes, key=lambda name: digest([options.seed, name])):
         if taken >= options.train or len(chosen) == len(sizes) - 1:
@@ -582,12 +582,12 @@ class SampleFiles:
 
 
 def write_sample(folder: str | Path) -> SampleFiles:
-    """Write the sample to `folder`, which is new, empty or already has it, and return its files."""
+    """Write the sample to `folder`, which must be new, empty, or hold the sample already; return the files."""
     return SampleFiles(*_write_content("sample", FILES, Path(folder)))
 
 
 def write_ratings(folder: Path) -> None:
-    """Write people's ratings of summaries, on which the demonstration runs, to `folder`, as `write_sample` does."""
+    """Write the human ratings of summaries that the demonstration uses to `folder`, as `write_sample` does."""
     _write_content("ratings", DEMO_FILES, folder)
 
 

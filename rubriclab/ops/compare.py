@@ -1,11 +1,10 @@
-"""Differences of scores: between sets of outputs, versions, judges and systems, and over time; with limits on them."""
+"""Comparisons of scores: between sets of outputs, versions, judges and systems, and of one file over time."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -46,9 +45,9 @@ from rubriclab.stats.intervals import (
     units,
 )
 
-# A visible change, as a share of the scale's width: 0.2 points from 1 to 5.
+# The smallest visible change, as a share of the scale's width: 0.2 points on a scale from 1 to 5.
 VISIBLE = 0.05
-# Texts that are listed, the criteria of each, and the characters of each output.
+# A list holds at most this many texts, criteria per text, and characters per output.
 MAX_LISTED, MAX_REASONS, MAX_OUTPUT = 10, 3, 600
 
 
@@ -60,13 +59,13 @@ def compare_outputs(
     *,
     by: paired.PairingRule | None = None,
     max_drop: float | None = None,
-    learned: ppi.LabelledScores | None = None,
-    learned_from: Collection[str] = (),
+    training_labels: ppi.LabelledScores | None = None,
+    training_groups: Collection[str] = (),
 ) -> paired.Comparison:
-    """Return how the scores of two sets of outputs, by a rubric whose reference is `name`, differ.
+    """Compare two sets of outputs by their scores; `name` is the rubric's reference.
 
-    Sets are paired `by` id or group; by default by id, else by group, else they are independent. `max_drop` is in
-    points. Without labels of the outputs, the labels `learned` from count; those of groups `learned_from` never do.
+    Outputs are paired `by` id or group; by default by id, else by group, else the sets are independent. `max_drop` is
+    in points. Labels of outputs in `training_groups` are ignored. If too few remain, `training_labels` are used.
     """
     rule, places = paired.pair_outputs(before.examples, after.examples, by)
     both = [
@@ -82,7 +81,9 @@ def compare_outputs(
         shared = {old.group for old, _ in old_scored} & {new.group for new, _ in new_scored}
         old_scored, new_scored = ([s for s in side if s[0].group in shared] for side in (old_scored, new_scored))
     scale = rubric.scores_on
-    sets = scored_sets(rubric.aspect.name, old_scored, new_scored, in_pairs=bool(places), learned_from=learned_from)
+    sets = scored_sets(
+        rubric.aspect.name, old_scored, new_scored, in_pairs=bool(places), training_groups=training_groups
+    )
     sides = []
     for outputs, labelled_set in zip((before, after), (each.labelled for each in sets), strict=True):
         unit = [str(unit) for unit in labelled_set.unit]
@@ -98,19 +99,19 @@ def compare_outputs(
     lowest = [place for place in np.argsort(differences, kind="stable")[:MAX_LISTED].tolist() if differences[place] < 0]
     comparison = paired.Comparison(
         rubric=name,
-        judge=_judges(before, after),
+        judge=_judge_names(before, after),
         before=sides[0],
         after=sides[1],
         pairing=rule,
         unpaired_before=len(before.examples) - len(places),
         unpaired_after=len(after.examples) - len(places),
         other_sources=sum(
-            None not in about and len(set(about)) > 1
+            None not in fields and len(set(fields)) > 1
             for old, _, new, _ in both
-            for about in ((old.source, new.source), (old.context, new.context))
+            for fields in ((old.source, new.source), (old.context, new.context))
         ),
         max_drop=max_drop,
-        human=human_difference(scale, *sets, float(changed), learned),
+        human=human_difference(scale, *sets, float(changed), training_labels),
         fallen=tuple(_text_change(pairs[place], *both[place]) for place in lowest),
         **_differences(rubrics, pairs, None if places else _by_groups(*sets)),
     )
@@ -124,10 +125,9 @@ def compare_columns(
     threshold: float,
     limits: paired.DriftLimits = paired.DriftLimits(),  # noqa: B008 (immutable)
 ) -> paired.Comparison:
-    """Return how the scores of the same texts differ; texts without both scores are counted.
+    """Compare two columns of scores of the same texts; texts without both scores are only counted.
 
-    `names` are of the rubric and the judge, before and after. A text flips if only one of its scores reaches
-    `threshold`.
+    `names` holds the rubric and the judge of each column. A text flips if only one of its scores reaches `threshold`.
     """
     groups = [pair.group for pair in pairs]
     columns = [(pair.before, pair.unscored_before) for pair in pairs], [(p.after, p.unscored_after) for p in pairs]
@@ -184,13 +184,13 @@ def _side(
     name: str, groups: Sequence[str], scores: Sequence[tuple[float | None, str | None]], scale: Scale
 ) -> paired.SideSummary:
     scored = [(group, score) for group, (score, _) in zip(groups, scores, strict=True) if score is not None]
-    values, given = np.array([score for _, score in scored]), [group for group, _ in scored]
+    values, scored_groups = np.array([score for _, score in scored]), [group for group, _ in scored]
     return paired.SideSummary(
         name=name,
         texts=len(scores),
         scored=len(values),
-        groups=len(set(given)),
-        mean=paired_mean(values, units(given)).interval.within(scale.low, scale.high).rounded(),
+        groups=len(set(scored_groups)),
+        mean=paired_mean(values, units(scored_groups)).interval.within(scale.low, scale.high).rounded(),
         standard_deviation=rounded_number(values.std(ddof=1)) if len(values) > 1 else None,
         unscored=dict(Counter(reason or "" for score, reason in scores if score is None)),
     )
@@ -199,7 +199,7 @@ def _side(
 def _differences(
     rubrics: paired.RubricPair, pairs: Sequence[paired.PairedScore], independent: PairedMean | None = None
 ) -> dict[str, Any]:
-    """Return the fields of a comparison that rest on the pairs; all of them have both scores."""
+    """Return the fields of a comparison that are computed from the pairs, each of which has both scores."""
     scale, groups = rubrics.scale, [pair.group for pair in pairs]
     differences = np.array([(pair.after or 0.0) - (pair.before or 0.0) for pair in pairs])
     difference = independent or paired_mean(differences, units(groups))
@@ -224,9 +224,10 @@ def _differences(
 
 
 def _by_groups(before: ppi.ScoredSet, after: ppi.ScoredSet) -> PairedMean:
-    """Return the difference between two unpaired sets by the means of their groups.
+    """Return the difference between the group means of two sets whose outputs are not paired.
 
-    Paired if both have the same groups, else by Welch's test (1947), or the permutation test if nothing varies.
+    If both sets have the same groups, these are paired. Else Welch's test (1947) gives the p value, or a permutation
+    test if the means of neither set vary.
     """
     from scipy.stats import ttest_ind
 
@@ -299,12 +300,16 @@ ScoredOutput = tuple[Example, float]
 
 
 def human_difference(
-    scale: Scale, before: ppi.ScoredSet, after: ppi.ScoredSet, changed: float, learned: ppi.LabelledScores | None
+    scale: Scale,
+    before: ppi.ScoredSet,
+    after: ppi.ScoredSet,
+    changed: float,
+    training_labels: ppi.LabelledScores | None,
 ) -> paired.HumanDifference | None:
     """Return the difference of the mean human scores of two sets, `None` if there are too few labels.
 
-    By labels of both sets; else of the set with labels in more groups; else by the labels `learned` from. `changed` is
-    the share of pairs whose outputs differ, 1 without pairs.
+    It is estimated from the labels of both sets; else of the set with labels in more groups; else from
+    `training_labels`. `changed` is the share of pairs whose outputs differ, 1 without pairs.
     """
     if not len(before.scores) or not len(after.scores):
         return None
@@ -318,9 +323,9 @@ def human_difference(
     if difference.interval.value is None:
         pool, labels_of = max(pools, key=lambda each: each[0].groups)
         if pool.groups < MIN_GROUPS:
-            if learned is None:
+            if training_labels is None:
                 return None
-            pool, labels_of = learned, "learning"
+            pool, labels_of = training_labels, "learning"
         difference, labels = ppi.difference_by_other_labels(before, after, pool, changed=changed), len(pool.labels)
         if difference.interval.value is None:
             return None
@@ -334,28 +339,27 @@ def scored_sets(
     after: Sequence[ScoredOutput],
     *,
     in_pairs: bool,
-    learned_from: Collection[str],
+    training_groups: Collection[str],
 ) -> tuple[ppi.ScoredSet, ppi.ScoredSet]:
-    """Return two sets of outputs with their scores and labels, weighed by groups unless `in_pairs`."""
+    """Return two sets of outputs with scores and labels; outputs have equal weights if `in_pairs`, else groups do."""
     groups = [[example.group for example, _ in side] for side in (before, after)]
     unit = [units(groups[0])] * 2 if in_pairs else np.split(units([*groups[0], *groups[1]]), [len(before)])
     sets = []
     for side, of_side in zip((before, after), unit, strict=True):
-        rated = [() if each.group in learned_from else labelled([each], aspect) for each, _ in side]
+        rated = [() if each.group in training_groups else labelled([each], aspect) for each, _ in side]
         labels = [found[0].scores[aspect] if found else np.nan for found in rated]
-        # Without pairs, so that the mean over texts is that of the groups' means.
         weights = np.ones(len(side)) if in_pairs else 1 / np.bincount(of_side)[of_side]
         scores = np.array([score for _, score in side])
         sets.append(ppi.ScoredSet(scores, np.array(labels), of_side, weights / max(weights.sum(), 1.0)))
     return sets[0], sets[1]
 
 
-# False discovery rate of differences between systems.
-RATE = 0.05
+# Systems differ significantly if the adjusted p value is smaller.
+MAX_P = 0.05
 
 
 class RankedSystem(FrozenModel):
-    """A system with its place; its differences from its `ties` are not significant."""
+    """A system and its rank; its mean does not differ significantly from those of its `ties`."""
 
     system: str
     rank: int
@@ -367,7 +371,7 @@ class RankedSystem(FrozenModel):
 
 
 class SystemDifference(FrozenModel):
-    """The mean score of one system less that of one ranked below it, on the groups that both have outputs in."""
+    """The mean score of `first` less that of `second`, which ranks lower, over the groups with outputs of both."""
 
     first: str
     second: str
@@ -387,7 +391,7 @@ class SystemRanking(FrozenModel):
 
 
 def rank_systems(rubric: Rubric, name: str, systems: Sequence[paired.Outputs]) -> SystemRanking:
-    """Return the systems by mean score; differences are paired within groups (Benjamini & Hochberg over all pairs)."""
+    """Rank systems by mean score; differences are paired by group, their p values adjusted (Benjamini & Hochberg)."""
     sides = []
     for system in systems:
         by_group = defaultdict[str, list[float]](list)
@@ -408,15 +412,15 @@ def rank_systems(rubric: Rubric, name: str, systems: Sequence[paired.Outputs]) -
         SystemDifference(
             first=first,
             second=second,
-            pairs=number,
-            groups=number,
+            pairs=groups,
+            groups=groups,
             difference=change.interval.rounded(),
             p=change.p,
             adjusted_p=p,
         )
-        for (first, second, number, change), p in zip(compared, adjusted, strict=True)
+        for (first, second, groups, change), p in zip(compared, adjusted, strict=True)
     ]
-    tied = [{each.first, each.second} for each in differences if each.adjusted_p is None or each.adjusted_p >= RATE]
+    tied = [{each.first, each.second} for each in differences if each.adjusted_p is None or each.adjusted_p >= MAX_P]
     ranked = [
         RankedSystem(
             system=side.name,
@@ -431,14 +435,14 @@ def rank_systems(rubric: Rubric, name: str, systems: Sequence[paired.Outputs]) -
     ]
     return SystemRanking(
         rubric=name,
-        judge=_judges(*systems),
+        judge=_judge_names(*systems),
         scale=(rubric.scores_on.low, rubric.scores_on.high),
         systems=tuple(ranked),
         differences=tuple(differences),
     )
 
 
-def _judges(*outputs: paired.Outputs) -> str:
+def _judge_names(*outputs: paired.Outputs) -> str:
     return ", ".join(sorted({score.judge for each in outputs for score in each.scores}))
 
 
@@ -448,7 +452,7 @@ OutputRow = tuple[Example, Score | None]
 
 @dataclass(frozen=True, repr=False)
 class CompareResult(Answered, Displayed):
-    """A comparison with the version that outputs were scored by, `None` for a comparison of versions or judges."""
+    """A comparison and the version that scored the outputs, `None` if versions or judges were compared."""
 
     result: paired.Comparison | paired.AnchorLook | SystemRanking
     effort: Effort
@@ -467,7 +471,8 @@ def compare(
     """Return how the scores of `after` differ from those of `before`; without `after`, rank the systems in `before`."""
     given = [f"`{name}`" for name in ("pair_by", "max_drop") if getattr(options, name) is not None]
     if after is None and given:
-        raise SettingsError(f"{', '.join(given)}: this compares two sets of outputs, and one was given.", "Give two.")
+        needed = f"{' and '.join(given)} can only be used with two sets of outputs, and one was given."
+        raise SettingsError(needed, "Give a second set.")
     if rubric is None:
         raise SettingsError("Outputs are compared by a rubric, and none is named.", "Give `rubric=REF`.")
     version = version_of(workspace, rubric)
@@ -483,8 +488,8 @@ def compare(
         sides = await workspace.off_event_loop(_read, scoring, before, after)
         outputs = []
         for name, rows in sides.items():
-            left = [example for example, score in rows if score is None]
-            new = iter([scores[0] async for _, scores in scoring.stream(left)] if left else ())
+            unscored = [example for example, score in rows if score is None]
+            new = iter([scores[0] async for _, scores in scoring.stream(unscored)] if unscored else ())
             if scoring.unanswered:
                 raise JudgeError(scoring.unanswered)
             examples, scores = zip(*((example, score or next(new)) for example, score in rows), strict=True)
@@ -492,18 +497,18 @@ def compare(
         if after is None:
             ranking = rank_systems(version.rubric, version.ref, _by_system(outputs[0]))
             return CompareResult(ranking, workspace.effort(), version)
-        known = frozenset(version.provenance.groups)
-        learned_from = [each for side in outputs for each in side.examples if each.group in known]
-        if number := len(labelled(learned_from, version.rubric.aspect.name)):
-            workspace.notify(f"labels of outputs on sources that {version.ref} was learned from are left out: {number}")
+        training_groups = frozenset(version.provenance.groups)
+        seen = [each for side in outputs for each in side.examples if each.group in training_groups]
+        if ignored := len(labelled(seen, version.rubric.aspect.name)):
+            workspace.notify(f"{count(ignored, 'label')} left out: {version.ref} was learned from the same groups")
         comparison = compare_outputs(
             version.rubric,
             version.ref,
             *outputs,
             by=options.pair_by,
             max_drop=options.max_drop,
-            learned=await workspace.off_event_loop(held_out_scores, workspace, version, choice.spec),
-            learned_from=known,
+            training_labels=await workspace.off_event_loop(held_out_scores, workspace, version, choice.spec),
+            training_groups=training_groups,
         )
         return CompareResult(comparison, workspace.effort(), version)
 
@@ -513,9 +518,9 @@ def compare(
 def check_limit(name: str, points: float | None, version: Version) -> None:
     scale = version.rubric.scores_on
     if points is not None and points >= scale.width:
-        number = "a share below 1: 0.05 is 5 percentage points" if scale.names else f"less than {scale.width:g} points"
+        valid = "a share below 1: 0.05 is 5 percentage points" if scale.names else f"less than {scale.width:g} points"
         limit = f"`{name}={format_score(points)}` cannot be exceeded on the scale of {version.ref}"
-        raise SettingsError(f"{limit}, {scale.describe()};", f"give {number}.")
+        raise SettingsError(f"{limit}, {scale.describe()};", f"give {valid}.")
 
 
 def _read(scoring: ColumnScoring, before: Data, after: Data | None) -> dict[str, list[OutputRow]]:
@@ -530,7 +535,7 @@ def _read(scoring: ColumnScoring, before: Data, after: Data | None) -> dict[str,
             (example, carried_score(rows.row, example, version, judge.spec))
             for example in usable_examples(rows, notify, name)
         ]
-        # Scores that rows carry were made from the fields that the texts had then.
+        # Texts that already have a score are not sent to the judge, so only the others are checked.
         unscored = [example for example, score in side if score is None]
         check_text_fields(version, unscored, each, options, notify=notify, name=name)
         if carried := len(side) - len(unscored):
@@ -539,8 +544,8 @@ def _read(scoring: ColumnScoring, before: Data, after: Data | None) -> dict[str,
     new = "together" if aggregation and aggregation.rivals else None
     forms = [score.rivals if score else new for side in sides.values() for _, score in side]
     if 0 < (together := forms.count("together")) < len(forms):
-        said = f"{together:,} of {len(forms):,} texts are rated together with their rivals and the others apart."
-        raise DataError(said, "Score all with `rivals=together` or all without it: such scores are not comparable.")
+        mixed = f"{together:,} of {len(forms):,} outputs are rated together with others of their group, the rest alone."
+        raise DataError(mixed, "Such scores are not comparable: score all with `rivals=together` or all without it.")
     return sides
 
 
@@ -556,17 +561,17 @@ def _by_system(outputs: paired.Outputs) -> list[paired.Outputs]:
 
 
 def carried_score(row: Any, example: Example, version: Version, judge: str) -> Score | None:
-    """Return the score by `version` and `judge` in the row of `example`, `None` if there is none to use.
+    """Return the score by `version` and `judge` in the row of `example`, `None` without a usable one.
 
-    A recording counts as the judge that it holds. A score off the scale, or with other criteria, is of another version.
+    A recording counts as the judge that it recorded. A score off the scale or with other criteria is not usable.
     """
     rubric = version.rubric
     try:
         score = score_of(row if isinstance(row, Mapping) else {})
     except ValidationError:
         return None
-    made = score.id, score.rubric, recorded_name(score.judge), score.aspect
-    if made != (example.id, version.ref, recorded_name(judge), rubric.aspect.name) or score.score is None:
+    origin = score.id, score.rubric, recorded_name(score.judge), score.aspect
+    if origin != (example.id, version.ref, recorded_name(judge), rubric.aspect.name) or score.score is None:
         return None
     numbers = [number for part in score.criteria for number in (part.score, part.contribution) if number is not None]
     same_criteria = {part.id for part in score.criteria} == {criterion.id for criterion in rubric.criteria}
@@ -583,9 +588,10 @@ def drift(
     *,
     on_row: Callable[[dict[str, Any]], None] | None = None,
 ) -> Job[CompareResult]:
-    """Return how the scores of `data` change from `before` to `after`; to another judge if `after` is `None`.
+    """Compare the scores of `data` by `before` and `after`, or by two judges if `after` is `None`.
 
-    Of an anchor, how the errors by `before` have changed since the first look. `on_row` gets both scores of each text.
+    If `data` is an anchor, compare the errors of `before` with those at earlier looks. `on_row` gets both scores of
+    each text.
     """
     if options.anchor:
         return _look_job(workspace, data, before, after, options)
@@ -608,10 +614,17 @@ def drift(
 def _look_job(
     workspace: Workspace, data: Data, rubric: str | Version, after: str | Version | None, options: DriftOptions
 ) -> Job[CompareResult]:
-    limits = [name for name in ("flip_at", "max_shift", "max_flips", "min_rank") if getattr(options, name) is not None]
-    if after is not None or len(options.judges) > 1 or limits or not isinstance(data, str | Path):
+    limits = ("flip_at", "max_shift", "max_flips", "min_rank")
+    conflicts = [f"`{name}`" for name in limits if getattr(options, name) is not None]
+    if after is not None:
+        conflicts.append("a second version")
+    if len(options.judges) > 1:
+        conflicts.append(f"{len(options.judges)} judges")
+    if not isinstance(data, str | Path):
+        conflicts.append("data that is not a file")
+    if conflicts:
         hint = "Name one file, one version and at most one judge."
-        raise SettingsError("`anchor` scores labelled texts again, and takes no limits.", hint)
+        raise SettingsError(f"`anchor` cannot be combined with {' or '.join(conflicts)}.", hint)
     version = version_of(workspace, rubric)
     choice = judge_of(version, next(iter(options.judges), None), workspace.store, workspace.notify)
     scoring = ColumnScoring(workspace, [(version, choice)], data, options, fresh=True)
@@ -625,10 +638,12 @@ def _look_job(
 def _sides_of_drift(
     workspace: Workspace, data: Data, before: str | Version, after: str | Version | None, options: DriftOptions
 ) -> tuple[ColumnScoring, paired.RubricPair, float]:
-    ref, judges = ref_of(before), options.judges
-    if len(judges) > 2 or (after is None and len(set(judges)) < 2):
+    judges = options.judges
+    if len(judges) > 2:
+        raise SettingsError(f"Drift compares at most two judges, got {len(judges)}.", "Leave the others out.")
+    if after is None and len(set(judges)) < 2:
         hint = "name a second version, or two judges: `judges=JUDGE` and `judges=OTHER`."
-        raise SettingsError(f"Drift is between two sides, and {ref} is one version;", hint)
+        raise SettingsError(f"Drift compares two versions or two judges, and {ref_of(before)} is one version;", hint)
     first = version_of(workspace, before)
     check_limit("max_shift", options.max_shift, first)
     second = first if after is None else version_of(workspace, after)
@@ -654,14 +669,16 @@ def _sides_of_drift(
     return ColumnScoring(workspace, scorers, data, options), rubrics, threshold
 
 
-# The probability of any false alarm, over all looks and both sequences; with fewer groups it would be higher.
-ERROR_RATE, MIN_ANCHOR_GROUPS = 0.05, 10
+# The probability of a false alarm, over all looks and both confidence sequences.
+ERROR_RATE = 0.05
+# With fewer groups a false alarm would be more probable.
+MIN_ANCHOR_GROUPS = 10
 # The number of looks at which a confidence sequence is narrowest.
 NARROWEST_LOOK = 10
 
 
 class _Looks(FrozenModel):
-    """The errors at each look at an anchor: score less label, by the digest of text and label."""
+    """The errors at each look at an anchor: score less label, keyed by the digest of text and label."""
 
     rubric: str
     judge: str
@@ -672,31 +689,32 @@ class _Looks(FrozenModel):
 
 
 def _earlier_looks(file: Path, version: Version, judge: str) -> _Looks:
-    """Return the looks in a file, none without one; DataError if they are by another rubric or judge."""
-    found = _Looks(rubric=version.digest, judge=judge)
+    """Return the looks recorded in `file`, none if it does not exist."""
     if not file.exists():
-        return found
-    with suppress(ValidationError):
-        looks = _Looks.model_validate_json(file.read_bytes())
-        if (looks.rubric, looks.judge) == (found.rubric, found.judge):
-            return looks
+        return _Looks(rubric=version.digest, judge=judge)
     hint = "Give a copy of the texts under another name, or delete this file to begin again."
-    raise DataError(f"{file} cannot be read, or its looks are by another rubric or judge than {judge}.", hint)
+    try:
+        looks = _Looks.model_validate_json(file.read_bytes())
+    except ValidationError as error:
+        raise DataError(f"{file} is not a record of looks.", hint) from error
+    if (looks.rubric, looks.judge) != (version.digest, judge):
+        raise DataError(f"{file} is not of {version.ref} and {judge}, but of another rubric or judge.", hint)
+    return looks
 
 
-async def look(scoring: ColumnScoring, place: str) -> paired.AnchorLook:
-    """Score the labelled texts of a file once more, without cached answers, and compare the errors with the first look.
+async def look(scoring: ColumnScoring, anchor: str) -> paired.AnchorLook:
+    """Score the labelled texts of a file without cached answers, and compare the errors with those at earlier looks.
 
-    A look with too many texts without a score is not counted.
+    A look that leaves too many texts unscored is not recorded.
     """
-    (version, choice), file = scoring.scorers[0], Path(f"{place}.looks.json")
+    (version, choice), file = scoring.scorers[0], Path(f"{anchor}.looks.json")
     looks = _earlier_looks(file, version, choice.spec)
     aspect = version.rubric.aspect.name
     texts = {digest([text_digest(each), each.scores[aspect]]): each for each in labelled(scoring.texts(), aspect)}
     unit = renumber(np.array([text.group for text in texts.values()]))
     if (groups := int(unit.max(initial=-1)) + 1) < MIN_ANCHOR_GROUPS:
         found = f"labels of {aspect} in {groups} groups"
-        raise DataError(f"{place}: got {found}, expected at least {MIN_ANCHOR_GROUPS} groups.", "Label more texts.")
+        raise DataError(f"{anchor}: got {found}, expected at least {MIN_ANCHOR_GROUPS} groups.", "Label more texts.")
     scores = [score.score async for _, (score,) in scoring.stream(tuple(texts.values()))]
     errors = {
         key: score - each.scores[aspect]
@@ -729,7 +747,7 @@ async def look(scoring: ColumnScoring, place: str) -> paired.AnchorLook:
 
 
 def _changes(values: FloatArray, unit: IntArray) -> list[FloatArray]:
-    """Return, by look but the first, the mean change of each group's texts from their means at earlier looks.
+    """Return, for each look after the first, each group's mean change from the texts' means at earlier looks.
 
     `values` has shape (looks, texts), NaN where a text has no score.
     """

@@ -1,4 +1,4 @@
-"""A rubric that a person edits: refitted to its labels, held-out agreement before and after, the child version."""
+"""Edits of a rubric by a person: refit it to its labels, compare held-out agreement, and save a child version."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from rubriclab.stats.correlation import IntArray
 from rubriclab.stats.intervals import DIGITS, Interval
 from rubriclab.store.store import Store
 
-# No correlation is this high: a person decides which criteria to keep, redundant ones too.
+# Above every correlation, so that no criterion is redundant: a person decides which criteria to keep.
 KEEP_ALL = 2.0
 
 # Ratings by text and by criterion.
@@ -47,7 +47,7 @@ Cells = Mapping[str, Mapping[str, stored.Cell]]
 
 @dataclass(frozen=True, slots=True)
 class WeightChange:
-    """A criterion's weight before and after, with its limits; `None` where the rubric does not have it."""
+    """A criterion's weight before and after, with its limits; a weight is `None` if the rubric lacks the criterion."""
 
     criterion: str
     trait: str
@@ -63,7 +63,8 @@ class EditEffect:
 
     Attributes:
         folds: 0 if nothing is fitted to labels.
-        statistic: of the figures: Pearson, whose intervals include the variance of learning, or balanced accuracy.
+        statistic: of `before` and `after`: Pearson, whose intervals include the variance of learning, or balanced
+            accuracy.
         difference: after less before, paired.
         recorded, recorded_by: the parent's agreement as recorded, and how the parent was made.
         optimistic: whether the rubric was learned from these labels, or a person may have known them.
@@ -107,7 +108,7 @@ class EditResult(Displayed):
 
 @dataclass(frozen=True, eq=False)
 class RatedRubric:
-    """A rubric before it is refitted, with the labelled texts rated by its criteria and the other candidates.
+    """A rubric before it is refitted, and the labelled texts with ratings by its criteria and other candidates.
 
     `examples` are sorted by id, with labels on the scale of the criteria; `candidates` are the columns of `cells`.
     """
@@ -163,7 +164,7 @@ def edited_rubric(
 ) -> RatedRubric:
     """Return the edited rubric with its ratings, before it is refitted.
 
-    `new_cells` are by text and new criterion. `who` ends the reason why a criterion was removed.
+    `new_cells` has a row for each text, with a cell for each new criterion. `who` made the edit.
     """
     made_from = {each.criterion.id: each.made_from for each in parent.candidates}
     replaced = {change.result: change.criteria for change in plan.changes}
@@ -188,14 +189,14 @@ def edited_rubric(
 
 @dataclass(frozen=True, eq=False)
 class FoldSelection:
-    """The folds, shape (repetitions, texts), and by repetition and fold the ids that the other folds' labels select."""
+    """Folds, shape (repetitions, texts), and for each fold the ids of criteria that the other folds' labels select."""
 
     folds: IntArray
     criteria: tuple[tuple[frozenset[str], ...], ...]
 
 
 def select_in_folds(rated: RatedRubric) -> FoldSelection:
-    """Return what labels select in each fold among the candidates that no person has added."""
+    """Return the criteria that labels select in each fold among the candidates that no person has added."""
     free = replace(rated.table, limits=None)
     learned = [place for place, each in enumerate(rated.candidates) if each.by_hand != "added"]
     if not learned:
@@ -207,10 +208,10 @@ def select_in_folds(rated: RatedRubric) -> FoldSelection:
 
 
 def refitted(rated: RatedRubric, selected: FoldSelection) -> fitting.SelectedRubric:
-    """Return the rubric fitted to all labels, and those of all folds with held-out scores."""
+    """Return the rubric fitted to all labels, and the rubrics of all folds with held-out scores."""
 
     def pool_of(repetition: int, fold: int) -> fitting.CandidatePool:
-        """Return the criteria of a fold's rubric: selected there and not removed by hand, or added or limited."""
+        """Return the criteria of a fold: selected and not removed by hand, or added or limited by hand."""
         learned = selected.criteria[repetition][fold] if selected.criteria else frozenset[str]()
         columns = [
             place
@@ -233,7 +234,7 @@ def study_of(rated: RatedRubric, refit: fitting.SelectedRubric) -> Study:
 
 
 def check_kept(rated: RatedRubric, refit: fitting.SelectedRubric) -> dict[str, str]:
-    """Return the criteria that cannot be weighed, by id, with the reason; an error if an edit needs one of them."""
+    """Return the reason, by id, for each criterion that cannot be weighted; SettingsError if an edit needs it."""
     ids = [each.criterion.id for each in rated.candidates]
     dropped = {ids[place]: why.words(ids) for place, why in refit.fit.dropped.items() if place in rated.kept}
     for name in rated.bounds:
@@ -246,17 +247,19 @@ def check_kept(rated: RatedRubric, refit: fitting.SelectedRubric) -> dict[str, s
 
 
 def unmeasured(rated: RatedRubric, refit: fitting.SelectedRubric, ids: Collection[str]) -> tuple[str, ...]:
-    """Return those of some criteria that are in no fold's rubric, so that held-out scores do not depend on them."""
+    """Return the `ids` of criteria that are in no fold's rubric: held-out scores do not depend on them."""
     places = {place for fits in refit.held_out.fits for fit in fits for place in fit.columns}
     used = {rated.candidates[place].criterion.id for place in places}
     return tuple(name for name in ids if name not in used)
 
 
-def repeating(rated: RatedRubric, refit: fitting.SelectedRubric) -> tuple[tuple[str, str, float], ...]:
+def redundant_pairs(rated: RatedRubric, refit: fitting.SelectedRubric) -> tuple[tuple[str, str, float], ...]:
     """Return the pairs of criteria that learning would call redundant, with their correlations."""
-    alike, ids = design(rated.table).alike, [each.criterion.id for each in rated.candidates]
-    pairs = ((one, two, float(alike[one, two])) for two in refit.fit.columns for one in refit.fit.columns if one < two)
-    return tuple((ids[two], ids[one], r) for one, two, r in pairs if r >= REDUNDANT)
+    correlations, ids = design(rated.table).alike, [each.criterion.id for each in rated.candidates]
+    pairs = ((one, two) for two in refit.fit.columns for one in refit.fit.columns if one < two)
+    return tuple(
+        (ids[two], ids[one], float(correlations[one, two])) for one, two in pairs if correlations[one, two] >= REDUNDANT
+    )
 
 
 def effect_of(
@@ -317,7 +320,7 @@ def weight_changes(before: Rubric, after: Rubric) -> tuple[WeightChange, ...]:
 
 @dataclass(frozen=True, eq=False)
 class EditableVersion:
-    """A version with labelled texts, sorted by id and on the raters' scale, and the ratings that it keeps."""
+    """A version with labelled texts, sorted by id and on the raters' scale, and the kept ratings."""
 
     version: stored.Version
     record: stored.TrainingRecord | None
@@ -343,17 +346,17 @@ class EditableVersion:
             for criterion in part.criteria
             if criterion.id not in known
         ]
-        # The ids here of the texts that criteria were made from; for one that is absent, another of its group.
+        # A recorded text may have another id in `examples`. If it is absent, a text of its group replaces it.
         id_of = {text_digest(text): text.id for text in self.examples}
         first = {text.group: text.id for text in reversed(self.examples)}
-        here = {text.id: text.id for text in self.examples}
+        current_id = {text.id: text.id for text in self.examples}
         for text in texts:
             if found := id_of.get(text_digest(text.example)) or first.get(text.group):
-                here[text.id] = found
+                current_id[text.id] = found
         rows = [self.cells.get(text.id, {}) for text in self.examples]
         candidates = tuple(
             each.model_copy(
-                update={"made_from": tuple(sorted({here[name] for name in each.made_from if name in here}))}
+                update={"made_from": tuple(sorted({current_id[name] for name in each.made_from if name in current_id}))}
             )
             for each in (*recorded, *own)
             if all(each.criterion.id in row for row in rows)
@@ -385,7 +388,7 @@ class EditableVersion:
         return refitted(self.rated, self.selection)
 
     def on_label_scale(self, record: stored.TrainingRecord) -> stored.TrainingRecord:
-        """Return a record of these texts on the scale of the labels."""
+        """Return a record of these texts with scores on the scale of the labels."""
         by_id, rubric = {text.id: text for text in self.examples}, self.version.rubric
         aspect, texts = rubric.aspect.name, []
         for text in record.texts:
@@ -400,7 +403,7 @@ class EditableVersion:
 
 
 def editable_version(workspace: Workspace, rubric: str | stored.Version, options: EditOptions) -> EditableVersion:
-    """Return a version with the labelled texts that an edit is measured on: `options.labels`, or its own."""
+    """Return a version with the labelled texts that an edit is measured on: `options.labels`, or the version's own."""
     version = version_of(workspace, rubric)
     record, cells = workspace.store.training(version.ref), dict[str, Mapping[str, stored.Cell]]()
     if options.labels is not None:
@@ -410,8 +413,8 @@ def editable_version(workspace: Workspace, rubric: str | stored.Version, options
         if not texts:
             raise DataError(f"{name} has no text with a label for {aspect!r} from {scale.describe()}.")
     elif record is None:
-        said = f"{version.ref} keeps no labelled texts: it was learned by one method, or imported."
-        raise DataError(said, "Give them: `labels=FILE`.")
+        problem = f"{version.ref} keeps no labelled texts: it was learned by one method, or imported."
+        raise DataError(problem, "Give them: `labels=FILE`.")
     else:
         texts = tuple(_labelled_example(text, version.rubric.aspect.name) for text in record.texts)
     if record:
@@ -438,7 +441,7 @@ def edit(
 ) -> Job[EditResult]:
     """Return the effect of an edit, and the child version unless it is a preview.
 
-    `editable`, from `editable_version` with the same version and labels, spares its computation.
+    `editable` is the result of `editable_version` for the same version and labels, if it has been computed already.
     """
     version = editable.version if editable else version_of(workspace, rubric)
     _check_name(workspace.store, version, options.name)
@@ -448,7 +451,7 @@ def edit(
         raise SettingsError(f"{version.ref} has no learned weights to fit again: it was learned by one method.", hint)
     plan = plan_edits(parent, version.ref, options)
     labelled = editable or editable_version(workspace, version, options)
-    # New criteria are asked about all texts, by a new definition those that stay too.
+    # All texts are rated by new criteria, and with a new definition also by the criteria that stay.
     to_rate = {
         part.method: [each for each in part.criteria if plan.redefined and each.id not in plan.removed]
         for part in parent.parts
@@ -476,7 +479,7 @@ def edit(
             hint = "Give `author=NAME` and `because=REASON`, or `preview` to save nothing."
             raise SettingsError("A version that a person makes records who made it and why.", hint)
         judge = workspace.judge(choice) if requests else None
-        # The ratings by the parent's criteria, and those by new or newly defined ones.
+        # The ratings by the parent's criteria, and the ratings by new or redefined criteria.
         known: dict[str, dict[str, stored.Cell]] = {name: dict(row) for name, row in labelled.cells.items()}
         new: dict[str, dict[str, stored.Cell]] = {}
         for by, texts in requests:
@@ -503,7 +506,7 @@ def _finish(
     cells = [[new[text.id][name] for name in plan.new] for text in parent.examples]
     edited = edited_rubric(parent, plan, cells, options.signature)
     if plan.redefined:
-        # Only the rubric's own criteria have ratings by the new definition.
+        # Candidates outside of the rubric have no ratings by the new definition.
         kept = tuple(each for each in edited.candidates if each.kept)
         rows = tuple(tuple(new[text.id][each.criterion.id] for each in kept) for text in edited.examples)
         edited = replace(edited, candidates=kept, cells=rows)
@@ -512,7 +515,7 @@ def _finish(
     limited = [name for change in plan.changes if change.action in ("pin", "bound") for name in change.criteria]
     joined = [*plan.new, *(name for name in limited if name in plan.bounds and name not in plan.new)]
     notes = [f"{name} is left out: it {reason}" for name, reason in check_kept(edited, refits[1]).items()]
-    for one, other, correlation in repeating(edited, refits[1]):
+    for one, other, correlation in redundant_pairs(edited, refits[1]):
         notes.append(f"{one} says what {other} says (r = {correlation:.2f}): the same thing counts twice")
     for name in (*unmeasured(parent, refits[0], dropped), *unmeasured(edited, refits[1], joined)):
         why = "it was made from labels of each fold or is not selected without them"
@@ -587,13 +590,13 @@ def _save(
 
 
 def _check_name(store: Store, version: stored.Version, name: str | None) -> None:
-    """Refuse a name whose newest version neither descends from the edited one nor is one of its ancestors."""
+    """Refuse the name of another rubric: one whose newest version is neither descendant nor ancestor of `version`."""
     if name is None or name == version.name or name not in store.names():
         return
     newest = store.load(name)
     if version.ref not in _ancestors(store, newest) and newest.ref not in _ancestors(store, version):
-        said = f"{name} already names another rubric, whose newest version is {newest.ref}."
-        raise SettingsError(said, f"Give another name, or none, to save a new version of {version.name}.")
+        problem = f"{name} already names another rubric, whose newest version is {newest.ref}."
+        raise SettingsError(problem, f"Give another name, or none, to save a new version of {version.name}.")
 
 
 def _ancestors(store: Store, version: stored.Version) -> set[str]:
@@ -608,7 +611,7 @@ def _ancestors(store: Store, version: stored.Version) -> set[str]:
 def part_with(
     rubric: Rubric, method: str, recorded: Mapping[str, Mapping[str, JsonValue]], criteria: Sequence[Criterion]
 ) -> Part:
-    """Return the rubric's part of a method, or a new one with the recorded settings, with these criteria."""
+    """Return the rubric's part of a method with other criteria; a new part gets the recorded settings."""
     for part in rubric.parts:
         if part.method == method:
             return part.model_copy(update={"criteria": tuple(criteria)})

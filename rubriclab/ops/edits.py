@@ -1,4 +1,4 @@
-"""What a person's edits of a rubric mean, and the criteria that they make."""
+"""The plan of a person's edits of a rubric, and the criteria that they create."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from rubriclab.ops.options import Edit, Threshold
 
 @dataclass
 class EditPlan:
-    """What the edits of a rubric, whose version is `ref`, mean.
+    """The changes that edits make to the rubric of version `ref`.
 
     Attributes:
         bounds: limits of weights in the edited rubric.
-        removed: criteria that leave it, by id, with the reason.
-        new: criteria that join it, by id.
+        removed: the reason for each criterion that is removed, by id.
+        new: criteria that are added, by id.
     """
 
     rubric: Rubric
@@ -48,7 +48,7 @@ class EditPlan:
         return [*(each.id for each in self.rubric.criteria if each.id not in self.removed), *self.new]
 
     @property
-    def taken(self) -> set[str]:
+    def used_ids(self) -> set[str]:
         known = (*self.rubric.criteria, *(entry.criterion for entry in self.rubric.all_dropped))
         return {*(each.id for each in known), *self.new}
 
@@ -69,13 +69,13 @@ class EditPlan:
             raise SettingsError(f"The scores of {self.ref} are on {scale}, without verdicts.", "Omit `threshold`.")
         self.threshold = None if threshold == "learned" else threshold
         if self.threshold is not None and not 0 <= self.threshold <= 1:
-            said = f"The threshold cannot be {self.threshold:g}: scores are probabilities."
-            raise SettingsError(said, "Give a number from 0 to 1.")
+            problem = f"The threshold cannot be {self.threshold:g}: scores are probabilities."
+            raise SettingsError(problem, "Give a number from 0 to 1.")
         before, after = f"{self.rubric.threshold:g}", "learned" if self.threshold is None else f"{self.threshold:g}"
         self.changes.append(EditChange(action="threshold", before=before, after=after))
 
     def limit(self, given: str, limits: Bounds | None) -> None:
-        """Limit the weight of a criterion, or lift its limits; `given` may be its id before it was reworded."""
+        """Limit the weight of a criterion, or lift its limits; `given` may be the id that it had before rewording."""
         now = {change.criteria: change.result for change in self.changes if change.action == "reword"}
         name = given if given in self.kept else now.get((given,)) or given
         if name in self.removed:
@@ -109,7 +109,7 @@ def plan_edits(rubric: Rubric, ref: str, edit: Edit) -> EditPlan:
         plan.changes.append(EditChange(action="drop", criteria=(name,)))
     for name, text in edit.reword.items():
         old = criteria[name]
-        new = reworded(old, method_of[name], text, edited_id(name, plan.taken))
+        new = reworded(old, method_of[name], text, edited_id(name, plan.used_ids))
         if (new.statement, new.question) == (old.statement, old.question):
             raise SettingsError(f"{name} has this wording already.", "Give another one, or leave it out.")
         plan.join("reword", method_of[name], new, [old])
@@ -118,12 +118,12 @@ def plan_edits(rubric: Rubric, ref: str, edit: Edit) -> EditPlan:
         if len(names) < 2:
             raise SettingsError("`merge` joins two criteria or more, got one.", "See `reword`.")
         if len(methods) > 1:
-            said = f"{' and '.join(names)} are criteria of different methods, {' and '.join(methods)}."
-            raise SettingsError(said, "Drop one and reword the other.")
+            problem = f"{' and '.join(names)} are criteria of different methods, {' and '.join(methods)}."
+            raise SettingsError(problem, "Drop one and reword the other.")
         replaced = [criteria[name] for name in names]
         plan.join("merge", methods[0], merged(replaced, text, rubric.scale, "+".join(names)), replaced)
     for text in edit.add:
-        plan.join("add", *added(text, rubric, plan.taken))
+        plan.join("add", *added(text, rubric, plan.used_ids))
     if edit.threshold is not None:
         plan.set_threshold(edit.threshold)
     if edit.definition is not None:
@@ -142,7 +142,7 @@ def plan_edits(rubric: Rubric, ref: str, edit: Edit) -> EditPlan:
 
 
 def _check_named(rubric: Rubric, ref: str, edit: Edit) -> None:
-    """Refuse an edit without changes, of unknown criteria, with two changes of one, or with an empty wording."""
+    """Refuse an edit with no change, an unknown criterion, two changes of one criterion, or an empty wording."""
     changes = [f"`{name}`" for name in Edit.model_fields]
     if all(getattr(edit, name) in (None, (), {}) for name in Edit.model_fields):
         asked = f"Give at least one of {', '.join(changes[:-1])} and {changes[-1]}."
@@ -165,27 +165,27 @@ def unknown_criterion(name: str, ref: str, known: Iterable[str]) -> SettingsErro
 
 
 def check_bounds(bounds: Mapping[str, Bounds], criteria: int) -> None:
-    """Raise SettingsError if the sizes of so many weights cannot sum to 1 within their limits."""
+    """Raise SettingsError if the absolute weights of this many criteria cannot sum to 1 within the limits."""
     least = sum(min(abs(low), abs(high)) if low * high > 0 else 0.0 for low, high in bounds.values())
     most = sum(max(abs(low), abs(high)) for low, high in bounds.values()) + criteria - len(bounds)
     if least > 1 + 1e-9 or most < 1 - 1e-9:
         found = f"at least {least:g}" if least > 1 else f"at most {most:g}"
         limits = ", ".join(f"{name} {low:g}:{high:g}" for name, (low, high) in bounds.items())
-        said = f"The sizes of all weights sum to 1, but within these limits they sum to {found}: {limits}."
-        raise SettingsError(said, "Widen the limits of some.")
+        problem = f"The sizes of all weights sum to 1, but within these limits they sum to {found}: {limits}."
+        raise SettingsError(problem, "Widen the limits of some.")
 
 
 # The methods that rate an added statement and an added question.
 STATEMENTS, QUESTIONS = "hypoeval", "checkeval"
 
-# A question whose better answer is given after it.
+# A question that is followed by its better answer.
 _BETTER = re.compile(r"\s*\(better:\s*(yes|no)\)\s*$")
 
 # A statement that begins with its name, as in `Order: each sentence follows from the one before`.
 _NAMED = re.compile(r"\s*([^:.]{1,60}):\s+\S")
 TRAIT_WORDS = 6
 
-# What a text is like at each level of a statement, from the lowest to the highest.
+# The levels of a statement, from the lowest to the highest.
 TRUTH = (
     "Not true of it at all.",
     "Almost entirely untrue of it.",
@@ -221,7 +221,7 @@ def merged(criteria: Sequence[Criterion], text: str, scale: Scale, name: str) ->
 
 
 def _replacing(criteria: Sequence[Criterion], text: str, name: str) -> Criterion:
-    """Return a criterion in a person's words like the first of some; labels used for one of them were used for it."""
+    """Return a copy of the first criterion with another wording and the evidence of all of them."""
     (statement, better), question = _question(text), criteria[0].question
     evidence = Evidence(
         origin="written by hand",
@@ -235,13 +235,13 @@ def _replacing(criteria: Sequence[Criterion], text: str, name: str) -> Criterion
     return Criterion(**{**dict(criteria[0]), **own})
 
 
-def added(text: str, rubric: Rubric, taken: Collection[str]) -> tuple[str, Criterion]:
+def added(text: str, rubric: Rubric, used_ids: Collection[str]) -> tuple[str, Criterion]:
     """Return the method that rates a criterion in a person's own words, and the criterion."""
     statement, better = _question(text)
     asks = better is not None or statement.rstrip().endswith("?")
     weights = [criterion.weight for criterion in rubric.criteria]
     criterion = Criterion(
-        id=next(name for number in range(1, 10_000) if (name := f"a{number:02}") not in taken),
+        id=next(name for number in range(1, 10_000) if (name := f"a{number:02}") not in used_ids),
         kind="question" if asks else "hypothesis",
         trait=rubric.aspect.name if asks else trait_of(text),
         statement=statement if asks else text,
@@ -253,15 +253,15 @@ def added(text: str, rubric: Rubric, taken: Collection[str]) -> tuple[str, Crite
     return (QUESTIONS if asks else STATEMENTS), criterion
 
 
-def edited_id(name: str, taken: Collection[str]) -> str:
+def edited_id(name: str, used_ids: Collection[str]) -> str:
     """Return the next free id of a reworded criterion: `h03.2` for `h03`, then `h03.3`."""
     stem, _, number = name.rpartition(".")
     stem = stem if stem and number.isdigit() else name
-    return next(new for count in range(2, 10_000) if (new := f"{stem}.{count}") not in taken)
+    return next(new for count in range(2, 10_000) if (new := f"{stem}.{count}") not in used_ids)
 
 
 def trait_of(statement: str) -> str:
-    """Return the name of a statement: what stands before its colon, or its first words."""
+    """Return the name of a statement: the words before its colon, or its first words."""
     if match := _NAMED.match(statement):
         return match[1].strip()
     words = statement.split()
@@ -269,7 +269,7 @@ def trait_of(statement: str) -> str:
 
 
 def levels(scale: Scale) -> tuple[Level, ...]:
-    """Return the levels of a statement that describes none of its own: how true it is of the text."""
+    """Return levels for a statement that has none: how true it is of the text."""
     anchors = scale.anchors()
     places = np.linspace(0, len(TRUTH) - 1, len(anchors)).round().astype(int).tolist()
     return tuple(Level(score=score, description=TRUTH[place]) for score, place in zip(anchors, places, strict=True))

@@ -1,4 +1,4 @@
-"""Agreement of rubrics with human scores, beside baselines that never read a text, and of judges with each other."""
+"""Agreement of rubrics and of baselines without a judge with human scores, and of judges with each other."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from rubriclab.stats.reliability import ceiling_interval, fleiss_kappa, krippend
 
 @dataclass(frozen=True, repr=False)
 class Evaluation(work.Answered, Displayed):
-    """Agreement of rubrics with human scores; `scores`, by rubric, are of the texts with one for its aspect."""
+    """Agreement of rubrics with human scores; `scores` holds each rubric's scores of texts with a label."""
 
     versions: tuple[Version, ...]
     results: tuple[Result, ...]
@@ -45,7 +45,7 @@ class Evaluation(work.Answered, Displayed):
     unanswered: str | None = None
 
     def to_row(self) -> dict[str, Any]:
-        """Return the figures that the page shows: for labels of two levels those of verdicts."""
+        """Return the figures of the report; for labels of two levels, these are the figures of verdicts."""
         from rubriclab.report.evaluation import error_rows, evaluation_summaries, verdict_rows
 
         graded = {version.rubric.aspect.name for version in self.versions if not version.rubric.scores_on.names}
@@ -61,7 +61,7 @@ class Evaluation(work.Answered, Displayed):
 def evaluate(
     workspace: work.Workspace, data: Data, rubrics: str | Version | Sequence[str | Version], options: EvaluateOptions
 ) -> work.Job[Evaluation]:
-    """Return how well rubrics agree with the human scores of texts that none of them has learned from."""
+    """Return how well rubrics agree with the human scores of texts that no rubric was learned from."""
     versions = work.versions_of(workspace, rubrics)
     choices = [work.judge_of(version, options.judge, workspace.store, workspace.notify) for version in versions]
     aspects = {version.rubric.aspect.name: version.rubric.scores_on for version in versions}
@@ -195,7 +195,7 @@ class Result:
 
 
 def baseline_evaluators(examples: Sequence[Example], chosen: Mapping[str, Baseline]) -> list[Evaluator]:
-    """Return the word count, and the text features `chosen` by training labels for rubrics, signed and each once."""
+    """Return the word count, and each text feature `chosen` by a rubric's training labels, once and with its sign."""
     evaluators = [Evaluator(WORD_COUNT_BASELINE, feature_values(examples, [WORD_COUNT])[:, 0])]
     by_feature: dict[tuple[str, int], list[str]] = {}
     for rubric, baseline in chosen.items():
@@ -218,7 +218,7 @@ def measure_agreement(
 ) -> list[Result]:
     """Return the agreement of each evaluator with the scores that `examples` carry for `aspect`, by level.
 
-    The system level is left out where a text does not name its system.
+    The system level is left out if a text does not name its system.
     """
     human = np.array([example.scores[aspect] for example in examples], dtype=float)
     groups = [example.group for example in examples]
@@ -247,11 +247,10 @@ def measure_agreement(
     ]
 
 
-def unseen(examples: Iterable[Example], learned_from: Iterable[Provenance]) -> tuple[Example, ...]:
-    """Return the examples that no version has learned from: neither their group nor their text, whatever its id."""
-    made = tuple(learned_from)
-    groups = {group for provenance in made for group in provenance.groups}
-    texts = {text for provenance in made for text in provenance.texts}
+def unseen(examples: Iterable[Example], provenances: Sequence[Provenance]) -> tuple[Example, ...]:
+    """Return the examples whose group and text no version was learned from; ids are not compared."""
+    groups = {group for provenance in provenances for group in provenance.groups}
+    texts = {text for provenance in provenances for text in provenance.texts}
     return tuple(e for e in examples if e.group not in groups and text_digest(e) not in texts)
 
 
@@ -276,7 +275,7 @@ class JudgeScores:
 
 @dataclass(frozen=True, slots=True)
 class JudgePair:
-    """Two judges, on the `n` texts that both scored; `difference` is the first's mean score less the second's."""
+    """Two judges on the `n` texts that both scored; `difference` is the mean score by `first` less that by `second`."""
 
     first: str
     second: str
@@ -299,9 +298,9 @@ class ScoreAgreement:
 
 @dataclass(frozen=True, slots=True)
 class CriterionAgreement:
-    """Agreement on one criterion, or on `criteria` of a kind pooled, whose name is the `id` then.
+    """Agreement on one criterion, or on all `criteria` of one kind pooled; `id` is then the kind.
 
-    `answers` counts texts with two answers or more; where pooled, pairs of text and criterion.
+    `answers` counts texts with two answers or more; if pooled, it counts pairs of a text and a criterion.
     """
 
     id: str
@@ -316,7 +315,7 @@ class CriterionAgreement:
 
 @dataclass(frozen=True, slots=True)
 class InterraterAgreement:
-    """What several judges made of the same `texts` by one rubric."""
+    """Agreement of several judges on the same `texts` by one rubric."""
 
     aspect: str
     scale: Scale
@@ -337,19 +336,19 @@ class InterraterAgreement:
 def interrater_agreement(
     rubric: Rubric, examples: Sequence[Example], scored: Mapping[str, Sequence[Score]]
 ) -> InterraterAgreement:
-    """Return how far the judges agree: `scored` holds the scores of `examples`, in their order, by judge.
+    """Return how far the judges agree: `scored` holds each judge's scores of `examples`, in their order.
 
     Yes/no questions are compared one by one and pooled, by nominal alpha and kappa; graded criteria and scores by alpha
-    for interval data. CheckEval (section 5.2) reports the pooled figures: its units are single answers, as in its
-    tables 10, 19 and 21 the two differ by 0.0001 at most. Pooled figures tend to be higher, as they also reward judges
-    for knowing which criteria most texts meet. Intervals are over groups, or else over texts.
+    for interval data. CheckEval (section 5.2) reports the pooled figures over single answers: alpha and kappa differ by
+    at most 0.0001 in its tables 10, 19 and 21. Pooled figures tend to be higher, as they also reward judges for knowing
+    which criteria most texts meet. Intervals are over groups if texts share groups, else over texts.
     """
     groups = [example.group for example in examples]
     cluster = units(groups)
     scores = {judge: floats(row.score for row in rows) for judge, rows in scored.items()}
     table, known = np.stack(list(scores.values())), {criterion.id: criterion for criterion in rubric.criteria}
     rated = [[{rating.id: rating for rating in score.criteria} for score in rows] for rows in scored.values()]
-    # What the judges rated: where a method asks for all criteria as one, that is no criterion of the rubric.
+    # A method may give one rating for all criteria, under an id that is not a criterion of the rubric.
     ids = dict.fromkeys(rating for rows in rated for row in rows for rating in row)
     answers = []
     for name in (*(name for name in known if name in ids), *(name for name in ids if name not in known)):
@@ -380,9 +379,9 @@ def interrater_agreement(
         groups=len(set(groups)),
         unit="groups" if 1 < len(set(groups)) < len(groups) else "texts",
         judges=tuple(judges),
-        pairs=tuple(_pair(*names, scores, cluster) for names in combinations(scores, 2)),
+        pairs=tuple(_judge_pair(*names, scores, cluster) for names in combinations(scores, 2)),
         scores=ScoreAgreement(
-            _compared(table), int(np.isnan(table).sum()), krippendorff_alpha(table, "interval", cluster)
+            _count_answered_twice(table), int(np.isnan(table).sum()), krippendorff_alpha(table, "interval", cluster)
         ),
         criteria=tuple(each for _, each in answers),
         pooled=tuple(pooled),
@@ -398,10 +397,10 @@ def _agreement_on(
         nominal = krippendorff_alpha(values, "nominal", cluster)
         figures = {"alpha_nominal": nominal, "fleiss_kappa": fleiss_kappa(values, cluster)}
     missing = int(np.isnan(values).sum()) - inapplicable
-    return CriterionAgreement(name, trait, kind, 1, _compared(values), missing, inapplicable, figures)
+    return CriterionAgreement(name, trait, kind, 1, _count_answered_twice(values), missing, inapplicable, figures)
 
 
-def _pair(first: str, second: str, scores: Mapping[str, FloatArray], cluster: IntArray) -> JudgePair:
+def _judge_pair(first: str, second: str, scores: Mapping[str, FloatArray], cluster: IntArray) -> JudgePair:
     both = ~np.isnan(scores[first]) & ~np.isnan(scores[second])
     x, y, unit = scores[first][both], scores[second][both], renumber(cluster[both])
     spearman = estimate(
@@ -413,7 +412,7 @@ def _pair(first: str, second: str, scores: Mapping[str, FloatArray], cluster: In
     return JudgePair(first, second, len(x), spearman, paired_mean(x - y, unit).interval)
 
 
-def _compared(table: FloatArray) -> int:
+def _count_answered_twice(table: FloatArray) -> int:
     return int(((~np.isnan(table)).sum(axis=0) >= 2).sum())
 
 

@@ -1,4 +1,4 @@
-"""Why a text has its score: each criterion's share of it with the reason, and the nearest labelled texts."""
+"""Explanation of a text's score: each criterion's contribution and reason, and the nearest labelled texts."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from rubriclab.ops.versions import training_record
 from rubriclab.ops.workspace import Answered, Job, Workspace, version_of
 
 PLAIN_TEXT = ".txt"
-# Ids that an error names.
+# An error names at most this many ids.
 MAX_NAMED = 5
 
 
 @dataclass(frozen=True, repr=False)
 class ScoreExplanation(Answered, Displayed):
-    """A text's score with everything that it rests on.
+    """A text's score and what it was computed from.
 
-    `average` is the score of a text that every criterion rates as average, from which the contributions lead to the
-    score; `None` without learned weights. `labelled` is the text as the rubric was learned from it, if it was.
+    The contributions lead from `average`, the score of a text that every criterion rates as average, to the score.
+    `average` is `None` without learned weights. `labelled` is the text's record if the rubric was learned from it.
     """
 
     version: Version
@@ -61,9 +61,9 @@ class ScoreExplanation(Answered, Displayed):
 def explain(
     workspace: Workspace, data: Data | None, rubric: str | Version | None, options: ExplainOptions
 ) -> Job[ScoreExplanation]:
-    """Return why a text has its score; without `data`, one that the rubric was learned from.
+    """Explain the score of a text; without `data`, of a text that the rubric was learned from.
 
-    `data` is a text as `.txt` file or `-`, or rows as for `score`.
+    `data` is a text, as a `.txt` file or `-`, or rows as for `score`.
     """
     if rubric is None:
         raise SettingsError("A score is explained by a rubric, and none is named.", "Give `rubric=REF`.")
@@ -74,8 +74,8 @@ def explain(
     if not _is_plain_text(data):
         check_text_fields(version, [example], data, options, notify=workspace.notify)
     elif lacking := [name for name, number in missing_fields(version, [example]).items() if number]:
-        said = f"The text has no {listed(lacking)}, and every text that {version.ref} was learned from had one."
-        raise SettingsError(said, f"Give {listed(f'`{name}=FILE`' for name in lacking)}.")
+        problem = f"The text has no {listed(lacking)}, and every text that {version.ref} was learned from had one."
+        raise SettingsError(problem, f"Give {listed(f'`{name}=FILE`' for name in lacking)}.")
     scoring = prepare_scoring(workspace, [example], version, ScoreOptions(judge=options.judge))
 
     async def run() -> ScoreExplanation:
@@ -111,7 +111,7 @@ def _explain_recorded(workspace: Workspace, version: Version, options: ExplainOp
 
 
 def explained(
-    version: Version, record: TrainingRecord | None, example: Example, score: Score, most: int
+    version: Version, record: TrainingRecord | None, example: Example, score: Score, max_nearest: int
 ) -> ScoreExplanation:
     aggregation = version.rubric.aggregation
     content = (example.output, example.source, example.context)
@@ -121,8 +121,8 @@ def explained(
     ratings = {each.id: each.score for each in score.criteria}
     nearest: tuple[Neighbour, ...] = ()
     if record and aggregation:
-        others = nearest_texts(record, aggregation, ratings, most + 1)
-        nearest = tuple(each for each in others if each.text is not labelled)[:most]
+        others = nearest_texts(record, aggregation, ratings, max_nearest + 1)
+        nearest = tuple(each for each in others if each.text is not labelled)[:max_nearest]
     average = average_score(aggregation, version.rubric.scale) if aggregation else None
     return ScoreExplanation(version, example, score, average, labelled, nearest)
 
@@ -133,8 +133,8 @@ def _example(workspace: Workspace, data: Data, options: ExplainOptions) -> Examp
         given = {name: _plain_text(path) for name, path in files.items()}
         return Example("text", _plain_text(str(data)), "text", given.get("source"), given.get("context"))
     for name in files:
-        said = f"`{name}` belongs to a plain text, and {describe(data)} has rows;"
-        raise SettingsError(said, f"write the {name} in the row's field '{name}'.")
+        problem = f"`{name}` belongs to a plain text, and {describe(data)} has rows;"
+        raise SettingsError(problem, f"write the {name} in the row's field '{name}'.")
     found: list[Example] = []
     for row in rows_of(data, options, workspace.notify):
         if not isinstance(row, Example):
@@ -146,8 +146,8 @@ def _example(workspace: Workspace, data: Data, options: ExplainOptions) -> Examp
         raise DataError(f"{describe(data)} has no text with the id {options.id!r}.")
     if len(found) != 1:
         ids = ", ".join(example.id for example in found[:MAX_NAMED])
-        said = f"{describe(data)} has {len(found):,} texts, and one is explained;"
-        raise SettingsError(said, f"name it with `id=ID`, such as one of {ids}.")
+        problem = f"{describe(data)} has {len(found):,} texts, and one is explained;"
+        raise SettingsError(problem, f"name it with `id=ID`, such as one of {ids}.")
     return found[0]
 
 

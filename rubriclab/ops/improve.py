@@ -1,4 +1,4 @@
-"""Texts rewritten where a rubric finds faults, keeping what scores higher."""
+"""Rewriting of texts where a rubric finds faults; rewritings that score higher are kept."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RevisionOutcome = Literal["improved", "without fault", "no sentence at fault", R
 
 @dataclass(frozen=True, slots=True)
 class RevisionRound:
-    """One rewriting, with its score; `rejected` says by whom or why, and `reason` the scores that decided."""
+    """One rewriting and its score; `rejected` is `None` if it was accepted, and `reason` explains the decision."""
 
     round: int
     faults: tuple[rewriting.TextFault, ...]
@@ -74,13 +74,13 @@ class RevisionMetrics:
 
 @dataclass(frozen=True, slots=True)
 class Improvement:
-    """A text, its final version, and every round between.
+    """A text, its final version, and every round in between.
 
     Attributes:
         example: the original; `None` for a row without a text.
-        stopped: why faults are left for which no sentence may be rewritten.
+        stopped: why no sentence may be rewritten for the remaining faults.
         unscored: why rewritings could not be compared with the original.
-        columns: of the user's row that are no fields.
+        columns: the columns of the user's row that are not fields.
     """
 
     id: str
@@ -127,7 +127,7 @@ class Improvement:
     def to_row(self) -> dict[str, Any]:
         """Return the user's columns, the text's fields with the new `output`, and the `improvement`.
 
-        Human scores are left out if the text has changed: they are of another text.
+        Human scores are left out if the text has changed, since they were given to the original.
         """
         record = {
             "rubric": self.rubric,
@@ -168,7 +168,7 @@ class ScoreGain:
 
 @dataclass(frozen=True, slots=True)
 class RevisionSummary:
-    """The revision of many texts; `texts` counts rows, also those without a text."""
+    """The revision of many texts; `texts` counts rows, including rows without a text."""
 
     rubric: str
     texts: int
@@ -183,9 +183,9 @@ class RevisionSummary:
 
 
 def summarize_revisions(rubric: Rubric, ref: str, texts: Sequence[RevisionMetrics], judge: str) -> RevisionSummary:
-    """Return the summary of texts revised by `rubric`, whose version is `ref`, and this judge.
+    """Summarize the revision of texts by the rubric of version `ref` and this judge.
 
-    The gain is optimistic: a rewriting is accepted if its score rises, so part of it is selected noise.
+    The gain is optimistic: a rewriting is accepted if its score rises, so part of the gain is selected noise.
     """
     outcomes = Counter(text.outcome for text in texts)
     traits = {criterion.id: criterion.trait for criterion in rubric.criteria}
@@ -220,7 +220,7 @@ def _gain(name: str, pairs: Sequence[Pair], texts: Sequence[RevisionMetrics]) ->
 
 
 class _ScoredText(NamedTuple):
-    """A text between two rounds; `any_sentence` says whether any may change, as no criterion judged sentences."""
+    """A text between two rounds; `any_sentence`: no criterion judged sentences, so any sentence may change."""
 
     example: Example
     score: Score
@@ -236,10 +236,9 @@ class _ScoredText(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Reviser:
-    """Rewrites texts for the faults that a judge finds by a rubric, whose version is `ref`.
+    """Rewrites texts to mend the faults that a judge finds by the rubric of version `ref`.
 
-    If a criterion judges sentences, all but those that fail are kept character by character. If none does, any sentence
-    may change.
+    If a criterion judges sentences, only sentences that fail may change. Otherwise any sentence may change.
     """
 
     rubric: Rubric
@@ -285,7 +284,7 @@ class Reviser:
 
     async def _round(self, current: _ScoredText, earlier: Sequence[RevisionRound]) -> tuple[RevisionRound, _ScoredText]:
         number, (text, score, faults, any_sentence) = len(earlier) + 1, current
-        # Unless the last rewriting was accepted, the prompt is the same again, so another sample is drawn.
+        # After a rejected rewriting the prompt is the same, so another sample is requested.
         sample = number if earlier and not earlier[-1].accepted else 0
         prompt = rewriting.rewrite_prompt(self.rubric, text, faults, sample, any_sentence=any_sentence)
         draft = await rewriting.rewrite(self.writer, prompt, text.output)
@@ -294,7 +293,7 @@ class Reviser:
             return finished(None, "no usable rewriting", draft.unusable), current
         new = await self._scored(replace(text, output=draft.output))
         before, after = score.score, new.score.score
-        # Without a score nothing is known of a rewriting, even where every one is taken.
+        # A rewriting without a score is rejected even with `take=every`.
         if before is None or after is None:
             return finished(None, "rejected by the judge", f"the judge gives no score: {new.score.unscored}"), current
         why = incomparable(score, new.score, draft.origins)
@@ -309,10 +308,10 @@ def judged_by_sentence(criterion: CriterionRating) -> bool:
 
 
 def incomparable(before: Score, after: Score, origins: rewriting.Origins) -> str | None:
-    """Return why the score of a rewritten text cannot be compared with the one before; `None` if it can.
+    """Return why the score of a rewritten text cannot be compared with the score before; `None` if it can.
 
-    A score is a mean over the verdicts that exist, so it rises if a bad one goes missing. A score by sentences is not
-    comparable with one of the whole text, which SEAL gives to short texts.
+    A score is a mean over the available verdicts, so it rises if a bad verdict is missing. A score by sentences is not
+    comparable with a score of the whole text, which SEAL gives to short texts.
     """
     ratings = {rating.id: rating for rating in after.criteria}
     for old in before.criteria:
@@ -320,8 +319,8 @@ def incomparable(before: Score, after: Score, origins: rewriting.Origins) -> str
             return f"{old.id} was judged before only"
         missing, kinds = [], []
         for rating in (old, new):
-            on_whole = [unit.value for unit in rating.units if not unit.sentences]
-            missing.append(on_whole.count(None) if rating.units else rating.answers_missing)
+            whole_text_verdicts = [unit.value for unit in rating.units if not unit.sentences]
+            missing.append(whole_text_verdicts.count(None) if rating.units else rating.answers_missing)
             kinds.append("by sentence" if judged_by_sentence(rating) else "as a whole")
         if missing[1] > missing[0]:
             return f"{old.id} lacks {missing[1] - missing[0]} more of its verdicts on the whole text"
@@ -362,7 +361,7 @@ class ImproveResult(Displayed):
 
 @dataclass(eq=False)
 class Improving:
-    """Improvement that has not begun: iterate over `stream()`, then ask for the `summary()`."""
+    """A prepared improvement: iterate over `stream()`, then call `summary()`."""
 
     workspace: Workspace
     data: Data
@@ -378,13 +377,13 @@ class Improving:
         self.ledgers: dict[Role, Ledger] = {role: Ledger() for role in self.choices}
 
     def estimate(self) -> DryRun:
-        """Return an estimate of what is asked by role; a text that becomes longer can take more."""
+        """Return an estimate of the requests by role; a text that becomes longer can need more."""
         rows = rows_of(self.data, self.options, self.workspace.notify)
         texts = [row for row in rows if isinstance(row, Example)]
         rewrites = estimate_prompts(rewriting.typical_rewrite_prompt(self.rubric, text) for text in texts)
         judging = estimate_scoring(self.rubric, texts, "apart") * (1 + self.options.rounds)
-        most: dict[Role, CallEstimate] = {"judge": judging, "writer": rewrites * self.options.rounds}
-        roles = {str(role): (choice.spec, most[role]) for role, choice in self.choices.items()}
+        calls: dict[Role, CallEstimate] = {"judge": judging, "writer": rewrites * self.options.rounds}
+        roles = {str(role): (choice.spec, calls[role]) for role, choice in self.choices.items()}
         return dry_run(roles, self.workspace.options)
 
     async def stream(self) -> AsyncGenerator[Improvement]:
@@ -393,7 +392,7 @@ class Improving:
         judge = workspace.judge(self.choices["judge"])
         writer = workspace.generator(self.choices["writer"], self.choices["judge"], judge)
         self._judge_name = judge.name
-        # With a ledger for each role beside the one that they share.
+        # Each role has a ledger of its own besides the shared ledger.
         metered, metered_writer = Metered(judge, ledgers["judge"]), Metered(writer, ledgers["writer"])
         reviser = Reviser(self.rubric, self.version.ref, metered, metered_writer, options)
         texts = reviser.stream(remembered(rows, ahead), workspace.under_way)
@@ -412,7 +411,7 @@ class Improving:
         return summarize_revisions(self.rubric, self.version.ref, self.metrics, self._judge_name)
 
     def check_answered(self) -> None:
-        """Raise JudgeError if a role had prompts and not one reply."""
+        """Raise JudgeError if a role was prompted and never replied."""
         for role, ledger in self.ledgers.items():
             if ledger.lacks_replies and role in self.failures:
                 raise JudgeError(f"The {role} gave no reply at all; the latest reason: {self.failures[role]}")

@@ -1,4 +1,4 @@
-"""Data as users have it, to rows: a path, rows, a data frame, an Arrow table, a Hugging Face data set, examples."""
+"""Rows from users' data: a path, rows, a data frame, an Arrow table, a Hugging Face data set, examples."""
 
 from __future__ import annotations
 
@@ -34,8 +34,7 @@ T = TypeVar("T")
 # A path or `-`, rows as mappings, texts, examples, or a table of one of the well-known libraries.
 Data = Any
 
-# Bytes read at once.
-BLOCK = 2**20
+BLOCK_BYTES = 2**20
 
 
 def rows_of(data: Data, options: ReadingOptions, notify: Notify = lambda _text: None) -> Rows:
@@ -55,7 +54,7 @@ def rows_of(data: Data, options: ReadingOptions, notify: Notify = lambda _text: 
 
 
 class _OneOfSeveral(ReadingOptions):
-    """How one of several files is read: a mapped column of ratings may stand in another one."""
+    """Options for one of several files: a mapped column of ratings may be in another file."""
 
     needs_ratings: ClassVar[bool] = False
 
@@ -67,24 +66,24 @@ def files_of(data: Data) -> tuple[Path, ...]:
 
 
 def can_be_read_again(data: Data) -> bool:
-    """Return whether the rows can be read twice: not those of standard input or of an iterator."""
+    """Return whether the rows can be read twice; standard input and iterators can be read once only."""
     return data != "-" if isinstance(data, str | Path) else not isinstance(data, Iterator)
 
 
 def row_count(data: Data) -> int:
-    """Return how many rows there are; 0 where that is not known without reading them."""
+    """Return the number of rows; 0 if it is unknown without parsing them."""
     if not isinstance(data, str | Path):
         return len(data) if hasattr(data, "__len__") else 0
     path = Path(data)
     if path.suffix not in (".jsonl", ".ndjson") or not path.is_file():
         return 0
     with path.open("rb") as file:
-        # By blocks: a line may be longer than the memory.
-        return sum(block.count(b"\n") for block in iter(lambda: file.read(BLOCK), b""))
+        # In blocks, since a line may not fit into memory.
+        return sum(block.count(b"\n") for block in iter(lambda: file.read(BLOCK_BYTES), b""))
 
 
 def repeated_id(ids: Iterable[str | None]) -> tuple[int, int] | None:
-    """Return the places, from 0, of an id that is given twice; `None` if there is none."""
+    """Return the first two places, from 0, of a repeated id; `None` if no id is repeated."""
     places: dict[str, int] = {}
     for place, given in enumerate(ids):
         if given is not None and (first := places.setdefault(given, place)) != place:
@@ -93,7 +92,7 @@ def repeated_id(ids: Iterable[str | None]) -> tuple[int, int] | None:
 
 
 def describe(data: Data) -> str:
-    """Return what data is called in messages."""
+    """Return the name of `data` for messages."""
     if isinstance(data, str | Path):
         return str(data)
     return ", ".join(map(str, files_of(data))) or "the data"
@@ -102,7 +101,7 @@ def describe(data: Data) -> str:
 def usable_texts(
     data: Data, options: ReadingOptions, aspects: Iterable[tuple[str, Scale]], notify: Notify
 ) -> tuple[Example, ...]:
-    """Return the texts of `data`; those that people only compared with others get labels for the aspects too."""
+    """Return the texts of `data`; texts that people only compared with others get labels fitted to the comparisons."""
     rows, scales = rows_of(data, options, notify), tuple(aspects)
     parsed = list(rows)
     notify_skipped(rows, notify)
@@ -111,7 +110,7 @@ def usable_texts(
     for fault_line in first_faults(fault_lines(faults)):
         notify(f"left out: {fault_line}")
     if faults and not examples:
-        raise DataError(f"None of the {len(parsed)} rows of {rows.where} can be used.", "Mend what is named above.")
+        raise DataError(f"None of the {len(parsed)} rows of {rows.where} can be used.", "Fix the rows named above.")
     for aspect in dict.fromkeys(name for name, _ in scales):
         for note in unassessed_notes(rows, aspect):
             notify(note)
@@ -131,7 +130,7 @@ def usable_texts(
 def labels_on_scale(
     texts: Iterable[Example], aspect: str, scale: Scale, name: str, notify: Notify
 ) -> tuple[Example, ...]:
-    """Return the texts of a set with this name that have a label on the scale."""
+    """Return the texts that have a label on the scale; errors call the texts `name`."""
     rated = labelled(texts, aspect)
     usable = tuple(text for text in rated if scale.contains(text.scores[aspect]))
     if len(usable) < len(rated):
@@ -164,7 +163,7 @@ def notify_skipped(rows: Rows, notify: Notify) -> None:
 
 
 def notify_left_out(rows: Rows, notify: Notify) -> None:
-    """Say how many faulty rows were left out as asked for, and how many compared texts without use."""
+    """Notify of the faulty rows that `skip_faulty` left out, and of rows that only compare texts."""
     notify_skipped(rows, notify)
     if rows.comparisons:
         lines = len({line for line, _ in rows.comparisons})
@@ -174,7 +173,7 @@ def notify_left_out(rows: Rows, notify: Notify) -> None:
 async def with_progress(
     workspace: Workspace, stream: AsyncGenerator[T], data: Data, done: int = 0
 ) -> AsyncGenerator[T]:
-    """Yield what a stream yields for each row of `data`, and show how far it is; `done` rows were there before."""
+    """Yield from a stream over the rows of `data` and show its progress; `done` rows were finished before."""
     total = row_count(data) if workspace.shows_progress else 0
     with workspace.progress(workspace.ledger) as on_progress:
         async with aclosing(stream):
@@ -184,12 +183,12 @@ async def with_progress(
                 on_progress(f"{done:,} texts", done / total if total else -1.0)
 
 
-# A row as it came, and its text unless it is faulty.
+# A row as it was read, and its text, `None` if the row is faulty.
 ReadRow = tuple[Any, Example | None]
 
 
 def remembered(rows: Rows, ahead: deque[ReadRow]) -> Iterator[Example | RowError]:
-    """Yield the rows, keeping each as it came until its score is here."""
+    """Yield the rows, and append each to `ahead`, where it stays until its score arrives."""
     for row in rows:
         ahead.append((rows.row, row if isinstance(row, Example) else None))
         yield row
@@ -203,14 +202,14 @@ def cell_of(row: Any, column: str) -> Any:
 
 
 def own_columns(row: Any, mapping: FieldMap) -> dict[str, Any]:
-    """Return the columns of a user's row that are no fields and are not mapped to any."""
+    """Return the columns of a user's row that are neither fields nor mapped to fields."""
     used = {*FIELDS, *(column.partition(".")[0] for column in mapping.columns.values()), *mapping.columns.values()}
     columns = row.items() if isinstance(row, Mapping) else ()
     return {str(name): cell for name, cell in columns if name not in used and str(name).partition(".")[0] not in TABLES}
 
 
 class FieldMissing(SettingsError):
-    """No text has a field that every text had that the rubric was learned from."""
+    """No text has a field that every training text of the rubric had."""
 
 
 # Rows that are searched for a field before scoring begins.
@@ -220,13 +219,13 @@ ROWS_SEARCHED = 100
 def check_next_rows(version: Version, rows: Rows, name: str, options: ReadingOptions) -> None:
     """Raise FieldMissing if none of a stream's next rows has a field that all training texts of `version` had.
 
-    No row is consumed; one is read ahead if it has every field.
+    Rows are read ahead up to the first with every field; none is consumed.
     """
     needed = version.provenance.text_fields or ()
     found = rows.look_ahead(lambda example: all(getattr(example, field) for field in needed), ROWS_SEARCHED)
     searched = f"None of the first {ROWS_SEARCHED} rows" if len(found) == ROWS_SEARCHED else "No row"
     raw = found[0][0] if found else None
-    _check(version, [example for _, example in found], f"{searched} of {name} has", raw, options.mapping)
+    _check_fields(version, [example for _, example in found], f"{searched} of {name} has", raw, options.mapping)
 
 
 def check_text_fields(
@@ -242,7 +241,7 @@ def check_text_fields(
     name, rows = name or describe(data), list[tuple[Any, Example]]()
     if can_be_read_again(data) and not isinstance(data, Rows):
         rows = rows_of(data, options).look_ahead(lambda _example: True, 1)
-    _check(version, examples, f"No row of {name} has", rows[0][0] if rows else None, options.mapping)
+    _check_fields(version, examples, f"No row of {name} has", rows[0][0] if rows else None, options.mapping)
     for note in without_fields(version, missing_fields(version, examples), name, len(examples)):
         notify(note)
 
@@ -259,8 +258,8 @@ def missing_fields(version: Version, examples: Sequence[Example]) -> dict[str, i
     return {field: sum(not getattr(each, field) for each in examples) for field in fields}
 
 
-def _check(version: Version, examples: Sequence[Example], none_has: str, row: Any, mapping: FieldMap) -> None:
-    """Raise FieldMissing if no text has a field; `row` is the first as it came, if it can be read again."""
+def _check_fields(version: Version, examples: Sequence[Example], none_has: str, row: Any, mapping: FieldMap) -> None:
+    """Raise FieldMissing if no text has a needed field; `row` is the first row as it was read, `None` if unknown."""
     needed = version.provenance.text_fields or ()
     missing = [field for field in needed if examples and not any(getattr(each, field) for each in examples)]
     if not missing:
@@ -280,7 +279,7 @@ def _check(version: Version, examples: Sequence[Example], none_has: str, row: An
 def _proposal(row: Any, mapping: FieldMap, missing: Sequence[ShownField], needed: Collection[ShownField]) -> str:
     """Return the mapping with a column for each missing field, guessed from the columns' names.
 
-    The column of a source or context that is not needed may be that of a missing field.
+    A column that is mapped to a source or context that is not needed may hold a missing field.
     """
     unsure = {*missing, *({"source", "context"} - {*needed})}
     columns = {field: column for field, column in mapping.columns.items() if field not in unsure}
@@ -291,6 +290,6 @@ def _proposal(row: Any, mapping: FieldMap, missing: Sequence[ShownField], needed
 
 
 def dialect_of(data: Data, options: ReadingOptions) -> CsvDialect:
-    """Return how a .csv file with the rows of `data` is written: with semicolons if `data` has them."""
+    """Return the dialect for a .csv file with the rows of `data`: with semicolons if `data` has them."""
     is_csv = isinstance(data, str | Path) and Path(data).is_file() and table_kind(data) == ".csv"
     return dialect_like(raw_rows(data, options).source) if is_csv else COMMAS

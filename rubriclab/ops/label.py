@@ -42,7 +42,7 @@ from rubriclab.store.store import Store
 class LabelResult(Displayed):
     """The labels so far, as `learn` reads them: labelled texts, then the preferences that came with them.
 
-    `unlabelled` counts texts that are not in `rows`. `learn` has the options with which `learn` reads them, by name.
+    `unlabelled` counts texts that are not in `rows`. `learn` holds the options of `learn` for these rows, by name.
     """
 
     aspect: str
@@ -75,9 +75,9 @@ DECIMALS = 3
 
 
 class Submission(FrozenModel):
-    """What a page sends when a rater has decided; the same `id` again is stored once.
+    """What the page sends when a rater has decided; a repeated `id` is stored once.
 
-    `item` is a name, so that an answer never counts for another item, however the order has changed.
+    `item` is a name rather than a position, so that an answer counts for the same item in any order.
     """
 
     id: str = Field(pattern=r"^[A-Za-z0-9-]{8,80}$")
@@ -91,7 +91,7 @@ class Submission(FrozenModel):
 
 @dataclass(frozen=True)
 class ShownItem:
-    """What a rater sees at a position: no system, no id, no label of anybody else."""
+    """What a rater sees at a position: no system, no id, and no other rater's label."""
 
     position: int
     total: int
@@ -101,7 +101,7 @@ class ShownItem:
 
 
 class Labeling:
-    """Texts under judgment by several raters, safe for threads."""
+    """Texts that several raters judge; safe for threads."""
 
     def __init__(
         self,
@@ -115,47 +115,48 @@ class Labeling:
         self.question = question
         self.options = options
         self.texts = tuple(texts)
-        self._of = {text.key: text for text in texts}
+        self._text_of = {text.key: text for text in texts}
         self._store = store
         self._former = tuple(former)
         self._lock = threading.RLock()
         self._history = judging.History()
         self._seen = 0
-        # By rater and by name, in order.
-        self._dealt: dict[str, dict[str, judging.Item]] = {}
+        # Each rater's items by name, in order.
+        self._items_of: dict[str, dict[str, judging.Item]] = {}
         self._refresh()
 
     def items(self, rater: str) -> tuple[judging.Item, ...]:
-        return tuple(self._of_rater(rater).values())
+        return tuple(self._items_by_name(rater).values())
 
     def shown(self, rater: str, position: int) -> ShownItem:
-        dealt = self._of_rater(rater)
-        if not 0 <= position < len(dealt):
-            raise SettingsError(f"There is no item {position + 1}: {rater} has {len(dealt)}.", "Load the page again.")
-        name, item = list(dealt.items())[position]
+        items = self._items_by_name(rater)
+        if not 0 <= position < len(items):
+            raise SettingsError(f"There is no item {position + 1}: {rater} has {len(items)}.", "Load the page again.")
+        name, item = list(items.items())[position]
         former = self._history.of(rater).get(item)
-        return ShownItem(position, len(dealt), name, self._of[item.text].example, former)
+        return ShownItem(position, len(items), name, self._text_of[item.text].example, former)
 
     def next_position(self, rater: str, after: int = -1, *, skipped: bool = False) -> int | None:
         """Return the first position after `after`, or else before it, that the rater has not answered or skipped.
 
-        With `skipped`, the next one that the rater has skipped.
+        With `skipped`, return the next position that the rater has skipped.
         """
         given = self._history.of(rater)
-        left = [
+        open_positions = [
             position
             for position, item in enumerate(self.items(rater))
             if (item in given and given[item].kind == "skipped" if skipped else item not in given)
         ]
-        return next((position for position in left if position > after), left[0] if left else None)
+        later = (position for position in open_positions if position > after)
+        return next(later, open_positions[0] if open_positions else None)
 
     def judge(self, rater: str, submission: Submission) -> int:
-        """Store what a rater has decided, and return the item's position; the same submission again changes nothing.
+        """Store a rater's decision, and return the item's position; a repeated submission changes nothing.
 
-        Neither does skipping an item that the rater has answered, in another tab perhaps.
+        Skipping an item that the rater has already answered, perhaps in another tab, changes nothing either.
         """
-        dealt, value, scale = self._of_rater(rater), None, self.question.scale
-        item = dealt.get(submission.item)
+        items, value, scale = self._items_by_name(rater), None, self.question.scale
+        item = items.get(submission.item)
         if item is None:
             raise SettingsError("The answer is about a text that is not here.", "Load the page again.")
         if submission.kind == "rating":
@@ -176,12 +177,12 @@ class Labeling:
             former = self._history.of(rater).get(item)
             if judgment.kind != "skipped" or former is None or former.kind == "skipped":
                 self._add(judgment)
-        return list(dealt).index(submission.item)
+        return list(items).index(submission.item)
 
     def undo(self, rater: str, request: str) -> int | None:
-        """Withdraw a rater's latest judgment of an item of this page, and return its position; `None` without one.
+        """Withdraw a rater's latest judgment of an item of this page, and return the item's position, if there is one.
 
-        The same id `request` again changes nothing.
+        A repeated `request`, which is an id, changes nothing.
         """
         with self._lock:
             withdrawn = self._history.find(rater, request)
@@ -204,7 +205,7 @@ class Labeling:
 
     def result(self) -> LabelResult:
         history = self._snapshot()
-        # Texts of other files are no items of this page.
+        # The history may have judgments of texts in other files.
         judgments = {
             rater: [each for item, each in history.of(rater).items() if item in self._places(rater)]
             for rater in history.raters
@@ -225,12 +226,12 @@ class Labeling:
         return {item: position for position, item in enumerate(self.items(rater))}
 
     def _add(self, judgment: judging.HumanJudgment) -> None:
-        """Store a judgment, and read it in its place among those that other processes have stored meanwhile."""
+        """Store a judgment, and read it back in order with those that other processes have stored meanwhile."""
         self._store.add_judgment(judgment)
         self._refresh()
 
     def _snapshot(self) -> judging.History:
-        """Return the judgments that apply, also those of other processes; no rater waits for what follows."""
+        """Return a copy of all judgments, including those of other processes, which is used without the lock."""
         with self._lock:
             self._refresh()
             return judging.History(self._history.all())
@@ -240,15 +241,15 @@ class Labeling:
             self._history.add(judgment)
             self._seen = number
 
-    def _of_rater(self, rater: str) -> Mapping[str, judging.Item]:
+    def _items_by_name(self, rater: str) -> Mapping[str, judging.Item]:
         with self._lock:
-            if rater not in self._dealt:
-                self._dealt[rater] = {}
+            if rater not in self._items_of:
+                self._items_of[rater] = {}
                 for item in judging.arrange_items(self.texts, rater):
                     content = "\0".join((rater, item.text, "again" if item.again else ""))
                     name = hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
-                    self._dealt[rater][name] = item
-            return self._dealt[rater]
+                    self._items_of[rater][name] = item
+            return self._items_of[rater]
 
     def _judgment(self, rater: str, item: judging.Item, **fields: Any) -> judging.HumanJudgment:
         about = {"question": self.question.digest, "aspect": self.question.aspect.name, "rater": rater}
@@ -256,7 +257,7 @@ class Labeling:
 
 
 def prepare_labeling(workspace: Workspace, data: Data, options: LabelOptions) -> Labeling:
-    """Return the texts of `data`, ready to be judged; a faulty row, or an id that occurs twice, is an error."""
+    """Return the texts of `data`, ready to be judged; DataError for a faulty row, or an id of two texts."""
     store = workspace.open_store(create=True)
     rows = rows_of(data, options, workspace.notify)
     texts, faults = dict[str, LabelText](), list[str]()
@@ -285,7 +286,7 @@ DEFAULT_SCALE = text_model.Scale(low=1, high=5, whole=True)
 
 
 def question_of(options: LabelOptions, examples: Sequence[text_model.Example] = ()) -> judging.LabelQuestion:
-    """Return what the raters are asked, on the scale of the texts' labels; DataError for labels off the scale named."""
+    """Return the question for raters, by default on the scale of the labels; DataError for labels off the scale."""
     aspect = text_model.find_aspect(options.task, options.aspect, options.definition)
     labels = [value for example in examples for value in values_of(example, aspect.name)]
     return judging.LabelQuestion(text_model.task_words(options.task), aspect, _scale(options.scale, labels))
@@ -309,8 +310,8 @@ def _scale(given: str | None, labels: Sequence[float]) -> text_model.Scale:
         scale = DEFAULT_SCALE if all(map(DEFAULT_SCALE.contains, labels)) else text_model.scale_of(labels)
     if outside := sorted({label for label in labels if not scale.contains(label)}):
         first = text_model.format_score(outside[0])
-        said = f"The labels among the texts are not all on the scale, {scale.describe()}: {first}."
-        raise DataError(said, "Give the scale that they were given on, or leave it out: `scale`.")
+        problem = f"The labels among the texts are not all on the scale, {scale.describe()}: {first}."
+        raise DataError(problem, "Give the scale that they were given on, or leave it out: `scale`.")
     if verdicts and verdicts.names != ("0", "1") and scale.whole and not scale.names and verdicts.same_ends(scale):
         return scale.model_copy(update={"names": verdicts.names})
     return scale
@@ -328,13 +329,13 @@ def learn_options(options: LabelOptions, scale: text_model.Scale) -> dict[str, s
 
 
 TEXT_COLUMNS = ("id", "group", "system", "source", "context", "reference", "output")
-# The rater of labels that a file has without a rater's name.
+# The rater's name for labels in a file that names no rater.
 EARLIER = "earlier"
 
 
 @dataclass(frozen=True)
 class LabelText(judging.TextToJudge):
-    """A text to be judged, and the columns of its row that are no fields."""
+    """A text to be judged, and the columns of its row that are not fields."""
 
     columns: Mapping[str, Any]
 
@@ -349,7 +350,7 @@ def labelled_rows(
     """Yield each text that has a label or was compared with others, then the preferences in `former`.
 
     A rater's label is the first judgment of a text; the second one only measures consistency. The score is the mean of
-    the raters, those that the texts came with among them. Columns have the names that `mapping` says.
+    all raters, including those in the file. Columns are named as in `mapping`.
     """
     ratings, columns = {text.key: list[judging.HumanJudgment]() for text in texts}, own_names(mapping)
     for judgment in history.all():
@@ -377,7 +378,7 @@ def own_names(mapping: FieldMap) -> dict[str, str]:
 
 
 def _with_own_names(row: dict[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
-    """Return a row with the cells that are mapped under the names of the user's columns."""
+    """Return a row whose mapped cells are under the names of the user's columns."""
     named = {columns.get(name, name): cell for name, cell in row.items()}
     for name, column in columns.items():
         table, dot, aspect = name.partition(".")
@@ -400,14 +401,14 @@ def _row(text: LabelText, ratings: Sequence[judging.HumanJudgment], question: ju
         for name, numbers in example.annotations.items()
     }
     if values := {each.rater: each.value for each in ratings if each.value is not None}:
-        # The raters' scores that the text came with; those of unknown raters are named `earlier`.
+        # The scores that the file has already; unknown raters are named `earlier`.
         numbers = example.annotations.get(aspect, ())
         earlier = {EARLIER: scores[aspect]} if aspect in scores else {}
         if numbers:
             named = {f"{EARLIER} {number}": value for number, value in enumerate(numbers, start=1)}
             earlier = text_model.named_annotations(example, aspect) or named
-        annotations[aspect] = everybody = earlier | values
-        scores[aspect] = math.fsum(everybody.values()) / len(everybody)
+        annotations[aspect] = by_rater = earlier | values
+        scores[aspect] = math.fsum(by_rater.values()) / len(by_rater)
     if written := {each.rater: each.reason for each in ratings if each.reason}:
         earlier_reasons = text_model.named_reasons(example, aspect).items()
         reasons[aspect] = {rater or EARLIER: reason for rater, reason in earlier_reasons} | written
@@ -439,7 +440,7 @@ FAULTS_SHOWN = 5
 
 @dataclass(frozen=True, repr=False)
 class PlanResult(Displayed):
-    """The texts to label in order, of the `pool` texts compared, and the effort."""
+    """The texts to label in order, chosen from `pool` texts, and the effort."""
 
     version: Version
     texts: tuple[PlannedText, ...]
@@ -447,7 +448,7 @@ class PlanResult(Displayed):
     effort: Effort
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """Return the rows to label as they came, each with the reasons in `plan`."""
+        """Return the rows to label, unchanged but for the reasons in `plan`."""
         from rubriclab.report.results import why
 
         return [
@@ -478,10 +479,10 @@ def plan(workspace: Workspace, data: Data, rubric: str | Version, options: PlanO
         ]
         reasons = [score.unscored for score in scores if score.unscored]
         if reasons:
-            said = f"{count(len(reasons), 'text')} that could not be scored; the latest reason: {reasons[-1]}"
+            unscored = f"{count(len(reasons), 'text')} that could not be scored; the latest reason: {reasons[-1]}"
             if not rated:
-                raise JudgeError(f"There are only {said}")
-            workspace.notify(f"left out: {said}")
+                raise JudgeError(f"There are only {unscored}")
+            workspace.notify(f"left out: {unscored}")
         chosen = make_plan(version.rubric, record, rated, options.count or DEFAULT_COUNT)
         return PlanResult(version, chosen, len(rated), workspace.effort())
 
@@ -489,7 +490,7 @@ def plan(workspace: Workspace, data: Data, rubric: str | Version, options: PlanO
 
 
 def _pool(rows: Rows, version: Version, options: PlanOptions, notify: Notify) -> tuple[PoolText, ...]:
-    """Return the texts to rate, and say which rows are left out; a bounded number of rows is held at a time."""
+    """Return the texts to rate, and notify of rows left out; memory holds only a bounded number of rows."""
     learned, aspect = frozenset(version.provenance.texts), version.rubric.aspect.name
     faults, counts = list[str](), Counter[str]()
 
@@ -505,7 +506,7 @@ def _pool(rows: Rows, version: Version, options: PlanOptions, notify: Notify) ->
                 counts["usable"] += 1
                 yield key, PoolText(row, rows.row)
 
-    # Digests are as good as random numbers, and do not depend on the order of the rows.
+    # A draw by digests is as good as a random one, and does not depend on the order of the rows.
     drawn = heapq.nsmallest(options.sample, unlabelled(), key=lambda found: (found[0], found[1].example.id))
     pool = tuple(dict(reversed(drawn)).values())[::-1]
     notify_skipped(rows, notify)
@@ -554,7 +555,7 @@ class PlannedText:
 
 
 def make_plan(rubric: Rubric, record: TrainingRecord, pool: Sequence[PoolText], count: int) -> tuple[PlannedText, ...]:
-    """Return which texts of the pool to label next, whatever its order; see `select_texts`."""
+    """Return which texts of the pool to label next, independent of the pool's order; see `select_texts`."""
     terms = rubric.aggregation.terms if rubric.aggregation else ()
     names = ("id", "group", "output", "source", "context")
     ordered = sorted(pool, key=lambda text: [getattr(text.example, name) or "" for name in names])
@@ -563,7 +564,7 @@ def make_plan(rubric: Rubric, record: TrainingRecord, pool: Sequence[PoolText], 
     labelled = record.matrix[:, [column_of[term.criterion] for term in terms]]
     sizes = np.abs([term.weight for term in terms])
     shares = sizes / sizes.sum()
-    # Standardised over both together; missing ratings are 0.
+    # Both are standardised over all texts together; missing ratings become 0.
     scale = centers_and_spreads(np.vstack([ratings, labelled]))
     z, labelled_z = standardise(ratings, *scale), standardise(labelled, *scale)
     groups, labelled_groups = [text.example.group for text in ordered], [text.group for text in record.texts]
@@ -583,11 +584,11 @@ def select_texts(
 ) -> list[int]:
     """Return the rows of the pool in the order of labelling.
 
-    Groups without any label come first, then each time the group whose mean ratings are farthest from those of all
-    groups labelled or selected before it (farthest-first traversal: Gonzalez 1985, "Clustering to minimize the maximum
-    intercluster distance", Theoretical Computer Science 38). All its texts follow, the farthest from the mean of all
-    texts first. Labels of whole groups raise agreement within groups more than scattered ones; V-optimality was
-    measured to add nothing.
+    Groups without any label come first. The next group is always the one whose mean ratings are farthest from those of
+    all groups labelled or selected before (farthest-first traversal: Gonzalez 1985, "Clustering to minimize the maximum
+    intercluster distance", Theoretical Computer Science 38). Within a group, the text farthest from the mean of all
+    texts comes first. Labels of whole groups raise agreement within groups more than scattered labels; V-optimality
+    added nothing in our measurements.
 
     `pool` and `labelled` are standardised ratings, shape (texts, criteria); `shares` of the criteria have the sum 1.
     """
@@ -595,13 +596,13 @@ def select_texts(
     (names, rows, means), (_, _, seen) = _group_means(points, groups), _group_means(known, labelled_groups)
     distance = np.linalg.norm(means[:, np.newaxis] - seen, axis=2).min(axis=1)
     labelled_already = np.isin(names, list(labelled_groups))
-    left = np.ones(len(names), dtype=bool)
+    remaining = np.ones(len(names), dtype=bool)
     selected: list[int] = []
-    while left.any():
-        eligible = left & ~labelled_already if (left & ~labelled_already).any() else left
-        # Equal up to rounding: ties must not be decided by the last bits of a sum.
+    while remaining.any():
+        eligible = remaining & ~labelled_already if (remaining & ~labelled_already).any() else remaining
+        # Rounded, so that the last bits of a sum do not decide ties.
         best = int(np.argmax(np.where(eligible, distance.round(9), -1.0)))
-        left[best] = False
+        remaining[best] = False
         leverage = np.square(points[rows[best]]).sum(axis=1).round(9)
         selected.extend(rows[best][np.argsort(-leverage, kind="stable")].tolist())
         distance = np.minimum(distance, np.linalg.norm(means - means[best], axis=1))

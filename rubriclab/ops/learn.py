@@ -1,4 +1,4 @@
-"""A rubric learned from labelled texts: the settings of its methods, its training, and the version saved.
+"""Learning of a rubric from labelled texts: the settings of its methods, its training, and the saved version.
 
 Settings come, in increasing precedence, from the method's defaults, its defaults inside a joint training, a
 configuration file (or a `Lab`), the environment and the command line (or the options of a call), and what is recorded
@@ -57,12 +57,12 @@ def resolve_settings(
 ) -> ResolvedSettings:
     """Return the settings of the methods, and of their joint training if `joint`.
 
-    Those `recorded` of a version come before those `chosen` by the user, and these before those `configured` in a file,
-    which may hold tables of methods that take no part. What a version of one method has left at that method's defaults
-    does not count as set: in a joint training its defaults for that apply.
+    Settings `recorded` in a version override those `chosen` by the user, which override those `configured` in a file.
+    The file may have settings of methods that take no part. If the version was learned by one method alone, recorded
+    defaults of that method are ignored, so that its defaults for joint training apply.
 
     Raises:
-        SettingsError: for an unknown method or name, a value out of bounds, or a setting of a method without part.
+        SettingsError: for an unknown method or name, a value out of bounds, or a chosen setting of another method.
     """
     names = [*([JOINT] if joint else []), *(method.name for method in methods)]
     for owner in (*check_tables(configured or {}), *check_tables(chosen or {})):
@@ -74,12 +74,12 @@ def resolve_settings(
         if owner not in names:
             setting = ".".join([owner, *list(of_owner)[:1]])
             raise SettingsError(f"`settings`: {setting} is for another method; {why}.")
-    set_by_user = dict(recorded or {})
-    for name, of_method in set_by_user.items() if JOINT not in set_by_user else ():
+    recorded_tables = dict(recorded or {})
+    for name, of_method in recorded_tables.items() if JOINT not in recorded_tables else ():
         defaults = method_named(name).settings().model_dump(mode="json")
-        set_by_user[name] = {key: value for key, value in of_method.items() if value != defaults.get(key)}
+        recorded_tables[name] = {key: value for key, value in of_method.items() if value != defaults.get(key)}
     joint_defaults: SettingsTables = {method.name: method.joint_settings for method in methods} if joint else {}
-    layers = (joint_defaults, configured or {}, chosen or {}, set_by_user)
+    layers = (joint_defaults, configured or {}, chosen or {}, recorded_tables)
 
     def values(name: str) -> dict[str, Any]:
         return {key: value for layer in layers for key, value in layer.get(name, {}).items()}
@@ -124,7 +124,7 @@ class Models(TypedDict):
 
 @dataclass(frozen=True)
 class TrainingRun:
-    """The plans of a joint training with its settings; one plan without them for a method alone."""
+    """The plans and settings of a joint training, or the single plan of a method that learns alone."""
 
     plans: tuple[Plan, ...]
     joint: JointSettings | None = None
@@ -138,7 +138,7 @@ class TrainingRun:
         return estimate_learning(calls, plan.training_input.assignment, plan.training_input.examples)
 
     async def run(self, *, earlier: EarlierRubric | None = None, **models: Unpack[Models]) -> Trained:
-        """Return what it learns; the criteria of an `earlier` rubric are candidates in a joint training."""
+        """Train; in a joint training, the criteria of an `earlier` rubric are candidates too."""
         if self.joint:
             return await train_joint(self.plans, self.joint, earlier=earlier, **models)
         (plan,) = self.plans
@@ -156,9 +156,10 @@ class LearnResult:
 
 
 def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnResult]:
-    """Return the rubric that is learned from labelled texts, in one file or several, saved as a version."""
+    """Learn a rubric from labelled texts, in one file or several, and save it as a version."""
+    # A list of strings must name files: texts alone have no labels.
     if isinstance(data, list | tuple) and all(isinstance(each, str | Path) for each in data):
-        data = [Path(each) for each in data]  # texts alone have no labels
+        data = [Path(each) for each in data]
     training = training_of(workspace, data, options)
     words = "-".join(filter(None, (options.task, options.aspect, options.single_method))).lower()
     name = check_name(options.name or re.sub(r"[^a-z0-9._-]+", "-", words).strip("-._"))
@@ -209,14 +210,14 @@ def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnR
 
 
 def training_of(workspace: Workspace, data: Data, options: LearnOptions) -> TrainingRun:
-    """Return the training that the options ask for, having read the labelled texts."""
+    """Read the labelled texts, and return the training that the options ask for."""
     if not options.aspect:
         scored = scored_aspects([row for row in rows_of(data, options) if isinstance(row, Example)])
         hint = "Name the aspect to learn: `aspect=ASPECT`."
         raise SettingsError(f"`aspect` is missing. {describe(data)}: {scored}.", hint)
     if "text_features" in options.methods:
         hint = "Add them to other methods: `text_features=include`."
-        raise SettingsError("`methods`: text features are no way to evaluate by themselves.", hint)
+        raise SettingsError("`methods`: text features alone cannot make a rubric.", hint)
     if alone := options.single_method:
         for field in options.joint_settings:
             check_joint(options, field)
@@ -238,7 +239,7 @@ def training_of(workspace: Workspace, data: Data, options: LearnOptions) -> Trai
         except ChecklistError as error:
             if options.methods or options.checklist:
                 raise
-            # Nobody asked for this method, and the others learn without it.
+            # The user did not name this method, and the others can learn without it.
             _log.info("%s takes no part: %s", method.name, error)
         else:
             checklists.append((method, checklist))
@@ -284,7 +285,7 @@ def _training_input(
 
 
 def _notify_unused_reasons(training: TrainingRun, generator: str, notify: Notify) -> None:
-    """Say once if raters' reasons change nothing."""
+    """Notify if raters' reasons are not used."""
     known, names, why = training.plans[0].training_input, [plan.method.name for plan in training.plans], None
     number = sum(len(named_reasons(example, known.assignment.aspect.name)) for example in known.examples)
     if generator == EMBEDDED:

@@ -1,4 +1,4 @@
-"""Papers about raters: read page by page, taken apart into findings, each checked against the passage it quotes."""
+"""Findings from papers about raters: pages are read, a model proposes findings, and their quotations are checked."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 
 MAX_BYTES = 100_000_000
-# Pages of a PDF have this many letters and digits on average, and they are this share of its characters. Otherwise the
-# pages are scanned, or the fonts do not say which letters they show.
+# A readable PDF has at least this many letters and digits per page, and they are at least this share of its characters.
+# Otherwise the pages are scanned, or the fonts do not map their glyphs to letters.
 MIN_LETTERS = 20
 MIN_READABLE = 0.6
 # A word that is split at the end of a line.
@@ -62,7 +62,7 @@ class Paper:
 
 
 def read_paper(path: Path) -> Paper:
-    """Return the text of a PDF or text file; LiteratureError if it holds none that can be read."""
+    """Return the text of a PDF or text file; LiteratureError if it has no readable text."""
     try:
         content = read_file(path, MAX_BYTES)
         is_pdf = b"%PDF-" in content[:1024]
@@ -77,19 +77,20 @@ def read_paper(path: Path) -> Paper:
 
 
 def cleaned(text: str) -> str:
-    """Return text without control characters, and with words joined that were split at a line's end."""
+    """Remove control characters, and join words that were split at the end of a line."""
     lines = _UNSAFE.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
     return _SPLIT_WORD.sub("", unicodedata.normalize("NFC", lines)).strip()
 
 
-def parts(paper: Paper, most: int) -> Iterator[list[PaperPage]]:
-    """Yield the pages in runs of at most `most` characters; a longer page is cut between words."""
+def parts(paper: Paper, max_characters: int) -> Iterator[list[PaperPage]]:
+    """Yield the pages in runs of at most `max_characters`; a longer page is cut between words."""
     run: list[PaperPage] = []
     for page in paper.pages:
         rest = page.text
         while rest:
-            end = len(rest) if len(rest) <= most else rest.rfind(" ", 1, most) + 1 or most
-            if run and sum(len(each.text) for each in run) + end > most:
+            fits = len(rest) <= max_characters
+            end = len(rest) if fits else rest.rfind(" ", 1, max_characters) + 1 or max_characters
+            if run and sum(len(each.text) for each in run) + end > max_characters:
                 yield run
                 run = []
             run.append(PaperPage(page.number, rest[:end]))
@@ -98,12 +99,12 @@ def parts(paper: Paper, most: int) -> Iterator[list[PaperPage]]:
 
 
 def _pdf_texts(content: bytes) -> list[str]:
-    """Return the text of each page as the file draws it: by columns in most papers."""
+    """Return the text of each page in the order of the file: column by column in most papers."""
     try:
         from pypdf import PdfReader
     except ImportError:
         raise LiteratureError("Reading PDF files needs: pip install 'rubriclab[literature]'") from None
-    logging.getLogger("pypdf").setLevel(logging.ERROR)  # warns of small faults that a reader cannot mend
+    logging.getLogger("pypdf").setLevel(logging.ERROR)  # it warns of small faults that users cannot fix
     try:
         reader = PdfReader(io.BytesIO(content))
         # A file that only restricts printing or copying has an empty password.
@@ -122,9 +123,9 @@ def _pdf_texts(content: bytes) -> list[str]:
 
 
 MIN_WORDS = 5
-# Out of 100: lost ligatures, and words divided between lines, are more similar; another word in a sentence is not.
-SIMILAR = 95
-_ALIKE = str.maketrans(
+# From 0 to 100. Passages that differ in ligatures or divided words are more similar, those with another word are less.
+MIN_SIMILARITY = 95
+_PLAIN_CHARACTERS = str.maketrans(
     {
         **dict.fromkeys("“”„«»", '"'),
         **dict.fromkeys("‘’‛ʼ´`", "'"),
@@ -134,10 +135,10 @@ _ALIKE = str.maketrans(
     }
 )
 _LIGATURES = re.compile("[\ufb00-\ufb06]")
-_APART = re.compile(r" (?=[<>=≤≥≠±%])|(?<=[<>=≤≥≠±]) |(?<=-) (?=[.\d])")
-# In writing without spaces, each sign counts.
+_OPTIONAL_SPACES = re.compile(r" (?=[<>=≤≥≠±%])|(?<=[<>=≤≥≠±]) |(?<=-) (?=[.\d])")
+# In scripts without spaces, each character counts as a word.
 _WORD = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]|\\w+")
-# What may not differ at all; words with a prefix of opposites too, as in "consistent" and "inconsistent".
+# What must be identical: signs, numbers, negations, and words with a negative prefix, such as "inconsistent".
 _EXACT = re.compile(
     r"[<>=≤≥≠±]|(?:(?<!\w)-)?\.?\d(?:[.,:/]?\d)*%?|\b(?:no|not|never|none|nor|neither|without|cannot|hardly)\b|\w+n't"
     r"|\b(?:un|in|im|ir|dis|non|mis)\w+"
@@ -145,17 +146,17 @@ _EXACT = re.compile(
 
 
 def find_quotation(quotation: str, pages: Sequence[PaperPage], first: int | None = None) -> PaperPage | None:
-    """Return where a quotation stands in a paper, in the paper's own words; the page `first` is searched first.
+    """Return the passage that a quotation is taken from, in the paper's own words; the page `first` is searched first.
 
-    What layout and text extraction change is tolerated; numbers, signs of comparison and negations may not differ.
+    Differences due to layout and text extraction are tolerated; numbers, comparison signs and negations must be equal.
     """
     sought = _normalized(cleaned(quotation))
     if len(_WORD.findall(sought)) < MIN_WORDS:
         return None
     for page in sorted(pages, key=lambda each: each.number != first):
         text = _normalized(page.text)
-        if found := fuzz.partial_ratio_alignment(sought.lower(), text.lower(), score_cutoff=SIMILAR):
-            # To the ends of the first and last word.
+        if found := fuzz.partial_ratio_alignment(sought.lower(), text.lower(), score_cutoff=MIN_SIMILARITY):
+            # Extend the match to whole words.
             words = (word for word in re.finditer(r"\S+", text) if word.end() > found.dest_start)
             inside = [word for word in words if word.start() < found.dest_end]
             passage = text[inside[0].start() : inside[-1].end()].strip("\"'.,;: ")
@@ -167,12 +168,12 @@ def find_quotation(quotation: str, pages: Sequence[PaperPage], first: int | None
 def _normalized(text: str) -> str:
     composed = unicodedata.normalize("NFC", text)
     letters = _LIGATURES.sub(lambda found: unicodedata.normalize("NFKC", found[0]), composed)
-    return _APART.sub("", " ".join(letters.translate(_ALIKE).split()))
+    return _OPTIONAL_SPACES.sub("", " ".join(letters.translate(_PLAIN_CHARACTERS).split()))
 
 
 TEMPLATE = "literature/findings"
 MAX_FINDINGS = 6
-# What the prompt asks for; longer quotations are accepted.
+# The prompt asks for at most this many words; longer quotations are accepted.
 MAX_WORDS = 60
 MAX_QUOTATION = 3_000
 MAX_TOKENS = 3_400
@@ -204,7 +205,7 @@ class QuotedFindings(BaseModel):
 
 
 class UsableFindings(QuotedFindings):
-    """The same, where entries that cannot be used are left out of a reply that failed twice."""
+    """The findings of a reply that failed twice, without its unusable entries."""
 
     reasoning: str = ""
     findings: Annotated[list[QuotedFinding], keep_valid(())]
@@ -212,7 +213,7 @@ class UsableFindings(QuotedFindings):
 
 @dataclass(frozen=True, repr=False)
 class LiteratureAdded(Displayed):
-    """The findings of a paper that `file` keeps, those not quoted from it, and why parts were not read."""
+    """The findings kept in `file`, those whose quotation is not in the paper, and why parts were not read."""
 
     file: Path
     kept: tuple[Finding, ...]
@@ -226,7 +227,7 @@ class LiteratureAdded(Displayed):
 
 
 def literature_add(workspace: Workspace, path: str | Path, options: LiteratureAddOptions) -> Job[LiteratureAdded]:
-    """Return the findings that a model takes from a paper, having kept those whose quotation is in the paper."""
+    """Ask a model for the findings of a paper, and keep those whose quotation is in the paper."""
     spec, task, place = options.judge or EMBEDDED, options.task, place_of(options.folder)
     if spec == EMBEDDED:
         hint = "Name a language model: `judge=JUDGE`."
@@ -254,7 +255,9 @@ def literature_add(workspace: Workspace, path: str | Path, options: LiteratureAd
             raise JudgeError(f"{paper.name} could not be read. {missing[0]}")
         quoted = [each for answer in answers if answer.value for each in answer.value.findings]
         # In another thread, since searching a long paper takes seconds.
-        kept, dropped = await asyncio.to_thread(_checked, quoted, paper, prompts[0].fields["known_benchmarks"], options)
+        kept, dropped = await asyncio.to_thread(
+            _check_quotations, quoted, paper, prompts[0].fields["known_benchmarks"], options
+        )
         return LiteratureAdded(file, _keep(file, kept) if kept else (), dropped, tuple(missing), workspace.effort())
 
     return Job(lambda: dry_run({"judge": (spec, estimate_prompts(prompts))}, workspace.options), run)
@@ -276,7 +279,7 @@ def findings_prompts(paper: Paper, file: Path, options: LiteratureAddOptions) ->
     return [Prompt(TEMPLATE, {**fields, "pages": each}, QuotedFindings, max_tokens=MAX_TOKENS) for each in pages]
 
 
-def _checked(
+def _check_quotations(
     quoted: list[QuotedFinding], paper: Paper, known: list[str], options: LiteratureAddOptions
 ) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
     found: list[Finding] = []
@@ -299,13 +302,13 @@ def _checked(
 
 
 def _keep(file: Path, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """Return findings as their file has them, with ids of their own; a claim that it has already is kept once."""
+    """Add findings to a file, and return them with their ids; a claim that the file has already is not added again."""
     entries, kept = {each.id: each for each in _findings_in(file)}, {}
     for finding in findings:
         same = (each for each in entries.values() if (each.citation, each.claim) == (finding.citation, finding.claim))
         free = (name for number in count(1) if (name := f"{finding.id}-{number}") not in entries)
         entry = next(same, None) or finding.model_copy(update={"id": next(free)})
-        # Whoever tests on a data set with which the claim was ever found must be able to leave it out.
+        # The claim must be left out in tests on any data set that it was found for.
         benchmarks = tuple(dict.fromkeys((*entry.benchmarks, *finding.benchmarks)))
         entries[entry.id] = kept[entry.id] = entry.model_copy(update={"benchmarks": benchmarks})
     write_findings(file, list(entries.values()))
@@ -324,7 +327,7 @@ class KeptFinding:
 
 @dataclass(frozen=True, repr=False)
 class FindingList(Displayed):
-    """Findings, and what they are in words; `detailed` if each is shown with its quotation."""
+    """Findings under the heading `said`; if `detailed`, each is shown with its quotation."""
 
     said: str
     findings: tuple[KeptFinding, ...]
@@ -336,7 +339,7 @@ class FindingList(Displayed):
 
 
 def list_findings(options: LiteratureShowOptions, ids: Sequence[str] = ()) -> FindingList:
-    """Return the user's own findings, or those that ship, in detail if `ids` names them."""
+    """Return the user's own findings or the included ones, in detail if `ids` names them."""
     if options.included and options.folder:
         raise SettingsError("`included` means findings that ship;", "leave `folder` out.")
     place = content_path("literature") if options.included else place_of(options.folder)
@@ -352,7 +355,7 @@ def list_findings(options: LiteratureShowOptions, ids: Sequence[str] = ()) -> Fi
 
 
 def remove(options: LiteratureOptions, ids: Sequence[str]) -> FindingList:
-    """Return the findings that were removed from all files that have them."""
+    """Remove findings from all files that have them, and return them."""
     found = list_findings(LiteratureShowOptions(**options.model_dump()), ids).findings
     for file in {each.file for each in found}:
         write_findings(file, [each for each in read_findings(file) if each.id not in ids])
@@ -366,7 +369,7 @@ def place_of(folder: Path | None) -> Path:
 
 
 def kept_findings(place: Path, task: str | None = None) -> list[KeptFinding]:
-    """Return the findings of a file or folder, or of the file there that is named after a task."""
+    """Return the findings of a file or folder, or only those of the file that is named after `task`."""
     files = [place] if place.is_file() else sorted(place.glob("*.json"))
     tasks = [file.stem for file in files]
     if files and task and task not in tasks:
@@ -376,7 +379,7 @@ def kept_findings(place: Path, task: str | None = None) -> list[KeptFinding]:
 
 
 def chosen_findings(aspect: str, options: LearnOptions, notify: Notify) -> tuple[Finding, ...]:
-    """Return the findings that the options leave; SettingsError if the name of a set looks misspelt."""
+    """Return the findings that the options select; SettingsError if the name of a data set looks misspelt."""
     if options.no_literature:
         return ()
     findings = load_findings(options.task, None, options.literature)
@@ -389,7 +392,7 @@ def chosen_findings(aspect: str, options: LearnOptions, notify: Notify) -> tuple
             there = f"; there are some about {', '.join(known)}" if known else ""
             given = f"`literature_without={name}` leaves nothing out"
             message = f"{given}: no finding for {options.task} is about the raters of {name}{there}"
-            # Of a misspelt name, the findings would be learned from.
+            # With a misspelt name, the findings would be used for learning after all.
             if meant := close_match(name, known):
                 raise SettingsError(f"{message}.", f"Did you mean {meant!r}? If not, leave out the name {name!r}.")
             notify(message)
@@ -409,7 +412,7 @@ def benchmark_notes(source: str, examples: Sequence[Example], findings: Sequence
 
 
 def left_out(options: LearnOptions) -> tuple[str, ...]:
-    """Return the data sets to leave out, spelled as findings spell them, also those that ship."""
+    """Return the data sets to leave out, spelled as in the user's or the included findings."""
     if options.no_literature or not options.literature_without:
         return ()
     findings = (*load_findings(options.task), *load_findings(options.task, None, options.literature))

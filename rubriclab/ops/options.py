@@ -1,7 +1,7 @@
-"""The options of every operation: what the command line, the configuration file, the environment and Python take.
+"""The options of all operations, for the command line, the configuration file, the environment and Python.
 
-Each model is the only place where its options have a name, a type, bounds, a default and a text of help. `Flag` says
-what the command line needs beyond that. Nothing heavy is imported here, so that help comes quickly.
+Each model is the only definition of its options: name, type, bounds, default and help text. `Flag` adds what the
+command line needs. Heavy imports are avoided here, so that `--help` is fast.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _scale_text(value: Any) -> Any:
 
 
 def parse_settings(pairs: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return pairs METHOD.NAME=VALUE as tables; values are JSON or else texts, and the last of several counts."""
+    """Return pairs METHOD.NAME=VALUE as tables; a value that is not JSON is a text, and the last repetition counts."""
     tables: dict[str, dict[str, Any]] = {}
     for pair in pairs:
         name, equals, text = pair.partition("=")
@@ -50,7 +50,7 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 
 def check_tables(tables: Any) -> Any:
-    """Return settings of the form of `SettingsTables` from a mapping or pairs METHOD.NAME=VALUE."""
+    """Return `SettingsTables` from a mapping or from pairs METHOD.NAME=VALUE."""
     if isinstance(tables, tuple):
         return parse_settings(tables)
     for owner, values in tables.items() if isinstance(tables, Mapping) else ():
@@ -68,7 +68,7 @@ def _check_recall(text: str | None) -> str | None:
     return text
 
 
-# A scale as `parse_scale` reads it; `(1, 5)` and a `Scale` are written so.
+# A scale as `parse_scale` reads it; `(1, 5)` and a `Scale` are converted to this form.
 ScaleText = Annotated[str, BeforeValidator(_scale_text)]
 ScaleOption = Annotated[ScaleText | None, Flag(metavar="LOW:HIGH")]
 # Hyperparameters by method and name: `{"hypoeval": {"k": 10}}`.
@@ -410,7 +410,7 @@ class EditOptions(ReadingOptions, JudgeOption, Edit):
 
     @property
     def signature(self) -> str:
-        """Who makes the changes and why, as reasons for dropped criteria say."""
+        """Who makes the changes and why, for the reasons of dropped criteria."""
         return f"by {self.author or 'hand'}" + (f": {self.because}" if self.because else "")
 
 

@@ -1,4 +1,4 @@
-"""Scoring by the processes of a Ray cluster: workers score, and one actor holds what they share."""
+"""Scoring by the processes of a Ray cluster: workers score, and one actor holds their shared budget and limits."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from rubriclab.models.text import Example
 from rubriclab.ops.workspace import JudgeChoice, Workspace, end_other_tasks
 from rubriclab.store.tables import database_url, in_memory, is_remote, resolve_store
 
-# Calls of a `RunState` that may wait at a time.
+# At most this many calls of a `RunState` may wait at the same time.
 MAX_CALLS = 1_000_000
-# Seconds without a sign of life after which a worker with requests in flight is taken for lost, and between two signs.
-TERM = 30.0
-RENEWAL = 5.0
+# Seconds without a sign of life after which a worker with requests in flight counts as lost; and between two signs.
+LOST_AFTER = 30.0
+RENEWAL_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -53,14 +53,14 @@ class RayJob:
 class RowScores:
     scores: tuple[Score, ...]
     error: RubriclabError | None
-    effort: Ledger  # what the worker asked since it returned scores last
+    effort: Ledger  # the worker's requests since it last returned scores
 
 
 class RunState:
     """The budget, rate limits and breaker of a run: an actor that its workers ask before and after each request.
 
-    What a lost worker had in flight counts as spent, since the provider may bill it, and is not counted twice if it
-    returns.
+    Requests that a lost worker had in flight count as spent, since the provider may bill them. If the worker returns,
+    they are not counted again.
     """
 
     def __init__(self, options: JudgeOptions) -> None:
@@ -76,24 +76,24 @@ class RunState:
         self._budget.max_calls, self._budget.max_cost = options.max_calls, options.max_cost
         if self._rates != (rates := (options.requests_per_minute, options.tokens_per_minute)):
             self._rates = rates
-            # How many requests are in flight is limited in each worker.
+            # Each worker limits its own requests in flight.
             self._limits = LocalLimits(
                 concurrency=sys.maxsize, requests_per_minute=rates[0], tokens_per_minute=rates[1]
             )
 
     async def reserve(self, worker: str, cost: float) -> BudgetReached | bool:
-        """Reserve one call and `cost` US dollars, or return that a cap is reached; see `Budget`.
+        """Reserve one call and `cost` US dollars, or return the error that a cap is reached; see `Budget`.
 
-        `False` means that others are still in flight: the worker asks again, which a lost one does not.
+        `False` means that the answer depends on requests in flight, and the worker has to ask again.
         """
         self.renew(worker)
         now = time.monotonic()
-        for lost in [each for each, seen in self._seen.items() if now - seen > TERM]:
+        for lost in [each for each, seen in self._seen.items() if now - seen > LOST_AFTER]:
             del self._seen[lost]
             for reserved in self._reserved.pop(lost, ()):
                 self._budget.settle(reserved, reserved)
         try:
-            await asyncio.wait_for(self._budget.reserve(cost), RENEWAL)
+            await asyncio.wait_for(self._budget.reserve(cost), RENEWAL_SECONDS)
         except TimeoutError:
             return False
         except BudgetReached as reached:
@@ -148,7 +148,7 @@ class SharedState:
         try:
             reached = await asyncio.shield(asked)
         except asyncio.CancelledError:
-            # What is granted after that is given back.
+            # A reservation that is granted after the cancellation is given back.
             def give_back(done: asyncio.Future[BudgetReached | None]) -> None:
                 if not done.cancelled() and done.exception() is None and done.result() is None:
                     self.settle(cost, None)
@@ -197,7 +197,7 @@ class SharedState:
 
     async def _renew(self) -> None:
         while self._in_flight:
-            await asyncio.sleep(RENEWAL)
+            await asyncio.sleep(RENEWAL_SECONDS)
             self._state.renew.remote(self._worker)
         self._renewing = None
 
@@ -212,7 +212,7 @@ class RayWorker:
         self._opened: tuple[Workspace, Judge] | None = None
 
     async def score(self, rows: Iterable[Example | RowError]) -> RowScores:
-        """Return one score a row, in order, up to the first row that ends the run, and the error."""
+        """Return a score for each row, in order, up to the first row that ends the run, with the error."""
         try:
             workspace, judge = self._open()
         except RubriclabError as error:
@@ -229,13 +229,12 @@ class RayWorker:
         await end_other_tasks()
 
     def _open(self) -> tuple[Workspace, Judge]:
-        """Return what texts are scored with, opened with the first: Ray would wrap an error of the constructor."""
+        """Return the workspace and the judge, opened here since Ray would wrap an error of the constructor."""
         if self._opened is None:
             job = self._job
             if job.version != (installed := metadata.version("rubriclab")):
-                here = f"rubriclab {installed} is installed on this machine"
-                started = f"the run was started by rubriclab {job.version};"
-                raise SettingsError(f"{here}, but {started}", "install the same version everywhere.")
+                problem = f"rubriclab {installed} is installed on this machine, but the run was started by"
+                raise SettingsError(f"{problem} rubriclab {job.version};", "install the same version everywhere.")
             if job.folder and job.folder.is_dir():
                 os.chdir(job.folder)
             shared = SharedState(self._state, job.options) if self._state else None
@@ -244,29 +243,28 @@ class RayWorker:
         return self._opened
 
 
-# Rows of a chunk, at most: enough that messages cost little, and few enough that the last chunks end together.
-CHUNK = 16
-# Chunks that a worker has, at least, so that it never waits for the next.
-AHEAD = 2
-# Chunks sent and not yet yielded, as a multiple of those that workers have: a slow text holds up its followers, but
-# memory stays bounded.
+# The most rows of a chunk: enough that messages cost little, and few enough that the last chunks end together.
+MAX_CHUNK = 16
+# The fewest chunks that a worker has, so that it never waits for the next one.
+MIN_CHUNKS = 2
+# The most chunks sent and not yet yielded, as a multiple of the workers' chunks. It bounds the memory while a slow text
+# delays the texts after it.
 WINDOW = 2
-# How often a chunk is scored again whose worker was lost, in case that the chunk itself is the cause.
+# A chunk whose worker was lost is scored again at most this often, since the chunk itself may be the cause.
 RETRIES = 3
-# Seconds that workers have to keep replies that arrive soon after an interruption.
+# Seconds that workers have to store replies that arrive after an interruption.
 GRACE = 5.0
 
 
 def check_workers(work: Workspace, workers: int, cluster: str | None) -> None:
-    """Refuse what several processes cannot do."""
-    several = f"`ray_address={cluster}`" if cluster is not None else f"`workers={workers}`"
-    alone = {"record": work.record, "batch": work.options.batch}
-    for name, given in alone.items():
+    """Refuse options and stores that only one process can use."""
+    option = f"`ray_address={cluster}`" if cluster is not None else f"`workers={workers}`"
+    for name, given in {"record": work.record, "batch": work.options.batch}.items():
         if given:
-            raise SettingsError(f"{several}: `{name}` works in one process only;", "leave one of them out.")
+            raise SettingsError(f"{option}: `{name}` works in one process only;", "leave one of them out.")
     if in_memory(database_url(work.location)):
-        why = "the store is in memory, where other processes cannot read it;"
-        raise SettingsError(f"{several}: {why}", "use a file, or leave `workers` out.")
+        problem = "the store is in memory, where other processes cannot read it;"
+        raise SettingsError(f"{option}: {problem}", "use a file, or leave `workers` out.")
     if cluster not in (None, "local") and not is_remote(work.location):
         hint = "keep it on a PostgreSQL server: `store=postgresql://user@host/name`."
         raise SettingsError("The store is a file of this machine, which the machines of a cluster cannot share;", hint)
@@ -282,26 +280,26 @@ async def score_on_ray(
     workers: int,
     cluster: str | None,
 ) -> AsyncGenerator[Score]:
-    """Yield one score a row, in order, by workers on a cluster with this address, or else on this machine.
+    """Yield a score for each row, in order, by workers on the cluster with this address, or else on this machine.
 
-    A worker that is lost is replaced, and its rows are scored again from the answers in the store. If a row ends the
-    run (a refused key, a cap reached), the chunks under way are waited for, so that answers already paid for are kept.
+    A worker that is lost is replaced, and its rows are scored again with the answers in the store. If a row ends the
+    run (a refused key, a cap reached), the chunks under way are finished, so that answers already paid for are kept.
     """
-    # Not asked, but whatever is wrong with the judge or the store is reported as in one process.
+    # Connected here only to report problems of the judge or the store as in one process.
     work.judge(choice)
     folder = Path.cwd()
     store = resolve_store(str(work.location), folder) if work.location else str(database_url(None).database)
     concurrency = work.options.concurrency
     if makes_requests(choice.spec) and concurrency < workers:
-        fewer = f"`concurrency={concurrency}` is less than {workers} workers, and each needs a request in flight;"
-        raise SettingsError(fewer, "raise it, or use fewer `workers`.")
-    # The workers have the requests in flight together.
+        problem = f"`concurrency={concurrency}` is less than {workers} workers, and each needs a request in flight;"
+        raise SettingsError(problem, "raise it, or use fewer `workers`.")
+    # The workers share the allowed requests in flight.
     options = work.options.model_copy(update={"concurrency": max(1, concurrency // workers)})
     job = RayJob(store, rubric, name, choice, options, folder)
     with _cluster(cluster, workers):
         pool = _Pool(job, work.options, workers)
-        size = max(1, min(CHUNK, work.under_way // (AHEAD * workers)))
-        window = WINDOW * max(AHEAD * workers, work.under_way // size)
+        size = max(1, min(MAX_CHUNK, work.under_way // (MIN_CHUNKS * workers)))
+        window = WINDOW * max(MIN_CHUNKS * workers, work.under_way // size)
         chunks, pending, error = _chunks(rows, size), deque[asyncio.Task[RowScores]](), None
         try:
             while True:
@@ -337,7 +335,7 @@ def _chunks(rows: Iterable[Example | RowError], size: int) -> Iterator[tuple[Exa
 
 
 class _Pool:
-    """The workers of a run, and the actor beside this process that holds its state."""
+    """The workers of a run, and the actor that holds the run's state on the machine of this process."""
 
     def __init__(self, job: RayJob, options: JudgeOptions, workers: int) -> None:
         import ray
@@ -345,7 +343,7 @@ class _Pool:
 
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
         shared = ray.remote(num_cpus=0, max_concurrency=MAX_CALLS, scheduling_strategy=here)(RunState)
-        # Without it, the run ends anyway.
+        # It is not restarted: without its machine, the run ends anyway.
         self._state = shared.remote(options)
         scoring = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=RETRIES)(RayWorker)
         self._workers = [scoring.remote(job, self._state) for _ in range(workers)]
@@ -376,7 +374,7 @@ class _Pool:
 @contextmanager
 def _cluster(cluster: str | None, workers: int) -> Iterator[None]:
     """Connect to a cluster, or start one on this machine, unless the process has done so already."""
-    # Ray would otherwise report its use to its makers, and print what its own recovery takes care of.
+    # Without these, Ray reports its use to its developers, and prints errors that it recovers from.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
     try:
@@ -390,15 +388,15 @@ def _cluster(cluster: str | None, workers: int) -> Iterator[None]:
     settings: dict[str, Any] = {"num_cpus": workers, "include_dashboard": False} if local else {}
     terminate = signal.getsignal(signal.SIGTERM)
     try:
-        # Ray puts the working folder, which may be somebody else's, first on the path of its workers.
+        # Ray puts the working folder, which may hold foreign modules, first on the path of its workers.
         with chdir(Path(__file__).parents[2]):
             ray.init(address=cluster or "local", log_to_driver=False, logging_level=logging.ERROR, **settings)
     except (ConnectionError, ValueError, RuntimeError) as error:
-        hint, said = "Check `ray_address`, or leave it out to start workers on this machine.", str(error).split()
+        hint, reason = "Check `ray_address`, or leave it out to start workers on this machine.", str(error).split()
         place = cluster or "on this machine"
-        raise JudgeError(f"The Ray cluster {place} cannot be used: {' '.join(said)}", hint) from error
+        raise JudgeError(f"The Ray cluster {place} cannot be used: {' '.join(reason)}", hint) from error
     if terminate is not None and threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, terminate)  # by Ray's own, replies under way would be lost
+        signal.signal(signal.SIGTERM, terminate)  # Ray's own handler loses replies under way
     try:
         yield
     finally:

@@ -73,7 +73,7 @@ Rivals = RivalLimits | Literal["apart"] | None
 
 
 def rivals_of(options: RivalOptions, rubric: Rubric, name: str, notify: Notify) -> Rivals:
-    """Return how `score_stream` asks about the texts, and say where the rubric was learned in another way."""
+    """Return how `score_stream` asks about the texts, and notify if the rubric was learned in another way."""
     learned = rubric.aggregation.rivals if rubric.aggregation else None
     given, apart = options.rivals_per_call, options.rivals == "apart" or not (options.rivals or learned)
     if apart and given:
@@ -102,15 +102,15 @@ def rival_notes(counts: RivalCounts) -> Iterator[str]:
         yield f"{counts.without_rivals:,} {texts} no rival in their call"
 
 
-# What scores without a learned rubric name as theirs.
+# The name of the rubric in scores without a learned rubric.
 UNVALIDATED = "unvalidated"
-# What scores by a rubric that is no version name as theirs.
+# The name of a rubric that is not stored as a version.
 UNSAVED = "unsaved"
 
 
 @dataclass(eq=False)
 class Scoring:
-    """Scoring that has not begun: iterate over `stream()` for one scored row for each row, in order."""
+    """A prepared scoring: iterate over `stream()` for one scored row for each row, in order."""
 
     workspace: Workspace
     data: Data
@@ -119,8 +119,8 @@ class Scoring:
     choice: JudgeChoice
     options: ScoreOptions
     version: Version | None = None
-    judge: Judge | None = None  # connected already, where several scorings share one
-    rest: Rows | None = None  # what is left of the data, where the scores of an earlier run are kept
+    judge: Judge | None = None  # a connected judge that several scorings share
+    rest: Rows | None = None  # the remaining rows, if the scores of an earlier run are kept
     counts: ScoreCounts = field(default_factory=ScoreCounts)
     rivals: Rivals = field(init=False)
 
@@ -128,13 +128,13 @@ class Scoring:
         name, given = "the rubric" if self.name == UNSAVED else self.name, self.options
         self.rivals = rivals_of(given, self.rubric, name, self.workspace.notify)
         self.on_ray = given.workers > 1 or given.ray_address is not None
-        several, fault = "workers" if given.workers > 1 else "ray_address", None
+        option, fault = "workers" if given.workers > 1 else "ray_address", None
         if rival_limits(self.rubric, self.rivals):
             fault, hint = "texts that are rated together are scored in one process", ", or give `rivals=apart`"
         elif self.judge:
             fault, hint = f"{self.judge.name} is connected in this process, where others cannot use it", ""
         if self.on_ray and fault:
-            raise SettingsError(f"`{several}`: {fault};", f"leave `{several}` out{hint}.")
+            raise SettingsError(f"`{option}`: {fault};", f"leave `{option}` out{hint}.")
         self.summary = ScoreDistribution(self.rubric.scores_on, threshold=self.rubric.threshold)
         self.bad_labels: list[str] = []
         self.filled: set[str] = set()  # options whose column has a cell in some row
@@ -145,7 +145,7 @@ class Scoring:
         return dry_run({"judge": (self.choice.spec, calls)}, self.workspace.options)
 
     async def stream(self) -> AsyncGenerator[ScoredRow]:
-        """Yield one scored row for each row, in order; the reason of a faulty one is its fault."""
+        """Yield one scored row for each row, in order; a faulty row is unscored, with its fault as the reason."""
         work, rows, ahead = self.workspace, self._rows(), deque[inputs.ReadRow]()
         kept = self.counts.rows
         stream = inputs.with_progress(work, self._scores(inputs.remembered(rows, ahead)), self.data, kept)
@@ -164,7 +164,7 @@ class Scoring:
             work.notify(warning)
 
     def warnings(self, texts: int) -> list[str]:
-        """Return warnings of fields that some of the `texts` scored lack, and of texts that address the judge."""
+        """Return warnings of fields that some of the scored `texts` lack, and of texts that address the judge."""
         counts, name = self.counts, inputs.describe(self.data)
         lacking = inputs.without_fields(self.version, counts.without, name, texts) if self.version else []
         marked = f"{counts.addresses_judge:,} of {counts.rows:,} texts address the judge"
@@ -195,7 +195,7 @@ class Scoring:
         return math.nan
 
     def correct_mean(self) -> None:
-        """Have the summary estimate the mean human score by labels of the texts, else by those of learning.
+        """Make the summary estimate the mean human score from labels of the texts, else from the training labels.
 
         Raises:
             DataError: if a column that an option names is empty, or too few texts have labels.
@@ -240,7 +240,7 @@ class Scoring:
         return unanswered(self.choice.spec, self.name, scored, self.counts.reason, self.workspace.ledger)
 
     def check_answered(self) -> None:
-        """Raise DataError without any text, JudgeError without any score after failures, or BelowThreshold."""
+        """Raise DataError if no row has a text, JudgeError if all replies failed, or BelowThreshold."""
         counts, most = self.counts, self.options.max_unscored
         if counts.rows and counts.faulty == counts.rows:
             hint = "If a column has another name, give it: `mapping=output=COLUMN`."
@@ -248,18 +248,18 @@ class Scoring:
         if self.unanswered:
             raise JudgeError(self.unanswered)
         if most is not None and counts.unscored > most * counts.rows:
-            none = f"{counts.unscored:,} of {counts.rows:,} texts have no score"
-            raise BelowThreshold(f"{none}; at most {most:.4g} of them may have none.")
+            problem = f"{counts.unscored:,} of {counts.rows:,} texts have no score"
+            raise BelowThreshold(f"{problem}; at most {most:.4g} of them may have none.")
 
 
 def prepare_scoring(workspace: Workspace, data: Data, rubric: RubricLike | None, options: ScoreOptions) -> Scoring:
-    """Return the scoring of texts by a rubric, or, without one, of an aspect before there are labels."""
+    """Prepare the scoring of texts by a rubric or, without a rubric, by an aspect that has no labels yet."""
     if options.workers > 1 or options.ray_address is not None:
         check_workers(workspace, options.workers, options.ray_address)
     if rubric is None:
         return _unvalidated(workspace, data, options)
     if left_out := [f"`{name}`" for name in ("task", "aspect", "definition", "scale") if getattr(options, name)]:
-        workspace.notify(f"{', '.join(left_out)}: left out, as `rubric` says it")
+        workspace.notify(f"{', '.join(left_out)}: left out, as the rubric defines this")
     if isinstance(rubric, Rubric):
         choice = JudgeChoice(judge_named(options.judge, workspace.notify))
         return Scoring(workspace, data, rubric, UNSAVED, choice, options)
@@ -306,21 +306,21 @@ def _unvalidated(workspace: Workspace, data: Data, options: ScoreOptions) -> Sco
     return Scoring(workspace, data, rubric, UNVALIDATED, JudgeChoice(judge), options)
 
 
-_ANEW = "Leave `resume` out to begin again, or give another `output`."
+_RESTART_HINT = "Leave `resume` out to begin again, or give another `output`."
 
 
 def check_resumable(scoring: Scoring, output: str) -> None:
     if scoring.version is None:
-        raise SettingsError("`resume`: expected a rubric that is stored as a version.", _ANEW)
+        raise SettingsError("`resume`: expected a rubric that is stored as a version.", _RESTART_HINT)
     if rival_limits(scoring.rubric, scoring.rivals):
-        raise SettingsError("`resume`: a group of texts that are rated together cannot be continued.", _ANEW)
+        raise SettingsError("`resume`: a group of texts that are rated together cannot be continued.", _RESTART_HINT)
     if output == "-" or table_kind(output):
         place = "standard output" if output == "-" else f"{output}, a table, which is written at the end"
         raise SettingsError(f"`resume`: got {place}; expected a file of JSON Lines.", "Name one that ends in .jsonl.")
 
 
 def write_record(scoring: Scoring, output: str) -> None:
-    """Write the record of scoring that begins, if it can be continued."""
+    """Write the record of a new run, if the run can be resumed."""
     with suppress(SettingsError):
         check_resumable(scoring, output)
         try:
@@ -332,14 +332,14 @@ def write_record(scoring: Scoring, output: str) -> None:
 def keep_scores(scoring: Scoring, output: str) -> int:
     """Count the complete rows of a file of scores, let `scoring` continue after them, and return their end, in bytes.
 
-    The record beside the file says by what the rows were scored. A finished run has none: then every text must have a
-    row.
+    The record beside the file names the rubric, judge and options of the rows. A finished run has no record, and then
+    every text must have a row.
 
     Raises:
-        DataError: if the rows are scored by something else, or are of other texts.
+        DataError: if the rows are by another rubric or judge, with other options, or of other texts.
     """
     path, record, end = Path(output), record_of(output), 0
-    unknown = DataError(f"{record} does not say by what the rows of {output} are scored.", _ANEW)
+    unknown = DataError(f"{record} does not say by what the rows of {output} are scored.", _RESTART_HINT)
     with path.open("rb") if path.exists() else BytesIO() as file:
         if not file.readline().endswith(b"\n"):
             write_record(scoring, output)
@@ -353,7 +353,7 @@ def keep_scores(scoring: Scoring, output: str) -> int:
             for name, wanted in _record(scoring).items():
                 if (got := written.get(name)) != wanted:
                     values = f"got the {name} {preview(str(got))}, expected {preview(str(wanted))}"
-                    raise DataError(f"{record}: {values}: another run wrote {output}.", _ANEW)
+                    raise DataError(f"{record}: {values}: another run wrote {output}.", _RESTART_HINT)
         scoring.rest = rows = inputs.rows_of(scoring.data, scoring.options, scoring.workspace.notify)
         file.seek(0)
         judge = recorded_name(scoring.choice.spec)
@@ -378,33 +378,35 @@ def _record(scoring: Scoring) -> dict[str, Any]:
 
 
 def record_of(output: str) -> Path:
-    """Return the file beside a file of scores that says by what they are scored."""
+    """Return the path of the record beside a file of scores."""
     return Path(f"{output}.resume.json")
 
 
 def _kept_score(line: bytes, rows: Rows, place: str) -> ScoredRow:
-    """Return a written score with the next row of the texts, which must be the row that it is of."""
+    """Return a written score with the next row of the texts; DataError if the score is of another row."""
     try:
         written = orjson.loads(line)
-        # The columns of the text's row come before the score, and may have the names of what this score lacks.
+        # Columns of the text's row come before the score, and may have names of optional fields of a score.
         found = dict(dropwhile(lambda cell: cell[0] != "id", written.items()))
         score, addresses_judge = score_of(found), found["addresses_judge"]
     except (ValueError, KeyError, AttributeError):
         got = preview(line.decode(errors="replace"))
-        raise DataError(f"{place}: got {got}, expected a row of scores.", _ANEW) from None
+        raise DataError(f"{place}: got {got}, expected a row of scores.", _RESTART_HINT) from None
     row = next(rows, None)
     if row is None:
-        raise DataError(f"{place}: there are more scores than rows in {rows.where}: the texts have changed.", _ANEW)
+        raise DataError(
+            f"{place}: there are more scores than rows in {rows.where}: the texts have changed.", _RESTART_HINT
+        )
     scored = ScoredRow(score, rows.row, row if isinstance(row, Example) else None, addresses_judge)
     cells = orjson.loads(json_line(with_columns(rows.row, found)))
     if score.id != (row.id if isinstance(row, Example) else fault_id(row)) or cells != written:
-        said = f"this score, of the text {preview(score.id)}, is not of the row in the same place"
-        raise DataError(f"{place}: {said}, {rows.where}:{rows.line}: the texts have changed.", _ANEW)
+        problem = f"this score, of the text {preview(score.id)}, is not of the row in the same place"
+        raise DataError(f"{place}: {problem}, {rows.where}:{rows.line}: the texts have changed.", _RESTART_HINT)
     return scored
 
 
 def row_of_fields(output: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the row of a text that is given by names of fields."""
+    """Return the row of a text with these fields; SettingsError for an unknown field."""
     for name in fields:
         if name.partition(".")[0] not in FIELDS:
             known = f"{did_you_mean(name, FIELDS)}Known are: {', '.join(FIELDS)}."
@@ -415,8 +417,8 @@ def row_of_fields(output: str, fields: Mapping[str, Any]) -> dict[str, Any]:
 class TextScorer(Closing):
     """A rubric, opened with its judge. All texts share the judge's limits, its budget and the store's answers.
 
-    It may be called from several threads and event loops at once. Close it, or use it in a `with` statement. `wrap`
-    returns the judge that is asked, given the connected one.
+    It may be called from several threads and event loops at once. Close it, or use it in a `with` statement. `wrap` is
+    applied to the connected judge.
     """
 
     rubric: Rubric
@@ -476,7 +478,7 @@ class TextScorer(Closing):
         return await self._loop.run_async(lambda: self._score_all(data))
 
     async def respond(self) -> None:
-        """Return once the thread that scores has time for something else, if the store is still there."""
+        """Return once the scoring thread responds; StoreUnavailable if the file of the store is gone."""
         await self._loop.run_async(self._check_store)
 
     @property

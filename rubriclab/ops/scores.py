@@ -1,4 +1,4 @@
-"""Scores of texts as results: with the rows that they are of, counted, as a sequence and as a table."""
+"""Results of scoring: scores with their rows, counts and distribution, as a sequence and as a table."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from rubriclab.stats.intervals import Interval, renumber, units
 
 @dataclass(frozen=True, slots=True)
 class ScoredRow:
-    """A score with the row it is of, and whether the text speaks to whoever scores it."""
+    """A score with its row, and whether the text addresses the judge."""
 
     score: Score
     row: Any
@@ -43,7 +43,7 @@ class ScoredRow:
     addresses_judge: bool = False
 
     def to_row(self) -> dict[str, Any]:
-        """Return the score as one JSON object, with the columns of the row that it is of."""
+        """Return the score as one JSON object, with the columns of its row."""
         return with_columns(self.row, {**self.score.to_row(), "addresses_judge": self.addresses_judge})
 
     def replies_row(self) -> dict[str, Any]:
@@ -58,9 +58,9 @@ class ScoredRow:
 
 
 def with_columns(row: Any, found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns of a user's row and what was found; `input.NAME` is a column with a name of the latter.
+    """Return the columns of a user's row and the `found` cells; a column with the same name becomes `input.NAME`.
 
-    An `id` that is the row's own stands once; a spreadsheet may hold 7.0 for 7.
+    The row's own `id` is not repeated; a spreadsheet may hold 7.0 for 7.
     """
     columns = row if isinstance(row, Mapping) else {}
     renamed = {f"input.{name}" if name in found else str(name): cell for name, cell in columns.items()}
@@ -72,9 +72,9 @@ def with_columns(row: Any, found: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class ScoreCounts:
-    """Counts of rows; `without` of texts by field that they lack and all training texts had.
+    """Counts of rows; `without` counts, by field, the texts that lack a field that all training texts had.
 
-    `reason` is the latest one why a judged text has no score, `fault` the first one why a row holds no text.
+    `reason` is the latest reason why a judged text has no score, `fault` the first reason why a row has no text.
     """
 
     rows: int = 0
@@ -103,7 +103,7 @@ class ScoreCounts:
 
 @dataclass(frozen=True, repr=False)
 class Scores(Displayed):
-    """Scores in the order of the texts, with their summary; `warnings` say what makes them less reliable."""
+    """Scores in the order of the texts, with their summary; `warnings` say what makes the scores less reliable."""
 
     scored: tuple[ScoredRow, ...]
     rubric: str
@@ -140,7 +140,7 @@ class Scores(Displayed):
 
     @property
     def unscored(self) -> tuple[Score, ...]:
-        """Those without a number, each with the reason."""
+        """The scores without a number, each with the reason."""
         return tuple(score for score in self if score.score is None)
 
     def to_rows(self) -> list[dict[str, Any]]:
@@ -197,8 +197,8 @@ class ColumnScoring:
     scorers: Sequence[tuple[Version, JudgeChoice]]
     data: Data
     options: ReadingOptions
-    fresh: bool = False  # whether cached answers are left out
-    # By the place of the scorer: texts with a score, and the latest reason why one has none.
+    fresh: bool = False  # whether cached answers are ignored
+    # By position of the scorer: the number of texts with a score, and the latest reason for a missing score.
     _scored: Counter[int] = field(default_factory=Counter)
     _reasons: dict[int, str] = field(default_factory=dict)
 
@@ -219,10 +219,10 @@ class ColumnScoring:
         columns = [(version, workspace.judge(judge, fresh=self.fresh)) for version, judge in self.scorers]
         for (first, judge), (second, other) in combinations(zip(self.scorers, columns, strict=True), 2):
             names = first[1].spec, second[1].spec
-            # One judge may have two names, such as its recording beside it.
+            # One judge may have two names: its own, and that of its recording.
             if first[0].ref == second[0].ref and names[0] != names[1] and judge[1].identity == other[1].identity:
-                same = f"{' and '.join(names)} are the same judge;"
-                raise SettingsError(same, "a judge cannot be compared with itself.")
+                problem = f"{' and '.join(names)} are the same judge;"
+                raise SettingsError(problem, "a judge cannot be compared with itself.")
         addressing = done = 0
         stream = score_columns(columns, self.texts() if texts is None else texts, workspace.under_way)
         async with aclosing(with_progress(workspace, stream, self.data if texts is None else texts)) as scored:
@@ -239,7 +239,7 @@ class ColumnScoring:
 
     @property
     def unanswered(self) -> str | None:
-        """Which scorer gave no score after replies have failed."""
+        """The message that a scorer gave no score because its replies failed, if there is one."""
         for place, (version, judge) in enumerate(self.scorers):
             scored, reason = self._scored[place], self._reasons.get(place)
             if fault := unanswered(judge.spec, version.ref, scored, reason, self.workspace.ledger):
@@ -248,10 +248,10 @@ class ColumnScoring:
 
 
 BINS = 10
-# Different reasons and slices that are told apart; others are counted together.
-REASONS, OTHER = 20, "another reason"
-SLICES, OTHERS = 50, "other values"
-# The margin that labels are counted for, as a share of the scale's width: 0.2 points from 1 to 5.
+# At most this many reasons and slices are counted separately; the others are counted together.
+MAX_REASONS, OTHER_REASON = 20, "another reason"
+MAX_SLICES, OTHER_SLICE = 50, "other values"
+# The margin of error for `labels_needed`, as a share of the scale's width: 0.2 points on a scale from 1 to 5.
 MARGIN = 0.05
 
 
@@ -265,10 +265,10 @@ class SliceSummary(FrozenModel):
 
 @dataclass(slots=True)
 class ScoreDistribution:
-    """The scores of texts, with a number for each one's group, its label or NaN, and its slice in `names`.
+    """The scores of texts, each with the hash of its group, its label or NaN, and the number of its slice in `names`.
 
     Attributes:
-        learned: labels of other texts, which correct the mean unless the texts have labels of their own.
+        learned: training labels, which correct the mean unless the texts have labels of their own.
         unscored: texts without a score, by reason.
         threshold: for verdicts, the lowest score that passes.
     """
@@ -288,11 +288,12 @@ class ScoreDistribution:
             self.values.append(score.score)
             self.groups.append(hash(score.id if group is None else group))
             self.labels.append(label)
-            name = slice_name if slice_name in self.names or len(self.names) < SLICES else OTHERS
+            name = slice_name if slice_name in self.names or len(self.names) < MAX_SLICES else OTHER_SLICE
             self.slices.append(self.names.setdefault(name, len(self.names)))
             return
         reason = score.unscored or ""
-        self.unscored[reason if reason in self.unscored or len(self.unscored) < REASONS else OTHER] += 1
+        is_separate = reason in self.unscored or len(self.unscored) < MAX_REASONS
+        self.unscored[reason if is_separate else OTHER_REASON] += 1
 
     @property
     def mean(self) -> float | None:
@@ -314,7 +315,7 @@ class ScoreDistribution:
 
     @property
     def histogram(self) -> tuple[int, ...]:
-        """The numbers of scores in `BINS` bins of equal width over the scale; the ends include what lies beyond."""
+        """The numbers of scores in `BINS` bins of equal width; the outer bins include scores beyond the scale."""
         counts = [0] * BINS
         for value in self.values:
             place = int((value - self.scale.low) / self.scale.width * BINS)
@@ -325,7 +326,7 @@ class ScoreDistribution:
     def human_mean(self) -> Interval:
         """The estimated mean human score of the texts with a score; without a value if labels are missing or few.
 
-        By labels of the texts themselves if there are any, stratified by slice if each slice has enough.
+        It is estimated from labels of the texts themselves if there are any, stratified by slice if each has enough.
         """
         texts, slices = self._texts(), np.array(self.slices, dtype=np.int64)
         stratified = ppi.mean_by_own_labels(texts, slices) if self.own_labels else Interval(None)
@@ -362,7 +363,7 @@ class ScoreDistribution:
 
     @property
     def labelled(self) -> ppi.LabelledScores | None:
-        """The labels that correct the mean: of the texts themselves, else of learning."""
+        """The labels that correct the mean: of the texts themselves, else from training."""
         return self._texts().labelled if self.own_labels else self.learned
 
     @property
@@ -371,7 +372,7 @@ class ScoreDistribution:
 
     @property
     def labels_needed(self) -> int | None:
-        """How many labels give an interval of `margin`; `None` if texts are scored like the labelled ones."""
+        """How many labels give an interval of `margin`; `None` if the scores are like those of the labelled texts."""
         labelled = self.labelled
         if labelled is None or self.human_mean.value is None:
             return None
@@ -385,8 +386,8 @@ class ScoreDistribution:
     def meets(self, threshold: float) -> bool | None:
         """Return whether the mean human score is at least `threshold`; without labels, whether the mean score is.
 
-        Of verdicts, the share that passes. `None` if the interval holds the threshold or there is none as all labels
-        are equal, or if too many texts have no score.
+        For verdicts without labels, the share that passes counts. Return `None` if the interval includes the threshold,
+        if equal labels give no interval, or if too many texts have no score.
         """
         unscored, mean = sum(self.unscored.values()), self.mean if self.threshold is None else self.pass_rate
         if mean is None or unscored > MAX_UNSCORED * (unscored + len(self.values)):
@@ -421,7 +422,7 @@ def summarize_scores(scores: Iterable[Score], scale: Scale, threshold: float | N
 
 
 def held_out_scores(workspace: Workspace, version: Version, judge: str) -> ppi.LabelledScores | None:
-    """Return the labels of learning with held-out scores of the same texts, if they are by this judge."""
+    """Return the training labels with held-out scores of the same texts, if the scores are by this judge."""
     if recorded_name(judge) != recorded_name(version.provenance.judge):
         return None
     record = workspace.open_store(access="read").training(version.ref)

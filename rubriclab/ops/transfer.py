@@ -1,4 +1,4 @@
-"""A rubric on other texts, or with another judge: its agreement there, what to do about it, and the result saved."""
+"""Transfer of a rubric to other texts or another judge: measure its agreement, adapt the rubric, save the result."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ from rubriclab.stats.intervals import MIN_GROUPS, Interval, paired_mean, rounded
 
 @dataclass(frozen=True, repr=False)
 class TransferResult(Displayed):
-    """A transfer, the version saved, if any, or why it could not be."""
+    """A transfer, and the saved version or the reason why it could not be saved."""
 
     transfer: Transfer
     saved: Version | None
@@ -90,7 +90,7 @@ def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: Tra
         )
     training = None
     if target.labelled and not options.no_relearn:
-        training = training_like(version, target, workspace)
+        training = relearning(version, target, workspace)
     judge_choice = judge_of(version, options.judge, workspace.store, workspace.notify)
     generator_choice = (generator_of(version, workspace.store, workspace.notify) if training else None) or judge_choice
 
@@ -113,7 +113,7 @@ def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: Tra
             skipped = fitted.transfer.actions[ACTIONS.index(action)].skipped
             return TransferResult(fitted.transfer, None, workspace.effort(), f"{action} cannot be saved: {skipped}.")
         trained = as_trained(version, fitted, action, judge, workspace.model_versions())
-        # What is not learned again keeps its generator, and the imported version that named it, if any.
+        # Without learning again, the recorded generator stays, with the imported version that named it, if any.
         generator_from = generator_choice.named_by
         if action != "relearn":
             recorded = version.provenance.generator_from
@@ -180,10 +180,11 @@ def _scale(rated: Sequence[Example], aspect: str, version: Version, options: Tra
     return source
 
 
-def training_like(version: Version, target: TargetTexts, workspace: Workspace) -> TrainingRun | None:
-    """Return the training on the target's labels by the version's methods, settings and findings.
+def relearning(version: Version, target: TargetTexts, workspace: Workspace) -> TrainingRun | None:
+    """Return a training on the target's labels with the version's methods, settings and findings.
 
-    Methods start from the included checklists. `None`, with a notice, if each of them needs one and there is none.
+    Methods start from the included checklists. If every method needs a checklist and none is included, notify and
+    return `None`.
     """
     recorded, task, aspect = version.provenance.settings, version.rubric.task, target.aspect.name
     methods = [METHODS[name] for name in recorded if name != JOINT]
@@ -199,19 +200,21 @@ def training_like(version: Version, target: TargetTexts, workspace: Workspace) -
             plans.append(Plan(method, replace(training_input, checklist=checklist), settings))
     if plans:
         return TrainingRun(tuple(plans), resolved.joint)
-    workspace.notify(f"{version.ref} cannot be relearned: its methods need a checklist, and none ships for {aspect}")
+    workspace.notify(
+        f"{version.ref} cannot be relearned: its methods need a checklist; rubriclab has none for {aspect}"
+    )
     return None
 
 
-# The cheapest first.
+# From the cheapest to the most expensive.
 ACTIONS: tuple[Action, ...] = get_args(Action)
 
 
 class ActionEvaluation(FrozenModel):
-    """One use of the rubric, compared with the labels; `skipped` says why it could not be used.
+    """The agreement of the rubric with the labels after one action; `skipped` says why the action was not possible.
 
     `error` is the mean absolute error in points of the labels' scale. `gain` is the error of the unchanged rubric less
-    this one's, on the texts that all actions scored.
+    that of this action, on the texts that all actions scored.
     """
 
     action: Action
@@ -262,17 +265,17 @@ class Transfer(Displayed, FrozenModel):
 
 
 def recommend(
-    scores: Mapping[Action, FloatArray], labels: FloatArray, groups: Sequence[str], default: Action, point: float
+    scores: Mapping[Action, FloatArray], labels: FloatArray, groups: Sequence[str], default: Action, label_points: float
 ) -> tuple[Action, dict[Action, Interval], bool]:
-    """Return the action with the smallest mean absolute error, each one's gain over `reuse`, and if it is undecided.
+    """Return the action with the smallest mean absolute error, all actions' gains over `reuse`, and if it is undecided.
 
-    Scores, NaN for unscored texts, are fitted without the text's own label; the cheapest of equal ones wins. No
-    significance is asked for: the labels exist already, and to keep the rubric until a difference is significant was
-    measured to be worse. With fewer than `MIN_GROUPS` groups, or constant labels, it is `default`. `point` is a point
-    of the rubric's scale in points of the labels' own.
+    Each score, NaN for unscored texts, was fitted without the text's own label. Of actions with equal errors, the
+    cheapest is chosen. The difference need not be significant: waiting for significance gave worse results in our
+    measurements. With fewer than `MIN_GROUPS` groups, or constant labels, the choice is undecided, and `default` is
+    returned. One point of the rubric's scale is `label_points` points of the labels' scale.
     """
     actions = [action for action in ACTIONS if action in scores]
-    distances = {action: point * np.abs(scores[action] - labels) for action in actions}
+    distances = {action: label_points * np.abs(scores[action] - labels) for action in actions}
     scored: BoolArray = np.array(~np.isnan(np.stack(list(distances.values()))).any(axis=0))
     kept = np.array(groups)[scored].tolist()
     gains = {
@@ -370,10 +373,9 @@ async def measure_transfer(
     # Another judge uses the scale differently, even if the labels are too few to show it.
     default: Action = "reuse" if judge.name == source.provenance.judge else "recalibrate"
     labels, groups, scale = fitted_to.table.labels, fitted_to.table.groups, fitted_to.label_scale
-    # A point of the rubric's scale in points of the labels' own.
-    level, point = gate_level(labels, groups), scale.width / fitted_to.rubric.scale.width
+    level, label_points = gate_level(labels, groups), scale.width / fitted_to.rubric.scale.width
     scores = {action: each.scores for action, each in adapted.items()}
-    recommended, gains, too_few = recommend(scores, labels, groups, default, point)
+    recommended, gains, undecided = recommend(scores, labels, groups, default, label_points)
     evaluations = []
     for action in ACTIONS:
         if action not in adapted:
@@ -391,23 +393,23 @@ async def measure_transfer(
                 spearman=found.spearman.rounded(),
                 pearson=found.pearson.rounded(),
                 auroc=verdict_statistic("AUROC", [adapted[action].raw], labels, groups) if scale.names else None,
-                error=paired_mean(point * np.abs(scores[action] - labels)[scored], unit).interval.rounded(),
+                error=paired_mean(label_points * np.abs(scores[action] - labels)[scored], unit).interval.rounded(),
                 gain=gains[action],
             )
         )
     update = {
         "labels": len(labels),
         "groups": len(set(groups)),
-        "mean_error": rounded(point * float(np.abs(labels - labels.mean()).mean())),
+        "mean_error": rounded(label_points * float(np.abs(labels - labels.mean()).mean())),
         "actions": tuple(evaluations),
         "recommended": recommended,
-        "too_few_groups": too_few,
+        "too_few_groups": undecided,
     }
     return FittedTransfer(unlabelled.model_copy(update=update), adapted, fitted_to, trained)
 
 
 def outside_training_range(rubric: Rubric, record: TrainingRecord | None, rated: RatedTexts) -> Interval | None:
-    """Return the share of texts whose weighted ratings lie outside the range of those of training, if known."""
+    """Return the share of texts whose weighted ratings lie outside the training texts' range, `None` if unknown."""
     aggregation = rubric.aggregation
     if aggregation is None or record is None:
         return None
@@ -416,11 +418,11 @@ def outside_training_range(rubric: Rubric, record: TrainingRecord | None, rated:
         raw_value(aggregation, {name: cell.score for name, cell in zip(ids, row, strict=True) if cell.applies})
         for row in record.cells
     )
-    here, known = adaptation.raw_values(aggregation, rated), known[~np.isnan(known)]
-    scored = ~np.isnan(here)
+    values, known = adaptation.raw_values(aggregation, rated), known[~np.isnan(known)]
+    scored = ~np.isnan(values)
     if not len(known) or not scored.any():
         return None
-    outside = (here[scored] < known.min()) | (here[scored] > known.max())
+    outside = (values[scored] < known.min()) | (values[scored] > known.max())
     groups = [example.group for example, has_score in zip(rated.examples, scored.tolist(), strict=True) if has_score]
     return paired_mean(outside.astype(float), units(groups)).interval.within(0, 1).rounded()
 
@@ -428,23 +430,20 @@ def outside_training_range(rubric: Rubric, record: TrainingRecord | None, rated:
 def as_trained(
     source: Version, fitted: FittedTransfer, action: Action, judge: Judge, model_versions: Sequence[str]
 ) -> Trained:
-    """Return the rubric of `action` as a training's result.
-
-    Its provenance lists the texts and groups of source and target: the rubric depends on both.
-    """
+    """Return the rubric of `action` as the result of a training; its provenance lists the source's texts too."""
     assert fitted.labelled
-    adapted, labelled, before = fitted.adapted[action], fitted.labelled, source.provenance
-    rated, trained = labelled.rated, fitted.trained if action == "relearn" else None
+    adapted, target, before = fitted.adapted[action], fitted.labelled, source.provenance
+    rated, trained = target.rated, fitted.trained if action == "relearn" else None
     if trained:
         provenance, record, notes = trained.provenance, trained.record, trained.notes
     else:
-        provenance, notes = _provenance(before, adapted, labelled, judge, model_versions), ()
+        provenance, notes = _provenance(before, adapted, target, judge, model_versions), ()
         low = high = np.full(len(adapted.scores), np.nan)
         if aggregation := adapted.rubric.aggregation:
-            low, high = bounds(adapted.scores, aggregation.conformal, labelled.rubric.scale)
-        scales = labelled.rubric.scale, labelled.label_scale
+            low, high = bounds(adapted.scores, aggregation.conformal, target.rubric.scale)
+        scales = target.rubric.scale, target.label_scale
         mapped = [adaptation.rescale(each, *scales) for each in (adapted.scores, low, high)]
-        texts = recorded_texts(rated.examples, labelled.aspect, *mapped)
+        texts = recorded_texts(rated.examples, target.aspect, *mapped)
         record = TrainingRecord(texts=texts, candidates=rated.candidates, cells=rated.cells)
     names = ("examples", "groups", "texts")
     both = {name: tuple(sorted({*getattr(provenance, name), *getattr(before, name)})) for name in names}
@@ -459,26 +458,26 @@ def as_trained(
 
 
 def _provenance(
-    before: Provenance, adapted: AdaptedRubric, labelled: LabelledTarget, judge: Judge, model_versions: Sequence[str]
+    before: Provenance, adapted: AdaptedRubric, target: LabelledTarget, judge: Judge, model_versions: Sequence[str]
 ) -> Provenance:
-    examples, table, aggregation = labelled.rated.examples, labelled.table, adapted.rubric.aggregation
-    fields: dict[str, Any] = origins(examples, labelled.aspect, judge, judge, model_versions)
+    examples, table, aggregation = target.rated.examples, target.table, adapted.rubric.aggregation
+    fields: dict[str, Any] = origins(examples, target.aspect, judge, judge, model_versions)
     fields |= {
         "text_fields": fields_of_both(before, examples),
         "generator": before.generator,
         "generator_address": before.generator_address,
     }
-    # Scores by the rubric as it is saved; those of a fitted one in `adapted` are held out.
+    # `adapted.scores` are held out unless the rubric is reused; these are by the rubric that is saved.
     reused = adapted.action == "reuse"
-    scores = adapted.scores if reused else adaptation.aggregate_scores(adapted.rubric, labelled.rated)
-    # In one call with criteria, the judge is not asked directly.
+    scores = adapted.scores if reused else adaptation.aggregate_scores(adapted.rubric, target.rated)
+    # A rating given in one call with other criteria does not measure direct judging.
     direct = DIRECT in table.methods and aggregation is not None and aggregation.ask == "by method"
     found = validation(
         table,
         feature_values(examples, FEATURE_NAMES),
         adapted.raw,
         scores,
-        labelled.fold,
+        target.fold,
         alone={},
         points=adapted.scores if table.scale.names else None,
         calls={JOINT: estimate_scoring(adapted.rubric, examples).calls / len(examples)},
@@ -486,18 +485,18 @@ def _provenance(
     )
     verdicts: tuple[VerdictAgreement, ...] = ()
     if table.scale.names and (threshold := adapted.rubric.threshold) is not None:
-        recall = labelled.settings.recall(table.scale.names)
+        recall = target.settings.recall(table.scale.names)
         given = threshold if reused else threshold_by_hand(aggregation)
-        passed = held_out_verdicts(adapted.scores, table.labels, labelled.fold, recall, given)
+        passed = held_out_verdicts(adapted.scores, table.labels, target.fold, recall, given)
         verdicts = (verdict_agreement(JOINT, adapted.scores, passed, table.labels, table.groups, order=adapted.raw),)
     return Provenance(
         **fields,
         settings=before.settings,
         prompts=before.prompts,
-        seed=labelled.seed,
+        seed=target.seed,
         agreement=training_agreement(
             scores, adapted.raw, table.labels, table.groups, table.scale, optimistic=not reused
         ),
-        baseline=best_feature(examples, labelled.aspect),
+        baseline=best_feature(examples, target.aspect),
         validation=found.model_copy(update={"verdict_agreements": verdicts}),
     )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rubriclab.judges.batch import OpenBatch
     from rubriclab.ops.workspace import Notify, Workspace
 
-# The tag of what scores the texts that count: only what the gate has let through gets it.
+# The tag of versions in production use: without `force`, only versions that pass the gate get it.
 PRODUCTION = "production"
 
 
@@ -79,7 +79,7 @@ class GateResult(Displayed):
 
 @dataclass(frozen=True, repr=False)
 class VerifyResult(Displayed):
-    """What in a store is not as it was written, and the requests whose damaged answers were removed."""
+    """The damaged entries of a store, and the requests whose damaged answers were removed."""
 
     place: str
     names: int
@@ -90,7 +90,7 @@ class VerifyResult(Displayed):
 def list_versions(store: Store, notify: Notify, name: str | None = None) -> tuple[Version, ...]:
     """Return the newest version of each rubric, by name, or all versions of one, the newest first.
 
-    Versions that cannot be read are left out, which is said.
+    Versions that cannot be read are left out, with a notice.
     """
     damaged: list[StoreError] = []
     versions = store.log(name, damaged.append) if name else store.newest(damaged.append)
@@ -127,9 +127,9 @@ def gate(store: Store, ref: str) -> GateResult:
 
 
 def tag(store: Store, ref: str, tag: str, notify: Notify, *, force: bool = False) -> Version:
-    """Point a tag to a version, return that version, and say which version the tag named before.
+    """Point a tag to a version, return that version, and notify of the version that the tag named before.
 
-    BelowThreshold if the tag is `production`, not forced, and the version did not pass the gate.
+    BelowThreshold if the tag is `production`, the version did not pass the gate, and `force` is not set.
     """
     version = store.load(ref)
     validation = version.provenance.validation
@@ -169,9 +169,9 @@ def export(store: Store, ref: str, notify: Notify, *, anonymous: bool = False) -
 
 
 def import_(where: str | Path | None, path: str, notify: Notify, name: str | None = None) -> Version:
-    """Return the version that now holds the rubric of a pack file (`-` for standard input), and say whom it names.
+    """Store the rubric of a pack file (`-` for standard input) as a version, and notify of the judges that it names.
 
-    The store is opened, and made if there is none, once the pack has been found to be sound; else PackError.
+    PackError if the pack is damaged; the store is not opened or created then.
     """
     from rubriclab.ops.workspace import named_judges
     from rubriclab.store.packs import import_pack, read_pack
@@ -188,12 +188,12 @@ def import_(where: str | Path | None, path: str, notify: Notify, name: str | Non
         why = f"since {version.name} had version {version.number - 1} already"
         notify(f"{pack.name}@{pack.number} is stored as {version.ref}, {why}")
     if not (judges := named_judges(version)):
-        said = "names the offline judge only, which sends nothing"
+        note = "names the offline judge only, which sends nothing"
     elif version.trusted:
-        said = f"names {judges}, which may be asked"
+        note = f"names {judges}, which may be asked"
     else:
-        said = f"names {judges}; asked only if you name it (`judge`), or after: rubriclab trust {version.ref}"
-    notify(f"{version.ref} {said}")
+        note = f"names {judges}; asked only if you name it (`judge`), or after: rubriclab trust {version.ref}"
+    notify(f"{version.ref} {note}")
     return version
 
 
@@ -216,7 +216,7 @@ class StoreSize(Displayed):
 
 @dataclass(frozen=True, repr=False)
 class PruneResult(Displayed):
-    """The cached answers that were removed from a store, or only counted: how many, and the bytes of their replies."""
+    """The number of cached answers that were removed from a store, or only counted, and the bytes of their replies."""
 
     store: str
     removed: int
@@ -234,7 +234,7 @@ class VacuumResult(Displayed):
 
 
 def prune(store: Store, options: PruneOptions) -> PruneResult:
-    """Remove cached answers, and nothing else. They are asked again, and paid for again, where they are needed."""
+    """Remove cached answers only. An answer that is needed later is requested and paid for again."""
     if options.older_than is None:
         hint = "give `older_than=90d`, or `older_than=0d` for all."
         raise SettingsError("Nothing says which cached answers to remove;", hint)
@@ -243,7 +243,7 @@ def prune(store: Store, options: PruneOptions) -> PruneResult:
 
 
 def vacuum(store: Store) -> VacuumResult:
-    """Give the space of what was removed back to the file system. Other processes wait meanwhile."""
+    """Return the space of removed rows to the file system; other processes wait meanwhile."""
     before = store.space().total or 0
     store.vacuum()
     return VacuumResult(store.place, before, store.space().total or 0)
@@ -251,7 +251,7 @@ def vacuum(store: Store) -> VacuumResult:
 
 @dataclass(frozen=True, repr=False)
 class Batches(Displayed):
-    """The batches whose answers have not been fetched, the oldest first, and the one that was cancelled now."""
+    """The batches whose answers have not been fetched, the oldest first, and the batch that was just cancelled."""
 
     batches: tuple[OpenBatch, ...]
     cancelled: OpenBatch | None = None
@@ -282,7 +282,7 @@ class Batches(Displayed):
 
 
 async def batches(workspace: Workspace, options: BatchesOptions) -> Batches:
-    """Return the batches that are under way, of which one may be cancelled first."""
+    """Return the batches that are under way, and cancel one of them if the options say so."""
     from rubriclab.judges.batch import BatchModel
 
     found = await workspace.off_event_loop(workspace.store.batches.open)
@@ -309,7 +309,7 @@ async def batches(workspace: Workspace, options: BatchesOptions) -> Batches:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """A text on which people and the rubric differ; `points` lie above zero if the rubric's score is higher."""
+    """A text on which people and the rubric differ; `points` is positive if the rubric's score is higher."""
 
     text: RecordedText
     points: float

@@ -1,4 +1,4 @@
-"""What operations share: the judge to use, the store, event loops and threads, and how far an operation is."""
+"""What operations share: the judge to use, the store, event loops and threads, and the display of progress."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class Answered:
-    """What a judge was asked for; `unanswered` says why nothing was scored, if replies failed."""
+    """A result that needs a judge; `unanswered` says why nothing was scored, if replies failed."""
 
     unanswered: str | None
 
@@ -52,10 +52,10 @@ class Answered:
 
 @dataclass(frozen=True)
 class JudgeChoice:
-    """The judge to use, and the address of its server where that is not the provider's own.
+    """The judge to use, and the address of its server if it is not the provider's own.
 
-    `named_by` is the imported version that names both, `None` where the user did. An address that `is_apart` holds even
-    if the user gives one for the judges of this provider.
+    `named_by` is the imported version that names judge and address, `None` if the user named them. If `is_apart`, the
+    address also applies if the user gives another address for the judges of this provider.
     """
 
     spec: str
@@ -71,17 +71,17 @@ def judge_named(named: str | None, notify: Notify) -> str:
 
 
 def unanswered(judge: str, rubric: str, scored: int, reason: str | None, ledger: Ledger) -> str | None:
-    """Return that a judge gave no usable reply, with the latest `reason`, if nothing is scored after failures."""
+    """Return a message that a judge gave no usable reply, with the latest `reason`, if nothing is scored for it."""
     if scored or not reason or not ledger.failed:
         return None
     return f"{judge} gave no reply that {rubric} can use; the latest reason: {reason}"
 
 
 def judge_of(version: Version, named: str | None, store: Store, notify: Notify) -> JudgeChoice:
-    """Return the judge that the user has named, else the one that the version was learned with, and say which it is.
+    """Return the judge that the user has named, else the one that the version was learned with, and notify of it.
 
     Raises:
-        NotConfirmed: if nobody is named, and an imported version named the judge that is not confirmed.
+        NotConfirmed: if the user names no judge, and the judge was named by an imported version that is not confirmed.
     """
     provenance = version.provenance
     if named:
@@ -99,14 +99,14 @@ def judge_of(version: Version, named: str | None, store: Store, notify: Notify) 
     if source and not source.trusted:
         origin = "" if source.ref == version.ref else f"{version.ref} was made with the judge of {source.ref}: "
         trust = f"if this one may have your texts and your key, run: rubriclab trust {source.ref}"
-        said = f"{origin}{source.ref} was imported, and the judge that it names is not confirmed: {judge}."
-        raise NotConfirmed(said, f"Name a judge with `judge`, or, {trust}")
+        problem = f"{origin}{source.ref} was imported, and the judge that it names is not confirmed: {judge}."
+        raise NotConfirmed(problem, f"Name a judge with `judge`, or, {trust}")
     notify(f"judge: {judge}{why}")
     return JudgeChoice(provenance.judge, provenance.judge_address, source.ref if source else None)
 
 
 def generator_of(version: Version, store: Store, notify: Notify) -> JudgeChoice | None:
-    """Return who proposed the criteria of a version, if that is another than its judge and may be asked again."""
+    """Return the model that proposed the criteria of a version, if it is not the judge and may be asked again."""
     made, address = version.provenance, version.provenance.generator_address
     if (made.generator, address) == (made.judge, made.judge_address):
         return None
@@ -127,7 +127,7 @@ def imported_source(version: Version, recorded: str | None, store: Store) -> Ver
 
 
 def online_judges(version: Version) -> dict[str, tuple[str, str | None]]:
-    """Return name and address, by role, of the judges that a version names besides the offline one, each once."""
+    """Return the name and address, by role, of the different judges that a version names, without the offline one."""
     made = version.provenance
     judges = {"judge": (made.judge, made.judge_address)}
     if (generator := (made.generator, made.generator_address)) != judges["judge"]:
@@ -143,8 +143,8 @@ def named_judges(version: Version) -> str:
 
 def _notify_embedded(judge: str, why: str, notify: Notify) -> None:
     if judge == EMBEDDED:
-        said = "it measures texts offline and is not a language model (name another with `judge`)"
-        notify(f"judge: embedded{why}; {said}")
+        explanation = "it measures texts offline and is not a language model (name another with `judge`)"
+        notify(f"judge: embedded{why}; {explanation}")
 
 
 # The environment variable with the key of a generator whose server is neither the provider's own nor the judge's.
@@ -152,9 +152,9 @@ GENERATOR_KEY = "RUBRICLAB_GENERATOR_API_KEY"
 
 
 class GivenAddress:
-    """The address of a server, for the first judge that asks for it and the others of its provider.
+    """The address of a server that the user gives, for the first judge that asks for it and others of its provider.
 
-    Judges of another provider have another key, which that server must not get: they are asked at their own address.
+    Judges of other providers have other keys, which that server must not get, so they keep their own addresses.
     """
 
     def __init__(self, address: str | None) -> None:
@@ -174,13 +174,13 @@ class GivenAddress:
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# Told what a person should know beside the results.
+# Receives messages for the user besides the results.
 Notify = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Job(Generic[T]):
-    """An operation that is prepared and has asked nothing yet.
+    """A prepared operation that has sent no request yet.
 
     Preparing raises what `version_of` and `judge_of` raise. Running raises `JudgeRefused`, `BudgetReached`,
     `ReplayMiss` and `ProviderDown`, which concern every text; answers so far are kept in the store.
@@ -219,13 +219,11 @@ class Workspace(Closing):
     metrics: Metrics | None = None
 
     def __post_init__(self) -> None:
-        # Shared by all judges of the operation.
         self.budget = self.budget or LocalBudget(self.options.max_calls, self.options.max_cost)
         self.given_address = self.given_address or GivenAddress(self.options.api_base)
         self._started = time.monotonic()
         self._held = ExitStack()
         self._store: Store | None = None
-        # Whether anybody sees how far an operation is.
         self.shows_progress = self.progress is not no_progress
         self.progress = logged(self.progress)
         self.notify = _once(self.notify)
@@ -235,7 +233,7 @@ class Workspace(Closing):
         return self.open_store(create=False, access="either")
 
     def open_store(self, *, create: bool = False, access: Access = "write") -> Store:
-        """Return the store, opened so unless it is open already; NoStore if there is none to open."""
+        """Return the store, opened with these options unless it is open already; NoStore if it does not exist."""
         if self._store is None:
             self._store = self._held.enter_context(open_store(self.location, create=create, access=access))
         return self._store
@@ -246,9 +244,9 @@ class Workspace(Closing):
             self.given_address.for_judge(judge)
 
     def generator(self, choice: JudgeChoice, judged_by: JudgeChoice, judge: Judge) -> Judge:
-        """Return the model that writes for a judge: the judge itself if it is chosen, or else another one.
+        """Return the chosen generator, which may be the judge itself.
 
-        A provider's environment variable has the key for one address, the judge's: a generator of this provider at
+        A provider's environment variable holds the key for the judge's address. A generator of the same provider at
         another address has a key of its own.
         """
         if choice == judged_by:
@@ -268,7 +266,7 @@ class Workspace(Closing):
         return (None if choice.is_apart else self.given_address.for_judge(choice.spec)) or choice.address
 
     def judge(self, choice: JudgeChoice, *, fresh: bool = False, key_from: str | None = None) -> Judge:
-        """Return the judge chosen, connected to the store's answers unless `fresh`.
+        """Return the chosen judge, connected to the store's answers unless `fresh`.
 
         `key_from` names the environment variable with its key; by default the provider's.
         """
@@ -288,7 +286,7 @@ class Workspace(Closing):
         )
 
     async def off_event_loop(self, work: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
-        """Return what synchronous work with the store returns; a remote store does not block the event loop."""
+        """Run synchronous work with the store; if the store is remote, run it in a thread to free the event loop."""
         if not is_remote(self.location):
             return work(*arguments, **options)
         return await asyncio.to_thread(work, *arguments, **options)
@@ -300,7 +298,7 @@ class Workspace(Closing):
 
     @property
     def under_way(self) -> int:
-        """How many texts are scored at a time: twice the requests, so that a slow one leaves none idle, or a batch."""
+        """How many texts are scored at once: a batch, or twice the concurrency, so that slow texts leave none idle."""
         return self.options.batch_size if self.options.batch else 2 * self.options.concurrency
 
     def model_versions(self) -> list[str]:
@@ -310,13 +308,13 @@ class Workspace(Closing):
         return self.ledger.effort(round(time.monotonic() - self._started, 3))
 
     def close(self) -> None:
-        """Close the store, and say what batches are left and how many cached answers were damaged."""
+        """Close the store, and notify of batches under way and of damaged cached answers."""
         if self.options.batch and self._store:
             with suppress(StoreError):
-                if left := self._store.batches.open():
-                    batches = "1 batch is" if len(left) == 1 else f"{len(left):,} batches are"
+                if pending := self._store.batches.open():
+                    batches = "1 batch is" if len(pending) == 1 else f"{len(pending):,} batches are"
                     collect = "run the same command again to collect the answers"
-                    cancel = f"or cancel: rubriclab batches --cancel {left[0].name}"
+                    cancel = f"or cancel: rubriclab batches --cancel {pending[0].name}"
                     self.notify(f"{batches} still under way at the provider and will be charged: {collect}, {cancel}")
         self._held.close()
         self._store = None
@@ -327,12 +325,12 @@ class Workspace(Closing):
 
 
 def _once(notify: Notify) -> Notify:
-    """Return what tells each text once: operations that score twice would repeat themselves."""
-    told = set[str]()
+    """Return a callback that passes each message on once, since operations that score twice repeat messages."""
+    sent = set[str]()
 
     def notify_once(text: str) -> None:
-        if text not in told:
-            told.add(text)
+        if text not in sent:
+            sent.add(text)
             notify(text)
 
     return notify_once
@@ -359,7 +357,7 @@ def ref_of(rubric: Any) -> str:
 
 
 def version_of(workspace: Workspace, rubric: str | Version) -> Version:
-    """Return the version that is meant; of an imported one, as the store now says whether it is confirmed."""
+    """Return the version; an imported one is loaded again, as it may have been confirmed meanwhile."""
     if isinstance(rubric, Version) and not rubric.imported:
         return rubric
     return workspace.store.load(ref_of(rubric))
@@ -376,7 +374,7 @@ def versions_of(workspace: Workspace, rubrics: Any) -> tuple[Version, ...]:
 def finish(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """Run asynchronous work to its end, then close the connections of language models.
 
-    Where a loop is running already, as in a notebook, the work gets a thread with a loop of its own. Ctrl-C cancels it.
+    If a loop is running already, as in a notebook, the work gets a thread with a loop of its own. Ctrl-C cancels it.
     """
     results: list[T] = []
 
@@ -427,9 +425,9 @@ async def closing_connections(work: Coroutine[Any, Any, T]) -> T:
 
 
 async def end_other_tasks() -> None:
-    """Cancel what is left under way: it would open connections while they are being closed.
+    """Cancel the other tasks, which would open connections while connections are being closed.
 
-    What is being cancelled already may wait for its reply.
+    Tasks that are being cancelled already may wait for their replies.
     """
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:
@@ -485,8 +483,8 @@ class BackgroundLoop:
         return asyncio.run_coroutine_threadsafe(work(), self._loop)
 
 
-# Seconds between two changes of a bar in a notebook.
-PAUSE = 0.2
+# Seconds between two updates of a bar in a notebook.
+BETWEEN_UPDATES = 0.2
 # Seconds between two lines where there is no terminal.
 BETWEEN_LINES = 60.0
 
@@ -543,7 +541,7 @@ def notebook_bar(ledger: Ledger) -> Iterator[Progress]:
 
     def advance(doing: str, share: float) -> None:
         nonlocal last
-        if time.monotonic() - last < PAUSE:
+        if time.monotonic() - last < BETWEEN_UPDATES:
             return
         last = time.monotonic()
         value = f' value="{share:.3f}"' if share >= 0 else ""

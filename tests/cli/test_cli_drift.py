@@ -69,9 +69,6 @@ def test_looks_at_an_anchor_ask_the_judge_again_find_that_it_changed_and_are_of_
     assert (changed[-1].code, changed[-1].json["outcome"]) == (1, "beyond")
     other = asking(*look[:4], "--judge", "openai/mild")
     assert other.code == 2
-    assert (
-        "anchor.jsonl.looks.json cannot be read, or its looks are by another rubric or judge than openai/mild"
-        in other.error
-    )
+    assert "anchor.jsonl.looks.json is not of news@1 and openai/mild, but of another rubric or judge" in other.error
     (asking.folder / "anchor.jsonl.looks.json").write_text("{")
     assert asking(*look).code == 2

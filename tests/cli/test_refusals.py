@@ -106,7 +106,7 @@ REFUSALS: list[tuple[str, int, str]] = [
     ("agree texts.jsonl --rubric news --judge embedded --judge recorded:two.jsonl", 2, "has more than one judge;"),
     (f"agree three.jsonl --rubric news@1 --judge embedded {DEAD}", 4, "openai/dead gave no reply that news@1 can use;"),
     ("compare single.jsonl --rubric news", 2, "expected outputs of at least two systems"),
-    ("compare single.jsonl --rubric news --pair-by id", 2, "this compares two sets of outputs, and one was given"),
+    ("compare single.jsonl --rubric news --pair-by id", 2, "--pair-by can only be used with two sets of outputs"),
     (
         "compare texts.jsonl texts.jsonl --rubric news --max-drop 4",
         2,
@@ -120,7 +120,7 @@ REFUSALS: list[tuple[str, int, str]] = [
     ("drift news@1 news@2 texts.jsonl --all", 2, "Give --output PATH"),
     ("drift news@1 news@2 broken.jsonl", 2, "None of the 1 rows of broken.jsonl"),
     ("drift news@1 news@2 --anchor texts.jsonl", 2, "Name one file, one version and at most one judge"),
-    ("drift news@1 --anchor texts.jsonl --max-shift 1", 2, "takes no limits"),
+    ("drift news@1 --anchor texts.jsonl --max-shift 1", 2, "--anchor cannot be combined with --max-shift"),
     ("drift news@1 --anchor texts.jsonl", 2, "labels of coherence in 2 groups, expected at least 10 groups"),
     ("drift news@1 --anchor texts.jsonl -o x.jsonl", 2, "Leave --output out"),
     (f"drift news@1 three.jsonl --judge embedded {DEAD}", 4, "openai/dead gave no reply that news@1 can use"),

@@ -226,7 +226,7 @@ def test_labels_of_a_set_give_the_errors_of_its_scores() -> None:
         assert side.errors
         assert side.errors.absolute.value == pytest.approx(np.abs(errors).mean(), abs=1e-6)
         assert side.errors.bias == pytest.approx(np.mean(errors), abs=1e-6)
-    known = compare_outputs(RUBRIC, "news@1", before, after, learned_from={f"g{n}" for n in range(20)})
+    known = compare_outputs(RUBRIC, "news@1", before, after, training_groups={f"g{n}" for n in range(20)})
     assert (known.before.labelled, known.before.errors) == (0, None)
 
 

@@ -23,8 +23,8 @@ from rubriclab.ops.edit import (
     check_kept,
     edited_rubric,
     effect_of,
+    redundant_pairs,
     refitted,
-    repeating,
     select_in_folds,
     study_of,
     unmeasured,
@@ -304,6 +304,6 @@ def test_a_criterion_that_repeats_another_is_kept_and_named(rated: RatedRubric, 
     changed = edited(rated, Edit(add=("It is in order.",)), values)
     path = refitted(changed, selection)
     assert "a01" in weights(changed, selection)
-    ((one, other, r),) = repeating(changed, path)
+    ((one, other, r),) = redundant_pairs(changed, path)
     assert {one, other} == {"a01", "order"}
     assert r == pytest.approx(1.0)

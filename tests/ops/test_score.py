@@ -19,7 +19,7 @@ from server import RunningServer
 from waiting import PATIENCE, until
 
 from rubriclab import BudgetReached, Lab, Scale, Score, TextScorer, Version
-from rubriclab.ops.scores import OTHER, REASONS, ScoreDistribution, summarize_scores
+from rubriclab.ops.scores import MAX_REASONS, OTHER_REASON, ScoreDistribution, summarize_scores
 from rubriclab.report.results import distribution_view
 from rubriclab.stats.intervals import Interval
 from rubriclab.stats.prediction_powered import LabelledScores
@@ -53,7 +53,7 @@ def test_different_reasons_and_slices_do_not_grow_without_end() -> None:
     for n in range(1000):
         result.add(Score(f"t{n}", "coherence", None, (), f"reason {n}", "news@1", "embedded"))
         result.add(Score(f"s{n}", "coherence", 3.0, (), None, "news@1", "embedded"), slice_name=f"{n:03}")
-    assert (len(result.unscored), result.unscored[OTHER]) == (REASONS + 1, 1000 - REASONS)
+    assert (len(result.unscored), result.unscored[OTHER_REASON]) == (MAX_REASONS + 1, 1000 - MAX_REASONS)
     rows = result.slice_rows()
     assert (len(rows), sum(row.texts for row in rows)) == (51, 1000)
 

@@ -79,8 +79,8 @@ async def test_a_reservation_that_is_granted_after_it_was_cancelled_is_given_bac
 
 
 async def test_what_a_lost_worker_had_in_flight_counts_as_spent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ray_worker, "RENEWAL", 0.01)
-    monkeypatch.setattr(ray_worker, "TERM", 0.1)
+    monkeypatch.setattr(ray_worker, "RENEWAL_SECONDS", 0.01)
+    monkeypatch.setattr(ray_worker, "LOST_AFTER", 0.1)
     lost, other = workers(2, max_cost=1.0)
     await lost.reserve(0.75)
     waiting = asyncio.ensure_future(other.reserve(0.5))

@@ -23,7 +23,7 @@ from rubriclab.methods.hypoeval.score import HypoEvalSettings
 from rubriclab.methods.sources import load_findings
 from rubriclab.models.text import Example
 from rubriclab.models.version import Action, RecordedText, TrainingRecord
-from rubriclab.ops.transfer import TargetTexts, outside_training_range, recommend, training_like
+from rubriclab.ops.transfer import TargetTexts, outside_training_range, recommend, relearning
 from rubriclab.ops.workspace import Workspace
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.store.store import open_store
@@ -59,7 +59,7 @@ def test_the_gain_is_the_mean_difference_of_errors_in_points_with_students_inter
 def test_too_few_groups_or_equal_labels_show_no_difference() -> None:
     few = ["a", "b"] * 5
     chosen, _, too_few = recommend(
-        {"reuse": LABELS + 1, "recalibrate": LABELS}, LABELS, few, default="reuse", point=1.0
+        {"reuse": LABELS + 1, "recalibrate": LABELS}, LABELS, few, default="reuse", label_points=1.0
     )
     assert (chosen, too_few) == ("reuse", True)
     equal = np.full(10, 3.0)
@@ -157,7 +157,7 @@ def test_findings_that_a_version_was_learned_without_are_left_out_when_it_is_lea
     settings = {"hypoeval": HypoEvalSettings().model_dump(mode="json")}
     provenance = learned.provenance.model_copy(update={"settings": settings, "literature_without": without})
     target = TargetTexts("target.jsonl", (), (), COHERENCE, ONE_TO_FIVE)
-    training = training_like(replace(learned, provenance=provenance), target, Workspace())
+    training = relearning(replace(learned, provenance=provenance), target, Workspace())
     assert training
     findings = training.plans[0].training_input.findings
     marked = {name for each in findings for name in each.benchmarks}
