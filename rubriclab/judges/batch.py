@@ -40,7 +40,7 @@ from rubriclab.prompts.prompt import Prompt
 
 # Providers whose batches litellm makes, polls and returns in OpenAI's form.
 PROVIDERS = ("openai", "azure", "vertex_ai")
-# Of these, the ones that take OpenAI's form themselves.
+# Those among them that take files in OpenAI's form. litellm translates the files of the others.
 OPENAI_FORM = ("openai", "azure")
 ENDPOINT = "/v1/chat/completions"
 # Seconds for the upload or download of a file.
@@ -49,20 +49,20 @@ FILE_SECONDS = 1800.0
 MAX_DOWNLOAD_BYTES = 2_000_000_000
 # The largest response about a file, a batch, or a page of batches.
 STATUS_BYTES = 10_000_000
-# Batches on a page of the list, at most.
+# The most batches on a page of the list.
 PAGE = 100
 # Seconds by which the clocks of this machine and the provider may differ.
 MAX_CLOCK_SKEW = 86_400.0
 ENDED = ("completed", "failed", "expired", "cancelled")
-# What a provider charges for a batch where no price is listed.
+# The share of the usual price that a batch is assumed to cost if no price is listed.
 ASSUMED_SHARE = 0.5
-# A batch that does not fit into the tokens that the account may have in the queue; it may be sent again later.
+# The error code of a batch with more tokens than the account may have in the queue; it may be sent again later.
 QUEUE_FULL = "token_limit_exceeded"
 
 
 @dataclass(frozen=True, slots=True)
 class BatchStatus:
-    """How far a batch is; `queue_full` if it failed since too many tokens are in the provider's queue."""
+    """The progress of a batch. If `queue_full`, it failed because too many tokens are in the provider's queue."""
 
     state: str
     files: tuple[str, ...] = ()
@@ -78,14 +78,14 @@ class BatchStatus:
 
 
 class BatchModel(LanguageModel):
-    """A language model that is asked by batches; a `SettingsError` if its provider has none."""
+    """A language model that is asked in batches. A provider without batches is a `SettingsError`."""
 
     def __init__(self, model: str, **settings: Any) -> None:
         super().__init__(model, **settings)
         self._sent_with = self._mended
         if providers.provider_of(model) not in PROVIDERS:
             raise SettingsError(
-                f"`batch`: {model} cannot be asked by batches; that is possible with the providers "
+                f"`batch`: {model} cannot be asked in batches; that is possible with the providers "
                 f"{', '.join(PROVIDERS)}.",
                 "Leave `batch` out, or name a model of one of these.",
             )
@@ -99,7 +99,7 @@ class BatchModel(LanguageModel):
         model, provider = self._place
         messages, settings = self._messages(prompt), self._settings(prompt)
         body = {"model": model, "messages": messages, **settings}
-        if provider in OPENAI_FORM:  # litellm translates the file for others
+        if provider in OPENAI_FORM:
             litellm = providers.load_litellm()
             mapped = litellm.utils.get_optional_params(
                 model=model, custom_llm_provider=provider, drop_params=True, **settings
@@ -132,7 +132,7 @@ class BatchModel(LanguageModel):
         return reply
 
     def error_in(self, status: int, body: Any, prompt: Prompt[Any]) -> JudgeError:
-        """Return the error of a failed request; `JudgeUnavailable` if it can be sent without a refused setting."""
+        """Return the error of a failed request; `JudgeUnavailable` if it can be repeated without a refused setting."""
         error = self._provider_error(status, body)
         mended = self._sent_with
         sent = {*self._settings(prompt), *self._mended.dropped} - mended.dropped
@@ -154,7 +154,7 @@ class BatchModel(LanguageModel):
         return str(made.id)
 
     async def find(self, file_id: str, since: datetime) -> str | None:
-        """Return the id of the batch that was made of a file, or `None`; the list is read back to `since`."""
+        """Return the id of the batch that was made from a file, or `None`; the list is read back to `since`."""
         page = await self._call("alist_batches", limit=PAGE)
         while page is not None:
             is_mapping = isinstance(page, Mapping)  # for Vertex AI
@@ -222,7 +222,7 @@ class BatchModel(LanguageModel):
 
 
 def batch_price_of(model: str) -> tuple[Price | None, bool]:
-    """Return the price of `model` in a batch, and whether it is listed; otherwise half of the usual price."""
+    """Return the price of `model` in a batch, and whether it is listed; if not, it is half of the usual price."""
     usual = providers.price_of(model)
     if usual is None:
         return None, False
@@ -250,11 +250,11 @@ _log = logging.getLogger(__name__)
 
 
 def answers_in(files: Iterable[bytes], names: Collection[str]) -> dict[str, tuple[int | None, Any]]:
-    """Return the HTTP status and body of the responses to the requests of these names, by name.
+    """Return the HTTP status and body of each response, by the name of its request; only for these `names`.
 
-    A line is `{"custom_id": …, "response": {"status_code": …, "body": …}, "error": …}`; a request that was not
-    processed has no status and the reason. Damaged lines, unknown and repeated names are logged and left out; of
-    repeated ones, a completion counts first.
+    A line is `{"custom_id": …, "response": {"status_code": …, "body": …}, "error": …}`. If a request was not processed,
+    the status is `None` and the body is the reason. Damaged lines, unknown names and repeated names are logged and left
+    out. If a name is repeated, a completion is preferred.
     """
     found: dict[str, tuple[int | None, Any]] = {}
     ignored = Counter[str]()
@@ -302,9 +302,9 @@ PAUSE = 10.0
 # Each pause between two checks is this many times the last one, at most `MAX_GROWTH` times the first.
 GROWTH = 1.5
 MAX_GROWTH = 30
-# Requests about a batch that may fail in a row; with the pauses between them, more than an hour.
+# The requests about a batch that may fail in a row. With the pauses between them, they take more than an hour.
 FAILURES = 20
-# Pause in seconds before requests are sent again that did not fit into the provider's queue.
+# Seconds before a batch that did not fit into the provider's queue is sent again.
 QUEUE_PAUSE = 60.0
 # Half of what OpenAI and Azure take in one file.
 MAX_UPLOAD_BYTES = 100_000_000
@@ -351,14 +351,14 @@ class BatchStore(Storage, Protocol):
 
 
 class BatchTooSmall(JudgeError):
-    """Too few prompts wait for a batch to be worth its time."""
+    """The wave has fewer than `MIN_BATCH` prompts."""
 
     may_be_billed = False
 
 
 @dataclass(eq=False, repr=False)
 class Batched(JudgeWrapper):
-    """A judge that is asked by waves, and for small waves one by one by `direct`."""
+    """A judge that is asked in waves. `direct` answers the prompts of small waves one by one."""
 
     direct: Judge
 
@@ -374,16 +374,17 @@ class _WaitingPrompt(NamedTuple):
     reply: asyncio.Future[Reply]
 
 
-# By the digest of the request.
+# The keys are digests of requests.
 WaitingPrompts = dict[str, _WaitingPrompt]
 Outcomes = dict[str, Reply | Exception]
 
 
 @dataclass(eq=False, repr=False)
 class BatchScheduler(JudgeWrapper):
-    """A judge that answers the prompts of a wave by batches of at most `largest`, and caches every answer at once.
+    """A judge that sends prompts in batches of at most `largest`, and caches every answer at once.
 
-    Open batches that hold prompts of a wave are collected instead of sent again.
+    A wave is all prompts that arrive until none has arrived for `QUIET` seconds. Prompts that an open batch has already
+    are not sent again: that batch is collected.
     """
 
     judge: BatchModel
@@ -400,8 +401,7 @@ class BatchScheduler(JudgeWrapper):
     _fault: JudgeError | None = field(default=None, init=False)
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the reply from the batch of the prompt's wave; `BatchTooSmall` if fewer prompts wait than a batch is
-        worth."""
+        """Return the reply from a batch; raise `BatchTooSmall` if the prompt's wave is too small for one."""
         if self._fault:
             raise self._fault
         loop = asyncio.get_running_loop()
@@ -431,10 +431,10 @@ class BatchScheduler(JudgeWrapper):
 
     async def _collect(self) -> None:
         while self._waiting:
-            rest = QUIET
-            while rest > 0:
-                await asyncio.sleep(rest)
-                rest = self._arrived + QUIET - asyncio.get_running_loop().time()
+            remaining = QUIET
+            while remaining > 0:
+                await asyncio.sleep(remaining)
+                remaining = self._arrived + QUIET - asyncio.get_running_loop().time()
             waiting, self._waiting = self._waiting, {}
             wave = {key: request for key, request in waiting.items() if not request.reply.done()}
             try:
@@ -447,11 +447,11 @@ class BatchScheduler(JudgeWrapper):
         for batch in await call_storage(self.batches, self.batches.open, digest(self.identity)):
             if batch.key in self._finished:
                 continue
-            own = {key: rest.pop(key) for key in batch.requests if key in rest}
+            sent = {key: rest.pop(key) for key in batch.requests if key in rest}
             if batch.key in self._followed:
-                self._followed[batch.key].update(own)
-            elif own:
-                self._start(self._follow(batch, own, resumed=True))
+                self._followed[batch.key].update(sent)
+            elif sent:
+                self._start(self._follow(batch, sent, resumed=True))
         # Another batch may have brought an answer since it was looked up.
         for key, reply in (await self._cached(rest)).items():
             self._settle([rest.pop(key)], reply)
@@ -508,28 +508,28 @@ class BatchScheduler(JudgeWrapper):
 
     async def _results(self, batch: OpenBatch, *, resumed: bool) -> tuple[Outcomes, Exception]:
         try:
-            batch_id = await self._made(batch, resumed=resumed)
-            status, cancelled = await self._ended(batch, batch_id, resumed=resumed)
+            batch_id = await self._create(batch, resumed=resumed)
+            status, cancelled = await self._wait_for_end(batch, batch_id, resumed=resumed)
             outcomes = await self._outcomes(batch, status)
         except JudgeRefused as error:
             # Another process may have fetched the answers and deleted the files.
             return await self._cached(self._followed[batch.key]), error
         return outcomes, cancelled or JudgeUnavailable(f"batch {batch_id} has no answer to this prompt.")
 
-    async def _made(self, batch: OpenBatch, *, resumed: bool) -> str:
+    async def _create(self, batch: OpenBatch, *, resumed: bool) -> str:
         if batch.batch_id:
             self.notify(f"batch {batch.batch_id} is continued: {len(batch.requests):,} requests")
             return batch.batch_id
         attempts = count(int(resumed))
 
-        async def made() -> str:
+        async def find_or_create() -> str:
             # A request whose response was lost may have made the batch.
             since = datetime.fromisoformat(batch.created)
             found = await self.judge.find(batch.file_id, since) if next(attempts) else None
             return found or await self.judge.create(batch.file_id)
 
         try:
-            batch_id = await self._persistently(made)
+            batch_id = await self._persistently(find_or_create)
         except JudgeRefused:
             await call_storage(self.batches, self.batches.remove, batch.key)
             raise
@@ -537,7 +537,7 @@ class BatchScheduler(JudgeWrapper):
         self.notify(f"batch {batch_id} is under way: {len(batch.requests):,} requests")
         return batch_id
 
-    async def _ended(
+    async def _wait_for_end(
         self, batch: OpenBatch, batch_id: str, *, resumed: bool
     ) -> tuple[BatchStatus, BatchCancelled | None]:
         pause, checks, done = PAUSE, 0, -1
@@ -577,7 +577,7 @@ class BatchScheduler(JudgeWrapper):
                 outcomes[key] = outcome
         await call_storage(self.batches, self.batches.remove, batch.key)
         if len(outcomes) == len(names):
-            # Not essential: the files take up space of the provider's storage.
+            # Otherwise they take up space in the provider's storage; an error has no other effect.
             for file in (batch.file_id, *status.files):
                 try:
                     await self.judge.delete(file)

@@ -1,4 +1,4 @@
-"""Replies that are kept: `Cached` looks them up in a store, `Recording` writes them to a file that `Replay` reads."""
+"""Stored replies: `Cached` keeps them in a store, `Recording` in a file that `Replay` reads."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _log = logging.getLogger(__name__)
 
 
 class Storage(Protocol):
-    """Something of the store."""
+    """A part of the store that judges use: cached answers, or open batches."""
 
     @property
     def remote(self) -> bool:
-        """Whether calls wait for a network; they are then made in threads."""
+        """Whether calls wait for a network, and are therefore made in threads."""
 
 
 class AnswerCache(Storage, Protocol):
@@ -38,7 +38,7 @@ class AnswerCache(Storage, Protocol):
         """Return the answer cached under `digest`, or `None`; raise `DamagedAnswer` if it was changed."""
 
     def put(self, digest: str, answer: dict[str, Any], /) -> bool:
-        """Return whether `answer` (JSON types only) was cached; an answer that is there already stays."""
+        """Cache `answer` (JSON types only) unless `digest` has one already; return whether it was cached."""
 
     def check_writable(self) -> None:
         """Raise a `StoreError` if no answer could be cached."""
@@ -48,12 +48,12 @@ class AnswerCache(Storage, Protocol):
 class Cached(JudgeWrapper):
     """A judge that returns cached answers, and calls the wrapped judge for all others.
 
-    - Every reply is cached, also an unusable or filtered one, which was paid for, and one that arrives soon after its
-      request was cancelled. Errors are not.
-    - The next sample is requested if the cached reply is damaged, too large, or unusable with `retry_failed`.
-    - Of identical requests in flight one is sent; the others share its reply or error.
+    - Every reply is cached, even an unusable or filtered one, since it was paid for. So is a reply that arrives soon
+      after its request was cancelled. Errors are not cached.
+    - If the cached reply is damaged or too large, the prompt's next sample is requested. With `retry_failed`, the
+      same applies to an unusable one.
+    - Of several identical requests at the same time, only the first is sent; the others share its reply or error.
     - If several processes make the same call, all return the reply that was cached first.
-    - A remote cache is used from threads.
     """
 
     answers: AnswerCache
@@ -68,12 +68,12 @@ class Cached(JudgeWrapper):
             cached, digest, prompt = await self._look_up(prompt)
             if cached is not None:
                 return cached
-            if same := self._in_flight.get(digest):
-                await asyncio.wait([same])
-                if error := same.result():
+            if earlier := self._in_flight.get(digest):
+                await asyncio.wait([earlier])
+                if error := earlier.result():
                     raise error
                 continue
-            same = self._in_flight[digest] = asyncio.get_running_loop().create_future()
+            own = self._in_flight[digest] = asyncio.get_running_loop().create_future()
             error = None
             try:
                 if reply := await self._request(digest, prompt):
@@ -82,12 +82,14 @@ class Cached(JudgeWrapper):
                 error = failed
                 raise
             finally:
-                same.set_result(error)
+                own.set_result(error)
                 del self._in_flight[digest]
 
     async def _look_up(self, prompt: Prompt[Any]) -> tuple[Reply | None, str, Prompt[Any]]:
-        """Return the cached reply, or `None`, with the digest and prompt of the request to make: the next sample's, if
-        the cached reply is unusable."""
+        """Return the cached reply or `None`, and the digest and prompt of the request to make instead.
+
+        If the cached reply cannot be used, that is the request of the next sample.
+        """
         digest = request_digest(self.judge.identity, prompt)
         try:
             reply = await self._read(digest)
@@ -99,9 +101,9 @@ class Cached(JudgeWrapper):
             return None, digest, prompt
         too_large = len(reply.text.encode(errors="replace")) > self.max_reply_bytes
         if too_large or read(reply, prompt)[0] is None:
-            later = await self._look_up(replace(prompt, sample=prompt.sample + 1))
-            if later[0] is not None or self.retry_failed or too_large:
-                return later
+            next_sample = await self._look_up(replace(prompt, sample=prompt.sample + 1))
+            if next_sample[0] is not None or self.retry_failed or too_large:
+                return next_sample
         return reply, digest, prompt
 
     async def _read(self, digest: str) -> Reply | None:
@@ -115,7 +117,7 @@ class Cached(JudgeWrapper):
         """Return the judge's reply; `None` if the cache has to be looked up again."""
         await call_storage(self.answers, self.answers.check_writable)
         if self.answers.remote and await call_storage(self.answers, self.answers.get, digest) is not None:
-            return None  # a request that ended during the look-up was the same
+            return None  # an identical request ended during the look-up, and its reply is cached
         try:
             reply = await self.judge.reply(prompt)
         except ReplyAfterCancellation as late:
@@ -124,7 +126,7 @@ class Cached(JudgeWrapper):
         if await self._put(digest, dump_reply(reply)):
             return reply
         try:
-            first = await self._read(digest)  # what another process cached first; this reply was paid for too
+            first = await self._read(digest)  # another process was first; this reply was paid for too
         except DamagedAnswer:
             return None
         return replace(first, usage=reply.usage, cached=False) if first else reply
@@ -133,7 +135,7 @@ class Cached(JudgeWrapper):
         """Return whether `answer` was cached. It was paid for, so a cancellation waits until it is stored."""
         if not self.answers.remote:
             return self.answers.put(digest, answer)
-        # Not a task: those are cancelled when the event loop is closed, before a busy thread pool has begun with them.
+        # Not a task: closing the event loop cancels tasks, even if a busy thread pool has not started them.
         storing = asyncio.get_running_loop().run_in_executor(None, self.answers.put, digest, answer)
         try:
             return await asyncio.shield(storing)
@@ -145,7 +147,7 @@ class Cached(JudgeWrapper):
 
 
 async def call_storage(storage: Storage, function: Callable[..., T], *arguments: Any) -> T:
-    """Return the result of a call of a storage, made in a thread if it waits for a network."""
+    """Call a function of `storage`, in a thread if it waits for a network."""
     return await asyncio.to_thread(function, *arguments) if storage.remote else function(*arguments)
 
 
@@ -155,7 +157,7 @@ PREFIX = "recorded:"
 
 @dataclass(slots=True)
 class RecordingContent:
-    """A recording: identities by judge, replies by request; `end` is the offset after the last complete line."""
+    """Judges' identities by name, replies by digest of the request, and the offset after the last complete line."""
 
     judges: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     replies: dict[str, Reply] = field(default_factory=dict)
@@ -240,10 +242,10 @@ class Recording(JudgeWrapper):
 
 
 class Replay:
-    """A judge that returns recorded replies, marked as cached; a request without one is a `ReplayMiss`.
+    """A judge that returns recorded replies, marked as cached. A request that was not recorded is a `ReplayMiss`.
 
-    `spec` is `recorded:PATH`, or `recorded:PATH#JUDGE` if several judges are recorded; a `SettingsError` if it names
-    none of them.
+    `spec` is `recorded:PATH`, or `recorded:PATH#JUDGE` if several judges are recorded. A judge
+    that is not recorded is a `SettingsError`.
     """
 
     def __init__(self, spec: str) -> None:
@@ -276,6 +278,6 @@ class Replay:
 
 
 def recorded_name(judge: str) -> str:
-    """Return the judge whose replies `recorded:PATH#JUDGE` holds; any other name unchanged."""
+    """Return `JUDGE` of `recorded:PATH#JUDGE`; any other name unchanged."""
     path, separator, recorded = judge.rpartition("#")
     return recorded if separator and path.startswith(PREFIX) else judge

@@ -1,4 +1,4 @@
-"""From the name of a judge to a judge that can be called."""
+"""Building a judge from its name."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 EMBEDDED = "embedded"
 # The options that a language model takes as settings, besides the price.
 MODEL_OPTIONS = {"timeout", "structured", "api_base", "reasoning_tokens", "max_reply_bytes"}
-# Prompts in a row that may fail after all attempts, at least.
-BREAKER = 20
+# At least this many prompts in a row must fail after all attempts before the provider counts as down.
+MIN_FAILURES = 20
 
 
 def connect(
@@ -55,17 +55,12 @@ def connect(
 
     A language model, or the judge of a plug-in, is wrapped from the inside out in `Budgeted`, `Limited`, `Retried`,
     `Cached`, `Recording`, `Metered`: retries count towards the limits, and a prompt that waits for its next attempt
-    takes no slot. `SchemaProbed` stands around `Retried`, as its probe passes the cache and the ledger.
+    takes no slot. `SchemaProbed` wraps `Retried`, and sends its probe through the cache and the ledger too.
 
     Args:
         budget, limits, breaker: shared by several judges or processes; by default those in `options`.
         answers, batches: the cache and the open batches; both are needed to ask by batches.
         key_from: the environment variable with a language model's key; by default the provider's.
-
-    Raises:
-        SettingsError: for a cap on cost without a price, a recording without such a judge, or a judge without batches.
-        PlugInError: for a plug-in that cannot be loaded or used.
-        DataError: for a recording that cannot be read or written.
     """
     budget = budget or LocalBudget(options.max_calls, options.max_cost)
     limits = limits or LocalLimits(
@@ -120,7 +115,7 @@ def connect(
                 Retried(waves, attempts=options.attempts, base=0.0, breaker=breaker), direct=retried(single)
             )
         else:
-            # Some servers answer what they do not know with an error that usually passes.
+            # At most two attempts: some servers answer an unknown setting with an error that looks temporary.
             judge = probed = SchemaProbed(retried(single), retried(single, min(options.attempts, 2)), model)
     if answers is not None and makes_requests(spec):
         judge = Cached(
@@ -144,11 +139,11 @@ def is_language_model(spec: str) -> bool:
 
 
 def account(spec: str) -> str:
-    """Return what the judges that use one key have in common: the provider's variable, or the name of the plug-in."""
+    """Return a name that judges with the same key share: the key's environment variable, or the plug-in's name."""
     name = spec.partition(":")[0]
     return name if name in judge_points() else key_variable(spec)
 
 
 def local_breaker(options: JudgeOptions) -> LocalBreaker:
-    """Return the breaker of one process; a full round of the requests in flight may fail."""
-    return LocalBreaker(max(BREAKER, options.concurrency))
+    """Return the breaker of one process, which allows all concurrent requests to fail once."""
+    return LocalBreaker(max(MIN_FAILURES, options.concurrency))

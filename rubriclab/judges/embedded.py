@@ -1,7 +1,7 @@
 """The offline judge: deterministic, in-process, and not a language model.
 
-It maps the words of criteria to text features, and names those that labels follow. It understands nothing, and says so
-in every reason.
+It maps the words of criteria to text features, and proposes features that correlate with labels. It does not understand
+texts, and says so in every reason.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ from rubriclab.stats.correlation import pearson_rows
 
 @functools.cache
 def _rules() -> str:
-    """Return the digest of the modules and the table that answers depend on."""
     features = Path(text_features.__file__)
     files = [Path(__file__), features, features.with_suffix(".csv")]
     return digest_text("\n".join(file.read_text("utf-8") for file in files))
@@ -56,12 +55,12 @@ class EmbeddedJudge:
         return Reply(json.dumps(answer({**prompt.fields, "sample": prompt.sample})), self.name, Usage())
 
 
-# Features that somebody else's text is taken to speak of, at most.
+# The most features that are found in a criterion which this judge did not write.
 MAX_FEATURES = 4
-# What is believed of a feature before any label is seen: a modest correlation in its usual direction, as much as so
-# many labels would teach.
+# The correlation that a feature is assumed to have, in its usual direction, before any label is seen; and the number of
+# labels that this assumption counts for.
 PRIOR_R, PRIOR_LABELS = 0.3, 10
-# Two features that move together this closely over what was observed are one trait, not two.
+# Of features that are correlated at least this strongly over the texts, only one is used.
 SAME_TRAIT = 0.95
 # Standard deviations of a feature that the whole scale stands for.
 DEVIATIONS = 4
@@ -78,7 +77,7 @@ _features = cached_by_size(2**20)(Features)
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A text feature read as a quality, which more of it, or less, speaks for."""
+    """A text feature read as a quality: more of it is better if `rising`, else less."""
 
     feature: TextFeature
     rising: bool
@@ -111,7 +110,7 @@ def own_readings(text: str) -> tuple[Reading, ...]:
 
 
 def readings(fields: Mapping[str, Any], text: str) -> tuple[Reading, ...]:
-    """Return how `text` is read; by the features that usually move with the aspect, if it names none."""
+    """Return the features that `text` names; if none, those that usually correlate with the aspect."""
     return _readings(text, *_about(fields))
 
 
@@ -132,7 +131,7 @@ def _readings(text: str, *about: str) -> tuple[Reading, ...]:
 
 
 def measure(fields: Mapping[str, Any], text: str) -> tuple[float, str]:
-    """Return how good the shown text is by what `text` asks for, from 0 to 1, and why; NaN if that is unknown."""
+    """Return how well the shown text meets the criterion `text`, 0 to 1, and why; NaN if that cannot be measured."""
     values, read = values_of(fields), readings(fields, text)
     shares = [share for reading in read if not math.isnan(share := reading.share(values))]
     shown = "; ".join(f"{reading.feature.title}: {values[reading.feature.name]:.3g}" for reading in read)
@@ -140,9 +139,9 @@ def measure(fields: Mapping[str, Any], text: str) -> tuple[float, str]:
 
 
 def learned_readings(fields: Mapping[str, Any], observations: Sequence[Mapping[str, Any]], count: int) -> list[Reading]:
-    """Return the `count` features that labelled texts and general knowledge speak for most.
+    """Return the `count` features that correlate most with the labels, combined with what is assumed before.
 
-    Those that do not vary or repeat a stronger one are left out; without any, the usual ones are returned.
+    Features that do not vary, or repeat a stronger one, are left out. If none is left, the usual ones are returned.
     """
     rows = [list(values_of(item).values()) for item in observations]
     columns = np.array(rows, dtype=float).reshape(-1, len(CATALOGUE)).T
@@ -172,7 +171,7 @@ def statement_of(fields: Mapping[str, Any], found: Sequence[Reading]) -> str:
 Fields = Mapping[str, Any]
 Answer = dict[str, Any]
 
-# Features that one criterion speaks of: a few together are steadier than single ones.
+# Features in one criterion: a few together are more reliable than a single one.
 FEATURES_EACH = 3
 # By how many spreads finer questions differ from the middle.
 POINTS = (0, -1, 1, -0.5, 0.5)
@@ -180,7 +179,7 @@ POINTS = (0, -1, 1, -0.5, 0.5)
 # the shipped sample, sentences about another matter stay below 0.3, and sentences that say the same in other words
 # seldom fall below 0.45.
 MIN_SHARED = 0.4
-# Sentences of the other text that one sentence may draw on.
+# The most sentences of the other text that may support one sentence.
 MAX_SENTENCES = 3
 
 _NUMBERS = word_set("two three four five six seven eight nine ten eleven twelve")
@@ -211,7 +210,7 @@ def _score(share: float, scale: Fields) -> float:
 def _propose(fields: Fields) -> Answer:
     count, scale = fields["count"], fields["scale"]
     chosen = learned_readings(fields, fields["observations"], count * FEATURES_EACH)
-    # Dealt out, the strongest first, so that each hypothesis leads with one of the strongest.
+    # The strongest features are dealt out first, so that each hypothesis begins with one of them.
     bundles = [chosen[start::count] for start in range(min(count, len(chosen)))]
     shares = {anchor: (anchor - scale["low"]) / (scale["high"] - scale["low"]) for anchor in scale["anchors"]}
     levels = {format_score(anchor): f"They are {share:.0%} of the way up." for anchor, share in shares.items()}
@@ -327,7 +326,7 @@ def _analyse(fields: Fields) -> Answer:
 
 
 def _usual(fields: Fields) -> str:
-    """Return a statement on the features that usually move with the aspect; in later samples on random ones."""
+    """Return a statement about the features that usually correlate with the aspect; in later samples, random ones."""
     usual = readings(fields, "")
     later = random.Random(fields["sample"]).sample(usual, min(FEATURES_EACH, len(usual)))
     return statement_of(fields, later if fields["sample"] else usual)
@@ -366,7 +365,7 @@ def _shared(sentence: str, other: str) -> float:
 def _support(sentence: str, others: Sequence[str]) -> tuple[bool, list[int], str]:
     """Return whether `others` support a sentence, which of them, and why.
 
-    Enough of its words must occur in a few of them, and all numbers and names.
+    Enough of its words, and all its numbers and names, must occur in at most `MAX_SENTENCES` of them.
     """
     words, known, text = _roots(sentence), [_roots(other) for other in others], Text(sentence)
     near = sorted((place for place in range(len(known)) if words & known[place]), key=lambda p: -len(words & known[p]))
@@ -409,7 +408,7 @@ def _verify(fields: Fields) -> Answer:
             reason = f"Measured, not read: {'a' if tied else 'no'} word, reference or connective ties the two."
         else:
             answer, reason = _answer({**fields, "output": text}, question["text"])
-        # A question that nothing can be measured for speaks for the unit.
+        # Where nothing can be measured, the unit gets the good answer.
         answer = _yes_no(not _asks_for_fault(question["text"])) if answer == "n/a" else answer
         return {"reason": reason, "answer": answer}
 
@@ -437,7 +436,6 @@ def _facts(fields: Fields) -> Answer:
 
 
 def _propose_sub_dimensions(fields: Fields) -> Answer:
-    """Return sub-dimensions on features that distinguish the units of the texts."""
     taken = {reading.feature for known in fields["known"] for reading in own_readings(known["question"])}
     divided = fields["kind"] in ("sentence", "sentence pair", "fact")
     pieces = [(text, split_sentences(text["output"]) if divided else [text["output"]]) for text in fields["texts"]]
@@ -479,8 +477,10 @@ def _convert(fields: Fields) -> Answer:
 
 
 def _rewrite(fields: Fields) -> Answer:
-    """Return for each failing sentence, or the last one, the nearest sentence shown that is new to the text; without
-    any it is removed. Later samples draw one."""
+    """Replace each failing sentence, or else the last one, by the nearest sentence that is shown and new to the text.
+
+    Without such a sentence, it is removed. Later samples draw one of the nearest at random.
+    """
     texts = {sentence["id"]: sentence["text"] for sentence in fields["sentences"]}
     material = [each for name in ("source", "context", "reference") for each in split_sentences(fields[name] or "")]
     edits = {}

@@ -90,7 +90,7 @@ class Reply:
     fault: str = ""
 
 
-# What can become of a text, for `Ledger.texts`.
+# The outcomes of a text, counted in `Ledger.texts`.
 SCORED, FAULTY_ROW, RATINGS_MISSING = "scored", "faulty_row", "ratings_missing"
 
 
@@ -105,7 +105,7 @@ class Ledger:
         repaired: prompts that were repeated because the first reply was unusable.
         by_name_or_order: replies with entries that were recognised by names or order instead of ids.
         stages, stage_tokens: replies and their tokens by prompt template, cached ones included.
-        texts: texts by what became of them: `scored`, or why they have no score.
+        texts: number of texts by outcome: `scored`, or why they have no score.
         usage: of the replies from the provider; the cost is `None` once any price is unknown.
         damaged: digests of requests that were repeated because their cached answer is damaged.
     """
@@ -123,7 +123,7 @@ class Ledger:
     damaged: set[str] = field(default_factory=set)
 
     @property
-    def lacks_replies(self) -> bool:
+    def has_only_failures(self) -> bool:
         return self.failed > 0 and not (self.calls or self.cached)
 
     def add(self, other: Ledger) -> None:
@@ -135,7 +135,7 @@ class Ledger:
                 setattr(self, each.name, own + more)
 
     def take(self) -> Ledger:
-        """Return the totals so far and begin again from zero; judges keep this ledger and its sets."""
+        """Return the totals so far, and set this ledger to zero in place, since judges refer to it and to its sets."""
         totals = Ledger()
         totals.add(self)
         for name, zero in ((each.name, getattr(Ledger(), each.name)) for each in fields(self)):
@@ -176,8 +176,8 @@ class Judge(Protocol):
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         """Return the raw reply to `prompt`.
 
-        Raises `JudgeUnavailable` if a retry can help, `PromptRejected` if this prompt is never answered, `JudgeRefused`
-        if none is.
+        Raises `JudgeUnavailable` if a retry can help, `PromptRejected` if this prompt will never get a reply, and
+        `JudgeRefused` if no prompt will.
         """
         ...
 
@@ -227,15 +227,16 @@ class FakeJudge:
         return Reply(text, self.name, Usage(sum(len(m["content"]) for m in messages) // 4, len(text) // 4))
 
 
-# Characters of rendered prompts: enough for those in flight, of up to four bytes each. A longer one is rendered again.
-RENDERED = 2**23
+# The most characters of rendered prompts that are cached, enough for the requests in flight. A character takes up to
+# four bytes.
+MAX_CACHED_CHARACTERS = 2**23
 
 
 def _characters(_arguments: tuple[Any, ...], turns: tuple[Turn, ...]) -> int:
     return sum(len(part) for turn in turns for part in turn.parts)
 
 
-@cached_by_size(RENDERED, _characters)
+@cached_by_size(MAX_CACHED_CHARACTERS, _characters)
 def turns_of(prompt: Prompt[Any]) -> tuple[Turn, ...]:
     return tuple(render_turns(prompt))
 
@@ -261,7 +262,7 @@ def request_digest(identity: Mapping[str, Any], prompt: Prompt[Any]) -> str:
 
 
 def dump_reply(reply: Reply) -> dict[str, Any]:
-    """Return `reply` in JSON types, without defaults and `cached`."""
+    """Return `reply` in JSON types, without default values and without `cached`."""
     dumped: dict[str, Any] = _reply().dump_python(reply, mode="json", exclude={"cached"}, exclude_defaults=True)
     return dumped
 
@@ -287,24 +288,24 @@ _log = logging.getLogger(__name__)
 
 MAX_COMPLAINT = 500
 FILTERED = "the provider's content filter withheld the reply."
-# A key of an object that may be damaged: in quotes of any kind, escaped or not, or in none right after a brace.
+# A key in an object that may be damaged: in quotes of any kind, which may be escaped, or unquoted right after a brace.
 _KEY = re.compile(
     r"""(?:[{,(\[\uff5b]\s*+\\?["'`\u00ab\u2018-\u201f]++|[{\uff5b](?:\s++|/\*.{0,200}?\*/|//[^\n]{0,200}\n){0,9}+)"""
     r"""(?P<key>[^\\"'`\u00ab\u00bb\u2018-\u201f{},:=\uff1a\n]{1,200})[\\"'`\u00bb\u2018-\u201f]*+\s*+(?:[:=\uff1a]|(?=["']))"""
 )
-# A key in prose, a mark between it and its value, and the value.
+# A key and its value in prose, with a mark between them, as in "score: 4".
 _STATED = re.compile(
     r"(?<!\w)(?P<key>\w{1,100})(?=[^\w{}]{0,11}?[:=|>\uff1a\"])[^\w{}]{1,12}?"
     r"(?P<value>-?\d{1,9}(?:\.\d{1,9})?|(?:yes|no|true|false)\b)",
     re.IGNORECASE,
 )
-# A number in braces, such as the box of a result.
+# A number in braces, as in the LaTeX box of a result.
 _BOXED = re.compile(r"\{\W{0,20}\d")
 
 
 @dataclass(frozen=True, slots=True)
 class UnusableReply:
-    """A raw reply that could not be used, even if its repair could; `prompt` is the name of the prompt."""
+    """A raw reply that could not be used. Its repair may have succeeded. `prompt` is the prompt's name."""
 
     prompt: str
     text: str
@@ -316,7 +317,7 @@ _COLLECTED: ContextVar[list[UnusableReply] | None] = ContextVar("collected", def
 
 @dataclass(frozen=True, slots=True)
 class JudgeAnswer(Generic[R]):
-    """A parsed answer, or why it is missing. `replied` says whether there was a reply that was not withheld."""
+    """A parsed answer, or why it is missing. `replied` is false if no reply came or a filter withheld it."""
 
     value: R | None
     missing: str = ""
@@ -327,11 +328,11 @@ class JudgeAnswer(Generic[R]):
 async def ask(
     judge: Judge, prompt: Prompt[R], *, salvage: type[R] | None = None, repair: bool = True
 ) -> JudgeAnswer[R]:
-    """Return the judge's answer to `prompt`, with one repair if the first reply is unusable.
+    """Return the judge's answer to `prompt`. If the first reply is unusable, one repair is requested.
 
-    If that fails too, the usable entries of the later reply, or else of the first one, are kept: those of a
-    `KeyedReply`, or what the model `salvage` accepts with `SALVAGE` in the validation context. Errors that concern all
-    prompts are raised.
+    If the repair is unusable too, the usable entries of the repair are kept, or else those of the first reply. They are
+    read with the model `salvage`, which finds `SALVAGE` of `rubriclab.prompts.prompt` in its validation context; a
+    `KeyedReply` needs no other model. Errors that concern all prompts are raised.
     """
 
     async def answer(asked: Prompt[R]) -> tuple[Reply, R | None, str]:
@@ -366,8 +367,8 @@ async def ask(
 def read(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
     """Return the reply as the prompt's reply model, or `None` and the fault.
 
-    The judge may quote a verdict from the text beside its own. So prose and code fences around the JSON object are
-    accepted only if all objects that fit are equal, and nothing around them may be another verdict.
+    A judge may quote a verdict from the judged text beside its own verdict. Therefore prose and code fences around the
+    JSON object are accepted only if all objects that fit the model are equal, and no other verdict may be around them.
     """
     if reply.filtered:
         return None, FILTERED
@@ -409,17 +410,17 @@ def _plain(key: str) -> str:
 def _holds_another_verdict(around: Sequence[str], verdict: Mapping[str, Any], keys: Collection[str]) -> bool:
     """Return whether the text `around` the answers may hold another verdict.
 
-    It may if it has one of `keys` in an object, or in prose with another number, yes or no; or if braces after the
-    answers are open or hold only a number.
+    It may in three cases: an object has a key that contains one of `keys`; prose gives a key or id of `verdict` another
+    number, yes or no; or a brace after the last answer stays open or has a number behind it.
     """
     text = "\0".join(around)
     if any(key in _plain(match["key"]) for match in _KEY.finditer(text) for key in keys):
         return True
-    given: dict[str, set[float | str]] = {}
+    known_values: dict[str, set[float | str]] = {}
     for key, value in _verdicts(verdict):
-        given.setdefault(_plain(key), set()).add(value)
+        known_values.setdefault(_plain(key), set()).add(value)
     for match in _STATED.finditer(text):
-        values = given.get(_plain(match["key"]))
+        values = known_values.get(_plain(match["key"]))
         if values is not None and _plain_value(match["value"]) not in values:
             return True
     _, brace, opened = unicodedata.normalize("NFKC", around[-1]).partition("{")
@@ -427,7 +428,7 @@ def _holds_another_verdict(around: Sequence[str], verdict: Mapping[str, Any], ke
 
 
 def _verdicts(value: Any, owner: str = "") -> Iterator[tuple[str, float | str]]:
-    """Yield each number, yes and no with its key, and again with the key or id of its entry."""
+    """Yield each number, yes or no twice: with its own key, and with the key or id of its entry."""
     for part in value if isinstance(value, list) else ():
         yield from _verdicts(part)
     if not isinstance(value, dict):
@@ -462,9 +463,9 @@ def unusable_replies() -> Iterator[list[UnusableReply]]:
 
 @dataclass(eq=False, repr=False)
 class Metered(JudgeWrapper):
-    """A judge whose replies are counted in `total`; the outermost wrapper, so that it sees every reply that is used.
+    """A judge whose replies are counted in `total`. It is the outermost wrapper, so it sees every reply that is used.
 
-    A prompt counts as failed if it has no reply, a filtered one, or an unusable one to its repair.
+    A prompt counts as failed if its reply is missing or filtered, or if the reply to its repair is unusable.
     """
 
     total: Ledger
@@ -503,7 +504,7 @@ REJECTED = "the judge cannot answer about this text"
 
 
 class RedactingJudge(JudgeWrapper):
-    """A judge for callers who do not run it: what the provider says of a failed request is only logged."""
+    """A judge for the users of a service: a provider's messages about failed requests are logged, not shown to them."""
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         try:

@@ -1,6 +1,6 @@
-"""When a request is sent, and how often: calls count towards a budget, wait for limits, and are repeated.
+"""Budgets, limits and retries of requests.
 
-`Budgeted` counts a call when it is sent; `Limited` delays each attempt; `Retried` repeats it.
+`Budgeted` counts each request towards a budget, `Limited` delays it, and `Retried` repeats one that failed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from rubriclab.prompts.prompt import Prompt
 
 # Seconds that a cancelled request waits for its reply.
 GRACE = 2.0
-# The name of the tasks of requests. They are not to be cancelled by themselves: whoever waits for them does it.
+# The name of the tasks that send requests. Only the task that waits for such a task may cancel it.
 IN_FLIGHT = "request in flight"
 
 _log = logging.getLogger(__name__)
@@ -51,14 +51,14 @@ class ReplyAfterCancellation(asyncio.CancelledError):
 class Budget(Protocol):
     """Remaining calls and money, shared by judges, also across processes.
 
-    A request reserves one call and its highest possible cost, and settles when its reply arrives; one that may be
-    billed but brought no reply counts as its reservation. If reservations reach a cap, further requests wait for others
-    to settle, so every reply that was paid for is cached before `BudgetReached` is raised.
+    A request reserves one call and its highest possible cost, and settles when its reply arrives. A request that failed
+    but may be billed costs what it reserved. If reservations reach a cap, further requests wait until earlier ones
+    settle. So every reply that was paid for is cached before `BudgetReached` is raised.
     """
 
     @property
     def max_cost(self) -> float | None:
-        """The cap in US dollars; `None` for no cap, where reservations of cost are not needed."""
+        """The cap in US dollars; `None` for no cap."""
 
     async def reserve(self, cost: float, /) -> None:
         """Reserve one call and `cost` US dollars as soon as there is room, or raise `BudgetReached`."""
@@ -116,12 +116,13 @@ class LocalBudget:
         if max_calls is not None and self.calls + self._calls_in_flight >= max_calls:
             return f"The cap of {max_calls} call{'' if max_calls == 1 else 's'} is reached."
         if max_cost is not None and self.cost + self._cost_in_flight + cost > max_cost:
-            spent = f"{self.cost:.4g} are spent or may be billed."
-            return f"The next call might exceed the cap of {max_cost:g} US dollars; {spent}"
+            cap = f"{max_cost:g} US dollar{'' if max_cost == 1 else 's'}"
+            spent = f"{self.cost:.4g} US dollars are spent or may be billed."
+            return f"The next call might exceed the cap of {cap}; {spent}"
         return None
 
 
-def most_used(prompt: Prompt[Any]) -> tuple[int, int]:
+def token_bounds(prompt: Prompt[Any]) -> tuple[int, int]:
     return most_tokens(messages_of(prompt)), prompt.max_tokens
 
 
@@ -132,14 +133,14 @@ class Budgeted(JudgeWrapper):
     A reply without a cost, and an error that may be billed, count as the reservation.
 
     Attributes:
-        price: the highest one in force; needed if cost is capped.
+        price: the highest that may be charged; needed if cost is capped.
         tokens: returns upper bounds of the prompt and completion tokens of a request.
         grace: seconds that a cancelled request waits for its reply.
     """
 
     budget: Budget
     price: Price | None = None
-    tokens: Callable[[Prompt[Any]], tuple[int, int]] = most_used
+    tokens: Callable[[Prompt[Any]], tuple[int, int]] = token_bounds
     grace: float = GRACE
 
     def __post_init__(self) -> None:
@@ -179,9 +180,9 @@ class Budgeted(JudgeWrapper):
         self.budget.settle(reserved, cost)
 
 
-# Seconds' worth of the rate that may be sent at once: smooth, but negligible within a minute.
+# Requests and tokens of this many seconds may be sent at once: enough to send smoothly, and little beside a minute.
 BURST = 1.0
-# Seconds, longer than any window of a limit per minute. A provider that asks for a longer pause ends the command.
+# Seconds. No limit per minute needs so long a pause, so a provider that asks for a longer one ends the command.
 MAX_PAUSE = 300.0
 
 
@@ -208,18 +209,20 @@ class Bucket:
 
 
 class Limits(Protocol):
-    """When a request may be sent, shared by judges, also across processes. Nothing is sent while the provider wants a
-    pause."""
+    """Limits on rates and concurrent requests, shared by judges, also across processes."""
 
     @property
     def counts_tokens(self) -> bool:
         """Whether tokens are limited; if not, they need not be estimated."""
 
     async def acquire(self, tokens: int, /) -> None:
-        """Take a slot, none if this raises, and return when a request of `tokens` estimated tokens may be sent."""
+        """Take a slot and wait until a request of about `tokens` tokens may be sent; hold no slot if this raises."""
 
     def release(self, expected: int, used: int | None, pause: float, /) -> None:
-        """Give the slot back; `used` tokens replace the `expected` ones, and nothing is sent for `pause` seconds."""
+        """Give the slot back, and send nothing for `pause` seconds.
+
+        `used` tokens replace the `expected` ones; `None` keeps the estimate.
+        """
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -265,8 +268,8 @@ class LocalLimits:
 class Limited(JudgeWrapper):
     """A judge that is called no faster than its limits allow.
 
-    The usage of a reply corrects the estimate of its tokens, which delays later requests. A prompt that waits while
-    another one is refused raises the same `JudgeRefused`.
+    The tokens that a reply used replace the estimate, so that later requests wait for as long as needed. If a request
+    raises `JudgeRefused`, the prompts that are waiting raise the same error.
     """
 
     limits: Limits
@@ -298,10 +301,10 @@ class Breaker(Protocol):
     """Counts the prompts in a row that failed after all attempts, also across processes."""
 
     async def record_failure(self, judge: str, reason: str, /) -> None:
-        """Count a prompt that failed, and raise `ProviderDown` if too many in a row have."""
+        """Count a failed prompt, and raise `ProviderDown` if too many failed in a row."""
 
     def record_success(self) -> None:
-        """Count a sign of life: a success, or a refusal of one prompt. Returns without waiting."""
+        """Note that the provider works: it replied, or refused a single prompt. Returns without waiting."""
 
 
 class LocalBreaker:
@@ -328,9 +331,9 @@ class LocalBreaker:
 class Retried(JudgeWrapper):
     """A judge that repeats requests whose failure may be temporary.
 
-    The pause after attempt n is uniform between half and all of `base * 2**(n - 1)` seconds, at most `longest`, and no
-    shorter than the provider asks. `ProviderDown` is raised if it asks for more than `MAX_PAUSE`, or if too many
-    prompts in a row failed. `on_retry` is called before each further attempt.
+    The pause after attempt n is drawn between half and all of `base * 2**(n - 1)` seconds, or of `longest` if that is
+    less. If the provider asks for a longer pause, it gets that. `ProviderDown` is raised if it asks for more than
+    `MAX_PAUSE`, or if too many prompts in a row failed. `on_retry` is called before each further attempt.
     """
 
     _: KW_ONLY
@@ -370,7 +373,7 @@ class Retried(JudgeWrapper):
                     self.breaker.record_success()
                 raise
             else:
-                if not reply.filtered:  # which says neither that the provider answers nor that it is down
+                if not reply.filtered:  # a filtered reply does not show whether the model works
                     self.breaker.record_success()
                 return reply
             log_wait(_log, pause, f"the next attempt at {self.name}", f" after attempt {attempt} failed: {cause}")

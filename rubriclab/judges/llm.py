@@ -30,6 +30,7 @@ from rubriclab.models.characters import did_you_mean
 from rubriclab.prompts.prompt import Prompt, UntoldReply
 from rubriclab.prompts.render import Message, Turn
 
+# Keywords of JSON schemas: those that strict schemas keep, those of which each part needs one, and forbidden ones.
 KEYWORDS = {"type", "properties", "items", "anyOf", "enum", "const", "description", "$defs", "minimum", "maximum"}
 TYPING = {"type", "anyOf", "enum", "const"}
 INEXPRESSIBLE = {"oneOf", "allOf", "prefixItems", "patternProperties"}
@@ -79,7 +80,7 @@ def _strict(node: dict[str, Any], keywords: set[str]) -> dict[str, Any]:
 
 LIMIT_NAMES = ("max_tokens", "max_completion_tokens")
 
-# What messages call a setting besides its own name.
+# Patterns for settings that messages do not always call by their own names.
 _ALIASES = {
     **dict.fromkeys(
         LIMIT_NAMES,
@@ -111,7 +112,7 @@ _RANGES = re.compile(
     r"(?:schema|propert|keyword).{0,120}\b(?:minimum|maximum)\b|['\"](?:minimum|maximum)['\"]",
     re.IGNORECASE | re.DOTALL,
 )
-# The size of a prompt, which a limit on the reply's tokens alone does not depend on.
+# Words about the size of a prompt. A message with them is not only about the limit on the reply's tokens.
 _PROMPT_SIZE = re.compile(r"\b(?:prompt|inputs?|messages)\b|context[ _-]?(?:length|size|limit)", re.IGNORECASE)
 _STATUS = re.compile(r"\b(?:code|status)\W{1,4}\d{3}\b", re.IGNORECASE)
 _EXCLUSIVE = re.compile(r"exclusive|(?:less|lower|smaller) than \W{0,2}\d", re.IGNORECASE)
@@ -120,10 +121,15 @@ _NUMBER = re.compile(r"(?<![\w.])\d{1,9}(?![\w.]*\w)")
 
 @dataclass(frozen=True)
 class MendedSettings:
-    """The settings of requests as far as they differ from those that are sent first.
+    """What is changed in requests because the provider refused earlier ones.
 
-    If the model `has_no_room` in its context, there are no tokens for hidden reasoning. `without_system`, the system's
-    turn is part of the user's; `without_ranges`, JSON schemas have no limits of numbers.
+    Attributes:
+        dropped: settings that are not sent.
+        limit_name: the name of the limit on the reply's tokens.
+        highest_limit: the highest limit that the model accepts.
+        has_no_room: whether the model's context has no room for hidden reasoning.
+        without_system: whether the system's turn is part of the user's.
+        without_ranges: whether JSON schemas have no limits of numbers.
     """
 
     dropped: frozenset[str] = frozenset()
@@ -134,9 +140,9 @@ class MendedSettings:
     without_ranges: bool = False
 
     def after(self, error: Exception, sent: Collection[str], limit: int | None, needed: int) -> MendedSettings | None:
-        """Return the settings after a request was refused with `error`; `None` if none of those `sent` is the cause.
+        """Return the settings to send after `error`; `None` if no setting of those `sent` is its cause.
 
-        `limit` is the limit on the reply's tokens in the request, `needed` the one without tokens for hidden reasoning.
+        `limit` is the limit on the reply's tokens that was sent; `needed` is without tokens for hidden reasoning.
         """
         message = providers.searched_message(error)
         if not (providers.is_bad_request(error) or _UNSUPPORTED.search(message)):
@@ -167,14 +173,14 @@ def _names(message: str, setting: str) -> bool:
     return re.search(_ALIASES.get(setting) or rf"\b{setting}\b", message, re.IGNORECASE) is not None
 
 
-# Beginnings that are remembered, the latest ones: enough for the texts under way and the inputs before them.
+# How many beginnings are remembered, the latest ones: enough for the texts under way and their inputs.
 MAX_BEGINNINGS = 4096
-# These cache by themselves; some of their models charge for writing nevertheless.
+# Providers that cache prompts without marks. Nevertheless, some of their models charge for writing to the cache.
 AUTOMATIC = frozenset({"openai", "azure", "text-completion-openai"})
 
 
 class CacheMarks:
-    """Marks the beginnings of prompts that a model has been sent before, of at least `least_tokens`."""
+    """Marks those beginnings of prompts that the model has received before and that have at least `least_tokens`."""
 
     def __init__(self, least_tokens: int) -> None:
         self._least_tokens = least_tokens
@@ -196,7 +202,7 @@ class CacheMarks:
         return messages
 
     def _is_marked(self, beginning: str) -> bool:
-        # An upper estimate: what is too short by it is too short; a mark on something shorter is ignored.
+        # The estimate is rather too high than too low. The provider ignores a mark on a beginning that is too short.
         if providers.estimated_tokens([Message(role="user", content=beginning)]) < self._least_tokens:
             return False
         key = digest_text(beginning)
@@ -209,7 +215,7 @@ class CacheMarks:
 
 
 def tokens_read_and_written(usage: Any, most: int) -> tuple[int, int]:
-    """Return the prompt tokens read from the provider's cache and written to it; 0 for more than `most`."""
+    """Return the prompt tokens read from the provider's cache and written to it; 0 for an unusable number."""
     details = getattr(usage, "prompt_tokens_details", None)
 
     def reported(detail: str, name: str) -> int:
@@ -222,19 +228,16 @@ def tokens_read_and_written(usage: Any, most: int) -> tuple[int, int]:
     )
 
 
-# litellm limits silence only, so a server that sends a byte now and then passes. Our limit is on the whole request;
-# litellm's is this much longer.
+# litellm limits silence only, which a server that sends a byte now and then never exceeds. Our limit is on the whole
+# request; litellm's is this many seconds longer.
 GRACE_SECONDS = 15.0
-# For hidden reasoning, which would use up the reply's own tokens.
+# Tokens for hidden reasoning, which would otherwise use up the reply's own.
 REASONING_TOKENS = 4096
-
-# What a server without a key gets, since litellm's clients send one.
+# The key that is sent to a server without keys, since litellm's clients need one.
 NO_KEY = "none"
-
 # Providers whose servers users run themselves.
 OWN_SERVERS = {"ollama", "ollama_chat", "hosted_vllm", "lm_studio", "llamafile", "xinference", "docker_model_runner"}
-
-# The spare tokens at which the cost of the request in this context was reserved: it must not use more.
+# The spare tokens for which the cost of this context's request was reserved. It must not use more.
 _RESERVED: ContextVar[int] = ContextVar("reserved", default=sys.maxsize)
 
 _log = logging.getLogger(__name__)
@@ -249,7 +252,7 @@ class LanguageModel:
         api_base: the server's address, without credentials; replaces the provider's environment variable.
         key_from: the environment variable with the server's key; by default the provider's.
         reasoning_tokens: tokens for hidden reasoning; `None` for `REASONING_TOKENS` if litellm knows that the model
-            reasons, else 0. They are raised once if a reply ends at its limit without a text.
+            reasons, else 0. They are raised once if a reply reaches its limit before any text.
         other_judges: names to propose if litellm does not know the model string.
     """
 
@@ -319,8 +322,8 @@ class LanguageModel:
         return REASONING_TOKENS if providers.load_litellm().supports_reasoning(self.model) else 0
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the reply, by one request, and one more for each setting that is refused for the first time."""
-        providers.load_litellm()  # before the time starts, since the import takes seconds
+        """Return the reply. For each setting that is refused for the first time, the request is sent once more."""
+        providers.load_litellm()  # not within the time limit, since the import takes seconds
         # litellm's own client would send the request without a key.
         if (
             self.key_from is None
@@ -332,7 +335,7 @@ class LanguageModel:
         started = time.monotonic()
         _log.debug("%s: request %s", self.model, prompt.name)
         spare = min(self.spare_tokens, _RESERVED.get())
-        # A server may send hidden reasoning that nobody has made room for.
+        # A server may send hidden reasoning even if there are no tokens for it.
         largest = max(spare, REASONING_TOKENS)
         limit = responses.body_limit(prompt, largest, self._max_reply_bytes)
         async with self._receiving(limit, self._timeout) as reception:
@@ -395,7 +398,7 @@ class LanguageModel:
                     timeout=self._timeout + GRACE_SECONDS,
                     num_retries=0,
                     max_retries=0,
-                    drop_params=True,  # what the model is known not to take
+                    drop_params=True,  # settings that litellm knows the model does not accept
                     **self._place_and_key,
                     **settings,
                 )
@@ -416,9 +419,9 @@ class LanguageModel:
     def _mend(
         self, mended: MendedSettings, error: Exception, sent: set[str], limit: int | None, prompt: Prompt[Any]
     ) -> bool:
-        """Return whether a request with the settings `mended` can be sent again with others.
+        """Return whether a request that was sent with `mended` can be sent again with other settings.
 
-        Of requests that are refused together, the first mends the settings.
+        If several requests are refused at the same time, the first changes the settings.
         """
         if self._structured == "schema":
             sent = sent - {"response_format"}
@@ -440,7 +443,7 @@ class LanguageModel:
     def _settings(self, prompt: Prompt[Any], spare: int | None = None) -> dict[str, Any]:
         mended = self._mended
         spare = self.spare_tokens if spare is None or mended.has_no_room else spare
-        # The probe finds out whether the server supports it.
+        # The probe has its schema, to find out whether the server supports schemas.
         schema = self.takes_schema or (self.takes_schema is None and issubclass(prompt.reply, UntoldReply))
         settings = {
             "temperature": prompt.temperature,
@@ -469,28 +472,28 @@ class LanguageModel:
 
     def _usage(self, response: Any, text: str, price: Price | None) -> Usage:
         usage = getattr(response, "usage", None)
-        read = responses.token_count(getattr(usage, "prompt_tokens", None))
-        wrote = responses.token_count(getattr(usage, "completion_tokens", None))
-        from_cache, to_cache = tokens_read_and_written(usage, read)
+        prompt_tokens = responses.token_count(getattr(usage, "prompt_tokens", None))
+        completion_tokens = responses.token_count(getattr(usage, "completion_tokens", None))
+        from_cache, to_cache = tokens_read_and_written(usage, prompt_tokens)
         saved = 0.0
-        if not price and (from_cache or to_cache):  # a given price has none for the cache
+        if not price and (from_cache or to_cache):  # a price that the user gave is not for the cache
             info = providers.model_info(self.model)
             usual = info.get("input_cost_per_token") or 0.0
             costs = [info.get(f"cache_{kind}_input_token_cost") for kind in ("read", "creation")]
             reading, writing = (usual if cost is None else cost for cost in costs)
             saved = from_cache * (usual - reading) - to_cache * (writing - usual)
         cost: float | None = None
-        if read and (wrote or not text):
+        if prompt_tokens and (completion_tokens or not text):
             # litellm's figure includes discounts such as cached input, but is 0 for unknown models.
             known = response._hidden_params.get("response_cost") if price is None and self.price else None
-            cost = price.cost(read, wrote) if price else known
-        return Usage(read, wrote, cost, from_cache, saved)
+            cost = price.cost(prompt_tokens, completion_tokens) if price else known
+        return Usage(prompt_tokens, completion_tokens, cost, from_cache, saved)
 
     @functools.cached_property
     def _marks(self) -> CacheMarks | None:
         model, provider = self._place
         info = {} if provider in AUTOMATIC else providers.model_info(model, provider)
-        # Without the latter, the model caches prompts by itself.
+        # A model that does not charge for writing to its cache needs no marks.
         if not (info.get("supports_prompt_caching") and info.get("cache_creation_input_token_cost")):
             return None
         return CacheMarks(int(providers.load_litellm().utils.get_prompt_cache_min_tokens(self.model)))
@@ -533,7 +536,7 @@ async def close_connections() -> None:
         litellm = providers.load_litellm()
         if await close_transports():
             await litellm.close_litellm_async_clients()
-        # Closed clients would be used again.
+        # Otherwise litellm would use the closed clients again.
         litellm.in_memory_llm_clients_cache.flush_cache()
 
 
@@ -550,8 +553,8 @@ PROBE = Prompt("schema/probe", {}, OddWord, max_tokens=32)
 class SchemaProbed(JudgeWrapper):
     """A judge that sends the probe before its first prompt, if it is unknown whether its server supports schemas.
 
-    `probed` answers the probe in fewer attempts, as a failure may be the answer to the schema; `send` sends it through
-    the cache and the ledger around this judge.
+    `probed` makes fewer attempts at the probe, as the server may fail because of the schema. `send` sends the probe
+    through the cache and the ledger that wrap this judge.
     """
 
     probed: Judge

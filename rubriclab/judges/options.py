@@ -23,16 +23,14 @@ class Price:
     completion: float
 
     def cost(self, prompt_tokens: int, completion_tokens: int) -> float:
-        """Return the cost of a reply in US dollars."""
         return (prompt_tokens * self.prompt + completion_tokens * self.completion) / 1e6
 
     def times(self, share: float) -> Price:
-        """Return this share of the price."""
         return Price(self.prompt * share, self.completion * share)
 
 
 def as_price(value: Any) -> Price:
-    """Return a price that is given as one, as two numbers, or as a text `IN:OUT`: US dollars per million tokens."""
+    """Return `value` as a price: it is one, or two numbers or a text `IN:OUT` in US dollars per million tokens."""
     if isinstance(value, Price):
         return value
     try:

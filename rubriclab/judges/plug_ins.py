@@ -1,6 +1,6 @@
 """What judges and methods of other packages share: how they are loaded, and how their errors are reported.
 
-Whatever a plug-in does wrong is a `PlugInError` that names its package; lost connections are the provider's fault.
+Errors of a plug-in become a `PlugInError` that names its package, except lost connections: the provider causes them.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class PlugIn:
 def judge_points() -> Mapping[str, tuple[EntryPoint, ...]]:
     """Return the entry points of judges in installed packages, by name.
 
-    Each is a function of the rest of the specification (`NAME:REST`) and the options that returns a `Judge`.
+    Each is a function that takes the rest of the specification (`NAME:REST`) and the options, and returns a `Judge`.
     """
     points: dict[str, tuple[EntryPoint, ...]] = {}
     for point in entry_points(group=JUDGES):
@@ -76,8 +76,7 @@ def judge_points() -> Mapping[str, tuple[EntryPoint, ...]]:
 
 
 def loaded(kind: Literal["judge", "method"], points: Sequence[EntryPoint]) -> tuple[PlugIn, Any]:
-    """Return the plug-in of one name and its object; `PlugInError` if several packages offer it or it cannot be
-    imported."""
+    """Return a plug-in and its object; `PlugInError` if several packages offer it or it cannot be imported."""
     point = points[0]
     if len(points) > 1:
         packages = " and ".join(sorted(map(_package, points)))
@@ -89,7 +88,7 @@ def loaded(kind: Literal["judge", "method"], points: Sequence[EntryPoint]) -> tu
 
 @dataclass(eq=False, repr=False)
 class PlugInJudge(JudgeWrapper):
-    """The judge of another package, by the specification that it was chosen by."""
+    """The judge of another package. Its name is the specification that the user gave."""
 
     plug_in: PlugIn
     spec: str

@@ -26,18 +26,17 @@ from rubriclab.prompts.render import Message
 
 # Keys and passwords in texts from outside are masked before they are shown or stored, as servers may echo requests.
 MASK = "***"
-
 # A shorter value is a placeholder, such as `none` for a server without keys; masking it would garble messages.
 MIN_KEY = 8
 # Longer values are documents, such as the credentials of a service account, which are masked as a whole.
 MAX_KEY = 1000
-# Number of first characters that identify a key whose rest is omitted or replaced by asterisks or dots.
+# This many first or last characters identify a key if marks such as asterisks or dots replace its other characters.
 HEAD = 4
 
 _SECRET_VARIABLE = re.compile(
     r"(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?|ACCESS_KEY_ID)(?:_\d+)?$", re.IGNORECASE
 )
-# Names of parameters, headers and fields of secrets: unambiguous ones, and those that are also common words.
+# Names of parameters, headers and fields that hold secrets: unambiguous names, and those that are also common words.
 _COMPOUND_NAMES = (
     r"(?:x[-_])?(?:(?:api|access|auth|private|secret|account|shared|subscription)[-_ ]?key(?:[-_]id)?"
     r"|(?:access|auth|refresh|id|session|security|bearer|api)[-_]?token|client[-_]secret|authorization|password|passwd|pwd)"
@@ -72,8 +71,10 @@ _USER = re.compile(r"(?<=://)(?:[^\s/?#]{0,1000}@|[^\s/?#:@]{0,100}:(?!\d{1,5}(?
 
 
 def masked(text: str, environment: Mapping[str, str] | None = None) -> str:
-    """Return a message with all keys masked: by their form, the name of their field, or as part of a key in
-    `environment`."""
+    """Return a message in which all that may be a key is masked.
+
+    A key is recognised by its form, by the name of its field, or as part of a key in `environment`.
+    """
     text = without_keys(text, environment)
     for key in _keys(environment):
         text = _part_of(key).sub(MASK, text)
@@ -127,7 +128,7 @@ def _encoded(key: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=64)
 def _part_of(key: str) -> re.Pattern[str]:
-    """Return a pattern for the start or end of a key: a long part, or a short one with the rest replaced."""
+    """Return a pattern for the start or end of a key: a long part, or a short one beside marks for the rest."""
     hidden = r"(?:(?<!\*)\*{2,}+|(?<!\.)\.{2,}+|…|(?<!•)•{2,}+|(?<![xX])[xX]{4,}+)"
     rest = r"[\w\-]{0,100}"
     parts = [rf"{re.escape(key[:HEAD])}{rest}{hidden}[\w\-*.…•]*", rf"{hidden}{rest}{re.escape(key[-HEAD:])}"]
@@ -145,7 +146,7 @@ _VARIABLES = ("API_BASE", "BASE_URL", "API_BASE_URL", "API_ENDPOINT")
 def check_address(address: str, source: str) -> str:
     """Return a server's address if it is valid and has no credentials; `source` names its origin in errors.
 
-    The `SettingsError` for any other never repeats credentials.
+    Any other address is a `SettingsError`, whose message never repeats credentials.
     """
     written = address.strip()
     authority = _AUTHORITY.match(written)
@@ -161,7 +162,7 @@ def check_address(address: str, source: str) -> str:
             "Remove it, and set the key in the provider's variable, such as OPENAI_API_KEY.",
         )
     if "\\" in written or " " in written or not written.isprintable():
-        # Not repeated, since it is uncertain where its host ends and what in it is secret.
+        # The message does not repeat the address, since it is uncertain where the host ends and what is secret.
         raise SettingsError(
             f"{source}: the address has a backslash, white space or an invisible character.",
             "Write one such as http://localhost:8000/v1.",
@@ -185,7 +186,7 @@ def check_environment(provider: str) -> None:
 
 
 def server_address(model: str, api_base: str | None) -> str | None:
-    """Return the server's address, unless it is the provider's own; without user name, password and query."""
+    """Return the server's address without user name, password and query; `None` for the provider's own server."""
     prefix = provider_of(model).removesuffix("_chat").upper()
     address = api_base or os.environ.get(f"{prefix}_API_BASE") or os.environ.get(f"{prefix}_BASE_URL")
     if not address:
@@ -203,22 +204,20 @@ def is_loopback(host: str) -> bool:
 
 
 def bypass_proxies(host: str) -> None:
-    """Have no request to `host` sent to a proxy: litellm's clients heed `NO_PROXY`."""
+    """Add `host` to `NO_PROXY`, so that litellm's clients send it no request through a proxy."""
     from urllib.request import proxy_bypass
 
     if not proxy_bypass(host):
-        name = "no_proxy" if "no_proxy" in os.environ else "NO_PROXY"  # the former comes first
+        name = "no_proxy" if "no_proxy" in os.environ else "NO_PROXY"  # clients read the former first
         os.environ[name] = ",".join(filter(None, (os.environ.get(name), host)))
 
 
 # Names of OpenAI's models, recognised without importing litellm, which takes seconds.
 _OPENAI = re.compile(r"(?:ft:)?(?:gpt-\d|chatgpt-|o\d(?:-|$))")
-
 # litellm's names of clients of OpenAI's API, which use its key.
 _OPENAI_CLIENTS = {"custom_openai", "aiohttp_openai", "text-completion-openai"}
-
-# With it, litellm asks OpenAI-compatible servers by its own HTTP client. OpenAI's takes a third of the processor time
-# of a call.
+# With this variable, litellm asks OpenAI-compatible servers by its own HTTP client. OpenAI's client would take a third
+# of the processor time of a call.
 OWN_CLIENT = "EXPERIMENTAL_OPENAI_BASE_LLM_HTTP_HANDLER"
 # Variables that only OpenAI's client sends.
 _SENT_BY_OPENAI_CLIENT = ("OPENAI_ORG_ID", "OPENAI_ORGANIZATION", "OPENAI_PROJECT_ID")
@@ -232,7 +231,7 @@ def load_litellm() -> Any:
     os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
     if not any(map(os.environ.get, _SENT_BY_OPENAI_CLIENT)):
         os.environ.setdefault(OWN_CLIENT, "True")
-    for host in ("localhost", "127.0.0.1", "::1"):  # clients that are not bounded below ask local servers too
+    for host in ("localhost", "127.0.0.1", "::1"):  # for clients without a `BoundedTransport`
         bypass_proxies(host)
     import litellm
     from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
@@ -250,7 +249,7 @@ def load_litellm() -> Any:
     logging.getLogger("LiteLLM").setLevel(logging.ERROR)
     # Damaged log-probabilities are detected where the reply is read.
     warnings.filterwarnings("ignore", "Pydantic serializer warnings", UserWarning)
-    # Of litellm's own types.
+    # About litellm's own types.
     warnings.filterwarnings("ignore", r"Item '\w+' on TypedDict class", UserWarning)
     # A cancelled request may leave a coroutine behind in litellm's thread.
     warnings.filterwarnings("ignore", r"coroutine '[\w.]*completion' was never awaited", RuntimeWarning)
@@ -259,7 +258,7 @@ def load_litellm() -> Any:
 
 @functools.cache
 def provider_of(model: str) -> str:
-    """Return the provider that litellm asks for `model`; a bare name that it will refuse is returned itself."""
+    """Return the provider that litellm asks for `model`; a bare name that it does not know is returned as it is."""
     if "/" in model:
         return model.split("/", 1)[0]
     if _OPENAI.match(model):
@@ -279,7 +278,7 @@ def key_variable(model: str) -> str:
 
 @functools.cache
 def falls_back_to_openai(model: str) -> bool:
-    """Return whether litellm would send the key of OpenAI for `model`, as its own provider's is not set."""
+    """Return whether litellm would send OpenAI's key for `model`, because its provider's own key is not set."""
     from litellm.llms.openai_like.json_loader import JSONProviderRegistry
 
     litellm = load_litellm()
@@ -292,16 +291,14 @@ def falls_back_to_openai(model: str) -> bool:
 # English has four to five bytes per token, Chinese and Japanese about three; rare scripts, emoji and base64 have fewer.
 BYTES_PER_TOKEN = 3
 TOKENS_PER_MESSAGE = 4
-# What chat templates add at most to each message, and to the request: system prompts of their own, and instructions for
-# the schema of the reply.
+# The most tokens that chat templates add to a message, to a request (a system prompt of their own), and to a request
+# with a schema (instructions for the reply).
 MAX_PER_MESSAGE = 16
 MAX_PER_REQUEST = 100
 MAX_PER_SCHEMA = 1000
-
 # Names in litellm's table.
 _PROMPT_PRICE = re.compile(r"(input_cost_per|cache_creation_input)_token")
 _COMPLETION_PRICE = re.compile(r"output_cost_per_(reasoning_)?token")
-
 
 FREE = Price(0.0, 0.0)
 
@@ -341,7 +338,7 @@ def estimated_tokens(messages: Iterable[Message]) -> int:
 
 
 def most_tokens(messages: Iterable[Message], schema: Mapping[str, Any] | None = None) -> int:
-    """Return a number that no tokenizer exceeds: each token covers a byte or more; providers add `schema`."""
+    """Return an upper bound of the tokens, each of which covers at least one byte; providers add `schema`."""
     sizes = _bytes_of(messages)
     added = MAX_PER_SCHEMA + len(json.dumps(schema)) if schema else 0
     return sum(sizes) + MAX_PER_MESSAGE * len(sizes) + MAX_PER_REQUEST + added
@@ -357,18 +354,18 @@ OVERLOAD_STATUSES = {503, 529}
 MAX_MESSAGE = 300
 # Characters of a message that are searched: some of the patterns below take more than linear time.
 MAX_READ = 8_000
-# No key is longer.
+# Characters of the longest key.
 MAX_ECHOED_KEY = 8_000
 
 _NO_KEY = re.compile(r"missing\b.{0,200}?(api[ _]?key|credentials)|api_key client option must be set", re.IGNORECASE)
-# Words of a prompt, or of its reply's limit, that the model's context does not hold.
+# Words of an error: the prompt, or the limit on its reply, is too long for the model's context.
 _TOO_LONG = re.compile(
     r"context[ _-]?(?:length|size|window)|maximum (?:model|input|prompt) length|max_model_len|range of input length"
     r"|(?:prompt|input|messages|request)\b.{0,60}?\b(?:too (?:long|large|many tokens)|longer than|exceeds?)\b"
     r"|exceeds?\b.{0,60}?\b(?:context|input|prompt)\b|`?inputs`? tokens|reduce (?:the length|your message|the size)",
     re.IGNORECASE | re.DOTALL,
 )
-# The same where the status is that of a server error.
+# Words of the same error with the status of a server error.
 _NO_CONTEXT = re.compile(r"context[ _-]?(?:length|size|window)|maximum (?:model|input|prompt) length", re.IGNORECASE)
 _TOO_LARGE = re.compile(r"request too large|reduce your message", re.IGNORECASE)
 _FILTERED = re.compile(
@@ -376,9 +373,9 @@ _FILTERED = re.compile(
     r"|usage polic|safety (?:system|filter|setting)|datainspection|prohibited[ _]content|sensitive content",
     re.IGNORECASE,
 )
-# Settings that no prompt has words of; a refusal that names one concerns all prompts, unless it is of the prompt.
+# Settings whose names are no words of prompts. A refusal that names one of them concerns all prompts.
 _SETTING = re.compile(r"\b(?:max_(?:completion_)?tokens|response_format|json_schema|(?:top_)?logprobs)\b")
-# What ends a command whatever the HTTP status: no prompt is answered.
+# Error codes that end a command whatever the HTTP status, since no prompt will be answered.
 _FOR_ALL = {"insufficient_quota", "model_not_found", "invalid_api_key", "invalid_model", "billing_hard_limit_reached"}
 # Statuses that may concern this prompt alone.
 _REFUSED = {400, 403, 406, 422, 451}
@@ -408,7 +405,7 @@ def translated(error: Exception, model: str, variable: str | None = None) -> Jud
         return MissingKey(message, f"Set {variable}{own}.")
     if (code := str(_code(error))) in _FOR_ALL:
         return JudgeRefused(message, _what_to_check(402 if code == "insufficient_quota" else 404, variable))
-    # Gateways report a filter of content with statuses of their own.
+    # Gateways report content filters with various statuses.
     filtered = (status in _REFUSED or status >= 500) and _FILTERED.search(said)
     if status == 413 or is_too_long(error) or filtered or "ContentPolicyViolationError" in _kinds(error):
         return PromptRejected(message)
@@ -462,7 +459,7 @@ def provider_message(error: Exception) -> str:
 
 def searched_message(error: Exception) -> str:
     """Return the start of an error's message, with keys masked before it is cut."""
-    # A longer start is masked than is read, because half a key would not be recognised.
+    # More is masked than is kept, because a key that is cut in half would not be recognised.
     return masked(str(error)[: MAX_READ + MAX_ECHOED_KEY])[:MAX_READ]
 
 
@@ -518,7 +515,7 @@ def retry_after(headers: Mapping[str, str], message: str = "") -> float | None:
 
 
 def _seconds(value: str) -> float | None:
-    """Return the seconds of a number, a duration such as 1m30s or until an HTTP date, at least 0; else `None`."""
+    """Return the seconds that a number, a duration such as 1m30s or an HTTP date means, at least 0; else `None`."""
     if re.fullmatch(_DURATION, value.strip(), re.IGNORECASE):
         return _duration(value)
     for read in (float, _seconds_until):

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-# Objects nested deeper are refused, with all that follows. So is what follows so many damaged ones, each of which takes
+# The search ends at an object that is nested more deeply, and after this many damaged objects, since each of them takes
 # time in proportion to the text.
 MAX_DEPTH, MAX_DAMAGED = 100, 1000
 
@@ -110,10 +110,10 @@ _TAG = re.compile(
 
 
 def without_reasoning(text: str) -> str:
-    """Return `text` without what stands between tags of reasoning, before a closing one alone or after an opening one.
+    """Return `text` without hidden reasoning: what is between tags, before a closing tag alone or after an opening one.
 
-    A fence with such a name counts too. Tags in the strings of a complete JSON object do not, nor does a closing one
-    while a brace is open, which may be quoted in a damaged verdict.
+    A code fence with such a name is a tag too. A tag in a complete JSON object is not, since it is in a string.
+    Nor is a closing tag while a brace is open, since a damaged verdict may quote it.
     """
     if not _TAG.search(text):
         return text

@@ -1,4 +1,4 @@
-"""The response of a provider: limits on its size, and what it reports beside the text, with the chances of a score."""
+"""A provider's response: limits on its size, what it reports besides the text, and the probabilities of scores."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ _TOKEN_COUNTS = ("tokens", "Tokens", "TokenCount")
 
 
 def stated_status(body: Any) -> int | None:
-    """Return the HTTP status of the error that a body with the status 200 states, as gateways pass it on."""
+    """Return the status of an error that a gateway passed on with the HTTP status 200; `None` if there is none."""
     error = body.get("error") if isinstance(body, Mapping) else None
     if isinstance(error, Mapping) and not error.get("message") and error.get("code") is None:
         return None  # some servers send an empty error with every reply
@@ -203,13 +203,13 @@ class _Report(BaseModel):
 def reported_tokens(report: Any, text: str) -> tuple[Token, ...]:
     """Return the tokens of `text` with their alternatives, from a choice's `logprobs` in OpenAI's chat format.
 
-    None if anything is damaged or missing, if no run of tokens joins to `text`, or if a key is echoed.
+    They are empty if anything is damaged or missing, if no run of tokens joins to `text`, or if a key is echoed.
     """
     try:
         positions = _Report.model_validate(report).content
     except ValidationError:
         return ()
-    # By their bytes, a character in several tokens belongs to the last of them.
+    # Decoded from bytes, a character that spans several tokens belongs to the last of them.
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     decoded = [decoder.decode(bytes(position.bytes or position.token.encode())) for position in positions]
     for texts in ([position.token for position in positions], decoded):
@@ -234,7 +234,7 @@ def _run(texts: Sequence[str], text: str) -> slice | None:
     return slice(bounds.index(start), bounds.index(start + len(text)))
 
 
-# With a smaller share on legal scores the judge was about to write something else, or the probabilities are cut off.
+# If legal scores have a smaller share, the judge was about to write something else, or the probabilities are cut off.
 MIN_SHARE = 0.5
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 # Characters that may surround a number within its token.
@@ -244,11 +244,11 @@ _AROUND_NUMBER = " \t\n\r\"':,{}[]`"
 def score_distribution(reply: Reply, legal: Sequence[float], field: str = "score") -> Mapping[float, float] | None:
     """Return the probability of each score in `legal` as the value of `field` in a JSON reply; they sum to 1.
 
-    They come from the alternatives to the one token that holds the number. Those that read as the same score are added.
-    Others are ignored, as are those that could begin a longer legal score (a "1" if 10 is legal), unless the
-    alternatives show that such scores are one token.
+    They come from the alternatives to the one token that holds the number. Alternatives that mean the same score are
+    added; those that mean no legal score are ignored. So is an alternative that could begin a longer legal score (a "1"
+    if 10 is legal), unless the alternatives show that such scores are one token.
 
-    `None` without such a token, or if less than `MIN_SHARE` of the probability is on legal scores.
+    `None` if no single token holds the number, or if less than `MIN_SHARE` of the probability is on legal scores.
     """
     if "".join(token.text for token in reply.tokens) != reply.text:
         return None

@@ -1,6 +1,6 @@
 """An HTTP transport that reads responses up to a limit, whatever their headers and compression.
 
-`bound_responses` wraps what litellm's clients use. Importing this module imports httpx, so it waits for the first call.
+`bound_responses` wraps what litellm's clients use. It is imported at the first call, since httpx is slow to import.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class BoundedTransport(httpx.AsyncBaseTransport):
         except httpx.TransportError as error:
             reception.may_be_billed = not isinstance(error.__cause__, ClientConnectorError | ConnectionTimeoutError)
             if reception.may_be_billed and isinstance(error, httpx.ConnectError | httpx.RemoteProtocolError):
-                # litellm repeats a request at once that failed with one of these.
+                # After one of these errors, litellm would repeat the request at once.
                 raise httpx.ReadError(str(error)) from error.__cause__
             raise
         status = response.status_code

@@ -50,7 +50,7 @@ class MethodCatalogue(Mapping[str, "Method"]):
         self._loaded: dict[str, Method] = {}
 
     def __getitem__(self, name: str) -> Method:
-        """Return the method called `name`; `UnknownMethod`, also a `KeyError`, or `PlugInError` if that fails."""
+        """Return the method called `name`; raises `UnknownMethod`, which is a `KeyError`, or `PlugInError`."""
         if name not in self._loaded:
             if name in BUILT_IN:
                 module, _, attribute = BUILT_IN[name].partition(":")
@@ -110,7 +110,7 @@ def _load_plug_in(name: str) -> Method:
 
 
 def guard(method: object, plug_in: PlugIn) -> Method:
-    """Return the method with errors that name its package; PlugInError if it is no `Method`."""
+    """Return the method, whose errors now name its package; raises PlugInError if it is no `Method`."""
     from pydantic import ConfigDict, TypeAdapter
 
     from rubriclab.methods.holistic import require_scores
@@ -119,7 +119,7 @@ def guard(method: object, plug_in: PlugIn) -> Method:
     if not isinstance(method, Method) or method.name != plug_in.name:
         raise plug_in.error(f"is {method!r:.80}, expected a Method of that name")
 
-    # Numbers of numpy become plain ones.
+    # This also turns numpy's numbers into Python's.
     scored: TypeAdapter[Scored] = TypeAdapter(
         Scored, config=ConfigDict(revalidate_instances="always", allow_inf_nan=False)
     )

@@ -31,7 +31,6 @@ from rubriclab.stats.intervals import DIGITS
 
 # Section 3, appendices C.1 and E.2: one call splits the text and gives a reason for each sentence; a second one
 # converts the reasons to marks.
-# (`improve --take every` is the paper's improver.)
 PRESETS: interface.Presets = {"paper": {"sentences": "judge", "verdict": "converted", "most_per_call": 200}}
 
 
@@ -136,7 +135,7 @@ def of_each(what: str, shown: Sequence[Mapping[str, Any]], form: type[pydantic.B
 
 
 async def ask_each(judge: Judge, prompt: Prompt[KeyedReply]) -> dict[int, Any]:
-    """Return the usable entry for each number asked about, or why there is none."""
+    """Return the usable entry for each number in the prompt, or why there is none."""
     entries, missing = await ask_entries(judge, prompt, "entry")
     return {int(each.id.split()[1]): entries.get(each.id, missing) for each in prompt.reply.expected}
 
@@ -167,7 +166,7 @@ def make_criterion(checklist: Checklist, material: texts.Material, assignment: t
 def reference_field(units: texts.Units | None) -> texts.Material:
     """Return the field of the text that the sentences are compared with; ChecklistError for other units."""
     if units is None:
-        raise ChecklistError("The checks come without units: nothing says what sentences are held against.", _EXPECTED)
+        raise ChecklistError("The checks come without units: nothing says what sentences are compared with.", _EXPECTED)
     if units.kind != "sentence" or len(units.beside) != 1 or units.weights != "equal":
         weighed = ", with weights from the judge" if units.weights != "equal" else ""
         came = f"{units.kind} beside {' and '.join(units.beside) or 'nothing'}{weighed}"
@@ -185,7 +184,7 @@ TOKENS_PER_MARK = 64
 def why_incomparable(example: texts.Example, material: texts.Material, assignment: texts.Assignment) -> str | None:
     words = assignment.words
     if not any(map(str.isalnum, getattr(example, material) or "")):
-        return f"there is no {words.called(material)} to hold it against (field {material!r})"
+        return f"there is no {words.called(material)} to compare it with (field {material!r})"
     if not any(map(str.isalnum, example.output)):
         return f"there is no sentence in the {words.output}"
     return None
@@ -198,7 +197,7 @@ def evaluate_prompts(
     assignment: texts.Assignment,
     settings: DCRSettings,
 ) -> list[Prompt[Any]]:
-    """Return the prompts about all pieces of a text, numbered from 1; one without them if the judge splits the text."""
+    """Return the prompts about the pieces of a text, numbered from 1; if the judge splits it, one without pieces."""
     (criterion,), material = part.criteria, reference_field(part.units)
     lines = criterion.statement.splitlines()
     verdict, whole = settings.verdict == "with the reason", settings.level == "paragraph"
@@ -206,7 +205,7 @@ def evaluate_prompts(
         **assignment.fields(),
         "reference": getattr(example, material),
         "label": assignment.words.called(material),
-        # A criterion without a list is a check itself.
+        # A criterion without a list is itself the only check.
         "checks": [line.removeprefix(_CHECK) for line in lines if line.startswith(_CHECK)] or [criterion.statement],
         "paragraph": whole,
         "output": example.output,
@@ -229,7 +228,7 @@ def evaluate_prompts(
     ]
 
 
-# Sentences whose reasons are repeated in the reason of a score.
+# The most sentences whose reasons are repeated in the reason of a score.
 REASONS_REPEATED = 3
 
 
@@ -237,7 +236,7 @@ async def score(example: texts.Example, part: Part, assignment: texts.Assignment
     """Return the text's score on the assignment's scale, and its rating with a verdict on each sentence.
 
     The score is the share of positive marks (equation 3: Z = sum of marks / number of marks, then (Z + 1) / 2). Alpha
-    and beta, which discount reasons about the whole text (appendix E.4), are 0. It is `None` if the text or its
+    and beta, which discount reasons about the whole text (appendix E.4), are 0. The score is `None` if the text or its
     reference has no sentence, or if half of the marks or more are missing.
     """
     settings, material = DCRSettings.model_validate(part.settings), reference_field(part.units)
@@ -307,7 +306,7 @@ async def _make_part(training_input: interface.TrainingInput, settings: DCRSetti
     faults = [why_incomparable(text, material, assignment) for text in training_input.examples]
     if faults and all(faults):
         raise DataError(
-            f"None of the {len(faults)} labelled texts can be held against its {assignment.words.called(material)}; "
+            f"None of the {len(faults)} labelled texts can be compared with its {assignment.words.called(material)}; "
             f"of {training_input.examples[0].id}: {faults[0]}.",
             f"Give rows with the field {material!r} (`mapping` names another), or a checklist beside something else.",
         )

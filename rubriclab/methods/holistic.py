@@ -38,18 +38,14 @@ from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import floats, pearson
 from rubriclab.stats.intervals import DIGITS, rounded
 
-# The most that providers report at each position of a reply.
+# The most alternatives that providers report at each position of a reply.
 ALTERNATIVES = 20
-
 # On scales with more whole scores, the reported alternatives are not a distribution over all of them.
 MAX_SCORES = 100
-
 # Sampling temperature of weighted scores, as in the papers of G-Eval and SEEval.
 TEMPERATURE = 1.0
-
-# Samples are numbered with gaps; the numbers between are for repeated requests after unusable replies.
+# Samples are numbered in steps of this; the numbers between are for repeated requests after unusable replies.
 STRIDE = 10
-
 # A smaller share of usable samples gives no score.
 MIN_USABLE_SAMPLES = 0.5
 
@@ -90,15 +86,12 @@ class BareScore(BaseModel):
 
     @property
     def reasoning(self) -> str:
-        """Empty: no reason was requested."""
         return ""
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreFormat:
-    """A method's request for a score: template, additional fields, the replies with and without a reason, and `offline`
-    as in `Prompt`.
-    """
+    """How a method requests a score: the template, its additional fields, and the replies with and without a reason."""
 
     template: str
     fields: Callable[[Criterion], Mapping[str, Any]] = lambda _: {}
@@ -137,8 +130,8 @@ def holistic_prompt(
 def with_answer_scale(assignment: Assignment, settings: HolisticSettings) -> Assignment:
     """Return the assignment with the scale of single answers.
 
-    Weighted scores, and those without a reason, are whole if the ends of the scale are: single tokens, of which a
-    weighted mean gives values in between. A scale from 0 to 1 is reduced only for the papers' form.
+    Weighted scores, and scores without a reason, are whole numbers if the ends of the scale are, so that each is a
+    single token. A weighted mean has values in between. A scale from 0 to 1 is reduced to its ends with `score only`.
     """
     scale, alone = assignment.scale, settings.form == "score only"
     whole = scale.low.is_integer() and scale.high.is_integer() and (scale.width > 1 or alone)
@@ -192,7 +185,7 @@ def require_scores(rated: Iterable[interface.CriterionRating]) -> None:
 def learn_one(
     score: interface.ScoreFunction, make: Callable[[interface.TrainingInput, Any, Judge, int], Awaitable[Part]]
 ) -> interface.LearnFunction:
-    """Return the learning function of a method whose only criterion, by `make`, is evaluated on labelled texts."""
+    """Return the learning function of a method with one criterion: `make` returns the part with it."""
 
     async def learn(
         training_input: interface.TrainingInput,
@@ -203,11 +196,7 @@ def learn_one(
         seed: int,
         on_progress: interface.Progress = interface.ignore_progress,
     ) -> interface.Learned:
-        """Return the part, evaluated on the labelled texts that its criterion does not show.
-
-        Raises:
-            JudgeError: if there are such texts, and none of them could be scored; others as `make` does.
-        """
+        """Return the part, evaluated on the labelled texts that its criterion does not show."""
         part = await make(training_input, settings, generator, seed)
         (criterion,) = part.criteria
         texts = [each for each in training_input.in_order if each.id not in criterion.evidence.examples]
@@ -216,13 +205,14 @@ def learn_one(
             lambda text: score(text, part, training_input.assignment, judge),
             lambda done: on_progress(f"{done} of {len(texts)} texts scored", done / len(texts)),
         )
-        # Texts that lack what they are compared with have no units, and say nothing about the judge.
+        # The error quotes the first reason. A text without units lacks what it is compared with, which says nothing
+        # about the judge.
         require_scores(sorted((rating for _, (rating,) in scored), key=lambda rating: not rating.units))
         scores, labels = floats(each for each, _ in scored), training_input.labels
         own_labels = np.array([labels[text.id] for text in texts], dtype=float)
         kept = interface.with_agreement(criterion, scores, own_labels, len(texts), least=2)
         count = len(training_input.examples)
-        all_shown = f"all {count} labelled texts are shown, so that none is left to measure on"
+        all_shown = f"all {count} labelled texts are shown, so that none is left to evaluate it on"
         return interface.Learned(
             part=part.model_copy(update={"criteria": (kept,)}),
             examples=tuple(text.id for text in texts),
@@ -269,7 +259,10 @@ def _baseline(
     written: int = 0,
     **more: Any,
 ) -> interface.Method:
-    """Return a baseline that shows so many labelled texts, and has `written` calls to a generator."""
+    """Return a baseline whose prompt shows as many labelled texts as `shown` returns.
+
+    `written` is the number of calls to the generator.
+    """
 
     async def make(training_input: interface.TrainingInput, settings: Any, generator: Judge, seed: int) -> Part:
         made = await criterion(training_input, settings, generator, seed)
@@ -321,7 +314,6 @@ class Analysis(BaseModel):
 
     @property
     def reasoning(self) -> str:
-        """The analysis."""
         return self.analysis
 
 

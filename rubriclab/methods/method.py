@@ -1,4 +1,4 @@
-"""The interface of a method: its settings, learning, scoring, and about how many calls learning takes."""
+"""The interface of a method: its settings, learning, scoring, and an estimate of the calls that learning takes."""
 
 from __future__ import annotations
 
@@ -19,14 +19,11 @@ from rubriclab.stats.intervals import grouped_folds, predict_folds, rounded
 
 # Settings by the name of the preset that sets them.
 Presets = Mapping[str, Mapping[str, Any]]
-
 # The current step, and the completed share of the whole, 0 to 1.
 Progress = Callable[[str, float], None]
 
-
-# If this share of the answers or verdicts is missing, there is no score: it would be that of another rubric or text.
+# A text has no score if this share of its answers or verdicts is missing: the rest describes another rubric or text.
 MISSING_SHARE = 0.5
-
 # Groups are left out one by one up to this number of folds; a fold of more groups is about 2 % of the texts.
 MAX_FOLDS = 50
 
@@ -44,7 +41,7 @@ class TrainingInput:
             none.
         findings: from literature.
         checklist: seed questions; `None` if the method uses none.
-        unrated: labelled texts in place of `examples`, if only another step has them judged.
+        unrated: labelled texts that another step has rated; they are then not in `examples`.
     """
 
     examples: tuple[Example, ...]
@@ -60,7 +57,7 @@ class TrainingInput:
 
     @property
     def in_order(self) -> tuple[Example, ...]:
-        """The examples ordered by their texts, so that nothing depends on ids and the order of rows."""
+        """The examples ordered by their texts, so that nothing depends on their ids or the order of rows."""
         return content_order(self.examples)
 
     @property
@@ -84,7 +81,7 @@ class UnitVerdict:
     """A judge's verdict on one unit of a text by one criterion, with the judge's reason, or what went wrong.
 
     Attributes:
-        sentences: indices of the sentences that contain it, from 0, in the order of `split_sentences`.
+        sentences: indices of the sentences that contain the unit, from 0, in the order of `split_sentences`.
         value: 1 in favour of the text, 0 against it, in between if the unit was rated; `None` without a usable verdict.
         support: the texts of the facts that support the unit.
     """
@@ -100,7 +97,8 @@ class UnitVerdict:
 class CriterionRating:
     """One text's score by one criterion with the judge's reason, or no score and why it is missing.
 
-    Questions score 1 if the answer speaks for the text, else 0; the mean over its units if a text is judged in pieces.
+    A question's score is 1 if the answer is in favour of the text, else 0. If a text is judged unit by unit, it is the
+    mean over the units.
 
     Attributes:
         id: the criterion's.
@@ -149,8 +147,8 @@ class Learned:
         examples: ids of the training texts, the rows of `ratings`.
         candidates: ids of the rated criteria, the columns of `ratings`: criteria of the part, kept or dropped.
         scores: the examples' scores by the part, as scoring would give them; NaN if missing.
-        reselected: cross-validated scores: those of each group by what the other groups' labels select.
-        optimistic: whether labels had an influence on what `scores` are computed by.
+        reselected: cross-validated scores: each group is scored by the criteria that the other groups' labels select.
+        optimistic: whether labels influenced the criteria or weights behind `scores`.
         notes: messages for the user: failed requests, and filters that were overruled.
     """
 
@@ -171,7 +169,7 @@ class Learned:
 
 @dataclass(frozen=True, slots=True)
 class LearningCalls:
-    """About how many calls to judge and generator learning takes, for an estimate of its cost.
+    """An estimate of the calls to judge and generator that learning takes, from which its cost is estimated.
 
     Attributes:
         shown: number of labelled texts in a prompt to the generator.
@@ -227,24 +225,24 @@ class Method:
 
     Attributes:
         name: the name that users write.
-        note: what it asks, in a few words, for those who read its name.
-        is_baseline: whether rubrics are compared with it.
+        note: what it asks, in a few words.
+        is_baseline: whether reports show it as a baseline that rubrics are compared with.
         settings: the model of its hyperparameters.
         presets: named groups of settings; `paper` has the settings of the paper where the defaults differ from it.
         prompts: the names of all its templates.
         learn, score: the two phases.
         learning_calls: about how many calls learning takes; by default one for each labelled text.
         needs_labels: whether learning with the default settings needs labelled texts.
-        rated_later: whether its criteria can be proposed without ratings, given the settings, so that another step can
-            request those of several methods together.
-        extend: proposes more criteria by the ratings of those that were rated so; `None` if it does not.
+        rated_later: whether, with these settings, its criteria can be proposed without ratings, so that another step
+            can request the ratings of several methods together.
+        extend: proposes more criteria from the ratings that this other step requested; `None` if it does not.
         checklists: the folder of `stores/` with its seed questions; `None` if it uses none.
         needs_checklist: whether it needs seed questions, given its settings.
         joint_settings: settings that differ from the defaults in joint training.
         shares_call: whether its criteria can be rated in one call with those of other methods, given a part's settings.
         criterion_kind: the kind of its criteria.
         single_criterion: whether it scores by exactly one criterion.
-        states: what the statement of its criterion is, for a method that scores the whole aspect.
+        states: what its criterion's statement contains, for a method that scores the whole aspect.
         templates: the folder of its templates, for a method of another package; `NAME/x` is `x.md` in it.
         part_faults: returns further faults of an imported part.
         shows_reasons: whether the generator is shown raters' reasons for their scores, given the settings.
@@ -289,11 +287,11 @@ def with_agreement(
 ) -> Criterion:
     """Return the criterion with its agreement with the labels as evidence; no correlation of fewer than `least` scores.
 
-    `scores` are NaN where missing; `asked` is the number of texts that it was asked of and applies to.
+    `scores` are NaN where missing; `asked` is the number of texts that it was asked about and applies to.
     """
-    there = ~np.isnan(scores)
-    judged = int(there.sum())
-    r = rounded(pearson(scores[there], labels[there])) if judged >= least else None
+    present = ~np.isnan(scores)
+    judged = int(present.sum())
+    r = rounded(pearson(scores[present], labels[present])) if judged >= least else None
     return criterion.with_evidence(pearson=r, judged=judged, missing=asked - judged, answers=answers)
 
 

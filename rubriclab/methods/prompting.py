@@ -1,4 +1,4 @@
-"""What the requests of several methods share: several at once, texts and raters' reasons in prompts, and reply models.
+"""What several methods share: concurrent requests, texts and raters' reasons in prompts, and reply models.
 
 Only prompts that propose or reword criteria show raters' reasons; prompts that judge texts never do.
 """
@@ -66,7 +66,7 @@ async def for_each(
 
 R = TypeVar("R", bound=pydantic.BaseModel)
 
-# Independent samples that are requested at most until one is usable.
+# The most independent samples that are requested until one is usable.
 SAMPLES = 3
 
 
@@ -87,7 +87,7 @@ def by_source(examples: Sequence[Example]) -> list[Example]:
 def show_once(texts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the fields of each text, with the number of an earlier text that has the same source or context.
 
-    It is in `source_as_in` and `context_as_in`, from 1; `None` if the text shows its own.
+    The number, from 1, is in `source_as_in` or `context_as_in`; `None` there if the text shows its own.
     """
     first: dict[tuple[str, str], int] = {}
     shown = []
@@ -110,7 +110,7 @@ async def first_usable(prompt: Prompt[R], judge: Judge, *, salvage: type[R] | No
 
 
 def require_reply(answers: Sequence[JudgeAnswer[R]], what: str, role: Literal["judge", "generator"]) -> list[R]:
-    """Return the usable replies to requests for `what`; JudgeError, which advises another `role`, without any."""
+    """Return the usable replies to requests for `what`; without any, a JudgeError advises another `role`."""
     usable = [answer.value for answer in answers if answer.value is not None]
     if not usable:
         raise JudgeError(f"No {what} could be obtained: {answers[0].missing}", f"Try another `{role}`.")
@@ -118,7 +118,7 @@ def require_reply(answers: Sequence[JudgeAnswer[R]], what: str, role: Literal["j
 
 
 def require_any(what: str, given: Sequence[tuple[Any, str]]) -> None:
-    """Raise JudgeError if the judge was asked for `what` and gave only `None`, each with the reason."""
+    """Raise JudgeError if all values that the judge gave for `what` are `None`; each comes with the reason."""
     if given and all(value is None for value, _ in given):
         reason = f"The judge gave no usable {what} for any training text: {given[0][1]}"
         raise JudgeError(reason, "Try another `judge`.")
@@ -170,7 +170,7 @@ async def ask_entries(judge: Judge, prompt: Prompt[KeyedReply], what: str) -> tu
 
 
 def at_most(most: int) -> pydantic.AfterValidator:
-    """Return a validator that refuses longer texts. A constraint in the JSON schema is refused by some providers."""
+    """Return a validator that refuses longer texts. Some providers refuse such a limit in the JSON schema."""
 
     def check(text: str) -> str:
         if len(text) > most:
@@ -186,7 +186,7 @@ def _check_is_number(value: Any) -> Any:
     return value
 
 
-# The same for all prompts of a rubric.
+# Cached, since all prompts of a rubric have the same scale.
 @functools.lru_cache(maxsize=64)
 def _scale(low: float, high: float, whole: bool) -> Scale:
     return Scale(low=low, high=high, whole=whole)
@@ -281,7 +281,6 @@ def rating(criterion: str, score: float, reason: str) -> CriterionRating:
 
 # Reasons shown for one text. With more raters, some are drawn, since one text should not fill a prompt.
 MAX_REASONS_PER_TEXT = 6
-
 _NUMBER = re.compile(r"[^\d-]*(\d{1,6})\D*", re.ASCII)
 
 
@@ -299,7 +298,7 @@ class NumberedReason:
 def numbered_reasons(examples: Iterable[Example], aspect: str) -> tuple[NumberedReason, ...]:
     """Return the raters' reasons for their scores of `aspect`, numbered in the order of the texts and raters.
 
-    Of more than `MAX_REASONS_PER_TEXT` for a text, as many are drawn, always the same ones.
+    If a text has more than `MAX_REASONS_PER_TEXT`, that many are drawn, always the same ones.
     """
     numbered: list[NumberedReason] = []
     for example in examples:
@@ -331,7 +330,7 @@ def _numbers(value: Any) -> list[int]:
     return [int(match[1]) for text in texts if (match := _NUMBER.fullmatch(text))]
 
 
-# The numbers of the reasons that a criterion came from. A wrong number makes no reply unusable.
+# The numbers of the reasons that a criterion came from. A wrong number does not make a reply unusable.
 CitedNumbers = Annotated[list[int], pydantic.BeforeValidator(_numbers)]
 
 # Where no reasons are shown: absent from the schema, and ignored in a reply.

@@ -5,8 +5,9 @@ The papers use no labels. Here a question is dropped if its answers never vary, 
 labels, or if they repeat another question's; each rule has a threshold against chance. All questions weigh the same: on
 30 labels, weights by regression overfit (Spearman 0.61 to 0.63 on other texts, 0.65 with equal weights).
 
-About redundancy, the papers ask about every pair; here one call groups criteria that are the same or nested, and the
-better one is kept. Only equal wording is decided without a call, as exchanged nouns may ask the opposite.
+To find redundant criteria, the papers ask about every pair. Here one call groups criteria that are the same or nested,
+and the better one is kept. Only criteria with equal wording are dropped without a call, since two questions with the
+same words in another order may ask opposite things.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ _ANSWER_OR_HEDGE = re.compile(
 )
 
 
-# Most answers are one of a few words.
+# Cached, since most answers are one of a few words.
 @cached_by_size(2**18)
 def read_answer(text: str) -> YesNo | None:
     """Return the answer of `text` to a yes/no question, or `None` if it is unreadable or ambiguous.
@@ -123,9 +124,9 @@ def make_question(
     """Return the question with the id `name`.
 
     Args:
-        seed: the id of the seed that it was made from; `None` for a seed, of this `author`.
+        seed: the id of the seed that it was made from; `None` if it is a seed, which `author` wrote.
         examples: ids of the texts whose raters' reasons the generator was shown.
-        reasons: those that it came from.
+        reasons: the raters' reasons that it came from.
     """
     return Criterion(
         id=name,
@@ -139,9 +140,9 @@ def make_question(
 
 
 def payload(criterion: Criterion, *, presupposed: bool = True) -> dict[str, str | None]:
-    """Return the fields of a question in a prompt, without the good answer, which would suggest one.
+    """Return the fields of a question in a prompt, without the good answer, which would influence the judge.
 
-    If `presupposed`, with the answers for an absent subject and a broken text.
+    If `presupposed`, they include the answers for an absent subject and a broken text.
     """
     stated = question_of(criterion)
     absent, broken = (stated.absent, stated.broken) if presupposed else (None, None)
@@ -150,18 +151,14 @@ def payload(criterion: Criterion, *, presupposed: bool = True) -> dict[str, str 
 
 # Fewest answers on training texts that can speak against a question.
 MIN_ANSWERS = 10
-
 # Significance level (one-sided) at which a question with a negative correlation with the labels is dropped. On 30
 # labels it cost nothing if all questions were good (Spearman 0.65 on other texts with and without it), and raised 0.53
 # to 0.59 if of 24 questions four were reversed and six were answered at random.
 AGAINST = 0.2
-
 # Significance level (one-sided) of the positive correlation with the labels that a proposed question needs to be kept.
 TRACKING = 0.2
-
 # Correlation of two questions' answers from which the later one is redundant.
 REPEATED_CORRELATION = 0.95
-
 # Two questions with one or two rare answers may have them on the same texts by chance, among 400 pairs of questions and
 # 30 texts. With three rare answers of 30, one pair in 4,060 does.
 MIN_RARE = 3
@@ -249,8 +246,8 @@ def select_questions(
     """Return the questions that the labels speak against, with the reasons; the best of each sub-dimension stay.
 
     Args:
-        ends: the share of the texts with the lowest and with the highest labels; a generated question that the worst
-            pass as often as the best is dropped. 0 tries none.
+        ends: the share of the texts that count as the worst, and as the best, by their labels. A generated question
+            that the worst pass as often as the best is dropped. 0 skips this rule.
         proposed: whether proposed questions need a positive correlation with the labels, unless there are no others.
     """
     r: list[float] = label_correlations(answers.good, answers.labels).tolist()
@@ -295,9 +292,9 @@ def _unvarying(answers: AnswerMatrix, column: int) -> str | None:
 
 
 def _unearned(question: Criterion, answers: AnswerMatrix, column: int, ends: float) -> str | None:
-    """Return why a generated question that the worst texts pass as often as the best is dropped.
+    """Return why a generated question is dropped if the worst texts pass it as often as the best; else `None`.
 
-    None is dropped if the two ends of the labels overlap.
+    No question is dropped if the two ends of the labels overlap.
     """
     labels, ordered = answers.labels, np.sort(answers.labels)
     count = math.floor(ends * len(labels))
@@ -342,7 +339,7 @@ def _repeating(order: Sequence[int], questions: Sequence[Criterion], answers: An
             if r[other, column] >= REPEATED_CORRELATION
             and shared[other, column] >= MIN_ANSWERS
             and min(rare[other, column], rare[column, other]) >= MIN_RARE
-            # It adds nothing where the other cannot be asked.
+            # It has no answer where the other does not apply.
             and not (given & ~answers.applies[:, other]).any()
         )
         if (first := next(alike, None)) is None:
@@ -354,14 +351,11 @@ def _repeating(order: Sequence[int], questions: Sequence[Criterion], answers: An
 
 
 TEMPLATE = "deduplication/group"
-
 # Most entries in one prompt. With more criteria, every pair is still shown together in some prompt.
 MAX_SHOWN = 100
-
 TOKENS_PER_GROUP = 100
-
-# Largest share of the entries that may repeat others: a weak judge puts nearly all of them into one group. In a small
-# list that many may.
+# The share of the entries that may repeat others, since a weak judge puts nearly all of them into one group; and the
+# number that may repeat others in a small list.
 MAX_REPEATED_SHARE, MAX_REPEATED_OF_FEW = 1 / 3, 2
 
 Noun = Literal["question", "hypothesis"]
@@ -369,9 +363,8 @@ Relation = Literal["same", "nested"]
 
 _QUOTES = str.maketrans({**dict.fromkeys("“”„«»", '"'), **dict.fromkeys("‘’", "'")})
 _QUOTED = re.compile(r"([\"'])(.*)\1")
-# Only one mark: others may be the subject of the question.
+# Only one mark is removed, since others may be what the question is about.
 _CLOSING = re.compile(r"\s*[.?!]$")
-
 
 ShownId = Annotated[str, BeforeValidator(lambda value, info: bare_id(value, _shown_ids(info)))]
 

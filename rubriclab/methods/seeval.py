@@ -142,14 +142,11 @@ def refine_prompt(
     return Prompt("seeval/refine", fields, CitingRefined if reasons else Refined, max_tokens=REFINED_TOKENS)
 
 
-NOT_BEST = "not asked: another explanation tracked the labels of the texts tried first better"
-
-# Labelled texts, in whole groups, that all explanations score; only the best explanation scores the other texts too.
+NOT_BEST = "not scored: another explanation agreed better with the labels of the texts in the trial"
+# All explanations score at least this many labelled texts, in whole groups; only the best one scores the others too.
 TRIED = 10
-
 # Texts in the prompt of a rewriting.
 SHOWN = 6
-
 # Fewest texts in a half to evaluate a rewriting.
 MIN_IN_HALF = 5
 
@@ -163,10 +160,7 @@ async def learn(
     on_progress: interface.Progress = interface.ignore_progress,
     **_unused: Any,
 ) -> interface.Learned:
-    """Return the part with the explanation that SEEval keeps, and the dropped ones.
-
-    Raises JudgeError if the judge gives no explanation, or no usable score for any labelled text.
-    """
+    """Return the part with the explanation that SEEval keeps, and the dropped ones."""
     return await _SEEvalRun(training_input, settings, judge, generator, on_progress).run()
 
 
@@ -231,8 +225,10 @@ class _SEEvalRun:
         )
 
     async def _choose(self, criteria: Sequence[Criterion]) -> tuple[int, FloatArray]:
-        """Return the index of the best explanation of the trial, which alone scores the other texts, and the scores of
-        each group by the one that the other groups choose. The trial has whole groups."""
+        """Return the index of the best explanation, and each group's scores by the one that the other groups choose.
+
+        All explanations score the texts of a trial, which has whole groups. Only the best one scores the other texts.
+        """
         trial, groups = np.ones(len(self.order), dtype=bool), np.array(self.groups)
         if len(criteria) > 1 and len(self.order) > TRIED:
             trial[:] = False
@@ -258,7 +254,7 @@ class _SEEvalRun:
         return best, interface.cross_validated(self.groups, predict)
 
     async def _rate(self, criterion: Criterion, examples: Sequence[Example]) -> FloatArray:
-        """Return the scores of all texts by a criterion, of which these `examples` are new; NaN if missing."""
+        """Score `examples`, and return the scores of all texts by the criterion so far; NaN if missing."""
         requests = (
             holistic.holistic_rating(text, criterion, self.assignment, self.judge, form=FORM, settings=self.settings)
             for text in examples
@@ -283,8 +279,11 @@ class _SEEvalRun:
         return interface.with_agreement(criterion, scores, labels, len(scores), least=2)
 
     async def _try_rewriting(self, base: Criterion) -> tuple[float, BoolArray, list[Criterion]] | None:
-        """Return the mean gain in correlation by rewriting from one half on the other, which half is the first, and the
-        two rewritings; `None` if there are too few texts, or none could be had. Halves have no common groups."""
+        """Return the mean gain in correlation, a mask of the first half, and the rewritings from the two halves.
+
+        Each rewriting is tested on the other half; no group is in both. `None` if there are too few texts, or if a
+        rewriting failed.
+        """
         sizes, chosen = Counter(self.groups), set[str]()
         for group in sorted(sizes, key=lambda name: -sizes[name]):
             if sum(sizes[each] for each in chosen) + sizes[group] <= (len(self.order) + 1) // 2:
@@ -305,11 +304,10 @@ class _SEEvalRun:
         return None if np.isnan(gain) else (gain, first, criteria)
 
     async def _rewritten(self, name: str, base: Criterion, seen: BoolArray) -> Criterion | None:
-        """Return the explanation rewritten by the texts of `seen` with the largest residuals of the regression of
-        labels on scores; `None` if no other could be had.
+        """Return the explanation rewritten from the texts of `seen` with the largest errors; `None` if that failed.
 
-        Plain differences would blame a judge that is only more lenient. Half of the residuals are positive and half
-        negative.
+        Errors are residuals of the regression of labels on scores, half of them positive and half negative. By plain
+        differences, a judge that is only more lenient would be wrong on every text.
         """
         scores = self._scores(base.id)
         places = np.flatnonzero(seen & ~np.isnan(scores))
@@ -347,12 +345,11 @@ def reselect_rewriting(
     labels: FloatArray,
     groups: Sequence[str],
 ) -> FloatArray:
-    """Return cross-validated scores: those of each group by the rewriting from the other half, if it gains on the other
-    groups of its own half, or else by the explanations (`explained`).
+    """Return cross-validated scores: each group's by the rewriting from the other half, or else `explained`.
 
-    The gain on the other half says nothing there: it grows with the labels of this half, which made that rewriting.
-    `before` are the scores by the explanation that was rewritten, `rewritten` those by the rewriting from the other
-    half; `first` marks one of the halves.
+    The rewriting is used if, on the other groups of the same half, it gains over `before`, the explanation that was
+    rewritten. The gain on the other half does not count, since the labels of this half made the rewriting that is
+    tested there. `first` marks one of the halves.
     """
 
     def predict(others: BoolArray, held_out: BoolArray) -> FloatArray:
@@ -360,7 +357,7 @@ def reselect_rewriting(
         for half in (first, ~first):
             rows = others & half
             gain = _correlation(rewritten[rows], labels[rows]) - _correlation(before[rows], labels[rows])
-            # Where the other groups choose another explanation, there is no rewriting of it.
+            # If the other groups choose another explanation, that one has no rewriting.
             replaced = half & (gain > 0) & (explained == before)
             chosen[replaced] = rewritten[replaced]
         return chosen[held_out]

@@ -1,5 +1,4 @@
-"""One call about all criteria of several methods: for one text, or for several texts of one group, in an order drawn
-from the texts."""
+"""One call about all criteria of several methods: for one text, or for several texts of one group."""
 
 from __future__ import annotations
 
@@ -42,7 +41,6 @@ def judgments_form(fields: Mapping[str, Any], *, reasons: bool = True) -> type[K
 
 
 TEMPLATE = "single_call/judge"
-
 # Longest entries, in tokens: with an id, a sentence or two, and the verdict.
 TOKENS_PER_RATING = 128
 TOKENS_PER_SCORE = 256
@@ -54,11 +52,11 @@ def can_join(part: Part) -> bool:
 
 
 def joins(method: str, settings: Mapping[str, Any]) -> bool:
-    """Return whether criteria of a method, with these settings, can be asked beside those of others.
+    """Return whether criteria of a method, with these settings, can be rated in one call with those of other methods.
 
-    Hypotheses can unless they get one score together; questions about whole texts; and scores of the whole aspect with
-    one reasoned answer. What cannot: entries without a reason; weighted scores; explanations that follow evaluation
-    steps; `few_shot`, `analyze_rate`, `seal` and `dcr`; and measures.
+    These can: hypotheses, unless they get one score together; questions about whole texts; and scores of the whole
+    aspect with one reasoned answer. These cannot: entries without a reason; weighted scores; explanations that follow
+    evaluation steps; text features; and criteria of `few_shot`, `analyze_rate`, `seal` and `dcr`.
     """
     return METHODS[method].shares_call(settings)
 
@@ -113,10 +111,9 @@ async def judge_all(
 ) -> tuple[CriterionRating, ...]:
     """Return the text's ratings by the criteria of `parts`, in their order, as the methods' own scoring would.
 
-    All parts that `can_join` are asked about in one call, or in calls of the `form`; the others are scored by their
+    All parts that `can_join` are rated in one call, or in several if the `form` says so; the others are scored by their
     methods. Raises ValueError if an id names two criteria.
     """
-
     calls = divide_criteria([part for part in parts if can_join(part)], form.criteria if form else None)
     reasons = form is None or form.reasons
     prompts = [judge_prompt(example, some, assignment, reasons=reasons) for some in calls]
@@ -165,10 +162,9 @@ def ratings_in(judgments: KeyedReply, criteria: Mapping[str, Criterion]) -> dict
 
 
 GROUP_TEMPLATE = "single_call/judge_rivals"
-
 # The most tokens of a call, prompt and longest reply together.
 MAX_TOKENS = 20_000
-# Longest entries, in tokens; reasons are shorter than where a text is judged by itself.
+# Longest entries, in tokens; reasons are shorter than if a text is judged alone.
 TOKENS_PER_ITEM = 80
 TOKENS_PER_TEXT = 32
 TOKENS_AROUND_GROUP = 128
@@ -177,7 +173,7 @@ TOKENS_AROUND_GROUP = 128
 def group_calls(
     examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment, limits: RivalLimits
 ) -> list[list[int]]:
-    """Return the places in `examples` of the texts of each call, in the order in which the call shows them.
+    """Return the places in `examples` of each call's texts, in the order in which the call shows them.
 
     Only texts with the same group, source and context share a call. Groups beyond the limits are divided evenly; a text
     that is too long for `MAX_TOKENS` by itself gets its own call.
@@ -210,7 +206,6 @@ async def judge_group(
     Criteria that cannot share a call are rated text by text. A text without an entry in the reply, or with several, has
     no ratings. Raises ValueError unless all texts have the same group, source and context.
     """
-
     joined = [part for part in parts if can_join(part)]
 
     async def rate_together() -> list[dict[str, CriterionRating]]:
@@ -244,7 +239,7 @@ def judge_group_prompt(
         **shown_criteria(parts),
         "texts": [{"number": number, "output": example.output} for number, example in enumerate(examples, 1)],
     }
-    # The entries of a single text for each of them.
+    # Each text has the entries that it would have alone.
     judgments, numbers = judgments_form(fields), map(str, range(1, len(examples) + 1))
     form = keyed_reply(
         tuple(ExpectedEntry(f"text {number}", judgments, names=(number,)) for number in numbers), of_text=True

@@ -1,8 +1,9 @@
-"""What learning starts from beside labels: checklists, and findings from publications about what raters reward.
+"""What learning starts from besides labels: checklists, and findings from publications about what raters reward.
 
-A checklist takes an aspect apart into sub-dimensions with yes/no questions, written by people (CheckEval, 3.1, 3.2), in
-one JSON file. Under `stores/`, `checklists/` has seeds, of which learning makes more questions, `units/` what is asked
-of the pieces of a text (SEAL, table 2), and `comparisons/` of its sentences beside one text (DCR, 3).
+A checklist is a JSON file with yes/no questions on each sub-dimension of an aspect, written by people (CheckEval, 3.1,
+3.2). Of the folders in `stores/`, `checklists/` has seeds, from which learning makes more questions; `units/` has
+questions about the pieces of a text (SEAL, table 2); `comparisons/` has questions that compare its sentences with
+another text (DCR, 3).
 
 A findings file is a JSON list of `{"id", "aspects", "claim", "citation"}`; see `Finding`.
 """
@@ -31,7 +32,7 @@ class SeedQuestion(FrozenModel):
     Attributes:
         id: unique in its checklist.
         better: the answer that speaks for quality. The paper allows "yes" alone; here a defect may be asked for too.
-        support: whose facts must bear out a unit for the answer to be yes, where units are facts (SEAL).
+        support: the text whose facts must support a unit for the answer to be yes, if units are facts (SEAL).
     """
 
     id: str = Field(pattern=r"^[a-z0-9-]+$")
@@ -52,11 +53,11 @@ class SubDimension(FrozenModel):
 
 
 class Checklist(FrozenModel):
-    """An aspect of a task in sub-dimensions.
+    """An aspect of a task, divided into sub-dimensions.
 
     Attributes:
-        others: definitions of neighbouring aspects, which questions of this one should not be about; where empty, the
-            task's shipped aspects take their place.
+        others: definitions of other aspects, which the questions should not be about; if empty, those of the task's
+            shipped aspects.
         units: the pieces of a text that the questions are asked of one by one; `None` asks them of the whole.
     """
 
@@ -204,10 +205,10 @@ _FINDINGS_EXAMPLE = (
 
 
 class Finding(BaseModel):
-    """What one publication says that raters reward or penalise. No `aspects` means that it bears on all of them.
+    """What raters reward or penalise, according to one publication. Without `aspects`, it bears on all of them.
 
-    `benchmarks` names the public data sets whose raters it tells about: a rubric that is tested on one of these must
-    not have learned from it. `quotation` is the passage of the paper's `file` that supports it.
+    `benchmarks` names the public data sets whose raters the finding is about. A rubric that is tested on one of them
+    must not have learned from the finding. `quotation` is the passage of the paper's `file` that supports it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -258,7 +259,7 @@ def read_findings(file: Path) -> tuple[Finding, ...]:
         except ValidationError as error:
             raise LiteratureError(f"{file}, entry {number}: {first_fault(error)}.", _FINDINGS_EXAMPLE) from None
         if findings.setdefault(finding.id, finding) is not finding:
-            raise LiteratureError(f"{file}: the id {finding.id!r} is given twice;", "each finding needs its own.")
+            raise LiteratureError(f"{file}: the id {finding.id!r} is given twice.", "Give each finding its own id.")
     return tuple(findings.values())
 
 
@@ -275,5 +276,5 @@ def write_findings(file: Path, findings: Sequence[Finding]) -> None:
 def benchmark_name(name: str, known: Collection[str] = ()) -> str:
     """Return the name of a data set: a known spelling, or else `two_words` in lower case, without a citation."""
     words = re.findall(r"[^\W_]+", _NO_NAME.sub(" ", name).casefold())
-    same = (each for each in known if re.sub(r"[\W_]", "", each.casefold()) == "".join(words))
-    return next(same, "_".join(words))
+    spellings = (each for each in known if re.sub(r"[\W_]", "", each.casefold()) == "".join(words))
+    return next(spellings, "_".join(words))

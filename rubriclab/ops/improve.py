@@ -413,7 +413,7 @@ class Improving:
     def check_answered(self) -> None:
         """Raise JudgeError if a role was prompted and never replied."""
         for role, ledger in self.ledgers.items():
-            if ledger.lacks_replies and role in self.failures:
+            if ledger.has_only_failures and role in self.failures:
                 raise JudgeError(f"The {role} gave no reply at all; the latest reason: {self.failures[role]}")
 
 

@@ -1,9 +1,9 @@
 """A prompt is a value: a template's name, its fields and the model of the reply.
 
-Most replies have one entry for each thing that a prompt asks about. Their models are made for the ids of a prompt, so
-that a server that is sent the JSON schema can neither leave an entry out nor add one. Otherwise an entry is recognised
-by its id; or by the name of what it is about; or, if no entry of a kind is recognised and their number agrees, by its
-place.
+Most replies have one entry for each thing that a prompt asks about. The reply's model is made for the ids of these
+things, so a server that follows the JSON schema can neither leave an entry out nor add one. In other replies, an entry
+is recognised by its id, or by the name of what it is about. If no entry of a kind is recognised and their number is
+right, they are recognised by their order.
 """
 
 from __future__ import annotations
@@ -52,11 +52,12 @@ class Prompt(Generic[R]):
         reply: the model of the reply. Its fields are requested in order, so reasoning comes before the verdict. Checks
             that depend on the request (the scale, the requested ids) find `fields` in the validation context.
         max_tokens: the longest useful reply in tokens; longer ones are cut off and fail.
-        sample: the number of this one among several independent answers.
+        sample: the number of this request among several that ask for independent answers.
         alternatives: how many of the most likely tokens are reported, with their probabilities, at each position of the
             reply, if the judge supports it; 0 requests none. Providers report at most 20.
         repair: set when an earlier reply to the same prompt was unusable.
-        offline: returns the offline judge's answer from the fields; `None` if it has its own for the template, or none.
+        offline: returns the offline judge's answer from the fields; `None` if it has
+            an answer of its own for the template, or cannot answer.
     """
 
     name: str
@@ -99,7 +100,7 @@ class ExpectedEntry:
 
     Attributes:
         form: the type of its entry: a model, or a single value.
-        kind: entries are read by their places only among those of one kind.
+        kind: only entries of the same kind are recognised by their order.
         names: what a judge may call it instead of its id.
     """
 
@@ -156,7 +157,7 @@ class KeyedReply(pydantic.BaseModel):
 def keyed_reply(
     expected: tuple[ExpectedEntry, ...], *, of_text: bool = False, base: type[KeyedReply] = KeyedReply
 ) -> type[KeyedReply]:
-    """Return the reply model with an entry for each of `expected`, shown after the text if `of_text`."""
+    """Return the reply model with an entry for each of `expected`; its form is shown after the text if `of_text`."""
     fields: dict[str, Any] = {
         name: (
             Annotated[each.form, pydantic.WrapValidator(functools.partial(_usable_entry, form=each.form))],
@@ -198,7 +199,7 @@ def _shown(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
         shown, members = set[str](), []
         for key, value in schema["properties"].items():
             inner = _shown(value, definitions)
-            # Of objects in objects that are alike, as for several texts, the first shows the form of all.
+            # If nested objects have the same form, as for several texts, only the first is written out.
             members.append(f"{json.dumps(key, ensure_ascii=False)}: {'{...}' if inner in shown else inner}")
             shown |= {inner} if inner.count("{") > 1 else set()
         return f"{{{', '.join(members)}}}"
@@ -224,7 +225,7 @@ class _Values:
 def _usable_entry(
     value: Any, handler: pydantic.ValidatorFunctionWrapHandler, info: pydantic.ValidationInfo, *, form: Any
 ) -> Any:
-    """Return the entry; in salvage mode `None` if it is invalid or another one about the same thing differs."""
+    """Return the entry; in salvage mode `None` if it is invalid, or differs from another one with the same id."""
     given = value.values if isinstance(value, _Values) else ()
     if not is_salvage(info):
         if len(given) > 1:
@@ -234,7 +235,7 @@ def _usable_entry(
         entries = [handler(_complete(_fit(each, form), form)) for each in given]
     except pydantic.ValidationError:
         return None
-    # What they say besides their reasons.
+    # The entries without their reasons.
     contents = [
         (each.model_dump(exclude=set(REASONS)) or each.model_dump()) if isinstance(each, pydantic.BaseModel) else each
         for each in entries
@@ -262,7 +263,7 @@ def _complete(item: Any, form: Any) -> Any:
     }
 
 
-# In place of an entry that is recognised.
+# Stands for an entry that is recognised.
 _KNOWN = object()
 
 
@@ -281,7 +282,7 @@ class _Recognition:
         self._listed = list(self._entries_in(raw))
 
     def entries(self) -> tuple[dict[str, _Values], ReadBy]:
-        """Return what the reply says about each id, and the least certain way in which an entry was recognised."""
+        """Return the entries with each id, and the least certain way in which one was recognised."""
         found: dict[str, list[Any]] = {}
         read_by: ReadBy = "id"
         groups: dict[int, list[Any]] = {}
@@ -298,7 +299,7 @@ class _Recognition:
                 at_top |= {id_} if entry.group == 0 else set()
                 read_by = "name" if how == "name" else read_by
         if at_top:
-            # What else the reply holds, such as a verdict that it quotes, may contradict its own but fills no gap.
+            # Entries elsewhere, such as in a verdict that the reply quotes, may contradict these but replace none.
             return {id_: _Values(tuple(found[id_])) for id_ in found if id_ in at_top}, read_by
         unknown = [values for values in groups.values() if _KNOWN not in values]
         if not shifted and (placed := self._by_place(found, unknown)):
@@ -333,7 +334,7 @@ class _Recognition:
         return (id_, "id") if id_ else (self._by_name.get(plain), "name")
 
     def _shifted(self) -> set[str]:
-        """Return the beginnings of keys whose numbers all differ from those expected by the same amount."""
+        """Return the prefixes of keys whose numbers all differ from the expected ones by the same amount."""
         got = _numbers(entry.key for entry in self._listed if entry.key is not None)
         wanted = _numbers(key for each in self._expected for key in (each.id, *each.names))
         return {
@@ -345,7 +346,7 @@ class _Recognition:
         }
 
     def _by_place(self, found: Mapping[str, Any], groups: Sequence[Sequence[Any]]) -> dict[str, Any]:
-        """Return the entries by id, if none is recognised and their number agrees."""
+        """Return the entries by id in their order, for kinds of which none is recognised, if the numbers are right."""
         kinds: dict[str, list[ExpectedEntry]] = {}
         for each in self._expected:
             kinds.setdefault(each.kind, []).append(each)

@@ -1,10 +1,9 @@
 """Templates to messages.
 
 A template is a prose file `prompts/METHOD/NAME.md` in jinja2. Each turn is opened by a line `=== system`, `=== user` or
-`=== assistant`; the last one is the user's. It can be divided by `=== input` and `=== text`: before them comes what is
-the same for all texts, between them what is the same for all texts with the same input, and after them the text, since
-providers cache the beginning of a prompt. Judged text, and all else that others wrote, enters through the `fenced`
-filter alone.
+`=== assistant`; the last one is the user's. Lines `=== input` and `=== text` can divide it, since providers cache the
+beginning of a prompt: its first part is the same for all texts, its second for all texts with the same input, and its
+third has the text. Judged text, and all else that others wrote, is inserted only by the filter `fenced`.
 """
 
 from __future__ import annotations
@@ -43,15 +42,12 @@ _KEYED = (
     "Answer with one JSON object and nothing else: no introduction and no code fence. It has this form, with each of "
     "these keys once and in this order:"
 )
-# In place of the tag of each marker until all is rendered; random, so that no text holds it.
+# Stands for the tag of each marker until all is rendered; random, so that no text contains it.
 _PLACEHOLDER = secrets.token_hex(16)
 # Hexadecimal digits: 64 bits.
 _TAG_LENGTH = 16
-
-
 # Renders a part of a turn with a prompt's fields.
 _Part = Callable[[Mapping[str, Any]], str]
-
 # The entry-point group of methods of other packages.
 METHOD_ENTRY_POINTS = "rubriclab.methods"
 
@@ -65,7 +61,7 @@ class Message(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One turn of a conversation, divided into parts that other prompts share, from the beginning, and the rest."""
+    """One turn of a conversation. Other prompts may share its parts, except the last one."""
 
     role: str
     parts: tuple[str, ...]
@@ -78,8 +74,7 @@ class Turn:
 def render(prompt: Prompt[Any]) -> list[Message]:
     """Return the messages that ask `prompt`; a faulty template of another package is a `PlugInError`.
 
-    The form of the reply follows what the user's last turn shares with those about other texts, or the whole turn if
-    its keys depend on the text.
+    The form of the reply ends the first part of the user's last turn, or the whole turn if its keys depend on the text.
     """
     return [turn.message for turn in render_turns(prompt)]
 
@@ -136,8 +131,8 @@ def fenced(text: str, label: str) -> str:
 def _tagged(turns: Iterable[Turn]) -> list[Turn]:
     """Return the turns with the tags of the markers in place of the placeholders.
 
-    A part's tag is a digest of everything up to its end, so a text cannot hold markers of its own prompt: it would be a
-    fixed point of a digest of 64 bits. Prompts that begin with the same parts begin with the same bytes.
+    A part's tag is a digest of everything up to its end, so a text cannot contain the markers of its own prompt: it
+    would have to contain its own digest. Prompts that begin with the same parts begin with the same bytes.
     """
     so_far = hashlib.sha256()
     tagged: list[Turn] = []
@@ -244,7 +239,7 @@ _HIDDEN = re.compile(
     f"{_FLAGS}|(?P<tags>[\U000e0000-\U000e007f]+)|(?P<bytes>[\ufe00-\ufe0f\U000e0100-\U000e01ef]{{2,}})"
 )
 
-# Searching for one kind of character takes a tenth of the time, and most texts have none.
+# This search takes a tenth of the time, and most texts have no such characters.
 _MAY_HIDE = re.compile("[\ufe00-\ufe0f\U000e0000-\U000e01ef]")
 
 

@@ -330,7 +330,7 @@ async def test_a_batch_is_sent_and_cancelled_with_the_key_of_its_address(
 
 @pytest.mark.parametrize("judge", ["anthropic/claude-sonnet-4-5", "ollama/llama3", "bedrock/amazon.nova-lite-v1:0"])
 def test_a_provider_without_batches_is_refused_at_once(judge: str, store: Store) -> None:
-    with pytest.raises(SettingsError, match="cannot be asked by batches; that is possible with the providers openai"):
+    with pytest.raises(SettingsError, match="cannot be asked in batches; that is possible with the providers openai"):
         connect(
             judge, options=JudgeOptions(batch=True), ledger=Ledger(), answers=MemoryAnswers(), batches=store.batches
         )

@@ -76,7 +76,7 @@ async def test_a_request_counts_unless_the_server_refused_it(server: RunningServ
 async def test_tokens_for_reasoning_are_reserved_too() -> None:
     model = LanguageModel("o3-mini", price=PRICE, reasoning_tokens=1000)
     judge = Budgeted(ScriptedJudge(slow), LocalBudget(max_cost=1.0), price=PRICE, tokens=model.most_tokens)
-    with pytest.raises(BudgetReached, match="1 US dollars"):
+    with pytest.raises(BudgetReached, match="1 US dollar;"):
         await judge.reply(rate(max_tokens=10))
 
 

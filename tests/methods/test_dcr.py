@@ -105,8 +105,8 @@ async def test_a_split_that_is_not_the_text_leaves_the_text_unscored(parts: list
 @pytest.mark.parametrize(
     ("example", "chosen", "reason"),
     [
-        (text("A claim.", source=None), {}, "there is no source text to hold it against (field 'source')"),
-        (text("A claim."), {"material": "reference"}, "there is no reference summary to hold it against"),
+        (text("A claim.", source=None), {}, "there is no source text to compare it with (field 'source')"),
+        (text("A claim."), {"material": "reference"}, "there is no reference summary to compare it with"),
         (text(""), {}, "there is no sentence in the summary"),
         (text("..."), {"level": "paragraph"}, "there is no sentence in the summary"),
     ],
@@ -211,7 +211,7 @@ async def test_labelled_texts_are_evidence_and_decide_nothing():
 async def test_where_no_text_has_it_learning_fails_before_anything_is_asked(material):
     judge, beside = scripted(), comparisons(beside=[material])
     bare = [replace(each, source=None) for each in labelled()]
-    with pytest.raises(DataError, match=f"None of the 4 labelled texts can be held against its .*field '{material}'"):
+    with pytest.raises(DataError, match=f"None of the 4 labelled texts can be compared with its .*field '{material}'"):
         await run(bare, beside, judge)
     assert judge.prompts == []
     there = [replace(each, **{material: "Ann met Bo."}) for each in bare]
@@ -221,7 +221,7 @@ async def test_where_no_text_has_it_learning_fails_before_anything_is_asked(mate
 @pytest.mark.parametrize(
     ("units", "came"),
     [
-        (None, "come without units: nothing says what sentences are held against"),
+        (None, "come without units: nothing says what sentences are compared with"),
         ({"kind": "sentence pair", "beside": ["source"]}, "are for a sentence pair beside source, which"),
         ({"kind": "sentence", "beside": ["source", "context"]}, "sentence beside source and context, which"),
         (

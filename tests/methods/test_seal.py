@@ -241,7 +241,7 @@ async def test_a_source_without_any_facts_leaves_its_claims_without_a_verdict_an
     judge = scripts.scripted(facts=lambda p: "no" if p.fields["sentences"][0]["what"] == "source" else usual(p))
     found = await judge_text(text(3, source="A source.", reference="Ref is so."), exam(MIXED), judge)
     assert {value is None for (_, question), value in values(found).items() if question == "a1"} == {True}
-    assert "could not all be had: unusable reply" in found.verdicts["u1", "a1"].reason
+    assert "could not all be obtained: unusable reply" in found.verdicts["u1", "a1"].reason
     (verify,) = scripts.of_kind(judge, "verify")
     assert verify.fields["source"] == "A source."
     assert {fact["of"] for fact in verify.fields["facts"]} == {"reference"}

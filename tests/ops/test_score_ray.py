@@ -88,7 +88,7 @@ async def test_what_a_lost_worker_had_in_flight_counts_as_spent(monkeypatch: pyt
     assert not waiting.done(), "a worker that lives is waited for"
     assert lost._renewing
     lost._renewing.cancel()
-    with pytest.raises(BudgetReached, match=r"0\.75 are spent or may be billed"):
+    with pytest.raises(BudgetReached, match=r"0\.75 US dollars are spent or may be billed"):
         await asyncio.wait_for(waiting, 5)
     await other.reserve(0.25)
     other.settle(0.25, None)

@@ -2,11 +2,11 @@
 
 seeds            -> a checklist written by people, or (HypoEval, section 3) by the generator from prior knowledge
 augmentation     -> diversification and elaboration, both from the seeds and not from each other's results
-filter           -> the model drops questions; at most so many are asked
+filter           -> the model drops questions; at most `most` of them are asked
 labelled texts   -> answers to all questions, and a selection by labels
 
-The generator filters, since this belongs to writing the checklist: it is done once, while the judge that answers for
-many texts may be a smaller model. The paper uses one model for both.
+The generator filters, since that is part of writing the checklist, and is done once. The judge answers for many texts,
+and may be a smaller model. The paper uses one model for both.
 """
 
 from __future__ import annotations
@@ -44,10 +44,8 @@ from rubriclab.prompts.prompt import Prompt
 # Sub-dimensions that a generator is asked for, as many as in the paper's checklists, and questions in each.
 MIN_SUB_DIMENSIONS, MAX_SUB_DIMENSIONS = 3, 5
 QUESTIONS_EACH = 2
-
 # Fewest finer questions requested per seed.
 MIN_ELABORATED = 3
-
 # Texts whose raters' reasons the diversification is shown.
 MAX_EXPLAINED = 6
 
@@ -112,7 +110,7 @@ async def augment(
     """
     subs, improved, aspect = checklist.sub_dimensions, settings.procedure == "improved", assignment.aspect.name
     seeds = [(sub, seed) for sub in subs for seed in sub.questions]
-    # What is requested, the prompt, the most questions of a reply, and the seed if there is only one.
+    # What is requested, the prompt, the most questions to take from its reply, and the seed if there is only one.
     requests: list[tuple[str, Prompt[Any], int, str | None]] = []
     count = settings.diversified
     if count and improved:
@@ -174,8 +172,8 @@ async def augment(
 def explained_texts(examples: Sequence[Example], aspect: str) -> tuple[Example, ...]:
     """Return the labelled texts whose raters' reasons the diversification is shown, in canonical order.
 
-    Questions made from reasons cannot be tested on these texts' groups. So few texts are chosen, from at most half of
-    the groups; labels play no part in the choice.
+    Questions made from reasons cannot be tested on the groups of these texts. Therefore only a few texts are chosen,
+    from at most half of the groups. Labels have no influence on the choice.
     """
     given = [example for example in examples if named_reasons(example, aspect)]
     groups = [example.group for example in content_order(given)]
@@ -226,7 +224,6 @@ def _proposal_tokens(questions: int) -> int:
 
 # The shipped aspect that includes all others of its task, so that no question is about another aspect.
 WHOLE = "overall"
-
 # Most verdicts in one reply: in longer ones, reasons become formulas.
 MAX_VERDICTS = 20
 
@@ -235,7 +232,6 @@ STYLES = {
     "trifling": "it asks for something trifling",
     "several things": "it asks several things at once",
 }
-
 
 # The faults of the paper's filter.
 REMOVED = {
@@ -255,10 +251,10 @@ async def filter_questions(
     *,
     lacking: Sequence[str] = (),
 ) -> tuple[tuple[Criterion, ...], tuple[DroppedCriterion, ...], tuple[str, ...]]:
-    """Return the questions that the model keeps, at most as many as allowed; the others; and notes for the user.
+    """Return the questions that the model keeps, at most `settings.most`; the others; and notes for the user.
 
-    A question that names what all texts are `lacking`, such as "context", and needs it, is dropped without a call. If
-    every question would be dropped, the seeds are kept.
+    `lacking` are the words for what no text has, such as "context"; a question that needs it is dropped without a call.
+    If every question would be dropped, the seeds are kept.
     """
     questions, notes, asks_model = list(pool), list[str](), settings.filter != "off"
     reasons: dict[str, str] = {}
@@ -318,10 +314,10 @@ async def _filter_dimension(
 
 
 def by_author(questions: Sequence[Criterion]) -> list[list[Criterion]]:
-    """Return the seeds, and the questions made from them, each by preference: a shorter list covers what it can.
+    """Return the seeds, and the questions made from them, each list in order of preference.
 
-    Sub-dimensions come in turn, and within each of these the diversified questions and the elaborated ones of each
-    seed.
+    Sub-dimensions take turns, so that the beginning of a list covers as many as possible. So do, within each of them,
+    the diversified questions and the elaborated ones of each seed.
     """
     tiers = []
     for seeds in (True, False):
@@ -367,9 +363,10 @@ async def _verdicts(
 
 
 def _judged(question: Criterion, verdict: scoring.QuestionVerdict, aspect: str) -> tuple[Criterion, str | None]:
-    """Return the question with the answers and the good answer by the verdict, and why it is dropped.
+    """Return the question with what the verdict adds, and why it is dropped, or `None` if it stays.
 
-    What a seed or the generator states is not changed, but whether a seed needs the source.
+    The verdict adds answers that are not stated yet, the good answer of a generated question, and whether a seed needs
+    the source.
     """
     stated, seed = question_of(question), is_seed(question)
     better = "no" if verdict.yes_means == "worse" and not seed else stated.better
@@ -388,8 +385,8 @@ def _judged(question: Criterion, verdict: scoring.QuestionVerdict, aspect: str) 
     return judged, f"{problem}: {verdict.reasoning}".removesuffix(": ") if problem else None
 
 
+# Shares of the work that is done after these steps.
 AUGMENTED, FILTERED = 0.2, 0.4
-
 # Share of the labelled texts with the lowest and with the highest labels on which generated questions are tried. On
 # recorded judgments of 14 good questions it cost 0.00 to 0.01 of Spearman correlation on other texts.
 ENDS = 0.4
@@ -404,10 +401,7 @@ async def learn(
     on_progress: Progress = ignore_progress,
     **_unused: Any,
 ) -> Learned:
-    """Return the part with the questions that CheckEval keeps, and the dropped ones with the reasons.
-
-    Raises ChecklistError without seed questions, JudgeError if no question was obtained or answered.
-    """
+    """Return the part with the questions that CheckEval keeps, and the dropped ones with the reasons."""
     assignment, texts = training_input.assignment, training_input.in_order
     checklist = await starting_checklist(training_input, settings, generator)
     explained: tuple[Example, ...] = ()

@@ -1,4 +1,4 @@
-"""CheckEval's hyperparameters, those of its paper, its replies, and a text's score (section 3.3)."""
+"""CheckEval's hyperparameters and their values in the paper, its replies, and a text's score (section 3.3)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rubriclab.stats.intervals import DIGITS
 
 # Sections 3.2, 3.3 and 4.4, tables 12 and 13, figures 5 to 9: 3 to 5 seeds, one or two in each sub-dimension, become
 # lists of 20 to 35 questions, on average 2 diversified and 4 elaborated ones for each seed. Only the model filters.
-# Answers are yes or no without a reason. No labels or raters' reasons are used, and no number of questions is cut.
+# Answers are yes or no without a reason. No labels or raters' reasons are used, and all questions are asked.
 PRESETS: Presets = {
     "paper": {
         "seeds_per_sub_dimension": 1,
@@ -216,7 +216,7 @@ class WrittenSeeds(pydantic.BaseModel):
 
 
 def _form(base: Any, name: str, doc: str, question: tuple[Any, str, str], **fields: Any) -> Any:
-    """Return a form like `base` whose questions, given by base, name and description, have `fields` of their own."""
+    """Return a model like `base` with other `fields` in its questions, whose base, name and description are given."""
     like, its_name, its_doc = question
     one: Any = pydantic.create_model(its_name, __base__=like, __doc__=its_doc, **fields)
     several: Any = Sequence[one]
@@ -283,7 +283,7 @@ TOKENS_PER_ANSWER = 96
 async def score(example: Example, part: Part, assignment: Assignment, judge: Judge) -> Scored:
     """Return the text's score on the assignment's scale, and each question's rating with its reason.
 
-    It is `None` if half of the applicable questions or more have no answer, or if none is applicable.
+    The score is `None` if half of the applicable questions or more have no answer, or if none is applicable.
     """
     settings = CheckEvalSettings.model_validate(part.settings)
     ratings = await ask_questions(example, part.criteria, part.dimensions or {}, assignment, judge, settings=settings)

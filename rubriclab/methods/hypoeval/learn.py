@@ -10,8 +10,8 @@ union                    -> redundant ones dropped; all rate all texts; the best
 The ranking is that of a bandit: a hypothesis is an arm, a labelled text is a pull, and the reward is the mean utility
 of its ratings so far plus an exploration bonus, as in upper confidence bounds.
 
-Where another step has the texts rated, together with the criteria of other methods, only the first hypotheses and those
-from literature are proposed here; `extend` adds those from texts whose ratings are wrong.
+If another step requests the ratings, together with those of other methods, only the first hypotheses and those from
+literature are proposed here. `extend` then adds hypotheses from texts whose ratings are wrong.
 """
 
 from __future__ import annotations
@@ -45,7 +45,6 @@ from rubriclab.stats.intervals import DIGITS
 
 # The paper states theta in points of its 1 to 5 scale.
 PAPER_WIDTH = 4.0
-
 # Share of the top k that must be wrong at the end of training for a text to enter the bank of wrong examples.
 FINAL_WRONG_SHARE = 0.8
 
@@ -84,7 +83,7 @@ def wrong_needed(top: int, step: int, total: int) -> float:
 def reward(arm: Arm, step: int, alpha: float, procedure: Procedure) -> float:
     """Return the arm's mean utility plus its exploration bonus, after `step` labelled texts.
 
-    The paper's bonus, and that of its code, is the one of the arm's last visit.
+    In the paper and its code, the bonus does not grow after the arm's last visit.
     """
     at = step if procedure == "improved" else arm.visited
     return round(arm.accuracy, DIGITS) + round(alpha * math.sqrt(math.log(max(at, 1)) / max(arm.visits, 1)), DIGITS)
@@ -115,8 +114,8 @@ def hopeless_columns(matrix: FloatArray, labels: FloatArray, rounds_left: int, s
     selected enter the last round, and twice as many each round before it.
     """
     r = label_correlations(matrix, labels)
-    rank_arms = sorted(range(len(r)), key=lambda column: (-np.nan_to_num(r[column], nan=-2.0), column))
-    return sorted(rank_arms[math.ceil(0.75 * 2**rounds_left * settings.selected) :])
+    ranked = sorted(range(len(r)), key=lambda column: (-np.nan_to_num(r[column], nan=-2.0), column))
+    return sorted(ranked[math.ceil(0.75 * 2**rounds_left * settings.selected) :])
 
 
 def predictions(matrix: FloatArray, columns: Sequence[int]) -> FloatArray:
@@ -136,7 +135,7 @@ def reselected(matrix: FloatArray, labels: FloatArray, groups: Sequence[str], se
 def final_bank(
     learned: Sequence[Criterion], literature: Sequence[Criterion], size: int, procedure: Procedure, draw: random.Random
 ) -> tuple[Criterion, ...]:
-    """Return at most `size` hypotheses from labels and literature, each best first, or from the only kind given."""
+    """Return at most `size` hypotheses from both kinds, or from the only one given; each kind is sorted, best first."""
     both, half = bool(learned and literature), size // 2
     if procedure == "paper":
         most = half if both else size
@@ -153,7 +152,6 @@ def final_bank(
 # Length of a proposal in tokens.
 TOKENS_AROUND = 1000
 TOKENS_PER_HYPOTHESIS = 500
-
 
 # The id of a hypothesis, a text's score by it, and the verdict "too high", "too low" or "close" beside its label.
 Prediction = Mapping[str, Any]
@@ -202,7 +200,7 @@ class ProposalContext:
 async def propose(
     count: int, material: ProposalContext, assignment: Assignment, generator: Judge
 ) -> tuple[tuple[Criterion, ...], str | None]:
-    """Return up to `count` hypotheses without ids, and `None`; or none, and the reason."""
+    """Return up to `count` hypotheses without ids; or none, and the reason."""
     prompt = propose_prompt(count, material, assignment)
     answer = await prompting.first_usable(prompt, generator, salvage=prompt.reply)
     if answer.value is None:
@@ -351,9 +349,9 @@ async def extend(
     judge: Judge,
     generator: Judge,
 ) -> tuple[Part, tuple[str, ...]]:
-    """Return a part with hypotheses from the texts whose labels those of `part` miss most, and notes for the user.
+    """Return a part with new hypotheses from the texts that the hypotheses of `part` miss most, and notes for the user.
 
-    The texts are of at most half of the groups, whose labels cannot test what is proposed from them.
+    The texts are from at most half of the groups, since their labels cannot test what is proposed from them.
     """
     assignment, shown = training_input.assignment, content_order(training_input.shown)
     scale, aspect = assignment.scale, assignment.aspect.name
@@ -388,7 +386,7 @@ async def extend(
 def predict_label(
     criteria: Sequence[Criterion], scores: Mapping[str, float | None], label: float, theta: float, scale: Scale
 ) -> tuple[Prediction, ...]:
-    """Return the predictions of a text's label; those `theta` points of a 1 to 5 scale off are too high or too low."""
+    """Return the predictions of a text's label; errors up to `theta`, in points of a 1 to 5 scale, are close."""
     predictions = []
     for criterion in by_id(criteria):
         if (score := scores.get(criterion.id)) is not None:
@@ -411,15 +409,7 @@ async def learn(
     seed: int,
     on_progress: interface.Progress = interface.ignore_progress,
 ) -> interface.Learned:
-    """Return the part with the hypotheses that HypoEval keeps, and the dropped ones.
-
-    Without examples to rate, the first hypotheses in the generator's order are kept.
-
-    Raises:
-        DataError: if hypotheses come from labels, and there are none.
-        SettingsError: if they come from literature alone, and there are no findings.
-        JudgeError: if no hypothesis, or none with ratings of half of the texts, could be obtained.
-    """
+    """Return the part with the hypotheses that HypoEval keeps, and the dropped ones."""
     if "labels" in settings.sources and not training_input.shown:
         raise DataError(
             "hypoeval learns from labelled texts, and there are none.",
@@ -440,8 +430,6 @@ async def learn(
 
 @dataclass
 class _HypoEvalRun:
-    """One run of learning: the bank of hypotheses, their ratings, and the steps in order."""
-
     given: interface.TrainingInput
     settings: HypoEvalSettings
     judge: Judge
@@ -517,7 +505,6 @@ class _HypoEvalRun:
         return float_table(rows, len(columns))
 
     async def propose_all(self) -> None:
-        """Fill the bank from the sources that the settings name."""
         settings = self.settings
         if settings.sources == "prior knowledge":
             await self._add(settings.selected, ProposalContext())
@@ -553,17 +540,17 @@ class _HypoEvalRun:
     ) -> None:
         settings, known = self.settings, self.alive if self.improved else ()
         texts = tuple(text for text, _ in wrong.values())
-        material = again = ProposalContext(texts)
+        material = refinement = ProposalContext(texts)
         if self.improved:
             found = {name: predicted for name, (_, predicted) in wrong.items()}
             material = ProposalContext(texts, (), known, found, tolerance(settings.theta, self.assignment.scale))
             # The generator has just seen these texts: a turn without material is skipped.
-            again = ProposalContext()
+            refinement = ProposalContext()
         new, failure = await propose(settings.new_hypotheses, material, self.assignment, self.generator)
         if failure:
             self.failures.append(failure)
             return
-        turns = [again, ProposalContext(findings=self.findings, known=known)]
+        turns = [refinement, ProposalContext(findings=self.findings, known=known)]
         if settings.procedure == "published":
             turns.reverse()
         unchanged = 0
@@ -607,10 +594,9 @@ class _HypoEvalRun:
         return [each for each in learned if each not in literature], literature
 
     async def reduce_bank(self) -> None:
-        """Drop redundant hypotheses, and reduce the bank to its size."""
         # Hypotheses from prior knowledge are in one reply to a prompt that forbids repetitions.
         if self.settings.sources != "prior knowledge":
-            # Hypotheses that were rated are ranked by rewards; those from literature only by their wording.
+            # Rated hypotheses are ranked by rewards, those from literature only by their wording.
             learned, literature = self._by_preference()
             rated = [[each] for each in learned]
             if self.improved:
@@ -648,7 +634,6 @@ class _HypoEvalRun:
             self.on_progress(doing, 0.5 + 0.5 * share)
 
     async def conclude(self) -> interface.Learned:
-        """Return the selected hypotheses with their evidence."""
         settings, ids, labels = self.settings, tuple(self.labels), np.array(list(self.labels.values()))
         candidates = tuple(self.arms)
         matrix = self._scores(candidates)
@@ -696,7 +681,7 @@ def learning_calls(training_input: interface.TrainingInput, settings: HypoEvalSe
     n, from_labels = len(training_input.examples), "labels" in settings.sources
     later = bool(training_input.unrated)
     refills = max(0, n - settings.initial_examples) // settings.wrong_bank if from_labels else 0
-    # What another step has rated is extended once.
+    # Hypotheses that another step has rated are extended once.
     refills += later and from_labels
     first = {"prior knowledge": settings.selected, "literature": 0}.get(settings.sources, settings.initial_hypotheses)
     with_literature = bool(training_input.findings) and "literature" in settings.sources

@@ -1,4 +1,4 @@
-"""HypoEval's hyperparameters, those of its paper and of its published code, and ratings of texts by hypotheses."""
+"""HypoEval's hyperparameters, their values in the paper and its code, and ratings of texts by hypotheses."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ MIN_RATED_WEIGHT = 0.5
 async def score(example: Example, part: Part, assignment: Assignment, judge: Judge) -> Scored:
     """Return the weighted mean over the part's hypotheses, rounded, and each rating with its reason.
 
-    It is `None` if hypotheses with less than half of the weight have a rating.
+    The mean is `None` if hypotheses with less than half of the weight have a rating.
     """
     settings = HypoEvalSettings.model_validate(part.settings)
     ratings = await rate(example, part.criteria, assignment, judge, settings.ask)

@@ -1,5 +1,5 @@
-"""SEAL's learning, which is the paper's future work: a pack's questions and proposed ones are verified for every unit
-of every labelled text once, and selected by labels."""
+"""SEAL's learning, which the paper leaves to future work: questions of a pack and proposed ones are verified once for
+every unit of every labelled text, and selected by labels."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ from rubriclab.models.rubric import Criterion, Evidence, Part, Question
 from rubriclab.models.text import Assignment, Example, split_sentences
 from rubriclab.prompts.prompt import Prompt
 
+# Share of the work that is done after the proposal.
 PROPOSED = 0.2
 
 
@@ -44,10 +45,7 @@ async def learn(
     on_progress: Progress = ignore_progress,
     **_unused: Any,
 ) -> Learned:
-    """Return the part with the questions that SEAL keeps, and the dropped ones with the reasons.
-
-    Raises ChecklistError without a pack and proposals, JudgeError without a usable proposal or verdict.
-    """
+    """Return the part with the questions that SEAL keeps, and the dropped ones with the reasons."""
     if training_input.checklist is None and not settings.proposed:
         raise ChecklistError(
             "SEAL asks questions, and there are none: no pack of them and nothing to be proposed (proposed=0).",
@@ -71,7 +69,7 @@ async def learn(
     require_any("verdict", verdicts or [(None, each.fault or "") for each in judged])
 
     def counts(question: Criterion) -> dict[str, int]:
-        # Answers are counted unit by unit; ratings are none.
+        # Answers are counted unit by unit; a rating on the scale is no answer.
         verified = (each for each in judged if not each.rated)
         counted = Counter(each.verdicts[unit.id, question.id].value for each in verified for unit in each.units)
         good, bad = counted[1.0], counted[0.0]
@@ -129,7 +127,6 @@ def learning_calls(training_input: TrainingInput, settings: scoring.SealSettings
 
 
 TOKENS_PER_PROPOSAL = 200
-
 # Labelled texts in the prompt of a proposal.
 SHOWN = 6
 

@@ -105,7 +105,6 @@ class SealSettings(FrozenModel):
 
 
 _FACT_ID = re.compile(r"\W*([a-z]\d+)\b", re.IGNORECASE)
-
 # The key of the questions' weights beside the units.
 WEIGHTS = "weights"
 
@@ -177,10 +176,8 @@ def unit_form(template: str, fields: Mapping[str, Any]) -> type[KeyedReply]:
 
 
 MATERIALS: tuple[Material, ...] = ("source", "context", "reference")
-
 # The first letters of the ids of facts.
 LETTERS: Mapping[Material, str] = {"source": "c", "context": "x", "reference": "r"}
-
 TOKENS_PER_VERDICT = 90
 TOKENS_PER_WEIGHT = 24
 
@@ -240,8 +237,8 @@ class TextVerification:
 def verdict_prompts(verification: TextVerification) -> list[Prompt[KeyedReply]]:
     """Return the prompts with every question about every unit.
 
-    If the judge weights several questions, the first prompt with all of them requests the weights too, or one of its
-    own.
+    If the judge weighs the questions, the first prompt with all of them requests the weights too. If there is none, a
+    separate prompt does.
     """
     plan, most = verification.plan, verification.plan.settings.most_per_call
     # The questions that can be asked, by template and by the material whose facts must support a unit.
@@ -275,7 +272,7 @@ def _verdict_prompt(
     *,
     weigh: bool = False,
 ) -> Prompt[KeyedReply]:
-    """Return the prompt for verdicts beside the facts of `material` alone, if given, or all texts and facts."""
+    """Return the prompt for verdicts, beside only the facts of `material` if it is given, else all texts and facts."""
     plan = verification.plan
     texts = {} if material else verification.texts
     names = [material] if material else [name for name in verification.facts if name not in texts]
@@ -313,10 +310,8 @@ def _verdict_prompt(
 # Sentences in one call, and preceding sentences shown as context for pronouns.
 SENTENCES_PER_CALL = 20
 SENTENCES_BEFORE = 3
-
 # Most facts extracted from one sentence.
 MAX_FACTS = 6
-
 TOKENS_PER_FACT = 32
 
 
@@ -340,9 +335,9 @@ SentenceFacts = Sequence[list[str] | str]
 async def extract_facts(
     texts: Mapping[TextField, str], words: TaskWords, judge: Judge, *, in_one_call: bool = False
 ) -> dict[TextField, SentenceFacts]:
-    """Return the facts that the sentences of texts state, at most `MAX_FACTS` of each; in the paper by one call.
+    """Return the facts that the sentences of texts state, at most `MAX_FACTS` of each.
 
-    A text that states nothing has its first sentence as its only fact.
+    A text that states nothing has its first sentence as its only fact. The paper asks for all facts `in_one_call`.
     """
     sentences = {what: split_sentences(text) for what, text in texts.items()}
     every = [(what, sentence) for what, some in sentences.items() for sentence in some]
@@ -501,9 +496,9 @@ async def judge_text(example: Example, plan: VerificationPlan, judge: Judge) -> 
         requests = (extract_facts({name: text}, words, judge) for name, text in texts.items() if name not in known)
         for extracted in await asyncio.gather(*requests):
             known |= extracted
-        # With only some of the facts, units that a lost fact supports would count as wrong.
+        # If some facts are missing, the units that they support would count as wrong.
         incomplete = {
-            name: f"the facts of the {words.called(name)} could not all be had: {lost[0]}"
+            name: f"the facts of the {words.called(name)} could not all be obtained: {lost[0]}"
             for name in texts
             if (lost := [each for each in known[name] if isinstance(each, str)])
         }
@@ -579,7 +574,7 @@ def _verdict(
 def normalise(weights: Sequence[float]) -> FloatArray:
     """Return weights, at least one of them above zero, in shares that sum to 1, shape (questions,).
 
-    Equation 5 wants every weight above zero; the prompts of the paper's appendix D allow zero, and so does this.
+    Equation 5 requires every weight to be above zero. The prompts of the paper's appendix D allow zero, as we do.
     """
     # Divided by the largest first, since the sum of large numbers may overflow.
     relative = np.asarray(weights, dtype=float) / max(weights)
@@ -607,7 +602,7 @@ def mean_of_units(values: FloatArray) -> float | None:
     return float(np.clip(present.mean(), 0.0, 1.0))
 
 
-# Units whose reasons are repeated in the reason of a question, and characters of a unit that are quoted there.
+# The most units whose reasons are repeated in the reason of a question, and characters of a unit that are quoted.
 REASONS_REPEATED = 3
 EXCERPT = 80
 
@@ -615,8 +610,8 @@ EXCERPT = 80
 async def score(example: Example, part: Part, assignment: Assignment, judge: Judge) -> Scored:
     """Return the text's score on the assignment's scale, and each question's rating with its verdicts and reason.
 
-    It is `None` if the text is empty, if half of its units or more have no usable verdicts, or if requested weights are
-    unusable.
+    The score is `None` if the text is empty, if half of its units or more have no usable verdicts, or if the
+    judge's weights are requested and unusable.
     """
     settings = SealSettings.model_validate(part.settings)
     plan = VerificationPlan(part.criteria, part.dimensions or {}, part.units or UNPACKED, assignment, settings)
