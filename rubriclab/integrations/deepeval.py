@@ -22,8 +22,8 @@ RowFunction = Callable[[LLMTestCase], Mapping[str, Any]]
 class RubricMetric(BaseMetric, ClosingRubric):  # type: ignore[misc]
     """A metric for `assert_test` and `evaluate`; close it at the end, or use it in a `with` statement.
 
-    DeepEval's scores lie between 0 and 1: `score` and `threshold` are shares of the rubric's scale, `result.score` and
-    `at_least` are on it. A text without a score fails; `error` is the reason.
+    DeepEval's scores lie between 0 and 1: `score` and `threshold` are shares of the rubric's scale; `result.score` and
+    `at_least` are scores on this scale. A text without a score fails; `error` is the reason.
 
     Args:
         rubric, row, options: as for `OpenRubric`.
@@ -33,8 +33,8 @@ class RubricMetric(BaseMetric, ClosingRubric):  # type: ignore[misc]
 
     Attributes:
         result: the `Score` of the latest test case.
-        score: its share of the scale, from 0 to 1, or `None`.
-        score_breakdown: the rating by each criterion, by its id.
+        score: the score as a share of the scale, from 0 to 1, or `None`.
+        score_breakdown: the rating by each criterion, by criterion id.
         reason: the `rationale` of the score.
     """
 
@@ -54,7 +54,7 @@ class RubricMetric(BaseMetric, ClosingRubric):  # type: ignore[misc]
     ) -> None:
         self._open = opened = open_scorer(rubric, at_least, **options)
         at_least = opened.rubric.threshold if at_least is None else at_least
-        # DeepEval copies a metric for each test case by these attributes, so all copies share the open rubric.
+        # For each test case DeepEval makes a copy from these attributes, so all copies share the open rubric.
         self.rubric, self.at_least, self.row, self.flaky = self._open, at_least, row or row_of, flaky
         self.evaluation_model = recorded_name(opened.judge)
         self.result: Score | None = None
@@ -66,10 +66,10 @@ class RubricMetric(BaseMetric, ClosingRubric):  # type: ignore[misc]
         return f"Rubric {self.rubric.name}"
 
     def measure(self, test_case: LLMTestCase, *_arguments: Any, **_display: Any) -> float | None:
-        return self._keep(self.rubric.score_row(self._row_of(test_case)))
+        return self._record(self.rubric.score_row(self._row_of(test_case)))
 
     async def a_measure(self, test_case: LLMTestCase, *_arguments: Any, **_display: Any) -> float | None:
-        return self._keep(await self.rubric.score_row_async(self._row_of(test_case)))
+        return self._record(await self.rubric.score_row_async(self._row_of(test_case)))
 
     def is_successful(self) -> bool | None:
         """Return whether the latest test case passes; `None` without `at_least`."""
@@ -82,7 +82,7 @@ class RubricMetric(BaseMetric, ClosingRubric):  # type: ignore[misc]
         check_llm_test_case_params(test_case, self._required_params, None, None, self, None, test_case.multimodal)
         return self.row(test_case)
 
-    def _keep(self, score: Score) -> float | None:
+    def _record(self, score: Score) -> float | None:
         self.result = score
         self.score = None if score.score is None else self.rubric.share_of_scale(score.score)
         self.error = score.unscored
@@ -93,7 +93,7 @@ class RubricMetric(BaseMetric, ClosingRubric):  # type: ignore[misc]
 
 
 def row_of(test_case: LLMTestCase) -> dict[str, Any]:
-    """Return the row of a test case; its context is the retrieval context, or else the context, joined."""
+    """Return the row of a test case; the parts of its retrieval context, or else of its context, are joined."""
     pieces = test_case.retrieval_context or test_case.context or ()
     context = "\n\n".join(piece if isinstance(piece, str) else f"{piece.source}: {piece.context}" for piece in pieces)
     row = {

@@ -1,4 +1,4 @@
-"""What the integrations with tools share: an open rubric, the row of a text, the explanation of a score, labels."""
+"""Shared parts of the integrations with tools: an open rubric, the row of a text, a score's explanation, labels."""
 
 from __future__ import annotations
 
@@ -25,27 +25,26 @@ from rubriclab.report import wording
 
 RowFunction = Callable[..., Mapping[str, Any]]
 
-# Fields of a row that the inputs, the metadata or the variables of a text may hold under these names.
+# Fields of a row that may occur in the inputs, the metadata or the variables of a text.
 FIELDS = ("source", "context", "reference", "id", "group", "system")
-# What a text is about.
-ABOUT = {"source", "context"}
+SOURCE_FIELDS = {"source", "context"}
 
 
 def row_of_text(
     inputs: Any, outputs: Any, reference: Any = None, metadata: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return the row of a text: its `FIELDS` in `inputs`, or else in `metadata`, and its output.
+    """Return the row of a text: its output, and its `FIELDS` in `inputs` or else in `metadata`.
 
-    Of several outputs, `output` counts; of several references, `reference`. Without a source or context among the
-    inputs, the only other input is the source. Raises `DataError` if several inputs or outputs could be meant.
+    Of several outputs, `output` is used; of several references, `reference`. If no input is a source or context, the
+    only other input is the source. Raises `DataError` if several inputs or outputs could be meant.
     """
     given = _present(inputs) if isinstance(inputs, Mapping) else {} if inputs is None else {"source": inputs}
-    about = _present(metadata or {})
+    present = _present(metadata or {})
     row = {name: given[name] for name in FIELDS if name in given}
     others = [name for name in given if name not in FIELDS]
-    if others and not given.keys() & ABOUT and (len(others) == 1 or not about.keys() & ABOUT):
+    if others and not given.keys() & SOURCE_FIELDS and (len(others) == 1 or not present.keys() & SOURCE_FIELDS):
         row["source"] = given[_only(others, "inputs", "source")]
-    row = {name: about[name] for name in FIELDS if name in about} | row
+    row = {name: present[name] for name in FIELDS if name in present} | row
     if isinstance(reference, Mapping):
         only = next(iter(reference.values())) if len(reference) == 1 else None
         reference = reference.get("reference", only)
@@ -65,7 +64,7 @@ def open_scorer(
     judge: str | None = None,
     **options: Any,
 ) -> TextScorer:
-    """Return the open rubric that is given, or else the one that `Lab.scorer` opens.
+    """Return `rubric` if it is open already, or else open it by `Lab.scorer`.
 
     Raises `SettingsError` for a threshold `at_least` that is not on the scale.
     """
@@ -89,13 +88,13 @@ class ClosingRubric(Closing):
 
 
 class OpenRubric(ClosingRubric):
-    """A rubric with the name of its scores, and a function that returns the row of a text.
+    """An open rubric with a name for its scores, and a function that returns the row of a text.
 
     Args:
         rubric: a version, a rubric, `NAME`, `NAME@3`, `NAME@production`, or what `Lab.scorer` returns.
-        name: of the scores; by default that of the rubric.
+        name: the name of the scores; by default the rubric's.
         row: returns the row of a text; by default `row_of` of the module.
-        options: of `Lab`: `store`, `judge`, `max_cost`, `concurrency`, `record` and others.
+        options: options of `Lab`: `store`, `judge`, `max_cost`, `concurrency`, `record` and others.
 
     Raises:
         RubriclabError: as `Lab.scorer` does; scoring raises what `TextScorer.score_row` does.
@@ -137,16 +136,16 @@ def _present(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _only(names: Any, of: str, field: str) -> str:
+def _only(names: Any, argument: str, field: str) -> str:
     if len(names) == 1:
         return str(next(iter(names)))
     known = ", ".join(sorted(map(str, names)))
-    hint = f"Name one so, or give a function as `row`, which returns a mapping with the {field!r}."
-    raise DataError(f"{of!r} has several fields ({known}), and none of them is named {field!r}.", hint)
+    hint = f"Name one of them {field!r}, or give a function as `row` that returns a mapping with this field."
+    raise DataError(f"{argument!r} has several fields ({known}), and none of them is named {field!r}.", hint)
 
 
 def rationale(score: Score, rubric: Rubric) -> str:
-    """Return the score, or why there is none, and a line for each criterion, the largest contribution first."""
+    """Return a line with the score or the reason for its absence, and a line for each criterion by contribution."""
     judge = f"judge {one_line(recorded_name(score.judge))}"
     if score.score is None:
         first = f"no score by {score.rubric} ({judge}): {one_line(score.unscored or '')}"
@@ -160,7 +159,7 @@ def rationale(score: Score, rubric: Rubric) -> str:
 
 
 def criterion_result(part: CriterionRating, rubric: Rubric, most: int | None = None) -> str:
-    """Return what a criterion adds to the score, its title, cut after `most` characters, and its rating."""
+    """Return a criterion's contribution to the score, its title of at most `most` characters, and its rating."""
     criterion = next(criterion for criterion in rubric.criteria if criterion.id == part.id)
     points = "" if part.contribution is None else f"{part.contribution:+.2f} "
     rated = wording.answered(part, criterion, whole=not part.units)
@@ -184,7 +183,7 @@ def imported_from(library: str, extra: str) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """What a person said of an aspect of the text with an id: a number, a word for a level, or a comment."""
+    """A person's judgment of an aspect of the text with the id `text`: a number, a word for a level, or a comment."""
 
     text: str
     aspect: str
@@ -196,18 +195,18 @@ class Annotation:
 def rows_of_texts(
     texts: Iterable[tuple[str, Callable[[], Mapping[str, Any]]]], annotations: Sequence[Annotation]
 ) -> list[dict[str, Any]]:
-    """Return the rows of texts with the fields `annotations`, `reasons` and `answers`, as exports of other tools have.
+    """Return the rows of texts with the fields `annotations`, `reasons` and `answers`, as in exports of other tools.
 
-    Of several annotations of an aspect by one rater the last one counts. Raters without a name may be different people:
-    each is called `unnamed-NUMBER`. Texts without an output are left out, and so are texts without annotations whose
-    output or source is not clear, such as the calls of tools.
+    If a rater annotated an aspect several times, the last annotation counts. Raters without a name may be different
+    people, so each is called `unnamed-NUMBER`. Texts without an output are left out. A text whose output or source is
+    not clear, such as a tool call, is left out if it has no annotations.
 
     Args:
-        texts: the id of each, and a function that returns its row.
+        texts: the id of each text, and a function that returns its row.
         annotations: in the order in which they were given.
 
     Raises:
-        DataError: if the output or source of a scored text is not clear; it names the id.
+        DataError: if the output or source of an annotated text is not clear; the message names its id.
     """
     given: dict[str, dict[tuple[str, str], Answer]] = {}
     for number, each in enumerate(annotations, start=1):

@@ -35,13 +35,13 @@ def rubric_scorer(
 ) -> Scorer:
     """Return a rubric as a scorer, with the metrics mean and standard error; it stays open until the process ends.
 
-    A score has its `rationale` as explanation, and `metadata_of` it. A text without a score is `Score.unscored`, which
-    metrics leave out: with the reason `grader_failed` if ratings are missing, else `scoring_failed`. The arguments are
-    those of `OpenRubric`; `row` gets the state and the target.
+    A score has its `rationale` as explanation and its `metadata_of` as metadata. A text without a score is
+    `Score.unscored`, which metrics leave out; the reason is `grader_failed` if ratings are missing, else
+    `scoring_failed`. The arguments are those of `OpenRubric`; `row` gets the state and the target.
     """
     opened = open_scorer(rubric, store=store, judge=judge, **options)
     if opened is not rubric:
-        atexit.register(opened.close)  # Inspect does not say when it needs a scorer no more
+        atexit.register(opened.close)  # Inspect does not say when a scorer is no longer needed
     row_function = row or row_of
 
     async def score(state: TaskState, target: Target) -> inspect_scorer.Score:
@@ -61,7 +61,7 @@ def rubric_scorer(
 
 
 def row_of(state: TaskState, target: Target) -> dict[str, Any]:
-    """Return the row of a text: completion, input, target and id of the sample, and the fields in its metadata."""
+    """Return the row of a text: the completion, and the sample's input, target, id and fields in its metadata."""
     row = {"output": state.output.completion, "source": state.input_text, "id": str(state.sample_id)}
     if target.text:
         row["reference"] = target.text

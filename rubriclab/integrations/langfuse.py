@@ -14,13 +14,13 @@ with evaluator.imported_from("Langfuse", "langfuse"):
     from langfuse.api import ObservationV2, ScoreV3
 
 # The source of scores that people give on Langfuse's pages.
-PEOPLE = ("ANNOTATION",)
+HUMAN_SOURCES = ("ANNOTATION",)
 # Types of scores that are labels; the others are notes and corrections.
-LABELS = ("NUMERIC", "BOOLEAN", "CATEGORICAL")
+LABEL_TYPES = ("NUMERIC", "BOOLEAN", "CATEGORICAL")
 
 
 class TextUnscored(RubriclabError):
-    """A text has no score; Langfuse has no evaluation without a value."""
+    """A text has no score, and a Langfuse evaluation needs a value."""
 
 
 def row_of(
@@ -35,7 +35,7 @@ def row_of(
 
 
 class LangfuseEvaluator(evaluator.OpenRubric):
-    """An evaluator for `run_experiment`: one `Evaluation` for each item, with the `rationale` and `metadata_of` it.
+    """An evaluator for `run_experiment`: one `Evaluation` for each item, with `rationale` and `metadata_of` its score.
 
     The arguments are those of `OpenRubric`; `row` gets `input`, `output`, `expected_output` and `metadata` by name.
     """
@@ -47,7 +47,7 @@ class LangfuseEvaluator(evaluator.OpenRubric):
         return self.name
 
     async def __call__(self, **given: Any) -> Evaluation:
-        """Return the evaluation of one text; Langfuse shows `TextUnscored` at the evaluator."""
+        """Return the evaluation of one text; Langfuse shows a raised `TextUnscored` beside the evaluator."""
         row = self._row(**{name: given.get(name) for name in ("input", "output", "expected_output", "metadata")})
         score = await self._open.score_row_async(row)
         comment = evaluator.rationale(score, self._open.rubric)
@@ -66,13 +66,13 @@ def rows(
     observations: Iterable[ObservationV2],
     scores: Iterable[ScoreV3],
     *,
-    sources: Sequence[str] = PEOPLE,
+    sources: Sequence[str] = HUMAN_SOURCES,
     row: evaluator.RowFunction | None = None,
 ) -> list[dict[str, Any]]:
     """Return observations as `rows_of_texts` does; the name of a score is the aspect.
 
-    The `id` of a row is that of its observation. A score about a trace is one about its root observation. A person is
-    named by `author_user_id`. Texts, corrections, and scores about sessions and experiments are left out.
+    The `id` of a row is the id of its observation. A score of a trace counts for its root observation. A person is
+    named by `author_user_id`. Texts, corrections, and scores of sessions and experiments are left out.
 
     Args:
         observations: from `client.api.observations.get_many(fields="core,basic,io,metadata").data`.
@@ -80,15 +80,17 @@ def rows(
         sources: the sources that count: `ANNOTATION` (people on Langfuse's pages), `API` (programs), `EVAL`.
         row: returns the row of an observation, given `input`, `output` and `metadata` by name; by default `row_of`.
     """
-    find, found = row or row_of, list(observations)
+    row_function, found = row or row_of, list(observations)
     roots = {each.trace_id: each.id for each in found if each.is_root_observation or each.parent_observation_id is None}
-    texts = ((each.id, partial(find, input=each.input, output=each.output, metadata=each.metadata)) for each in found)
+    texts = (
+        (each.id, partial(row_function, input=each.input, output=each.output, metadata=each.metadata)) for each in found
+    )
     annotations = list[evaluator.Annotation]()
     for score in sorted(scores, key=lambda score: score.updated_at):
-        if score.source not in sources or score.data_type not in LABELS or score.subject is None:
+        if score.source not in sources or score.data_type not in LABEL_TYPES or score.subject is None:
             continue
-        about = {"trace": roots.get(score.subject.id), "observation": score.subject.id}
-        if text := about.get(score.subject.kind):
+        observation_of = {"trace": roots.get(score.subject.id), "observation": score.subject.id}
+        if text := observation_of.get(score.subject.kind):
             value = score.value if isinstance(score.value, str) else float(score.value)
             annotations.append(
                 evaluator.Annotation(text, score.name, value, score.author_user_id, score.comment or None)

@@ -15,7 +15,7 @@ with evaluator.imported_from("LangSmith", "langsmith"):
     from langsmith.schemas import Example, Feedback, Run
 
 # The type of feedback that people give on LangSmith's pages.
-PEOPLE = ("app",)
+HUMAN_SOURCES = ("app",)
 
 
 def row_of(run: Run, example: Example | None = None) -> dict[str, Any]:
@@ -29,9 +29,9 @@ def row_of(run: Run, example: Example | None = None) -> dict[str, Any]:
 class LangSmithEvaluator(evaluator.OpenRubric, RunEvaluator):  # type: ignore[misc]
     """An evaluator for `evaluate` and `aevaluate`: one `EvaluationResult` for each run.
 
-    The score is on the scale of the rubric, given in `feedback_config`. The comment is the `rationale`. `metadata_of`
-    the score is in `metadata`, and in `extra`, which is sent to LangSmith. A text without a score has the reason as its
-    comment, and `error` in `extra`.
+    The score is on the scale of the rubric, given in `feedback_config`. The comment is the `rationale`. `metadata` and
+    `extra` hold `metadata_of` the score; only `extra` is sent to LangSmith. A text without a score has the reason as
+    its comment, and `error` in `extra`.
 
     The arguments are those of `OpenRubric`; `name` is the key of the feedback, and `row` gets the run and the example.
     """
@@ -58,7 +58,7 @@ class LangSmithEvaluator(evaluator.OpenRubric, RunEvaluator):  # type: ignore[mi
             comment=evaluator.rationale(score, self._open.rubric),
             metadata=about,
             feedback_config={"type": "continuous", "min": scale.low, "max": scale.high},
-            extra=about if score.unscored is None else {**about, "error": True},  # of these, what is sent to LangSmith
+            extra=about if score.unscored is None else {**about, "error": True},  # only `extra` is sent to LangSmith
         )
 
 
@@ -66,14 +66,14 @@ def rows(
     runs: Iterable[Run],
     feedback: Iterable[Feedback],
     *,
-    sources: Sequence[str] = PEOPLE,
+    sources: Sequence[str] = HUMAN_SOURCES,
     row: evaluator.RowFunction | None = None,
 ) -> list[dict[str, Any]]:
     """Return runs as `rows_of_texts` does; the key of feedback is the aspect.
 
-    The `id` of a row is that of its run, and its `group` the example that the run is about. A person is named by
-    `user_name`, or by `user_id` where several people have one name or none. Feedback without a score or value, such as
-    a correction, is left out.
+    The `id` of a row is the id of its run, and its `group` is the id of the run's example. A person is named by
+    `user_name`, or by `user_id` if the name is missing or several people share it. Feedback without a score or value,
+    such as a correction, is left out.
 
     Args:
         runs: from `client.runs.query` or `client.list_runs`, with their inputs and outputs.
@@ -82,11 +82,11 @@ def rows(
             (evaluators).
         row: returns the row of a run; by default `row_of`.
     """
-    find = row or row_of
+    row_function = row or row_of
 
     def row_in_group(run: Run) -> Mapping[str, Any]:
         example = run.reference_example_id
-        return find(run) if example is None else {"group": str(example), **find(run)}
+        return row_function(run) if example is None else {"group": str(example), **row_function(run)}
 
     texts = ((str(run.id), partial(row_in_group, run)) for run in runs)
     given = [
@@ -96,10 +96,10 @@ def rows(
         if isinstance(score := each.value if each.score is None else each.score, str | int | float)
     ]
     people = {(source.user_name, source.user_id) for _, _, source in given}
-    ids = Counter(name for name, number in people if number)
+    ids = Counter(name for name, user_id in people if user_id)
     found = list[evaluator.Annotation]()
     for each, score, source in given:
-        name, number = source.user_name, str(source.user_id) if source.user_id else None
-        rater = number if number and (not name or ids[name] > 1) else name
+        name, user_id = source.user_name, str(source.user_id) if source.user_id else None
+        rater = user_id if user_id and (not name or ids[name] > 1) else name
         found.append(evaluator.Annotation(str(each.run_id), each.key, score, rater, each.comment or None))
     return evaluator.rows_of_texts(texts, found)

@@ -1,4 +1,4 @@
-"""An assistant (`pip install 'rubriclab[mcp]'`): rubrics as tools of the Model Context Protocol."""
+"""Model Context Protocol (`pip install 'rubriclab[mcp]'`): rubrics as tools for an assistant."""
 
 from __future__ import annotations
 
@@ -31,10 +31,9 @@ with imported_from("The SDK of the Model Context Protocol", "mcp"):
 
 T = TypeVar("T")
 
-# Seconds that calls under way get once the assistant has closed the connection.
-PATIENCE = 10
-# The most texts that a call of the tool scores.
-MOST_TEXTS = 100
+# Seconds that calls under way have to finish after the assistant has closed the connection.
+GRACE = 10
+MAX_TEXTS = 100
 INSTRUCTIONS = """Rubrics that were learned from texts scored by people. Each scores a text on its scale, with an \
 interval where it has one, and gives the contribution and the reason of each criterion. A text without a score has the \
 reason instead: never make up a number. Scores of different rubrics are not comparable. The verdict of a rubric says \
@@ -50,14 +49,14 @@ class ToolText(GivenText):
 
 
 Rubric = Annotated[str, Field(description="NAME (the newest version), NAME@NUMBER or NAME@TAG.")]
-Texts = Annotated[list[ToolText], Field(min_length=1, max_length=MOST_TEXTS, description="The texts.")]
+Texts = Annotated[list[ToolText], Field(min_length=1, max_length=MAX_TEXTS, description="The texts.")]
 
 
 class RubricTools:
     """The tools: list, show, score and explain. None of them changes a version, a tag or a label.
 
-    With `allow_calls`, a language model may be asked up to the caps of `given`, which are needed then. `judge` replaces
-    the judges that rubrics were learned with.
+    With `allow_calls`, a language model may be asked up to the caps of `given`, which are then required. `judge`
+    replaces the judges that rubrics were learned with.
     """
 
     def __init__(self, given: Workspace, judge: str | None = None, *, allow_calls: bool = False) -> None:
@@ -74,9 +73,9 @@ class RubricTools:
         self._under_way: set[asyncio.Task[Any]] = set()
 
     async def finish(self) -> None:
-        """Wait until all calls have ended, also those that the assistant cancelled, at most `PATIENCE` seconds."""
+        """Wait at most `GRACE` seconds until all calls have ended, including those that the assistant cancelled."""
         if self._under_way:
-            await asyncio.wait(self._under_way, timeout=PATIENCE)
+            await asyncio.wait(self._under_way, timeout=GRACE)
 
     async def list_rubrics(self) -> dict[str, Any]:
         """List the rubrics of the store, each by its newest version: what it judges, its scale, judge and verdict."""
@@ -126,12 +125,12 @@ class RubricTools:
         return await self._uncancelled(explained())
 
     async def _uncancelled(self, work: Coroutine[Any, Any, T]) -> T:
-        """Return what `work` returns. It goes on if the assistant cancels the call: its answers are paid for."""
+        """Run `work` to its end even if the assistant cancels the call, since its answers are paid for."""
 
         def ended(task: asyncio.Task[T]) -> None:
             self._under_way.discard(task)
             if not task.cancelled():
-                task.exception()  # the assistant may not be waiting for it any more
+                task.exception()  # retrieved here, since the assistant may not wait for the result
 
         task = asyncio.create_task(work)
         self._under_way.add(task)
@@ -140,23 +139,23 @@ class RubricTools:
 
     @contextmanager
     def _workspace(self) -> Iterator[Workspace]:
-        """Open a workspace for one call; tell the assistant what is wrong, and what it may not do."""
+        """Open a workspace for one call; errors are raised as ToolError, which the assistant gets."""
         try:
             with replace(self._given, progress=no_progress, budget=self._budget, ledger=Ledger()) as workspace:
                 yield workspace
         except FieldMissing as error:
-            # Its hint is about columns of a file.
+            # The hint is about columns of a file.
             raise ToolError(f"{plain(error.message)} Give it in each text.") from error
         except BudgetReached as error:
-            told = UserError(
+            explanation = UserError(
                 "The store has no answer about a text, and no language model may be asked.",
                 "Of several texts, those with answers are scored in a call without the others. The user can allow "
                 "calls: rubriclab mcp --allow-calls with --max-cost DOLLARS.",
             )
             if self.allow_calls:
                 higher = "rubriclab mcp with a higher --max-cost or --max-calls"
-                told = UserError(error.message, f"The user can start {higher}; answers so far are kept.")
-            raise ToolError(plain(str(told))) from error
+                explanation = UserError(error.message, f"The user can start {higher}; answers so far are kept.")
+            raise ToolError(plain(str(explanation))) from error
         except RubriclabError as error:
             raise ToolError(plain(str(error))) from error
 

@@ -25,17 +25,16 @@ with imported_from("MLflow", "mlflow"):
     from mlflow.entities import AssessmentError, AssessmentSource, Feedback, Trace
     from mlflow.genai.scorers import Scorer
 
-# The code of the error of a text without a score.
-UNSCORED = "UNSCORED"
+UNSCORED_CODE = "UNSCORED"
 
 
 class MLflowScorer(Scorer, ClosingRubric):  # type: ignore[misc]
     """A scorer for `mlflow.genai.evaluate`; close it at the end, or use it in a `with` statement.
 
-    Each text gets one feedback: the score, its rationale and metadata. The metadata are texts: `rubriclab.rubric`,
-    `rubriclab.judge`, the interval from `rubriclab.low` to `rubriclab.high`, `rubriclab.verdict` if there is one, and
-    the cells of each criterion: its score `ID`, `ID.contribution` and `ID.reason`. A text without a score has an error
-    with the code `UNSCORED` and the reason, and no value.
+    Each text gets one feedback: the score, its rationale and metadata. All values of the metadata are strings:
+    `rubriclab.rubric`, `rubriclab.judge`, the interval from `rubriclab.low` to `rubriclab.high`, `rubriclab.verdict` if
+    there is one, and for each criterion its score `ID`, `ID.contribution` and `ID.reason`. A text without a score has
+    no value, but an error with the code `UNSCORED` and the reason.
 
     Args:
         at_least: the lowest score that passes in `EvaluationResult.passed`, on the scale of the rubric. The default is
@@ -64,7 +63,7 @@ class MLflowScorer(Scorer, ClosingRubric):  # type: ignore[misc]
         super().__init__(
             name=name or opened.name.partition("@")[0],
             description=f"The {opened.rubric.aspect.name} of a text, scored by {opened.name}.",
-            # MLflow would drop a late score, and each request has a time limit of its own.
+            # No time limit: MLflow would drop a late score, and each request has its own limit.
             timeout=0,
             rubric=opened.name,
             judge=recorded_name(opened.judge),
@@ -77,7 +76,6 @@ class MLflowScorer(Scorer, ClosingRubric):  # type: ignore[misc]
     def __call__(
         self, *, inputs: Any = None, outputs: Any = None, expectations: Any = None, trace: Trace | None = None
     ) -> Feedback:
-        """Return the feedback about one text."""
         row = self._row(inputs=inputs, outputs=outputs, expectations=expectations, trace=trace)
         score = self._open.score_row(row)
         judge = recorded_name(score.judge)
@@ -87,7 +85,7 @@ class MLflowScorer(Scorer, ClosingRubric):  # type: ignore[misc]
         return Feedback(
             name=self.name,
             value=score.score,
-            error=None if score.unscored is None else AssessmentError(UNSCORED, score.unscored),
+            error=None if score.unscored is None else AssessmentError(UNSCORED_CODE, score.unscored),
             rationale=rationale(score, self._open.rubric),
             source=AssessmentSource("CODE" if judge == EMBEDDED else "LLM_JUDGE", judge),
             metadata={key: str(value) for key, value in metadata.items() if value is not None},

@@ -15,8 +15,7 @@ from rubriclab.learning.scoring import Score
 with evaluator.imported_from("Phoenix", "phoenix"):
     from phoenix.client.resources.experiments.types import AnnotatorKind, BaseEvaluator
 
-# The kind of annotator that people are.
-PEOPLE = ("HUMAN",)
+HUMAN_KINDS = ("HUMAN",)
 JSON = "application/json"
 
 
@@ -61,13 +60,13 @@ def rows(
     spans: Iterable[Mapping[str, Any]],
     annotations: Iterable[Mapping[str, Any]],
     *,
-    kinds: Sequence[str] = PEOPLE,
+    kinds: Sequence[str] = HUMAN_KINDS,
     row: evaluator.RowFunction | None = None,
 ) -> list[dict[str, Any]]:
     """Return spans as `rows_of_texts` does; the name of an annotation is the aspect.
 
-    The `id` of a row is that of its span. The score of an annotation counts, or else its label; one without either is
-    left out. A person is named by `user_id`.
+    The `id` of a row is the id of its span. The score of an annotation counts, or else its label; an annotation without
+    either is left out. A person is named by `user_id`.
 
     Args:
         spans: from `client.spans.get_spans`.
@@ -75,9 +74,9 @@ def rows(
         kinds: the kinds of annotators that count: `HUMAN`, `LLM` and `CODE`.
         row: returns the row of a span, given `input` and `output` by name; by default `row_of`.
     """
-    find = row or row_of
+    row_function = row or row_of
     texts = (
-        (span["context"]["span_id"], partial(find, input=_value(span, "input"), output=_value(span, "output")))
+        (span["context"]["span_id"], partial(row_function, input=_value(span, "input"), output=_value(span, "output")))
         for span in spans
     )
     found = list[evaluator.Annotation]()
@@ -94,6 +93,6 @@ def _value(span: Mapping[str, Any], side: str) -> Any:
     attributes = span.get("attributes") or {}
     value = attributes.get(f"{side}.value")
     if attributes.get(f"{side}.mime_type") == JSON and isinstance(value, str):
-        with suppress(ValueError):  # a text that an instrumentation only marks as JSON
+        with suppress(ValueError):  # a text may be marked as JSON by mistake
             return json.loads(value)
     return value

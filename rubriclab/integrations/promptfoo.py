@@ -23,9 +23,9 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
     promptfoo needs, and no named scores.
 
     Args:
-        context: as promptfoo gives it. Of `vars`, those named like fields of a row are its fields. `config` has
-            `rubric`, and may have `threshold`, on the rubric's scale, `fields`, the variables of fields, as in
-            `{"source": "article"}`, and options of `Lab`.
+        context: as promptfoo gives it. `vars` with the names of a row's fields are these fields. `config` has `rubric`,
+            and may have `threshold` (on the rubric's scale), `fields` (the variable of each field, as in
+            `{"source": "article"}`), and options of `Lab`.
 
     Raises:
         SettingsError: for faulty settings, or a cap: it would hold for one assertion only.
@@ -60,7 +60,7 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def row_of(output: Any, variables: Mapping[str, Any] | None, fields: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Return the row of an output: variables named like fields are its fields, those in `fields` come first."""
+    """Return the row of an output: variables with the names of fields are its fields; `fields` takes precedence."""
     given, chosen = variables or {}, fields or {}
     if not isinstance(chosen, Mapping) or (unknown := chosen.keys() - set(FIELDS)):
         found = f"names {', '.join(sorted(map(str, unknown)))}" if isinstance(chosen, Mapping) else f"is {chosen!r}"

@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 class Scorer:
     """Scores batches of texts; a class for `Dataset.map_batches`, of which each worker has an instance.
 
-    A call takes a batch and returns it as a pyarrow table with the columns `id`, `score`, the interval from `low` to
-    `high`, `unscored`, the reason for a missing score, and for each criterion its score `ID`, `ID.contribution` and
-    `ID.reason`. A column of the batch with one of these names becomes `input.NAME`, except an equal `id`.
+    A call takes a batch and returns it as a pyarrow table with the columns `id`, `score`, `low` and `high` (the
+    interval), `unscored` (the reason for a missing score), and for each criterion `ID` (its score), `ID.contribution`
+    and `ID.reason`. A column of the batch with one of these names becomes `input.NAME`, except an equal `id`.
 
-    Workers share one store. If a worker is lost, Ray starts another, which finds the answers there.
+    Workers share one store. If a worker is lost, Ray starts another one, which finds the cached answers there.
 
     Args:
         rubric: `NAME` (the newest version), `NAME@NUMBER` or `NAME@TAG`.
         store: URL of the store, on a PostgreSQL server that all machines reach; on one machine it may be a file.
-        judge: as for `Lab`; by default the one that the rubric is calibrated for.
-        run: name that is needed for caps and rates, which hold for all workers with this name on the cluster. What was
-            spent stays spent while the cluster lives; of caps and rates, those that were given last hold.
+        judge: as for `Lab`; by default the judge that the rubric is calibrated for.
+        run: the name of the run, required with caps and rates, which hold for all workers of this run on the cluster.
+            Calls and costs add up while the cluster lives; the caps and rates that were given last apply.
         mapping: the columns of fields: `{"output": "summary"}`.
         options: fields of `JudgeOptions`. `concurrency` is the number of requests in flight of one worker.
 

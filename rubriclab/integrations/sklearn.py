@@ -26,7 +26,7 @@ from rubriclab.models.version import Version
 from rubriclab.ops.scores import Scores
 from rubriclab.store.tables import resolve_store
 
-# Columns of labels, which an estimator takes from `y`.
+# Columns of labels, which are not read from `X`: an estimator takes labels from `y`.
 LABELS = ("scores", "annotations")
 
 
@@ -38,16 +38,16 @@ class RubricEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Args:
         task, aspect, definition, generator, name, methods, seed: as for `Lab.learn`.
-        scale: the raters' scale, `(1, 5)`; by default that of the scores, in cross-validation of each fold.
+        scale: the raters' scale, `(1, 5)`; by default taken from `y`, in cross-validation separately for each fold.
         judge: as for `Lab`; by default the offline one.
         store: path or URL of the store in which `fit` saves a version; by default the user's own.
-        mapping: where fields stand in rows: `{"output": "summary"}`.
+        mapping: the columns of fields: `{"output": "summary"}`.
         learn_options: other options of `Lab.learn`: `{"text_features": "include"}`.
         lab_options: other options of `Lab`: `{"max_cost": 2}`. A cap holds for each call of a method.
 
     Attributes:
         version_: the version that was learned.
-        store_: absolute path or URL of the store that holds it; `None` for the user's own.
+        store_: absolute path or URL of the store with this version; `None` for the user's own.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class RubricEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             **reading,
             **(self.learn_options or {}),
         }
-        # Absolute, so that a copy in a process with another working folder finds it.
+        # Absolute, so that a copy in a process with another working folder finds the store.
         self.store_ = None if self.store is None else resolve_store(os.fspath(self.store), Path.cwd())
         with self._lab() as lab:
             self.version_: Version = lab.learn(rows, **options)
@@ -143,7 +143,7 @@ class RubricEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         raise NotImplementedError
 
     def _values(self, X: Any, instead: str = "") -> NDArray[np.float64]:
-        """Return the scores of n texts; one without a score is NaN with a warning, or an error that names `instead`."""
+        """Return the scores of n texts; a missing score is NaN with a warning, or an error that suggests `instead`."""
         scores = self._scores(X)
         if missing := scores.unscored:
             why = f"{count(len(missing), 'text')} of {len(scores)} without a score; the first: {missing[0].unscored}"
@@ -165,7 +165,6 @@ class RubricEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return {name: column for name, column in (self.mapping or {}).items() if name.partition(".")[0] not in LABELS}
 
     def _rows(self, X: Any) -> list[dict[str, Any]]:
-        """Return the texts as rows without labels, which are in `y` alone."""
         given = X
         if isinstance(X, str):
             raise DataError(f"X: expected several texts, got one, {describe(X)}.", "Write [text].")
@@ -211,8 +210,8 @@ class RubricRegressor(RegressorMixin, RubricEstimator):  # type: ignore[misc]
 class RubricClassifier(ClassifierMixin, RubricEstimator):  # type: ignore[misc]
     """A classifier of texts by labels of two levels: words such as pass and fail, booleans, or any two values.
 
-    Usual words for verdicts say which level is the better one; of other values it is the larger. Arguments and other
-    attributes are those of `RubricEstimator`.
+    Of the usual words for verdicts, the better level is known; of other values, it is the larger one. Arguments and
+    other attributes are those of `RubricEstimator`.
 
     Attributes:
         classes_: the two levels, sorted.
@@ -230,7 +229,7 @@ class RubricClassifier(ClassifierMixin, RubricEstimator):  # type: ignore[misc]
 
     @property
     def _better(self) -> int:
-        """The place of the better level in `classes_`."""
+        """The index of the better level in `classes_`."""
         first, second = (VERDICT_WORDS.get(str(each).casefold()) for each in self.classes_)
         return 0 if (first, second) == (1.0, 0.0) else 1
 

@@ -18,8 +18,8 @@ with evaluator.imported_from("Weave", "weave"):
     from weave.trace.call import Call
     from weave.trace.feedback import Feedback
 
-# Annotations that people make on Weave's pages have this type, with the name of the field at its end.
-ANNOTATION = "wandb.annotation."
+# The type of annotations that people make on Weave's pages is this, followed by the name of the field.
+ANNOTATION_PREFIX = "wandb.annotation."
 
 
 class WeaveScorer(Scorer, evaluator.ClosingRubric):  # type: ignore[misc]
@@ -46,7 +46,7 @@ class WeaveScorer(Scorer, evaluator.ClosingRubric):  # type: ignore[misc]
 
     @weave.op  # type: ignore[untyped-decorator]
     async def score(self, *, output: Any, **columns: Any) -> dict[str, Any]:
-        """Return the `score`, or `None`, which Weave's means leave out, its `rationale` as `reason`, and metadata."""
+        """Return the `score`, its `rationale` as `reason`, and metadata; Weave's means ignore a missing score."""
         if columns.get("inputs") == {key: value for key, value in columns.items() if key != "inputs"}:
             del columns["inputs"]  # Weave adds all columns under this name
         score = await self._open.score_row_async(self._row(output=output, **columns))
@@ -58,7 +58,7 @@ class WeaveScorer(Scorer, evaluator.ClosingRubric):  # type: ignore[misc]
 
 
 def row_of(*, output: Any, **columns: Any) -> dict[str, Any]:
-    """Return the row of a text, as `row_of_text` does of the columns and the output of the model."""
+    """Return the row of a text, as `row_of_text` does; the columns of the data set are the inputs."""
     return evaluator.row_of_text(columns, output)
 
 
@@ -67,8 +67,8 @@ def rows(
 ) -> list[dict[str, Any]]:
     """Return calls as `rows_of_texts` does; the name of the annotated field is the aspect.
 
-    The `id` of a row is that of its call. A person is named by `wb_user_id`, or else by `creator`. Reactions, notes and
-    results of scorers are left out.
+    The `id` of a row is the id of its call. A person is named by `wb_user_id`, or else by `creator`. Reactions, notes
+    and results of scorers are left out.
 
     Args:
         calls: from `client.get_calls`.
@@ -81,7 +81,7 @@ def rows(
         texts.append((call.id, partial(row or row_of, output=call.output, **inputs)))
     found = list[evaluator.Annotation]()
     for each in sorted(feedback, key=lambda each: each.created_at):
-        value, aspect = each.payload.get("value"), each.feedback_type.removeprefix(ANNOTATION)
+        value, aspect = each.payload.get("value"), each.feedback_type.removeprefix(ANNOTATION_PREFIX)
         if aspect != each.feedback_type and isinstance(value, str | int | float):
             score = value if isinstance(value, str) else float(value)
             text = each.weave_ref.rpartition("/")[2]

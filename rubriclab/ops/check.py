@@ -433,8 +433,6 @@ _ARTICLES_AND_AUXILIARIES = word_set("a an the is are was were do does did")
 
 @dataclass(frozen=True)
 class Duplicate:
-    """A question that asks the same as an earlier one."""
-
     question: str
     text: str
     repeats: str
@@ -442,8 +440,6 @@ class Duplicate:
 
 @dataclass(frozen=True, repr=False)
 class LintResult(Displayed):
-    """A checklist and its duplicate questions."""
-
     checklist: Checklist
     duplicates: tuple[Duplicate, ...]
 

@@ -81,9 +81,7 @@ def compare_outputs(
         shared = {old.group for old, _ in old_scored} & {new.group for new, _ in new_scored}
         old_scored, new_scored = ([s for s in side if s[0].group in shared] for side in (old_scored, new_scored))
     scale = rubric.scores_on
-    sets = scored_sets(
-        rubric.aspect.name, old_scored, new_scored, in_pairs=bool(places), training_groups=training_groups
-    )
+    sets = scored_sets(rubric.aspect.name, old_scored, new_scored, training_groups, in_pairs=bool(places))
     sides = []
     for outputs, labelled_set in zip((before, after), (each.labelled for each in sets), strict=True):
         unit = [str(unit) for unit in labelled_set.unit]
@@ -296,20 +294,16 @@ def _text_change(
     )
 
 
-ScoredOutput = tuple[Example, float]
+ScoredOutputs = Sequence[tuple[Example, float]]
 
 
 def human_difference(
-    scale: Scale,
-    before: ppi.ScoredSet,
-    after: ppi.ScoredSet,
-    changed: float,
-    training_labels: ppi.LabelledScores | None,
+    scale: Scale, before: ppi.ScoredSet, after: ppi.ScoredSet, changed: float, fallback: ppi.LabelledScores | None
 ) -> paired.HumanDifference | None:
     """Return the difference of the mean human scores of two sets, `None` if there are too few labels.
 
-    It is estimated from the labels of both sets; else of the set with labels in more groups; else from
-    `training_labels`. `changed` is the share of pairs whose outputs differ, 1 without pairs.
+    It is estimated from the labels of both sets; else of the set with labels in more groups; else from the labels in
+    `fallback`. `changed` is the share of pairs whose outputs differ, 1 without pairs.
     """
     if not len(before.scores) or not len(after.scores):
         return None
@@ -323,9 +317,9 @@ def human_difference(
     if difference.interval.value is None:
         pool, labels_of = max(pools, key=lambda each: each[0].groups)
         if pool.groups < MIN_GROUPS:
-            if training_labels is None:
+            if fallback is None:
                 return None
-            pool, labels_of = training_labels, "learning"
+            pool, labels_of = fallback, "learning"
         difference, labels = ppi.difference_by_other_labels(before, after, pool, changed=changed), len(pool.labels)
         if difference.interval.value is None:
             return None
@@ -334,12 +328,7 @@ def human_difference(
 
 
 def scored_sets(
-    aspect: str,
-    before: Sequence[ScoredOutput],
-    after: Sequence[ScoredOutput],
-    *,
-    in_pairs: bool,
-    training_groups: Collection[str],
+    aspect: str, before: ScoredOutputs, after: ScoredOutputs, training_groups: Collection[str], *, in_pairs: bool
 ) -> tuple[ppi.ScoredSet, ppi.ScoredSet]:
     """Return two sets of outputs with scores and labels; outputs have equal weights if `in_pairs`, else groups do."""
     groups = [[example.group for example, _ in side] for side in (before, after)]
@@ -614,17 +603,16 @@ def drift(
 def _look_job(
     workspace: Workspace, data: Data, rubric: str | Version, after: str | Version | None, options: DriftOptions
 ) -> Job[CompareResult]:
-    limits = ("flip_at", "max_shift", "max_flips", "min_rank")
-    conflicts = [f"`{name}`" for name in limits if getattr(options, name) is not None]
-    if after is not None:
-        conflicts.append("a second version")
-    if len(options.judges) > 1:
-        conflicts.append(f"{len(options.judges)} judges")
-    if not isinstance(data, str | Path):
-        conflicts.append("data that is not a file")
-    if conflicts:
+    conflicts = {
+        "a second version": after is not None,
+        "several judges": len(options.judges) > 1,
+        "data that is not a file": not isinstance(data, str | Path),
+    }
+    for name in ("flip_at", "max_shift", "max_flips", "min_rank"):
+        conflicts[f"`{name}`"] = getattr(options, name) is not None
+    if given := [name for name, is_given in conflicts.items() if is_given]:
         hint = "Name one file, one version and at most one judge."
-        raise SettingsError(f"`anchor` cannot be combined with {' or '.join(conflicts)}.", hint)
+        raise SettingsError(f"`anchor` cannot be combined with {' or '.join(given)}.", hint)
     version = version_of(workspace, rubric)
     choice = judge_of(version, next(iter(options.judges), None), workspace.store, workspace.notify)
     scoring = ColumnScoring(workspace, [(version, choice)], data, options, fresh=True)
@@ -689,7 +677,6 @@ class _Looks(FrozenModel):
 
 
 def _earlier_looks(file: Path, version: Version, judge: str) -> _Looks:
-    """Return the looks recorded in `file`, none if it does not exist."""
     if not file.exists():
         return _Looks(rubric=version.digest, judge=judge)
     hint = "Give a copy of the texts under another name, or delete this file to begin again."

@@ -63,8 +63,7 @@ class EditEffect:
 
     Attributes:
         folds: 0 if nothing is fitted to labels.
-        statistic: of `before` and `after`: Pearson, whose intervals include the variance of learning, or balanced
-            accuracy.
+        statistic: Pearson, whose intervals include the variance of learning, or balanced accuracy.
         difference: after less before, paired.
         recorded, recorded_by: the parent's agreement as recorded, and how the parent was made.
         optimistic: whether the rubric was learned from these labels, or a person may have known them.
@@ -388,7 +387,6 @@ class EditableVersion:
         return refitted(self.rated, self.selection)
 
     def on_label_scale(self, record: stored.TrainingRecord) -> stored.TrainingRecord:
-        """Return a record of these texts with scores on the scale of the labels."""
         by_id, rubric = {text.id: text for text in self.examples}, self.version.rubric
         aspect, texts = rubric.aspect.name, []
         for text in record.texts:

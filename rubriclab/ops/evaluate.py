@@ -315,8 +315,6 @@ class CriterionAgreement:
 
 @dataclass(frozen=True, slots=True)
 class InterraterAgreement:
-    """Agreement of several judges on the same `texts` by one rubric."""
-
     aspect: str
     scale: Scale
     texts: int

@@ -23,8 +23,7 @@ from rubriclab.ops.versions import training_record
 from rubriclab.ops.workspace import Answered, Job, Workspace, version_of
 
 PLAIN_TEXT = ".txt"
-# An error names at most this many ids.
-MAX_NAMED = 5
+MAX_IDS_IN_ERROR = 5
 
 
 @dataclass(frozen=True, repr=False)
@@ -145,7 +144,7 @@ def _example(workspace: Workspace, data: Data, options: ExplainOptions) -> Examp
     if options.id is not None:
         raise DataError(f"{describe(data)} has no text with the id {options.id!r}.")
     if len(found) != 1:
-        ids = ", ".join(example.id for example in found[:MAX_NAMED])
+        ids = ", ".join(example.id for example in found[:MAX_IDS_IN_ERROR])
         problem = f"{describe(data)} has {len(found):,} texts, and one is explained;"
         raise SettingsError(problem, f"name it with `id=ID`, such as one of {ids}.")
     return found[0]

@@ -349,8 +349,6 @@ Role = Literal["judge", "writer"]
 
 @dataclass(frozen=True, repr=False)
 class ImproveResult(Displayed):
-    """The texts with every round, the gain over all of them, and the effort."""
-
     texts: tuple[Improvement, ...]
     summary: RevisionSummary
     effort: Effort

@@ -66,7 +66,6 @@ def files_of(data: Data) -> tuple[Path, ...]:
 
 
 def can_be_read_again(data: Data) -> bool:
-    """Return whether the rows can be read twice; standard input and iterators can be read once only."""
     return data != "-" if isinstance(data, str | Path) else not isinstance(data, Iterator)
 
 
@@ -92,7 +91,6 @@ def repeated_id(ids: Iterable[str | None]) -> tuple[int, int] | None:
 
 
 def describe(data: Data) -> str:
-    """Return the name of `data` for messages."""
     if isinstance(data, str | Path):
         return str(data)
     return ", ".join(map(str, files_of(data))) or "the data"

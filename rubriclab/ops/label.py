@@ -180,10 +180,7 @@ class Labeling:
         return list(items).index(submission.item)
 
     def undo(self, rater: str, request: str) -> int | None:
-        """Withdraw a rater's latest judgment of an item of this page, and return the item's position, if there is one.
-
-        A repeated `request`, which is an id, changes nothing.
-        """
+        """Withdraw a rater's latest judgment on this page, once for each id `request`; return the item's position."""
         with self._lock:
             withdrawn = self._history.find(rater, request)
             if withdrawn is None:

@@ -41,7 +41,6 @@ MAX_BYTES = 100_000_000
 # Otherwise the pages are scanned, or the fonts do not map their glyphs to letters.
 MIN_LETTERS = 20
 MIN_READABLE = 0.6
-# A word that is split at the end of a line.
 _SPLIT_WORD = re.compile(r"(?<=[^\W\d_])[-\u00ad\u2010]\s*\n\s*(?=[a-zà-ÿ])")
 _UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2060-\u2069\ud800-\udfff]")
 

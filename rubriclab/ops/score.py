@@ -378,7 +378,6 @@ def _record(scoring: Scoring) -> dict[str, Any]:
 
 
 def record_of(output: str) -> Path:
-    """Return the path of the record beside a file of scores."""
     return Path(f"{output}.resume.json")
 
 

@@ -53,7 +53,6 @@ class ScoredRow:
         return {"id": self.score.id, "unscored": self.score.unscored, "missing": missing, "replies": replies}
 
     def to_cells(self) -> dict[str, Any]:
-        """Return the score as cells of a table."""
         return with_columns(self.row, {**_flat(self), **criterion_cells(self.score)})
 
 

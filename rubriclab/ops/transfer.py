@@ -181,11 +181,7 @@ def _scale(rated: Sequence[Example], aspect: str, version: Version, options: Tra
 
 
 def relearning(version: Version, target: TargetTexts, workspace: Workspace) -> TrainingRun | None:
-    """Return a training on the target's labels with the version's methods, settings and findings.
-
-    Methods start from the included checklists. If every method needs a checklist and none is included, notify and
-    return `None`.
-    """
+    """Return a training with the version's methods, settings and findings; `None` if no method has its checklist."""
     recorded, task, aspect = version.provenance.settings, version.rubric.task, target.aspect.name
     methods = [METHODS[name] for name in recorded if name != JOINT]
     resolved = resolve_settings(methods, joint=True, configured=workspace.settings, recorded=recorded)

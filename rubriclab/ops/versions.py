@@ -118,7 +118,6 @@ def missing_record(version: Version) -> str:
 
 
 def gate(store: Store, ref: str) -> GateResult:
-    """Return whether a version agrees better with people than the same judge asked directly."""
     version = store.load(ref)
     if version.provenance.validation is None:
         hint = "Learn it without `methods`, or with several, and the gate is part of learning."
@@ -204,8 +203,6 @@ def verify(store: Store, *, repair: bool = False) -> VerifyResult:
 
 @dataclass(frozen=True, repr=False)
 class StoreSize(Displayed):
-    """The rows and bytes of a store by kind, and the space that the database takes."""
-
     store: str
     kinds: tuple[KindSize, ...]
     space: Space

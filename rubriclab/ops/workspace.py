@@ -65,7 +65,6 @@ class JudgeChoice:
 
 
 def judge_named(named: str | None, notify: Notify) -> str:
-    """Return the judge that the user has named, or else the offline one."""
     _notify_embedded(named or EMBEDDED, "" if named else ", as none is configured", notify)
     return named or EMBEDDED
 

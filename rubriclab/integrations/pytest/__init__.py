@@ -13,6 +13,6 @@ _HOME_OF = dict.fromkeys(("RubricChecker", "RubricFixture"), "integrations.pytes
 
 __all__ = [*_HOME_OF]
 
-# Hidden from type checkers, which would take any name for one of the package.
+# Type checkers would accept any name as one of the package.
 if not TYPE_CHECKING:
     __getattr__ = lazy_names(__name__, _HOME_OF)

@@ -1,4 +1,4 @@
-"""What tests call: rubrics, each opened once in a process, whose assertions fail with reasons; and counts of texts."""
+"""What tests call: rubrics that are opened once in a process, assertions that fail with reasons, counts of texts."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ from rubriclab.store.tables import resolve_store
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# Criteria that are listed for a text, texts that are listed, and characters of a reason and of a text.
-CRITERIA, TEXTS, REASON, TEXT = 3, 3, 200, 300
+# A failure lists at most this many criteria and texts, and cuts reasons and texts to this many characters.
+MAX_CRITERIA, MAX_TEXTS, MAX_REASON, MAX_TEXT = 3, 3, 200, 300
 
 
 def without_inner_frames(work: Callable[P, T]) -> Callable[P, T]:
-    """Return `work`, whose deliberate errors name options of pytest and come without inner frames."""
+    """Wrap `work` so that its deliberate errors name options of pytest and have no inner frames."""
 
     @wraps(work)
     def run(*arguments: P.args, **options: P.kwargs) -> T:
@@ -78,7 +78,7 @@ def judge_options_of(settings: Settings, names: Iterable[str] = JUDGE_OPTIONS) -
 class RubricRun:
     """The rubrics that the tests of one process have opened, with one budget and one recording.
 
-    `notes` are what a person should know beside the results, each once; `closing` closes the rubrics.
+    `notes` are messages for the user, each once; `closing` closes the rubrics.
     """
 
     def __init__(self, settings: Settings, closing: ExitStack) -> None:
@@ -102,7 +102,7 @@ class RubricRun:
         return f"{PREFIX}{self.settings.base('judge', marked.judge) / named.removeprefix(PREFIX)}"
 
     def scorer(self, ref: str, marked: Marked) -> TextScorer:
-        """Return the rubric named `ref`, opened the first time."""
+        """Return the rubric named `ref`; the first call opens it."""
 
         def note(text: str) -> None:
             self.notes[with_flags(text, FLAGS)] = None
@@ -120,7 +120,7 @@ class RubricRun:
 
 
 def _recorded_judge(recording: Path, judge: str | None, store: str | None, ref: str) -> str:
-    """Return the judge to replay: the one that is named, else the version's, else the only one."""
+    """Return the judge to replay: the named judge, else the version's, else the only judge of the recording."""
     if judge:
         return judge
     recorded = read_recording(recording).judges
@@ -165,7 +165,7 @@ class Tally:
 
 @dataclass(slots=True)
 class Tallies:
-    """What one or several tests scored, by rubric and judge, and what a person should know beside."""
+    """What one or several tests scored, by rubric and judge, with messages for the user."""
 
     by_rubric: dict[tuple[str, str], Tally] = field(default_factory=dict)
     notes: dict[str, None] = field(default_factory=dict)
@@ -174,13 +174,11 @@ class Tallies:
         return self.by_rubric.setdefault((rubric, judge), Tally(rubric, judge))
 
     def written(self) -> str:
-        """Return JSON for the report of the test."""
         tallies = [asdict(tally) for tally in self.by_rubric.values()]
         return orjson.dumps({"rubrics": tallies, "notes": [*self.notes]}).decode()
 
 
 def read_tallies(written: Iterable[str]) -> Tallies:
-    """Return the sum of what tests have written."""
     found = Tallies()
     for row in map(orjson.loads, written):
         for counts in row["rubrics"]:
@@ -238,24 +236,24 @@ class RubricChecker:
 
     @without_inner_frames
     def assert_at_least(self, threshold: float, output: str, **fields: Any) -> Score:
-        """Return the score of a text; fail if it is below `threshold`, on the rubric's scale, or there is none.
+        """Return the score of a text; fail unless it is at least `threshold`, a score on the rubric's scale.
 
         Raises:
-            AssertionError: if the score is lower, or there is none.
-            RubriclabError: if the text cannot be judged at all: a cap is reached, a reply is not recorded.
+            AssertionError: if the score is lower or missing.
+            RubriclabError: if the text cannot be judged at all: a cap is reached, or a reply is not recorded.
         """
         self.scorer.check_threshold(threshold)
         score = self._score([row_of_fields(output, fields)])[0]
-        scorer = _scorer(score, self.scorer.rubric)
-        text = f"text {one_line(score.id)}: {wording.excerpt(one_line(str(output)), TEXT)}"
+        scored_by = _scale_and_judge(score, self.scorer.rubric)
+        text = f"text {one_line(score.id)}: {wording.excerpt(one_line(str(output)), MAX_TEXT)}"
         if score.score is None:
-            raise self._failure(f"{score.rubric}: no score: {_reason(score.unscored or '')} ({scorer})", text)
+            raise self._failure(f"{score.rubric}: no score: {_reason(score.unscored or '')} ({scored_by})", text)
         if score.score < threshold:
             interval = f" {wording.score_interval(score.interval)}" if score.interval else ""
             found = f"{score.rubric}: score {wording.rounded(score.score)}{interval}"
-            costs = _costs(score, self.scorer.rubric)[:CRITERIA]
-            title = "criteria that lower the score most:" if costs else "no criterion lowers the score"
-            raise self._failure(f"{found} is below {format_score(threshold)} ({scorer})", title, *costs, text)
+            lowering = _lowering_criteria(score, self.scorer.rubric)[:MAX_CRITERIA]
+            title = "criteria that lower the score most:" if lowering else "no criterion lowers the score"
+            raise self._failure(f"{found} is below {format_score(threshold)} ({scored_by})", title, *lowering, text)
         return score
 
     @without_inner_frames
@@ -281,7 +279,7 @@ class RubricChecker:
             inconclusive: `fail`, `skip` or `pass`; by default as configured.
 
         Raises:
-            AssertionError: if the mean is lower, or that is inconclusive and `inconclusive` is `fail`.
+            AssertionError: if the mean is lower, or if the result is inconclusive and `inconclusive` is `fail`.
             DataError: for a faulty row, or without rows.
         """
         self.scorer.check_threshold(threshold)
@@ -302,15 +300,18 @@ class RubricChecker:
         if (shortfall := _shortfall(side, threshold)) is None:
             return side
         found = f"share of {names[1]!r}" if names else "mean"
-        texts = f"{count(side.scored, 'text')} in {count(side.groups, 'group')}"
+        texts = f"{count(side.scored, 'text')} in {count(side.groups, 'group')} ({_scale_and_judge(scores[0], rubric)})"
         lines = (
-            f"{scores[0].rubric}: {found} {wording.estimate(side.mean)} of {texts} ({_scorer(scores[0], rubric)})",
+            f"{scores[0].rubric}: {found} {wording.estimate(side.mean)} of {texts}",
             shortfall,
             *(f"{count(number, 'text')} without a score: {_reason(why)}" for why, number in side.unscored.items()),
         )
         scored = sorted((score for score in scores if score.score is not None), key=lambda score: score.score or 0.0)
-        for score in scored[:TEXTS]:
-            lines += (f"lowest: {wording.rounded(score.score)}, text {one_line(score.id)}", *_costs(score, rubric)[:1])
+        for score in scored[:MAX_TEXTS]:
+            lines += (
+                f"lowest: {wording.rounded(score.score)}, text {one_line(score.id)}",
+                *_lowering_criteria(score, rubric)[:1],
+            )
         if side.mean.high is None or side.mean.high >= threshold:
             self._tally.add(inconclusive=1)
             if chosen == "pass":
@@ -352,16 +353,16 @@ def _shortfall(side: SideSummary, threshold: float) -> str | None:
     return None
 
 
-def _scorer(score: Score, rubric: Rubric) -> str:
+def _scale_and_judge(score: Score, rubric: Rubric) -> str:
     return f"scale {scale_of(rubric)}; judge {one_line(recorded_name(score.judge))}"
 
 
 def _reason(text: str) -> str:
-    return wording.excerpt(one_line(text), REASON)
+    return wording.excerpt(one_line(text), MAX_REASON)
 
 
-def _costs(score: Score, rubric: Rubric) -> Sequence[str]:
-    """Return the criteria that lower a score, the most first: by contributions, or else by low ratings."""
+def _lowering_criteria(score: Score, rubric: Rubric) -> Sequence[str]:
+    """Return a line for each criterion that lowers the score, by contribution or else by rating, the worst first."""
     if any(part.contribution is not None for part in score.criteria):
         found = [(part.contribution or 0.0, part) for part in score.criteria if (part.contribution or 0.0) < 0]
     else:
@@ -371,4 +372,4 @@ def _costs(score: Score, rubric: Rubric) -> Sequence[str]:
         shares = [(rating if part.id in questions else (rating - low) / width, part) for rating, part in rated]
         found = [(share, part) for share, part in shares if share < 1]
     ranked = [part for _, part in sorted(found, key=lambda pair: pair[0])]
-    return [f"  {criterion_result(part, rubric, REASON)}: {_reason(part.reason)}" for part in ranked]
+    return [f"  {criterion_result(part, rubric, MAX_REASON)}: {_reason(part.reason)}" for part in ranked]

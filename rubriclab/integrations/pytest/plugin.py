@@ -17,7 +17,7 @@ import pytest
 if TYPE_CHECKING:
     from rubriclab.integrations.pytest.checker import RubricFixture, RubricRun
 
-# The options by name, as in `--rubric-NAME`: what their value is called, and their help.
+# The metavar and the help of each option `--rubric-NAME`, by name.
 OPTIONS = {
     "store": ("PATH|URL", "The store of the rubrics and of cached answers."),
     "judge": ("JUDGE", "The judge of all rubrics; default: the one that each rubric was learned with."),
@@ -31,21 +31,22 @@ OPTIONS = {
     "inconclusive": ("fail|skip|pass", "What an inconclusive mean does to a test; default: fail."),
 }
 FLAGS = {name: f"--rubric-{name.replace('_', '-')}" for name in OPTIONS}
-# Those that an environment variable gives too.
+# Options that an environment variable can also give.
 VARIABLES = {name: f"RUBRICLAB_{name.upper()}" for name in OPTIONS if name != "record"}
 CAPS = ("max_calls", "max_cost")
 JUDGE_OPTIONS = (*CAPS, "price", "api_base", "concurrency")
 OnInconclusive = Literal["fail", "skip", "pass"]
 MARK_HELP = "rubric(ref=None, *, store=None, judge=None): the rubric, the store and the judge of a test"
 TITLE = "Texts scored by rubrics"
-# The property of a test's report that says what the test scored, and the same while another plugin repeats the test.
+# The property of a test's report that says what the test scored.
 PROPERTY = "rubriclab-scores"
+# Where a test keeps its tallies, also if another plugin repeats the test.
 TALLIES = pytest.StashKey[Any]()
 
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """What the marks of a test say; the nearest mark comes first."""
+    """The values of a test's marks; the nearest mark takes precedence."""
 
     ref: str | None = None
     store: str | None = None
@@ -66,7 +67,6 @@ class Settings:
         return self.given.get(name) or marked or self.environment.get(name)
 
     def source(self, name: str) -> str:
-        """Return the flag or environment variable that gives an option."""
         return VARIABLES[name] if name in self.environment and name not in self.given else FLAGS[name]
 
     def base(self, name: str, marked: str | None) -> Path:
@@ -99,9 +99,9 @@ def on_inconclusive(value: str, source: str = "inconclusive") -> OnInconclusive:
 
 
 def check_settings(settings: Settings) -> None:
-    """Refuse options that cannot be used before a test runs.
+    """Refuse unusable options before any test runs.
 
-    Those in the environment are checked by the first test that needs them, so that other runs import nothing.
+    Environment variables are checked by the first test that needs them, so that other runs import nothing.
     """
     _ = settings.inconclusive
     record = settings.path("record")
@@ -121,7 +121,7 @@ def check_settings(settings: Settings) -> None:
 
 
 def check_one_process(settings: Settings) -> None:
-    """Refuse options that hold in a single process only."""
+    """Refuse options that only work in a single process."""
     from rubriclab.errors import SettingsError
 
     if given := [settings.source(name) for name in ("record", *CAPS) if settings.value(name)]:
