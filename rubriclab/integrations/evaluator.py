@@ -64,10 +64,7 @@ def open_scorer(
     judge: str | None = None,
     **options: Any,
 ) -> TextScorer:
-    """Return `rubric` if it is open already, or else open it by `Lab.scorer`.
-
-    Raises `SettingsError` for a threshold `at_least` that is not on the scale.
-    """
+    """Return `rubric` if it is open, else open it by `Lab.scorer`; SettingsError if `at_least` is not on the scale."""
     opened = rubric if isinstance(rubric, TextScorer) else Lab(store, judge, progress=None, **options).scorer(rubric)
     with ExitStack() as closing:
         if opened is not rubric:

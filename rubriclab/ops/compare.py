@@ -173,7 +173,6 @@ def compare_columns(
 
 
 def summary(outputs: paired.Outputs, scale: Scale) -> paired.SideSummary:
-    """Return the mean of a set of outputs with its interval over groups, and why some have no score."""
     scores = [(score.score, score.unscored) for score in outputs.scores]
     return _side(outputs.name, [example.group for example in outputs.examples], scores, scale)
 
@@ -224,8 +223,7 @@ def _differences(
 def _by_groups(before: ppi.ScoredSet, after: ppi.ScoredSet) -> PairedMean:
     """Return the difference between the group means of two sets whose outputs are not paired.
 
-    If both sets have the same groups, these are paired. Else Welch's test (1947) gives the p value, or a permutation
-    test if the means of neither set vary.
+    Groups are paired if both sets have the same ones; else Welch's test (1947), or a permutation test, is used.
     """
     from scipy.stats import ttest_ind
 
@@ -579,8 +577,7 @@ def drift(
 ) -> Job[CompareResult]:
     """Compare the scores of `data` by `before` and `after`, or by two judges if `after` is `None`.
 
-    If `data` is an anchor, compare the errors of `before` with those at earlier looks. `on_row` gets both scores of
-    each text.
+    For an anchor, compare the errors of `before` with earlier looks. `on_row` gets both scores of each text.
     """
     if options.anchor:
         return _look_job(workspace, data, before, after, options)

@@ -253,7 +253,6 @@ def unmeasured(rated: RatedRubric, refit: fitting.SelectedRubric, ids: Collectio
 
 
 def redundant_pairs(rated: RatedRubric, refit: fitting.SelectedRubric) -> tuple[tuple[str, str, float], ...]:
-    """Return the pairs of criteria that learning would call redundant, with their correlations."""
     correlations, ids = design(rated.table).alike, [each.criterion.id for each in rated.candidates]
     pairs = ((one, two) for two in refit.fit.columns for one in refit.fit.columns if one < two)
     return tuple(

@@ -210,7 +210,6 @@ class FieldMissing(SettingsError):
     """No text has a field that every training text of the rubric had."""
 
 
-# Rows that are searched for a field before scoring begins.
 ROWS_SEARCHED = 100
 
 

@@ -375,7 +375,6 @@ def own_names(mapping: FieldMap) -> dict[str, str]:
 
 
 def _with_own_names(row: dict[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
-    """Return a row whose mapped cells are under the names of the user's columns."""
     named = {columns.get(name, name): cell for name, cell in row.items()}
     for name, column in columns.items():
         table, dot, aspect = name.partition(".")

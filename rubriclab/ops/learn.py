@@ -285,7 +285,6 @@ def _training_input(
 
 
 def _notify_unused_reasons(training: TrainingRun, generator: str, notify: Notify) -> None:
-    """Notify if raters' reasons are not used."""
     known, names, why = training.plans[0].training_input, [plan.method.name for plan in training.plans], None
     number = sum(len(named_reasons(example, known.assignment.aspect.name)) for example in known.examples)
     if generator == EMBEDDED:

@@ -73,7 +73,6 @@ ScaleText = Annotated[str, BeforeValidator(_scale_text)]
 ScaleOption = Annotated[ScaleText | None, Flag(metavar="LOW:HIGH")]
 # Hyperparameters by method and name: `{"hypoeval": {"k": 10}}`.
 SettingsTables = Mapping[str, Mapping[str, Any]]
-# The same as an option.
 SettingsOption = Annotated[
     SettingsTables, BeforeValidator(check_tables), Flag("--set", metavar="METHOD.NAME=VALUE", multiple=True)
 ]

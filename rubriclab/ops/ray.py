@@ -247,8 +247,7 @@ class RayWorker:
 MAX_CHUNK = 16
 # The fewest chunks that a worker has, so that it never waits for the next one.
 MIN_CHUNKS = 2
-# The most chunks sent and not yet yielded, as a multiple of the workers' chunks. It bounds the memory while a slow text
-# delays the texts after it.
+# The most chunks sent and not yet yielded, as a multiple of the workers' chunks; this bounds the memory.
 WINDOW = 2
 # A chunk whose worker was lost is scored again at most this often, since the chunk itself may be the cause.
 RETRIES = 3

@@ -102,9 +102,8 @@ def rival_notes(counts: RivalCounts) -> Iterator[str]:
         yield f"{counts.without_rivals:,} {texts} no rival in their call"
 
 
-# The name of the rubric in scores without a learned rubric.
+# The rubric's name in scores without a learned rubric, and in scores by a rubric that is not stored.
 UNVALIDATED = "unvalidated"
-# The name of a rubric that is not stored as a version.
 UNSAVED = "unsaved"
 
 
@@ -405,7 +404,6 @@ def _kept_score(line: bytes, rows: Rows, place: str) -> ScoredRow:
 
 
 def row_of_fields(output: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the row of a text with these fields; SettingsError for an unknown field."""
     for name in fields:
         if name.partition(".")[0] not in FIELDS:
             known = f"{did_you_mean(name, FIELDS)}Known are: {', '.join(FIELDS)}."

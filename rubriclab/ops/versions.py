@@ -88,10 +88,7 @@ class VerifyResult(Displayed):
 
 
 def list_versions(store: Store, notify: Notify, name: str | None = None) -> tuple[Version, ...]:
-    """Return the newest version of each rubric, by name, or all versions of one, the newest first.
-
-    Versions that cannot be read are left out, with a notice.
-    """
+    """Return the newest version of each rubric, or all versions of `name`, the newest first; notify of damaged ones."""
     damaged: list[StoreError] = []
     versions = store.log(name, damaged.append) if name else store.newest(damaged.append)
     for error in damaged:

@@ -533,7 +533,6 @@ def regular_lines(ledger: Ledger) -> Iterator[Progress]:
 
 @contextmanager
 def notebook_bar(ledger: Ledger) -> Iterator[Progress]:
-    """Show a bar under the cell, and remove it afterwards."""
     display: Any = importlib.import_module("IPython.display")
     shown = display.display(display.HTML(""), display_id=True)
     last = 0.0
