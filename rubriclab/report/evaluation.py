@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 # Texts with their labels and scores.
 
 MAX_TEXTS, TITLE = 6, 60
+BasedRow = tuple[list[object], dict[str, Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +84,11 @@ class ScoredVersion:
         """The errors on the scale of the scores; `None` if no text has a score."""
         return score_errors(self.values, self.labels, self.groups, self.version.rubric.scores_on.width)
 
+    @property
+    def error_basis(self) -> dict[str, Any]:
+        """The texts that the errors rest on: all scored ones, also of groups without a correlation."""
+        return {"level": "dataset", **_counted(self.values, self.groups)}
+
 
 @dataclass(frozen=True, slots=True)
 class CriterionRow:
@@ -111,7 +117,8 @@ def scored_version(version: Version, examples: Sequence[Example], scores: Sequen
     )
 
 
-def error_row(scored: ScoredVersion) -> list[object] | None:
+def error_row(scored: ScoredVersion) -> BasedRow | None:
+    """Return the cells of the table of errors, and what they rest on; `None` if no text has a score."""
     if scored.errors is None:
         return None
     pairs = zip(scored.labels.tolist(), scored.scores, strict=True)
@@ -120,8 +127,9 @@ def error_row(scored: ScoredVersion) -> list[object] | None:
     if held and aggregation and aggregation.conformal:
         shown = f"{sum(held):,} of {len(held):,} ({wording.percent(sum(held) / len(held))})"
         inside = line(shown, quiet(fit_of_intervals(sum(held), len(held), aggregation.conformal.confidence)))
-    number = sum(each.score is not None for each in scored.scores)
-    return [q(scored.version.ref), *rubrics.error_cells(scored.errors), f"{number:,}", inside]
+    basis = scored.error_basis
+    cells = [*rubrics.error_cells(scored.errors), f"{basis['n']:,}", inside]
+    return [q(scored.version.ref), *cells], {"aspect": scored.version.rubric.aspect.name, **basis}
 
 
 def fit_of_intervals(held: int, number: int, confidence: float) -> str:
@@ -132,11 +140,14 @@ def fit_of_intervals(held: int, number: int, confidence: float) -> str:
     return "they are wider than need be" if above > 0 else "they are too narrow"
 
 
-def raters_row(scored: ScoredVersion) -> list[object] | None:
+def raters_row(scored: ScoredVersion) -> BasedRow | None:
     """Return the errors of single raters on the same texts; `None` where they are not known."""
     rubric = scored.version.rubric
     errors = rater_errors(scored.texts, rubric.aspect.name, rubric.scores_on)
-    return [wording.SINGLE_RATERS, *rubrics.error_cells(errors), "", ""] if errors else None
+    if errors is None:
+        return None
+    cells = [*rubrics.error_cells(errors), "", ""]
+    return [wording.SINGLE_RATERS, *cells], {"aspect": rubric.aspect.name, "level": "dataset"}
 
 
 def criterion_agreements(scored: ScoredVersion, level: Level, constant: ConstantRule) -> list[CriterionRow]:
@@ -168,13 +179,17 @@ Verdict = Literal["above", "below", "overlaps", "too few groups", "not comparabl
 
 @dataclass(frozen=True, slots=True)
 class EvaluatorComparison:
-    """A rubric against another evaluator on the `n` texts that both scored; unknown gains are undefined."""
+    """A rubric against another evaluator on the texts that both scored; unknown gains are undefined.
+
+    `n` and `groups` are what the difference in correlation rests on, `error_basis` what the gain in error does.
+    """
 
     other: Result
     gains: GateVerdict | None
     n: int = 0
     groups: int = 0
     p: float | None = None
+    error_basis: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def verdict(self) -> Verdict:
@@ -228,6 +243,7 @@ class EvaluationSummary:
                 "n": each.n,
                 "groups": each.groups,
                 "less_error": asdict((each.gains and each.gains.less_error) or Interval(None)),
+                **{f"less_error_{name}": number for name, number in each.error_basis.items()},
                 "difference": asdict(each.gains.difference if each.gains else Interval(None)),
                 "permutation_p": each.p,
                 "verdict": each.verdict,
@@ -291,7 +307,14 @@ def _comparison(
     few = found.too_few_groups
     gains = verdict_on(other.evaluator, found.spearman, gain, scale, labels=found.n, clusters=found.groups, few=few)
     known = gains if gain or found.spearman.value is not None or few else None
-    return EvaluatorComparison(other, known, found.n, found.groups, found.p)
+    basis = _counted(theirs + own.values, own.groups) if gain else {}
+    return EvaluatorComparison(other, known, found.n, found.groups, found.p, basis)
+
+
+def _counted(scores: FloatArray, groups: Sequence[str]) -> dict[str, int]:
+    """Return how many texts have a score, and of how many groups."""
+    scored = np.flatnonzero(~np.isnan(scores)).tolist()
+    return {"n": len(scored), "groups": len({groups[place] for place in scored})}
 
 
 def _key(evaluator: str) -> str:
@@ -399,9 +422,9 @@ def verdict_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
 
 def error_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
     return [
-        {"evaluator": version.ref, "aspect": version.rubric.aspect.name, **asdict(errors)}
-        for version in evaluation.versions
-        if not version.rubric.scores_on.names and (errors := _scored(evaluation, version).errors)
+        {"evaluator": each.version.ref, "aspect": each.version.rubric.aspect.name, **each.error_basis, **asdict(errors)}
+        for each in (_scored(evaluation, version) for version in evaluation.versions)
+        if not each.version.rubric.scores_on.names and (errors := each.errors)
     ]
 
 

@@ -190,7 +190,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {"q": q, "prose": prose, "number": number}
     of_models = (asked_at, count, format_score, listed, one_line)
-    of_cells = (badge, data, facts, head, line, number, p_value, remark, row, shown, signed)
+    of_cells = (badge, Based, data, facts, head, line, number, p_value, remark, row, shown, signed)
     environment.globals |= {each.__name__: each for each in (*of_models, *of_cells)}
     environment.globals |= {name: getattr(wording, name) for name in WORDING}
     environment.globals |= {"charts": charts, "results": results, "rubrics": rubrics, "wording": wording}
@@ -279,6 +279,13 @@ def head(*columns: str) -> Markup:
     return Markup("<thead><tr>{}</tr></thead>").format(Markup().join(cells))
 
 
+class Based(NamedTuple):
+    """A cell whose figure does not rest on the same texts as the others of its row."""
+
+    figure: object
+    basis: Mapping[str, object]
+
+
 def row(*cells: object, kind: str = "", **basis: object) -> Markup:
     """Return a row of a table.
 
@@ -286,10 +293,15 @@ def row(*cells: object, kind: str = "", **basis: object) -> Markup:
         kind: what it stands for: `baseline`, `total`, or `title` of the rows below.
         basis: what its figures rest on, for files that contain no sentences; see `BASIS_COLUMNS`.
     """
-    first, *others = (shown(cell) for cell in cells)
     kept = json.dumps([basis.get(name) for name in BASIS_COLUMNS]) if basis else ""
-    start = Markup('<tr class="{}" data-basis="{}"><th>{}</th>').format(kind, kept, first)
-    return start + Markup().join(Markup("<td>{}</td>").format(cell) for cell in others) + Markup("</tr>")
+    parts = [Markup('<tr class="{}" data-basis="{}"><th>{}</th>').format(kind, kept, shown(cells[0]))]
+    for cell in cells[1:]:
+        if isinstance(cell, Based):
+            own = json.dumps([{**basis, **cell.basis}.get(name) for name in BASIS_COLUMNS])
+            parts.append(Markup('<td data-basis="{}">{}</td>').format(own, shown(cell.figure)))
+        else:
+            parts.append(Markup("<td>{}</td>").format(shown(cell)))
+    return Markup().join([*parts, Markup("</tr>")])
 
 
 def remark(words: str, name: str = "", *, figures: Mapping[str, Interval | str], **basis: object) -> Markup:
@@ -563,9 +575,9 @@ def _table_cells(table: Element, title: str) -> Iterator[tuple[object, ...]]:
     for each in table.iterfind("tr"):
         if each.get("class") == "title":
             continue
-        basis = _basis(json.loads(each.get("data-basis") or "[]") or [None] * len(BASIS_COLUMNS))
+        of_row = each.get("data-basis") or json.dumps([None] * len(BASIS_COLUMNS))
         for column, cell in zip(columns[1:], each[1:], strict=True):
-            name = words_of(column.title)
+            name, basis = words_of(column.title), _basis(json.loads(cell.get("data-basis") or of_row))
             if name == COMPARED_WITH and basis[0]:
                 continue
             if found := figure_of(cell):

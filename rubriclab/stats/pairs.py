@@ -162,13 +162,14 @@ class PairwiseAccuracy:
         held_out: the accuracy if each group's threshold is the best on the other groups; undefined for a single group.
         optimistic: the accuracy with the threshold that is best on the same texts.
         threshold: that threshold; the smallest if several are equally good.
-        groups: the number of groups with two texts or more.
+        texts, groups: how many are in groups with two texts or more, also where all labels are equal.
     """
 
     held_out: Interval
     optimistic: float | None
     threshold: float | None
     pairs: int
+    texts: int
     groups: int
 
 
@@ -179,7 +180,7 @@ def pairwise_accuracy(predicted: npt.ArrayLike, human: npt.ArrayLike, groups: Se
     members = [slice(start, start + size) for start, size in zip(texts.starts, texts.sizes, strict=True)]
     pairs = [_pairs(texts.predicted[0, each], texts.human[each]) for each in members]
     if not pairs:
-        return PairwiseAccuracy(Interval(None), None, None, 0, 0)
+        return PairwiseAccuracy(Interval(None), None, None, 0, 0, 0)
     thresholds = np.unique(np.concatenate([[0.0], *(distance for distance, _, _ in pairs)]))
     total = np.sum([_accuracies(pair, thresholds) for pair in pairs], axis=0)
     best = int(np.round(total, MEAN_DIGITS).argmax())
@@ -193,6 +194,7 @@ def pairwise_accuracy(predicted: npt.ArrayLike, human: npt.ArrayLike, groups: Se
         float(total[best] / count),
         float(thresholds[best]),
         sum(len(distance) for distance, _, _ in pairs),
+        len(texts.human),
         count,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -131,6 +132,19 @@ def test_texts_of_groups_that_a_version_has_learned_from_are_counted_and_only_wh
     assert "that shown@1 has learned from" in said
     assert "that plain@1 has learned from" not in said
     assert "learned from" not in words(summary_of(like_people))
+
+
+def test_figures_that_count_groups_with_constant_labels_say_on_how_many_texts_they_rest() -> None:
+    texts = [replace(text, scores={"coherence": 3.0}) if text.group == "g0" else text for text in examples()]
+    found = summary_of((shown(), against_people), (version(), like_people), texts=texts)
+    view = View(macro("evaluation_summary", found, lambda name: wording.evaluator_parts(name)[0]))
+    rests_on = {cells[7]: cells[5:7] for cells in view.to_frame().itertuples(index=False)}
+    assert rests_on["gain in error"] == (24, 6)
+    assert rests_on["gain in Spearman"] == (20, 5)
+    said = words_of(view, 200)
+    assert " points (all scored texts) and a Spearman correlation of " in said
+    assert "in points, on 24 texts of 6 groups, also those with constant labels, and " in said
+    assert "within groups, on 20 texts of 5 groups" in said
 
 
 def rated(texts: Sequence[Example], values: Mapping[str, Sequence[float | None]]) -> ScoredVersion:

@@ -156,6 +156,8 @@ def test_threshold_and_accuracy_are_those_of_the_authors_program(predicted, huma
 def test_ties_of_people_are_right_where_scores_are_tied_too_and_without_pairs_there_is_no_accuracy():
     found = pairwise_accuracy([1, 2], [1, 2], ["a", "b"])
     assert (found.held_out.value, found.optimistic, found.threshold, found.pairs) == (None, None, None, 0)
+    found = pairwise_accuracy([1, 2, 3, 3, 5], [1, 2, 4, 4, 4], ["a", "a", "b", "b", "alone"])
+    assert (found.pairs, found.texts, found.groups) == (2, 4, 2)
     found = pairwise_accuracy([1.0, 1.1, 3.0], [2, 2, 5], ["g"] * 3)
     assert found.optimistic == 1.0
     assert found.threshold == pytest.approx(0.1)
