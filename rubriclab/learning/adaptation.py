@@ -1,11 +1,12 @@
-"""The three ways to use a rubric on labelled target texts: each as a rubric, and as held-out scores of the texts.
+"""Three ways to use a rubric on labelled target texts. Each gives a rubric and held-out scores of the texts.
 
-- `reuse`: the rubric as it is; labels are not used.
-- `recalibrate`: criteria and weights stay, and the map onto the scale is fitted again, without the text's fold.
-- `relearn`: learned again, with the rubric's criteria among the candidates; a text's score does not use criteria that
-  were proposed from its fold.
+- `reuse`: the rubric does not change, and labels are not used.
+- `recalibrate`: criteria and weights stay. The map onto the scale is fitted again, for a held-out score without the
+  labels of the text's fold.
+- `relearn`: a rubric is learned again, with the old criteria among the candidates. A held-out score does not use
+  criteria that were proposed from the text's fold.
 
-All numbers here are on the scale that criteria are rated on.
+All numbers here are on the scale on which criteria are rated.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ class RatedTexts:
 
     Attributes:
         cells: shape (texts, criteria).
-        scores: by the rubric, on its own scale; NaN where missing.
-        reason: why the latest unscored text is unscored.
+        scores: the rubric's scores on its own scale, NaN where missing.
+        reason: why the last unscored text is unscored.
     """
 
     examples: tuple[Example, ...]
@@ -55,7 +56,7 @@ class RatedTexts:
         return float_table(([cell.score for cell in row] for row in self.cells), len(self.candidates))
 
     def select(self, examples: Sequence[Example]) -> RatedTexts:
-        """Return the ratings of `examples`, which replace the rated texts with the same ids, as with labels."""
+        """Return the ratings with `examples` in place of the texts with the same ids, for example to add labels."""
         row_of = {example.id: row for row, example in enumerate(self.examples)}
         rows = [row_of[example.id] for example in examples]
         return replace(
@@ -114,7 +115,7 @@ def _candidates(parts: Sequence[Part], *, kept: bool) -> tuple[Candidate, ...]:
 
 @dataclass(frozen=True, eq=False)
 class LabelledTarget:
-    """A rubric and target texts, rated by its criteria and with labels of `aspect` on `label_scale`."""
+    """A rubric, and target texts that are rated by its criteria and labelled for `aspect` on `label_scale`."""
 
     rubric: Rubric
     rated: RatedTexts
@@ -125,7 +126,7 @@ class LabelledTarget:
 
     @cached_property
     def table(self) -> RatingMatrix:
-        """The rating matrix by the rubric's criteria, with labels mapped to the scale that criteria are rated on."""
+        """The rating matrix by the rubric's criteria, with labels mapped to the scale of the ratings."""
         rubric, rated = self.rubric, self.rated
         labels = [self.label_scale.moved_to(rubric.scale, text.scores[self.aspect]) for text in rated.examples]
         assignment, bounds = assignment_of(rubric), bounds_of(rubric.aggregation)
@@ -138,7 +139,7 @@ class LabelledTarget:
 
     @property
     def onto(self) -> Scale | None:
-        """The labels' scale, if it differs from the one that criteria are rated on."""
+        """The labels' scale, if it differs from the scale of the ratings."""
         return None if self.label_scale.same_ends(self.rubric.scale) else self.label_scale
 
 
@@ -146,7 +147,7 @@ class LabelledTarget:
 class AdaptedRubric:
     """A rubric for the target, fitted to all labels, and its held-out scores, shape (texts,), NaN for unscored.
 
-    `raw` are the scores without the level that labels set, so that texts of different folds can be ranked.
+    `raw` are scores that do not depend on the mean label of the other folds, so that texts of all folds can be ranked.
     """
 
     action: Action
@@ -156,7 +157,7 @@ class AdaptedRubric:
 
 
 def reuse_rubric(target: LabelledTarget) -> AdaptedRubric:
-    """Return the rubric unchanged, its scores mapped linearly if the labels have another scale."""
+    """Return the rubric unchanged; its scores are mapped linearly if the labels have another scale."""
     rubric = target.rubric
     scores = rescale(target.rated.scores, rubric.scores_on, rubric.scale)
     if not rubric.scores_on.same_ends(target.label_scale):
@@ -190,7 +191,7 @@ def recalibrate_rubric(target: LabelledTarget) -> AdaptedRubric:
     }
     aggregation = aggregation.model_copy(update=update)
     rubric = Rubric.model_validate({**dict(target.rubric), "aggregation": aggregation})
-    # A constant map leaves no order.
+    # A constant map gives all texts the same score, so their order by raw values does not count.
     constant = not scored.any() or np.ptp(calibration.apply(raw[scored])) == 0
     return AdaptedRubric("recalibrate", rubric, scores, np.where(scored, 0.0, np.nan) if constant else raw)
 
@@ -208,9 +209,9 @@ def adapt_relearned(target: LabelledTarget, trained: Trained) -> AdaptedRubric:
 
 
 def mean_aggregation(target: LabelledTarget) -> Aggregation:
-    """Return the mean of the criteria by their own weights, as an aggregation with the target's centers and spreads.
+    """Return the aggregation that takes the mean of the criteria by their own weights.
 
-    A criterion that is constant there has a spread of one point.
+    Centers and spreads are those of the target texts. A criterion that is constant there has a spread of one point.
     """
     table = target.table
     criteria = [candidate.criterion for candidate in target.rated.candidates]
@@ -233,7 +234,7 @@ def raw_values(aggregation: Aggregation, rated: RatedTexts) -> FloatArray:
 
 
 def aggregate_scores(rubric: Rubric, rated: RatedTexts) -> FloatArray:
-    """Return the score of each text by the rubric's aggregation, on the scale that criteria are rated on."""
+    """Return the score of each text by the rubric's aggregation, on the scale of the ratings."""
     if rubric.aggregation is None:
         raise ValueError("expected a rubric with an aggregation, got one without")
     unmapped = rubric.aggregation.model_copy(update={"onto": None})
@@ -245,6 +246,6 @@ def rescale(scores: FloatArray, scale: Scale, onto: Scale) -> FloatArray:
 
 
 def _calibration(raw: FloatArray, rows: BoolArray, target: LabelledTarget) -> Calibration:
-    straight = logistic if target.table.scale.names else linear
-    fit = isotonic if target.settings.calibration == "isotonic" else straight
+    default_fit = logistic if target.table.scale.names else linear
+    fit = isotonic if target.settings.calibration == "isotonic" else default_fit
     return fit(raw[rows], target.table.labels[rows])

@@ -1,4 +1,4 @@
-"""Evaluators without calls, and rubrics without labels: a score of the whole, or text features by prior weights."""
+"""Baselines that make no calls, and rubrics that are made without labels."""
 
 from __future__ import annotations
 
@@ -46,42 +46,44 @@ def best_feature(examples: Sequence[Example], aspect: str) -> Baseline | None:
 
 
 def held_out_baselines(features: FloatArray, labels: FloatArray, fold: IntArray) -> dict[str, FloatArray]:
-    """Return the scores of each text by baselines without calls, fitted only to the labels of the other folds.
+    """Return each text's scores by baselines that make no calls, fitted only to the labels of the other folds.
 
-    All text features are one component of partial least squares (Wold, Sjostrom & Eriksson 2001, "PLS-regression: a
-    basic tool of chemometrics", Chemometrics and Intelligent Laboratory Systems 58). Fitted scores are deviations from
-    the mean label of the other folds, which is high where the fold's own labels are low.
+    The baseline of all text features is the first component of partial least squares (Wold, Sjostrom & Eriksson 2001,
+    "PLS-regression: a basic tool of chemometrics", Chemometrics and Intelligent Laboratory Systems 58). Fitted scores
+    leave out the mean label of the other folds, which is high where the fold's own labels are low.
 
     Args:
-        features: shape (texts, features), columns as in `FEATURE_NAMES`, NaN where undefined: these count as average.
-        fold: of each text, shape (texts,).
+        features: shape (texts, features), columns as in `FEATURE_NAMES`; NaN where undefined, which counts as average.
+        fold: the fold of each text, shape (texts,).
     """
-    best, everything = np.zeros(len(labels)), np.zeros(len(labels))
+    best, component_scores = np.zeros(len(labels)), np.zeros(len(labels))
     complete: BoolArray = ~np.any(np.isnan(features), axis=0)
     for left_out in np.unique(fold):
         inside, others = fold == left_out, fold != left_out
         if not others.any():
             continue
         z = standardise(features, *centers_and_spreads(features[others]))
-        aims = labels[others] - labels[others].mean()
-        covariances = z[others].T @ aims / len(aims)
-        place = int(np.argmax(np.abs(covariances) * complete))
-        best[inside] = (z[:, place] * covariances[place] * complete[place])[inside]
+        deviations = labels[others] - labels[others].mean()
+        covariances = z[others].T @ deviations / len(deviations)
+        strongest = int(np.argmax(np.abs(covariances) * complete))
+        best[inside] = (z[:, strongest] * covariances[strongest] * complete[strongest])[inside]
         component = z @ covariances
-        size = float(component[others] @ component[others])
-        everything[inside] = component[inside] * (float(component[others] @ aims) / size if size > 0 else 0.0)
+        squares = float(component[others] @ component[others])
+        component_scores[inside] = component[inside] * (
+            float(component[others] @ deviations) / squares if squares > 0 else 0.0
+        )
     words = features[:, FEATURE_NAMES.index(WORD_COUNT)]
     return {
         CONSTANT: np.zeros(len(labels)),
         "word count": words,
         "best text feature": best,
-        "all text features": everything,
+        "all text features": component_scores,
     }
 
 
-# The number of texts that means and standard deviations of features are computed from.
+# Minimum and maximum number of texts for means and standard deviations of features.
 MIN_TEXTS, MAX_TEXTS = 5, 1000
-# The standard deviation of scores as a share of the scale's width: 0.2 to 0.3 for labels of public sets.
+# The standard deviation of scores as a share of the scale's width. It is 0.2 to 0.3 for labels of public data sets.
 SPREAD = 0.25
 
 
@@ -94,7 +96,7 @@ def judged_rubric(assignment: Assignment) -> Rubric:
 
 
 def text_feature_rubric(assignment: Assignment, examples: Sequence[Example]) -> Rubric:
-    """Return the rubric of text features by their prior weights, which compares a text with `examples`.
+    """Return the rubric of text features with prior weights; their centers and spreads are those of `examples`.
 
     Raises:
         DataError: if there are fewer than `MIN_TEXTS` texts, or no text feature with a prior weight varies among them.

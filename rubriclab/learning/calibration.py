@@ -1,9 +1,8 @@
 """Calibration: maps from the weighted sum of standardised scores onto the raters' scale.
 
-The weights were fitted to the same labels as the map, so the slope of a linear map is shrunk from the regression line's
-by the adjustment of R squared for the degrees of freedom of the weights (Copas 1983, "Regression, prediction and
-shrinkage", JRSS B 45; van Houwelingen & le Cessie 1990, "Predictive value of statistical models", Statistics in
-Medicine 9, section 3).
+The weights were fitted to the same labels as the map. The slope of the regression line is therefore multiplied by the
+ratio of adjusted R squared to R squared (Copas 1983, "Regression, prediction and shrinkage", JRSS B 45; van Houwelingen
+& le Cessie 1990, "Predictive value of statistical models", Statistics in Medicine 9, section 3).
 """
 
 from __future__ import annotations
@@ -20,27 +19,28 @@ from rubriclab.stats.intervals import DIGITS, enough_errors, error_bounds
 WEIGHT_PARAMETERS = 1
 # The smallest factor of the slope: a slope of 0 would give all texts the same score.
 MIN_SHRINKAGE = 0.1
-# Log odds beyond all that labels give. For Newton's method: steps, the longest, and what keeps its matrix invertible.
-MAX_ODDS = 60.0
+# Log odds larger than any that labels can give.
+MAX_LOG_ODDS = 60.0
 NEWTON_STEPS = 50
 MAX_STEP = 1.0
+# Keeps the matrix of Newton's method invertible.
 RIDGE = 1e-9
 
 
 def linear(raw: FloatArray, labels: FloatArray, parameters: int = WEIGHT_PARAMETERS) -> Calibration:
-    """Return the least-squares linear map, its slope not negative and shrunk; `raw` has no NaN."""
+    """Return the least-squares linear map with a shrunk slope of at least 0; `raw` has no NaN."""
     n, middle = len(raw), float(raw.mean())
-    across = float(np.square(raw - middle).sum())
-    up = float(np.square(labels - labels.mean()).sum())
-    along = float((raw - middle) @ (labels - labels.mean()))
-    if along <= 0 or up <= 0 or across <= n * MIN_SPREAD**2:
+    raw_squares = float(np.square(raw - middle).sum())
+    label_squares = float(np.square(labels - labels.mean()).sum())
+    products = float((raw - middle) @ (labels - labels.mean()))
+    if products <= 0 or label_squares <= 0 or raw_squares <= n * MIN_SPREAD**2:
         return linear_map(0.0, middle, float(labels.mean()))
-    fit = min(along**2 / (across * up), 1.0)
-    return linear_map(along / across * _shrinkage(fit, n, parameters), middle, float(labels.mean()))
+    r_squared = min(products**2 / (raw_squares * label_squares), 1.0)
+    return linear_map(products / raw_squares * _shrinkage(r_squared, n, parameters), middle, float(labels.mean()))
 
 
 def logistic(raw: FloatArray, labels: FloatArray, parameters: int = WEIGHT_PARAMETERS) -> Calibration:
-    """Return the map to probabilities of label 1, with its slope shrunk as that of `linear`.
+    """Return the map to probabilities of label 1, with the slope shrunk as in `linear`.
 
     Labels are moved inwards from 0 and 1, so that the slope is finite if raw values separate them (Platt 1999,
     "Probabilistic outputs for support vector machines", section 2.2).
@@ -49,12 +49,12 @@ def logistic(raw: FloatArray, labels: FloatArray, parameters: int = WEIGHT_PARAM
     from scipy.special import expit
 
     n, passes = len(raw), float(labels.sum())
-    least, most = 1 / (n - passes + 2), (passes + 1) / (passes + 2)
-    targets = least + labels * (most - least)
+    lower_target, upper_target = 1 / (n - passes + 2), (passes + 1) / (passes + 2)
+    targets = lower_target + labels * (upper_target - lower_target)
     middle, spread = float(raw.mean()), float(raw.std())
-    fit = float(np.corrcoef(raw, labels)[0, 1]) if spread > MIN_SPREAD and np.ptp(labels) > 0 else 0.0
+    correlation = float(np.corrcoef(raw, labels)[0, 1]) if spread > MIN_SPREAD and np.ptp(labels) > 0 else 0.0
     z, slope = np.zeros(n), 0.0
-    if fit > 0:
+    if correlation > 0:
         # The maximum-likelihood slope of a regression with an intercept, by Newton's method.
         z = (raw - middle) / spread
         columns, beta = np.stack([np.ones(n), z]), np.zeros(2)
@@ -62,15 +62,15 @@ def logistic(raw: FloatArray, labels: FloatArray, parameters: int = WEIGHT_PARAM
             p = expit(beta @ columns)
             curvature = (columns * (p * (1 - p))) @ columns.T + RIDGE * np.eye(2)
             beta = beta + np.clip(np.linalg.solve(curvature, columns @ (targets - p)), -MAX_STEP, MAX_STEP)
-        slope = max(float(beta[1]), 0.0) * _shrinkage(fit**2, n, parameters)
-    # Probabilities and targets have the same mean.
-    intercept = brentq(lambda shift: float((expit(slope * z + shift) - targets).sum()), -MAX_ODDS, MAX_ODDS)
-    line = linear_map(slope / spread if fit > 0 else 0.0, middle, float(intercept))
+        slope = max(float(beta[1]), 0.0) * _shrinkage(correlation**2, n, parameters)
+    # Chosen so that probabilities and targets have the same mean.
+    intercept = brentq(lambda shift: float((expit(slope * z + shift) - targets).sum()), -MAX_LOG_ODDS, MAX_LOG_ODDS)
+    line = linear_map(slope / spread if correlation > 0 else 0.0, middle, float(intercept))
     return line.model_copy(update={"kind": "logistic"})
 
 
 def isotonic(raw: FloatArray, labels: FloatArray) -> Calibration:
-    """Return the least-squares map among all that never decrease, by its knots; `raw` has no NaN."""
+    """Return the least-squares map among all that never decrease; `raw` has no NaN."""
     from scipy.optimize import isotonic_regression
 
     # Knots closer than the stored precision would coincide when stored.
@@ -86,9 +86,9 @@ def isotonic(raw: FloatArray, labels: FloatArray) -> Calibration:
 def mean_rating_map(
     weights: FloatArray, centers: FloatArray, spreads: FloatArray, unit: BoolArray, scale: Scale
 ) -> Calibration | None:
-    """Return the map to the weighted mean of the judge's ratings, in points of the scale.
+    """Return the map to the weighted mean of the judge's ratings; `unit` is as in `RatingMatrix`.
 
-    `None` if a weight is negative or all weights are zero. `unit` is as in `RatingMatrix`.
+    `None` if a weight is negative or all weights are zero.
     """
     width, bottom = np.where(unit, scale.width, 1.0), np.where(unit, scale.low, 0.0)
     sizes = weights / (spreads * width)
@@ -100,7 +100,7 @@ def mean_rating_map(
 
 
 def conformal(scores: FloatArray, labels: FloatArray, confidence: float) -> Conformal | None:
-    """Return the errors of held-out scores, NaN where missing; `None` if there are too few for this confidence."""
+    """Return the errors of held-out scores, which may be NaN; `None` if there are too few for this confidence."""
     errors = (labels - scores)[~np.isnan(scores)]
     if not enough_errors(len(errors), confidence):
         return None
@@ -115,11 +115,11 @@ def bounds(scores: FloatArray, conformal: Conformal | None, scale: Scale) -> tup
     return np.clip(scores + below, scale.low, scale.high), np.clip(scores + above, scale.low, scale.high)
 
 
-def _shrinkage(fit: float, n: int, parameters: int) -> float:
-    """Return adjusted R squared as a share of R squared."""
-    left = n - 1 - parameters
-    adjusted = fit - parameters * (1 - fit) / left if left > 0 else 0.0
-    return max(adjusted / fit, MIN_SHRINKAGE)
+def _shrinkage(r_squared: float, n: int, parameters: int) -> float:
+    """Return the ratio of adjusted R squared to R squared."""
+    freedom = n - 1 - parameters
+    adjusted = r_squared - parameters * (1 - r_squared) / freedom if freedom > 0 else 0.0
+    return max(adjusted / r_squared, MIN_SHRINKAGE)
 
 
 def linear_map(slope: float, x: float, y: float) -> Calibration:

@@ -1,8 +1,8 @@
 """Candidate criteria of several methods, with the rating of every labelled text by each of them.
 
-Criteria that a method would drop are candidates too: selection from all methods can be repeated without the labels of a
-fold. `rate_in_one_call` rates the texts as scoring does. The form of these calls is tried on a few texts first: some
-small models cannot answer about twenty criteria at once, and others then give every text the same scores.
+Criteria that a method would drop are candidates too, so that selection can be repeated without the labels of a fold.
+`rate_in_one_call` rates the texts as scoring does. It first tries the form of its calls on a few texts: some small
+models cannot answer about twenty criteria at once, and others then give every text the same scores.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from rubriclab.prompts import render
 from rubriclab.prompts.prompt import KeyedReply, Prompt
 from rubriclab.stats.correlation import FloatArray, float_table, floats
 
-NOT_JUDGED = "the method did not have this text judged, as it is shown to the judge beside others"
+NOT_JUDGED = "the method did not have this text rated, since its prompts show it as an example"
 UNJUDGED = Cell(score=None, reason=NOT_JUDGED, applies=False)
 
 
@@ -51,13 +51,13 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Labelled texts by criteria, and the parts that the criteria are from, as learned by each method.
+    """Candidate criteria with their ratings of the labelled texts, and the parts that the methods learned.
 
     Attributes:
         candidates: the columns of `cells`, part by part, with unique ids. None is marked as kept.
-        cells: the rating of each text by each candidate in calls by method; from the single call if there are none.
-        together: the same from the single call; empty without such a call.
-        form: that of calls about one text, if the judge could not answer about many criteria at once.
+        cells: each text's rating by each candidate, from calls by method or else from the single call.
+        together: each text's rating by each candidate from the single call; empty without such a call.
+        form: the form of calls about one text; `None` for the usual form.
         bounds: by id, the lowest and highest weight that a person allows.
     """
 
@@ -76,7 +76,8 @@ class Candidates:
         return tuple(candidate.criterion.id for candidate in self.candidates)
 
     @property
-    def joined(self) -> tuple[int, ...]:
+    def joinable(self) -> tuple[int, ...]:
+        """The columns of candidates that one call can rate together."""
         names = {part.method for part in self.parts if can_join(part)}
         return tuple(place for place, candidate in enumerate(self.candidates) if candidate.method in names)
 
@@ -97,7 +98,10 @@ class Candidates:
         return calls_per_text(parts, ask, assignment, self.examples, self.form)
 
     def parts_with(self, kept: Collection[str], reasons: Mapping[str, str] | None = None) -> tuple[Part, ...]:
-        """Return the parts with any criterion in `kept`, with all others dropped for `reasons` or else the method's."""
+        """Return the parts that have a criterion in `kept`.
+
+        Their other criteria are dropped for the reason in `reasons`, else for the method's reason.
+        """
         parts = []
         for part in self.parts:
             criteria = (candidate.criterion for candidate in self.candidates if candidate.method == part.method)
@@ -107,10 +111,10 @@ class Candidates:
         return tuple(parts)
 
     def dropped_parts(self, kept: Collection[str], reasons: Mapping[str, str]) -> tuple[DroppedCriterion, ...]:
-        """Return the criteria of the parts with none in `kept`; arguments as for `parts_with`."""
-        whole = {part.method for part in self.parts_with(kept)}
-        left = (part for part in self.parts if part.method not in whole)
-        return tuple(each for part in left for each in self._dropped(part, kept, reasons))
+        """Return the criteria of the parts that have none in `kept`; arguments as for `parts_with`."""
+        kept_methods = {part.method for part in self.parts_with(kept)}
+        dropped_parts = (part for part in self.parts if part.method not in kept_methods)
+        return tuple(each for part in dropped_parts for each in self._dropped(part, kept, reasons))
 
     def _dropped(self, part: Part, kept: Collection[str], reasons: Mapping[str, str]) -> tuple[DroppedCriterion, ...]:
         why = {item.criterion.id: item.reason for item in part.dropped}
@@ -126,16 +130,19 @@ class Candidates:
 
 @dataclass(frozen=True, eq=False)
 class EarlierRubric:
-    """An earlier rubric's parts, and each text's rating by criterion id; none was proposed from their labels."""
+    """The parts of an earlier rubric, and ratings by text id and criterion id.
+
+    No criterion was proposed from the labels of these texts.
+    """
 
     parts: tuple[Part, ...]
     cells: Mapping[str, Mapping[str, Cell]]
 
 
 def add_earlier(candidates: Candidates, earlier: EarlierRubric) -> Candidates:
-    """Return the candidates with the criteria of an earlier rubric after them, except those that were proposed again.
+    """Return the candidates, followed by the criteria of an earlier rubric that were not proposed again.
 
-    A criterion whose id is taken becomes `earlier.ID`. Its ratings stand for those in calls by method.
+    A criterion whose id is taken becomes `earlier.ID`. Its ratings count as ratings from calls by method.
     """
     parts = {part.method: part for part in candidates.parts}
     columns, cells, taken = list(candidates.candidates), [list(row) for row in candidates.cells], set(candidates.ids)
@@ -170,14 +177,14 @@ async def find_candidates(
     rated_later: bool = False,
     on_progress: interface.Progress = interface.ignore_progress,
 ) -> Candidates:
-    """Return the candidates of the methods, run one after the other, with `unique_names`.
+    """Run the methods one after the other; return their candidates, named by `unique_names`.
 
-    With `rated_later`, methods that can do without ratings only propose criteria.
+    With `rated_later`, methods that do not need ratings only propose criteria.
 
     Raises:
         DataError: if there are no labelled texts.
-        SettingsError: if a method would have its criteria judged by one score together.
-        JudgeError: if a method other than a score of the whole could learn nothing.
+        SettingsError: if a method asks for one score by all its criteria.
+        JudgeError: if a method that does not score the whole could learn nothing.
     """
     texts = plans[0].training_input.in_order
     if not texts:
@@ -201,7 +208,7 @@ async def find_candidates(
                 plan.training_input, plan.settings, judge=judge, generator=generator, seed=seed, on_progress=tell
             )
         except JudgeError as error:
-            # Its subclasses concern every method. Without a score of the whole, the other criteria remain.
+            # Subclasses of JudgeError concern every method. A score of the whole is not needed: other criteria remain.
             if type(error) is not JudgeError or plan.method.criterion_kind != "score":
                 raise
             failures[plan.method.name] = error
@@ -215,7 +222,7 @@ async def find_candidates(
     for learned, part, new_ids in zip(results, parts, names, strict=True):
         by_id = {criterion.id: criterion for criterion in all_criteria(part)}
         rows = dict(zip(learned.examples, learned.ratings, strict=True))
-        # All explanations are candidates, not only the one selected by all labels, which would leak those of each fold.
+        # All criteria that the method rated are candidates: its own selection would leak the labels of each fold.
         for place, name in enumerate(learned.candidates):
             candidates.append(_candidate(part.method, by_id[new_ids[name]]))
             columns.append([cell_of(rows[text.id][place]) if text.id in rows else UNJUDGED for text in texts])
@@ -241,7 +248,7 @@ def joining_methods(plans: Sequence[Plan]) -> list[str]:
 
 
 def plans_to_run(plans: Sequence[Plan], *, rated_later: bool) -> list[Plan]:
-    """Return the plans; if texts are `rated_later`, methods that can do without ratings get them as unrated."""
+    """Return the plans; if texts are `rated_later`, methods that do not need ratings get them as unrated."""
     return [
         replace(plan, training_input=replace(plan.training_input, examples=(), unrated=plan.training_input.examples))
         if rated_later and plan.method.rated_later(plan.settings)
@@ -264,7 +271,8 @@ def all_criteria(part: Part) -> tuple[Criterion, ...]:
 def unique_names(parts: Sequence[Part]) -> list[dict[str, str]]:
     """Return for each part the unique name of each criterion, by its id.
 
-    A text feature keeps its id, a method's first score of the whole gets its name, and duplicate ids become METHOD.ID.
+    A text feature keeps its id. A method's first score of the whole is named after the method. Duplicate ids become
+    METHOD.ID.
     """
     used = {item.id for part in parts for item in all_criteria(part) if item.kind == "feature"}
     names_of_parts = []
@@ -284,7 +292,7 @@ def unique_names(parts: Sequence[Part]) -> list[dict[str, str]]:
 
 
 def rename_criteria(part: Part, names: Mapping[str, str]) -> Part:
-    """Return the part with its criteria renamed, in the reasons for dropped criteria too."""
+    """Return the part with its criteria renamed, also in the reasons for dropped criteria."""
     changed = {old: new for old, new in names.items() if old != new}
     if not changed:
         return part
@@ -305,7 +313,7 @@ def rename_criteria(part: Part, names: Mapping[str, str]) -> Part:
     return part.model_copy(update={"criteria": tuple(map(rename, part.criteria)), "dropped": tuple(dropped)})
 
 
-# Calls in the usual form, each about another text, and calls in simpler forms after them.
+# Number of calls that try the usual form, each with a different text, and of calls that then try simpler forms.
 USUAL_CALLS = SIMPLER_CALLS = 5
 SIMPLER = (
     CallForm(criteria=10),
@@ -314,16 +322,16 @@ SIMPLER = (
     CallForm(criteria=1),
     CallForm(criteria=1, reasons=False),
 )
-# Tried in turn if scores do not differ: two forms, since each needs at least two texts to show a difference.
+# Tried in turn if scores do not differ. Each form needs at least two texts, so there are only two forms.
 SIMPLER_IF_EQUAL = (CallForm(criteria=5), CallForm(criteria=1))
 
-# Characters of a reply that a message quotes.
+# Maximum number of characters that a message quotes from a reply.
 MAX_QUOTED = 200
 
 
 @dataclass(frozen=True)
 class UsableForm:
-    """The form in which replies can be used, `None` for the usual one; `ratings` are those known in it, by text."""
+    """The form of calls that gives usable replies, `None` for the usual one, and ratings in that form by text id."""
 
     form: CallForm | None = None
     ratings: Mapping[str, tuple[interface.CriterionRating, ...]] = field(default_factory=dict)
@@ -333,13 +341,13 @@ class UsableForm:
 async def usable_form(
     examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment, judge: Judge, criteria: int
 ) -> UsableForm:
-    """Return the first form in which the judge's replies can be used; raises JudgeError if there is none.
+    """Return the first form of calls that gives usable replies; raises JudgeError if there is none.
 
-    If all texts get the same scores, it is a simpler form in which they do not, or else the usual one. A call in the
-    usual form is about `parts`; all texts are to be rated by so many `criteria`.
+    If the usual form gives all texts the same scores, a simpler form is returned if its scores differ. A call in the
+    usual form is about `parts`. Later calls rate all texts by `criteria` criteria.
     """
     by_id = {criterion.id: criterion for part in parts for criterion in part.criteria}
-    usual, labels = len(by_id), {each.id: each.scores[assignment.aspect.name] for each in examples}
+    usual_count, labels = len(by_id), {each.id: each.scores[assignment.aspect.name] for each in examples}
 
     def prompt_in(form: CallForm | None, text: Example) -> Prompt[KeyedReply]:
         if form is None:
@@ -369,39 +377,41 @@ async def usable_form(
     answers = await answers_in(None, texts)
     if not any(answer.value for answer in answers) and (replied := [each for each in answers if each.replied]):
         answer = replied[0]
-        forms = [form for form in SIMPLER if form.criteria < usual or not form.reasons]
+        forms = [form for form in SIMPLER if form.criteria < usual_count or not form.reasons]
         for form, text in zip(forms, itertools.cycle(texts), strict=False):
-            refused = answer.missing
+            problem = answer.missing
             (answer,) = await answers_in(form, [text])
             if answer.value:
-                return simpler(form, f"replies about {usual} criteria at once could not be used ({refused})")
-        began = answer.reply.text.strip()[:MAX_QUOTED] if answer.reply else ""
+                return simpler(form, f"replies about {usual_count} criteria at once could not be used ({problem})")
+        beginning = answer.reply.text.strip()[:MAX_QUOTED] if answer.reply else ""
         raise JudgeError(
-            f"The judge gave no usable rating of {len(texts)} texts in any form, from {usual} criteria a call to "
-            f"{forms[-1]}. The last reply began {began!r}; {answer.missing}",
+            f"The judge gave no usable rating of {len(texts)} texts in any form, from {usual_count} criteria a call to "
+            f"{forms[-1]}. The last reply began {beginning!r}; {answer.missing}",
             "Try another `judge`.",
         )
     rated = {text.id: ratings_of(answer) for text, answer in zip(texts, answers, strict=True) if answer.value}
-    complete = {name: tuple(own[each] for each in by_id) for name, own in rated.items() if len(own) == usual}
+    complete = {name: tuple(own[each] for each in by_id) for name, own in rated.items() if len(own) == usual_count}
     if len({labels[name] for name in rated}) < 2 or differ(answers):
         return UsableForm(ratings=complete)
-    why = f"asked about {usual} criteria at once, the judge gave one value to every text by each criterion"
-    forms, calls_left = [form for form in SIMPLER_IF_EQUAL if form.criteria < usual], SIMPLER_CALLS
+    why = f"asked about {usual_count} criteria at once, the judge gave every text the same value for each criterion"
+    forms, calls_left = [form for form in SIMPLER_IF_EQUAL if form.criteria < usual_count], SIMPLER_CALLS
     for number, form in enumerate(forms):
-        some = interface.pick_evenly([text for text in texts if text.id in rated], calls_left // (len(forms) - number))
-        calls_left -= len(some)
-        if differ(await answers_in(form, some)):
+        sample = interface.pick_evenly(
+            [text for text in texts if text.id in rated], calls_left // (len(forms) - number)
+        )
+        calls_left -= len(sample)
+        if differ(await answers_in(form, sample)):
             return simpler(form, why)
-    also = f", also with {' and '.join(map(str, forms))}" if forms else ""
-    return UsableForm(ratings=complete, note=f"{why}{also}")
+    simpler_tried = f", also with {' and '.join(map(str, forms))}" if forms else ""
+    return UsableForm(ratings=complete, note=f"{why}{simpler_tried}")
 
 
 def are_equal(columns: Iterable[Iterable[interface.CriterionRating | Cell]]) -> bool:
-    """Return whether the scores of each column are the same, as far as there are any."""
+    """Return whether no column has two different scores."""
     return all(len({rated.score for rated in column} - {None}) <= 1 for column in columns)
 
 
-# Criteria in a call: in longer replies reasons become formulas.
+# Maximum number of criteria in a call. In longer replies the judge's reasons become stereotyped.
 MAX_ENTRIES = 20
 
 
@@ -416,19 +426,19 @@ async def rate_in_one_call(
 ) -> Candidates:
     """Return the candidates with their ratings from calls about at most `MAX_ENTRIES` criteria of a text.
 
-    The first call is about the scores of the whole and the first criteria. By its ratings methods propose more, which
-    are rated with the rest. The candidates get the size of calls about `rivals` that was needed, so that scoring by
+    The first call rates the scores of the whole and the first criteria. From these ratings methods propose more
+    criteria, which are rated with the rest. The result's `rivals` is the largest call that was made, so that scoring by
     fewer criteria does not show more texts at once than learning did. Raises JudgeError if no reply could be used.
     """
     assignment, examples = plans[0].training_input.assignment, candidates.examples
     order = ("score", "hypothesis", "question")
-    joined = [candidates.candidates[place].criterion for place in candidates.joined]
-    first = [each.id for each in sorted(joined, key=lambda criterion: order.index(criterion.kind))[:MAX_ENTRIES]]
+    joinable = [candidates.candidates[place].criterion for place in candidates.joinable]
+    first = [each.id for each in sorted(joinable, key=lambda criterion: order.index(criterion.kind))[:MAX_ENTRIES]]
     on_progress(f"rating {len(examples)} texts by {len(first)} criteria in one call", 0.0)
     ratings: Mapping[str, tuple[interface.CriterionRating, ...]] = {}
     if rivals is None:
         parts = [part for part in candidates.parts_with(first) if can_join(part)]
-        usable = await usable_form(examples, parts, assignment, judge, len(joined))
+        usable = await usable_form(examples, parts, assignment, judge, len(joinable))
         ratings = usable.ratings
         candidates = replace(candidates, form=usable.form, notes=(*candidates.notes, *filter(None, [usable.note])))
         if usable.note:
@@ -450,17 +460,17 @@ async def rate_in_one_call(
         raise JudgeError(f"No usable rating in one call: {reason}", "Try another `judge`.")
     if rivals and are_equal(columns.values()):
         note = (
-            "in calls about several texts the judge gave one value to every text by each criterion, so each text is "
+            "in calls about several texts the judge gave every text the same value for each criterion, so each text is "
             "rated in a call of its own"
         )
         noted = replace(candidates, notes=(*candidates.notes, note))
         return await rate_in_one_call(noted, plans, judge=judge, generator=generator, on_progress=on_progress)
-    candidates = await _extended(candidates, columns, plans, judge, generator)
-    rest = [candidates.ids[place] for place in candidates.joined if candidates.ids[place] not in columns]
+    candidates = await _extend_criteria(candidates, columns, plans, judge, generator)
+    rest = [candidates.ids[place] for place in candidates.joinable if candidates.ids[place] not in columns]
     calls = chunks(rest, MAX_ENTRIES)
     on_progress(f"rating {len(examples)} texts by {len(rest)} more criteria", 0.5)
-    for found in await asyncio.gather(*(rated(names, {}) for names in calls)):
-        columns |= found
+    for more_columns in await asyncio.gather(*(rated(names, {}) for names in calls)):
+        columns |= more_columns
     unjudged = {
         name for place, name in enumerate(candidates.ids) if all(row[place] is UNJUDGED for row in candidates.cells)
     }
@@ -468,14 +478,15 @@ async def rate_in_one_call(
     direct = [
         each.criterion.id for each in candidates.candidates if each.method == DIRECT and each.criterion.id in unjudged
     ]
-    alone = dict[str, list[Cell]]()
+    direct_columns = dict[str, list[Cell]]()
     if direct:
-        bare = {"form": "score only"} if candidates.form and not candidates.form.reasons else {}
+        score_only = {"form": "score only"} if candidates.form and not candidates.form.reasons else {}
         parts = [
-            each.model_copy(update={"settings": {**each.settings, **bare}}) for each in candidates.parts_with(direct)
+            each.model_copy(update={"settings": {**each.settings, **score_only}})
+            for each in candidates.parts_with(direct)
         ]
-        alone = _columns(await ratings_of_texts(examples, parts, "by method", assignment, judge))
-    by_method = {name: cells for name, cells in columns.items() if name in unjudged} | alone
+        direct_columns = _columns(await ratings_of_texts(examples, parts, "by method", assignment, judge))
+    by_method = {name: cells for name, cells in columns.items() if name in unjudged} | direct_columns
     cells, together = (
         tuple(
             tuple(known[name][row] if name in known else cell for name, cell in zip(candidates.ids, own, strict=True))
@@ -509,7 +520,7 @@ def _columns(rated: Sequence[Sequence[interface.CriterionRating]]) -> dict[str, 
     return {column[0].id: [cell_of(each) for each in column] for column in zip(*rated, strict=True)}
 
 
-async def _extended(
+async def _extend_criteria(
     candidates: Candidates, columns: Mapping[str, Sequence[Cell]], plans: Sequence[Plan], judge: Judge, generator: Judge
 ) -> Candidates:
     ratings = {

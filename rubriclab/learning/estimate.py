@@ -1,7 +1,7 @@
 """Estimates of the calls, tokens and cost of a command, made before any call.
 
-Scoring: from the prompts about a sample of the texts. The offline judge stands in for the judge, so that prompts which
-follow from earlier replies are counted too. Learning: the number of calls that the method states x a typical prompt.
+Scoring is estimated from the prompts for a sample of the texts. The offline judge answers them, so that prompts which
+depend on earlier replies are counted too. Learning is estimated from a typical prompt and the method's number of calls.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from rubriclab.models.text import Assignment, Example
 from rubriclab.prompts import render
 from rubriclab.prompts.prompt import Prompt
 
-# Texts, or calls about several texts, whose prompts are rendered.
+# Number of texts, or of calls about several texts, in the sample.
 SAMPLE = 20
-# What stands for the typical prompt of learning: the aspect's definition, the text, and a score with its reason.
+# The typical prompt of learning asks for a score with its reason, by the aspect's definition.
 TYPICAL = ScoreFormat("direct/rate", lambda _: {})
-# What a criterion adds to a call about several: a hypothesis with its levels, or a question, and the entry about it.
-TOKENS_SHOWN, TOKENS_REPLIED = 150, 128
+# What a criterion adds to a call about several criteria: its wording in the prompt, its entry in the reply.
+PROMPT_TOKENS, REPLY_TOKENS = 150, 128
 
 
 @dataclass(frozen=True, slots=True)
 class CallEstimate:
-    """Prompts, their tokens, and tokens written if every reply is as long as it may be."""
+    """Numbers of calls and tokens; `completion_tokens` assumes replies of the maximum length."""
 
     calls: int = 0
     prompt_tokens: int = 0
@@ -102,13 +102,13 @@ def calls_per_text(
 
 
 class _PromptCollector(EmbeddedJudge):
-    """The offline judge, which keeps the prompts and reports no probabilities, as most providers do."""
+    """The offline judge, which keeps its prompts. Like most providers it reports no probabilities."""
 
     def __init__(self) -> None:
         self.prompts: list[Prompt[Any]] = []
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the offline judge's reply; raises PromptRejected for a prompt that it has no answer to."""
+        """Return the offline judge's reply; raises PromptRejected for a prompt that it cannot answer."""
         self.prompts.append(prompt)
         try:
             return await super().reply(prompt)
@@ -117,7 +117,7 @@ class _PromptCollector(EmbeddedJudge):
 
 
 def _prompts_of(work: Callable[[Judge], Coroutine[Any, Any, None]]) -> list[Prompt[Any]]:
-    """Return the prompts of `work`, which gets a thread, as an event loop may be running."""
+    """Return the prompts of `work`. It runs in a thread of its own, since an event loop may be running in this one."""
     judge = _PromptCollector()
     with ThreadPoolExecutor(1) as pool:
         pool.submit(lambda: asyncio.run(work(judge))).result()
@@ -127,22 +127,22 @@ def _prompts_of(work: Callable[[Judge], Coroutine[Any, Any, None]]) -> list[Prom
 def estimate_learning(
     calls: LearningCalls, assignment: Assignment, examples: Sequence[Example]
 ) -> tuple[CallEstimate, CallEstimate]:
-    """Return an estimate for the judge and for the generator, from their numbers of calls.
+    """Return estimates for the judge and for the generator, from their numbers of calls.
 
-    A typical prompt is one of the `direct` baseline; one that shows several texts counts as so many.
+    A typical prompt is that of the `direct` baseline. A prompt that shows several texts has the tokens of as many.
     """
     texts = examples[:SAMPLE] or [Example(id="0", output="", group="0")]
     criterion = whole_aspect(assignment, assignment.aspect.definition)
     prompts = [holistic_prompt(text, criterion, assignment, TYPICAL, HolisticSettings()) for text in texts]
     typical = estimate_prompts(prompts) * (1 / len(prompts))
     generator, entries = typical * calls.generator, calls.unrated * len(examples)
-    judge = typical * calls.judge + CallEstimate(0, TOKENS_SHOWN * entries, TOKENS_REPLIED * entries)
+    judge = typical * calls.judge + CallEstimate(0, PROMPT_TOKENS * entries, REPLY_TOKENS * entries)
     return judge, replace(generator, prompt_tokens=generator.prompt_tokens * max(calls.shown, 1))
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeEstimate(CallEstimate):
-    """What one judge is asked; `cost_usd` is `None` where its price is not known."""
+    """Calls, tokens and cost of one judge; `cost_usd` is `None` if its price is unknown."""
 
     judge: str = ""
     cost_usd: float | None = None
@@ -158,9 +158,9 @@ class JudgeEstimate(CallEstimate):
 
 @dataclass(frozen=True, repr=False)
 class DryRun(Displayed):
-    """What an operation is estimated to ask, by role.
+    """Estimated calls, tokens and costs of an operation, by role.
 
-    With `batch` the cost is that of batches; for the judges `assumed` their price is an assumption.
+    With `batch`, costs are those of batches. The batch prices of the judges `assumed` are an assumption.
     """
 
     roles: Mapping[str, JudgeEstimate]
@@ -171,7 +171,6 @@ class DryRun(Displayed):
         return {"dry_run": True, "estimate": {role: each.to_row() for role, each in self.roles.items()}}
 
     def lines(self) -> Iterator[str]:
-        """Yield calls, tokens and money of each role, and what may change them."""
         for role, each in self.roles.items():
             unknown = "price unknown (`price`)"
             money = unknown if each.cost_usd is None else f"${each.cost_usd:.4f}"

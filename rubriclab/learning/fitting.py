@@ -34,14 +34,14 @@ from rubriclab.stats.agreement import Level, agreement_value
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, pearson_rows, spearman_rows
 from rubriclab.stats.intervals import DIGITS, Interval, grouped_folds, jackknife_interval, units
 
-# Of the intervals of single texts and of weights.
+# Confidence of the intervals of single scores and of weights.
 INTERVAL_CONFIDENCE = 0.9
-# Significant digits of stored centers and spreads, as a text feature's can be tiny or huge.
+# Significant digits of stored centers and spreads; those of text features can be tiny or huge.
 SIGNIFICANT = DIGITS + 3
-# Of scores that are ranked: kernels of the linear algebra, which depend on the processor, differ by rounding errors,
-# and equal scores must stay equal.
+# Decimal places of scores that are ranked. Equal scores must stay equal, though linear algebra has rounding errors that
+# depend on the processor.
 SCORE_DIGITS = 9
-# With more groups, this many bundles of groups are left out one by one: the delete-a-group jackknife.
+# More groups are divided into this many bundles, which are left out in turn (delete-a-group jackknife).
 MAX_BUNDLES = 50
 
 NO_MEAN = (
@@ -54,7 +54,7 @@ Asking = Literal["in one call", "with rivals", "by method"]
 
 @dataclass(frozen=True)
 class Recall:
-    """The level of verdicts, 0 or 1, of which a threshold must find at least a share of the texts."""
+    """A level of verdicts, 0 or 1, and the least share of its texts that a threshold must find."""
 
     level: int
     least: float
@@ -73,7 +73,7 @@ class JointSettings(BaseModel):
 
     ask: Asking = "in one call"
     """Whether scoring calls the judge once for all criteria of a text, once for those of several texts of a group, or
-    for each method. If a method cannot share a call, each has its own."""
+    for each method. If a method cannot share a call, each method has its own."""
 
     rivals_per_call: Whole = Field(default=10, ge=2, le=100)
     """Maximum number of texts in a call about texts of one group."""
@@ -89,7 +89,7 @@ class JointSettings(BaseModel):
     """Repetitions of cross-validation with other folds; held-out scores are means over the repetitions."""
 
     def recall(self, names: tuple[str, str]) -> Recall | None:
-        """Return the recall that a threshold must keep; raises SettingsError if it is not of one of `names`."""
+        """Return the recall that a threshold must reach; raises SettingsError if its level is not one of `names`."""
         name, _, share = self.prefer_recall_of.rpartition("=")
         if not name:
             return None
@@ -108,15 +108,15 @@ class JointSettings(BaseModel):
 
 @dataclass(frozen=True)
 class DroppedColumn:
-    """Why a candidate is not in the rubric; a repeated one correlates by `alike` with column `like`."""
+    """Why a candidate is not in the rubric; a repeated candidate has this correlation with the column `repeats`."""
 
     why: Literal["unscored", "constant", "repeated", "weightless", "outranked"]
-    like: int = -1
-    alike: float = 0.0
+    repeats: int = -1
+    correlation: float = 0.0
 
     def words(self, names: Sequence[str]) -> str:
         if self.why == "repeated":
-            return f"says what {names[self.like]} says (r = {self.alike:.2f}), and tracks the labels no better"
+            return f"says what {names[self.repeats]} says (r = {self.correlation:.2f}), and tracks the labels no better"
         return {
             "unscored": "has no score for any training text",
             "constant": "has the same score for every training text",
@@ -130,10 +130,10 @@ class Fit:
     """Criteria with their weights, and the map onto the raters' scale, fitted to the same texts.
 
     Attributes:
-        columns: of the table it was fitted to, ascending; empty if none is usable.
-        weights, centers, spreads: of these, shape (columns,); absolute weights sum to 1.
-        low, high: interval of each weight.
-        dropped: the reason for every other column of the table.
+        columns: the criteria's columns in the table, ascending; empty if none is usable.
+        weights, centers, spreads: by criterion, shape (columns,); absolute weights sum to 1.
+        low, high: the ends of each weight's interval.
+        dropped: why each other column of the table was dropped.
     """
 
     columns: tuple[int, ...]
@@ -175,9 +175,10 @@ class HeldOut:
 
 @dataclass(frozen=True)
 class CandidatePool:
-    """The columns that a rubric is selected from: the `most` best, all if `None`, and those that are `always` selected.
+    """The columns that a rubric is selected from, and those that it has `always`.
 
-    With `reasons` criteria of weight 0 are kept to be shown as reasons: they need no additional call.
+    The `most` best columns are selected; `None` selects all. With `reasons`, criteria of weight 0 are kept for the
+    reasons that they show, since they need no additional call.
     """
 
     columns: tuple[int, ...]
@@ -203,18 +204,18 @@ def select_rubric(table: RatingMatrix, settings: JointSettings, ask: Ask) -> Sel
 
 
 def selection_shares(selected: SelectedRubric, table: RatingMatrix) -> FloatArray:
-    """Return the share of the folds' rubrics that have each of the rubric's criteria, shape (columns,).
+    """Return for each of the rubric's criteria the share of the folds' rubrics that have it, shape (columns,).
 
-    Folds with labels that the criterion was generated from do not count; the share is 1 if there are no others.
+    A fold does not count if the criterion was generated from its labels. The share is 1 if no fold counts.
     """
     columns = list(selected.fit.columns)
-    have, may = np.zeros(len(columns)), np.zeros(len(columns))
+    selections, counted = np.zeros(len(columns)), np.zeros(len(columns))
     for fold, fits in zip(selected.held_out.folds, selected.held_out.fits, strict=True):
         for number, fold_fit in enumerate(fits):
             free = ~table.seen[fold == number].any(axis=0)[columns]
-            may += free
-            have += free & np.isin(columns, fold_fit.columns)
-    return np.asarray(np.divide(have, may, out=np.ones(len(columns)), where=may > 0))
+            counted += free
+            selections += free & np.isin(columns, fold_fit.columns)
+    return np.asarray(np.divide(selections, counted, out=np.ones(len(columns)), where=counted > 0))
 
 
 def fit(
@@ -224,10 +225,10 @@ def fit(
     *,
     redundant: float = weighting.REDUNDANT,
 ) -> Fit:
-    """Return the weights and calibration fitted to all texts of the table, independent of their order.
+    """Return the weights and calibration fitted to all texts of the table, independent of the order of texts.
 
-    Of columns that correlate by `redundant` or more only one is kept. Raises SettingsError if `calibration` is `none`
-    with signed candidates.
+    Only one of several columns that correlate by `redundant` or more is kept. Raises SettingsError if `calibration` is
+    `none` with signed candidates.
     """
     matrix = weighting.design(table.rows(canonical_order(table)), redundant)
     every = np.ones(len(table.labels), dtype=bool)
@@ -273,8 +274,8 @@ def fit_folds(
             fold_fit = _fit_rows(matrix, ~inside, moments, pool, settings, excluded=leaking)
             values, line = matrix.table.values[inside], fold_fit.calibration
             scores[repetition, inside] = fold_fit.scores(values, table.scale)
-            # In points of the labels, so that folds are comparable, but without the mean label of the other folds,
-            # which is high where the fold's own labels are low.
+            # In points of the labels, so that folds are comparable. Leaves out the mean label of the other folds, since
+            # it is high where the fold's own labels are low.
             slope = (line.y[-1] - line.y[0]) / (line.x[-1] - line.x[0]) if line.kind in ("linear", "logistic") else 1.0
             raws[repetition, inside] = fold_fit.raw(values) * (slope if slope > 0 else 1.0)
             fold_fits.append(fold_fit)
@@ -291,9 +292,9 @@ def divisions(groups: Sequence[str], settings: JointSettings) -> IntArray:
 
 
 def _column_means(table: FloatArray) -> FloatArray:
-    there = ~np.isnan(table)
-    mean = np.where(there, table, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
-    return np.where(there.any(axis=0), mean.round(SCORE_DIGITS), np.nan)
+    defined = ~np.isnan(table)
+    mean = np.where(defined, table, 0.0).sum(axis=0) / np.maximum(defined.sum(axis=0), 1)
+    return np.where(defined.any(axis=0), mean.round(SCORE_DIGITS), np.nan)
 
 
 def _fit_rows(
@@ -314,33 +315,33 @@ def _fit_rows(
     weights = weighting.posterior(table, moments, usable)
     total = float(np.abs(weights.mean).sum()) or 1.0
     shares = (weights.mean / total).round(DIGITS)
-    reach = float(ndtri((1 + INTERVAL_CONFIDENCE) / 2)) * weights.errors / total
+    margins = float(ndtri((1 + INTERVAL_CONFIDENCE) / 2)) * weights.errors / total
     columns = np.array(usable, dtype=int)
     limits = free_limits(table.signed) if table.limits is None else table.limits
     lowest, highest = limits[columns].T
     if table.limits is not None:
         clipped = np.clip(shares, lowest, highest)
-        # Outside of their limits by a rounding error.
+        # Only rounding errors are clipped.
         shares = np.where(np.abs(clipped - shares) <= 2 * 10.0**-DIGITS, clipped, shares)
     kept = (np.abs(shares) > 0) | (np.isin(columns, pool.columns) & pool.reasons)
     chosen, shares = columns[kept].tolist(), shares[kept]
     centers, spreads = round_significant(matrix.centers[chosen]), matrix.spreads[chosen]
     spreads = round_significant(np.where(spreads > 0, spreads, 1.0))
     raw = _weighted_sums(table.values[:, chosen], shares, centers, spreads)
-    judged = None
+    mean_rating = None
     if not table.signed[chosen].any():
-        judged = mean_rating_map(shares, centers, spreads, table.unit[chosen], table.scale)
-    why = dict.fromkeys(range(len(table.methods)), DroppedColumn("outranked"))
-    why |= dict.fromkeys(usable, DroppedColumn("weightless")) | dropped
+        mean_rating = mean_rating_map(shares, centers, spreads, table.unit[chosen], table.scale)
+    reasons = dict.fromkeys(range(len(table.methods)), DroppedColumn("outranked"))
+    reasons |= dict.fromkeys(usable, DroppedColumn("weightless")) | dropped
     return Fit(
         columns=tuple(chosen),
         weights=shares,
         centers=centers,
         spreads=spreads,
-        low=np.maximum(shares - reach[kept], lowest[kept]),
-        high=np.minimum(np.maximum(shares + reach[kept], lowest[kept]), highest[kept]),
-        calibration=_calibration(table, rows, raw, weights, settings, judged=judged),
-        dropped={place: reason for place, reason in why.items() if place not in chosen},
+        low=np.maximum(shares - margins[kept], lowest[kept]),
+        high=np.minimum(np.maximum(shares + margins[kept], lowest[kept]), highest[kept]),
+        calibration=_calibration(table, rows, raw, weights, settings, mean_rating=mean_rating),
+        dropped={place: reason for place, reason in reasons.items() if place not in chosen},
     )
 
 
@@ -355,15 +356,15 @@ def _weighted_sums(values: FloatArray, weights: FloatArray, centers: FloatArray,
 def _usable_columns(
     matrix: weighting.DesignMatrix, shrunken: FloatArray, pool: CandidatePool
 ) -> tuple[list[int], dict[int, DroppedColumn]]:
-    """Return the usable columns of a pool, ascending, and the reasons why the constant and redundant ones are dropped.
+    """Return the usable columns of a pool, ascending, and why constant and redundant columns are dropped.
 
-    Of a method's scores of the whole only the first is usable. If every column is constant over several texts, one
-    judged column is usable: by it every text has the mean label.
+    Only the first of a method's scores of the whole is usable. If every column is constant over several texts, one
+    judged column is usable; it gives every text the mean label.
     """
-    table, every = matrix.table, sorted({*pool.columns, *pool.always})
+    table, pooled = matrix.table, sorted({*pool.columns, *pool.always})
     constant = {
         place: DroppedColumn("unscored" if np.isnan(table.values[:, place]).all() else "constant")
-        for place in every
+        for place in pooled
         if matrix.spreads[place] == 0
     }
     always, repeated = _distinct_columns(matrix, [place for place in pool.always if place not in constant], shrunken)
@@ -381,21 +382,21 @@ def _usable_columns(
 def _distinct_columns(
     matrix: weighting.DesignMatrix, columns: Sequence[int], shrunken: FloatArray, most: int | None = None
 ) -> tuple[list[int], dict[int, DroppedColumn]]:
-    """Return at most `most` columns that are not redundant, the best by `shrunken` first; and the redundant ones."""
+    """Return at most `most` distinct columns, highest in `shrunken` first, and why redundant columns are dropped."""
     kept: list[int] = []
     repeated: dict[int, DroppedColumn] = {}
     places = np.array(columns, dtype=int)
     ordered: list[int] = places[np.lexsort([places, -shrunken[places]])].tolist()
-    if not matrix.twins[np.ix_(ordered, ordered)].any():
+    if not matrix.redundant[np.ix_(ordered, ordered)].any():
         return ordered[:most], repeated
     for place in ordered:
         if most is not None and len(kept) >= most:
             break
-        first = next((other for other in kept if matrix.twins[place, other]), None)
+        first = next((other for other in kept if matrix.redundant[place, other]), None)
         if first is None:
             kept.append(place)
         else:
-            repeated[place] = DroppedColumn("repeated", like=first, alike=float(matrix.alike[place, first]))
+            repeated[place] = DroppedColumn("repeated", first, float(matrix.correlations[place, first]))
     return kept, repeated
 
 
@@ -406,22 +407,22 @@ def _calibration(
     weights: weighting.Posterior,
     settings: JointSettings,
     *,
-    judged: Calibration | None,
+    mean_rating: Calibration | None,
 ) -> Calibration:
-    """Return the map onto the scale; the mean label without raw values that differ."""
-    there = rows & ~np.isnan(raw)
-    if not there.any():
+    """Return the map onto the scale, constant at the mean label if raw values do not differ."""
+    known = rows & ~np.isnan(raw)
+    if not known.any():
         return linear_map(0.0, 0.0, weights.average if weights.columns or rows.any() else table.scale.low)
     if settings.calibration == "linear" and table.scale.names:
-        return logistic(raw[there], table.labels[there])
+        return logistic(raw[known], table.labels[known])
     if settings.calibration == "linear":
         slope = weights.spread * float(np.abs(weights.mean).sum()) if np.nanmax(raw) > np.nanmin(raw) else 0.0
-        return linear_map(slope, float(raw[there].mean()), weights.average)
+        return linear_map(slope, float(raw[known].mean()), weights.average)
     if settings.calibration == "isotonic":
-        return isotonic(raw[there], table.labels[there])
-    if judged is None:
+        return isotonic(raw[known], table.labels[known])
+    if mean_rating is None:
         raise SettingsError(*NO_MEAN)
-    return judged
+    return mean_rating
 
 
 def fixed_terms(
@@ -436,37 +437,36 @@ def fixed_terms(
 
 
 def round_significant(values: FloatArray) -> FloatArray:
-    """Return the values with the stored number of significant digits."""
     return np.array([float(f"{value:.{SIGNIFICANT}g}") for value in values.tolist()], dtype=float)
 
 
-def refitted_agreement(table: RatingMatrix, nested: HeldOut, *, level: Level) -> Mapping[str, Interval]:
+def refitted_agreement(table: RatingMatrix, held_out: HeldOut, *, level: Level) -> Mapping[str, Interval]:
     """Return the held-out `spearman` and `pearson` agreement with intervals.
 
-    The rubric selected in each fold of `nested` is refitted without each group. Only the first repetition is used: the
-    variance that repetitions average out is not an error of learning.
+    The rubric selected in each fold of `held_out` is refitted without each group. Only the first repetition is used,
+    since the variance that repetitions average out is not an error of learning.
     """
     matrix, bundle = weighting.design(table), grouped_folds(table.groups, MAX_BUNDLES, 0)
-    every = matrix.moments(np.ones(len(bundle), dtype=bool))
-    parts = [matrix.moments(bundle == left) for left in range(int(bundle.max(initial=-1)) + 1)]
+    total = matrix.moments(np.ones(len(bundle), dtype=bool))
+    parts = [matrix.moments(bundle == part) for part in range(int(bundle.max(initial=-1)) + 1)]
     raw = np.full((len(parts), len(bundle)), np.nan)
-    for number, fold_fit in enumerate(nested.fits[0]):
-        inside, columns = nested.folds[0] == number, list(fold_fit.columns)
-        rest = every - matrix.moments(inside)
-        for left in range(len(parts)):
-            others = ~inside & (bundle != left)
+    for number, fold_fit in enumerate(held_out.fits[0]):
+        inside, columns = held_out.folds[0] == number, list(fold_fit.columns)
+        rest = total - matrix.moments(inside)
+        for part in range(len(parts)):
+            others = ~inside & (bundle != part)
             if others.any() and columns:
-                moments = rest - parts[left] if not (inside & (bundle == left)).any() else matrix.moments(others)
+                moments = rest - parts[part] if not (inside & (bundle == part)).any() else matrix.moments(others)
                 weights = weighting.posterior(table, moments, columns)
-                raw[left, inside] = matrix.z[inside][:, columns] @ weights.mean * (weights.spread or 1.0)
+                raw[part, inside] = matrix.z[inside][:, columns] @ weights.mean * (weights.spread or 1.0)
     raw[bundle, np.arange(len(bundle))] = np.nan
     intervals = {}
     for name, rows in (("spearman", spearman_rows), ("pearson", pearson_rows)):
-        value, *without = (
+        value, *replicates = (
             agreement_value(scores, table.labels, table.groups, level=level, coefficient=rows)
-            for scores in (nested.raw, *raw.round(SCORE_DIGITS))
+            for scores in (held_out.raw, *raw.round(SCORE_DIGITS))
         )
         intervals[name] = (
-            Interval(None) if math.isnan(value) else jackknife_interval(value, np.array(without), correlation=True)
+            Interval(None) if math.isnan(value) else jackknife_interval(value, np.array(replicates), correlation=True)
         )
     return intervals

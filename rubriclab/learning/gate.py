@@ -1,20 +1,20 @@
 """The gate: whether a rubric agrees better with people than the same judge asked directly, on held-out labels.
 
-A rubric passes if it is better than the plain question in correlation or in error, and worse in neither. It must not
-have a larger error than the plain question calibrated on the same labels, and has to be better than the best baseline
-that takes no calls: otherwise calibration to the mean label would pass. For labels of two levels, AUROC takes the place
-of the correlation and the Brier score that of the error.
+A rubric passes if it is better than the direct score in correlation or in error, and worse in neither. It must not have
+a larger error than the direct score calibrated on the same labels, and must be better than the best baseline that makes
+no calls: otherwise calibration to the mean label would pass. Labels of two levels are compared by AUROC instead of the
+correlation and by the Brier score instead of the error.
 
 Correlations are within groups if enough groups can be compared, else over all texts. Groups with constant labels are
-left out; constant scores have correlation 0. Intervals are by the jackknife over groups, paired for differences.
+left out; constant scores have correlation 0. Intervals come from the jackknife over groups, paired for differences.
 
 Scores fitted to the other folds must not include their mean label: it is high where the held-out labels are low, which
 biases the correlation over all texts downwards (Parker, Gunter & Bedo 2007, "Stratification bias in low signal
 microarray studies", BMC Bioinformatics 8).
 
-`more_labels` says how many more labels would decide. The chance of a decision is averaged over what the true difference
-may be, given the estimate and a normal prior around 0, and over what its true standard error may be (the assurance of
-O'Hagan, Stevens & Campbell 2005, "Assurance in clinical trial design", Pharmaceutical Statistics 4).
+`more_labels` estimates how many more labels would decide. The chance of a decision is averaged over possible true
+differences, given the estimate and a normal prior around 0, and over possible true standard errors (assurance, O'Hagan,
+Stevens & Campbell 2005, "Assurance in clinical trial design", Pharmaceutical Statistics 4).
 """
 
 from __future__ import annotations
@@ -50,8 +50,7 @@ from rubriclab.stats.reliability import ceiling, krippendorff_alpha
 
 GateLevel = Literal["group", "dataset"]
 
-# Correlations are within groups if at least so many groups can be compared: groups with enough texts and labels that
-# differ.
+# Correlations are within groups if at least this many groups have enough texts and labels that differ.
 MIN_COMPARABLE_GROUPS = 10
 MIN_GROUP_TEXTS = 3
 
@@ -79,13 +78,15 @@ def validation(
     direct: FloatArray | None = None,
     points: FloatArray | None = None,
 ) -> version.Validation:
-    """Return the held-out agreement of a rubric, compared with baselines and other evaluators; scores by text.
+    """Return the held-out agreement of a rubric, compared with baselines and other evaluators.
 
     Args:
         features: shape (texts, features), columns as in `rubriclab.learning.baselines.FEATURE_NAMES`.
-        held_out: the rubric's scores fitted without the labels of a text's fold, and without their mean label.
-        fitted: the same when fitted to all.
-        direct: by the same judge asked directly; `None` if it was not asked.
+        held_out: the rubric's scores, fitted without the labels of a text's fold, and without the mean label.
+        fitted: the rubric's scores, fitted to all labels.
+        alone: held-out scores by the criteria of each method alone.
+        calls: calls per text of the rubric and of each evaluator in `alone`.
+        direct: scores by the same judge asked directly; `None` if it was not asked.
         points: the rubric's calibrated held-out scores, for its errors.
     """
     comparison = EvaluatorComparison(table)
@@ -107,7 +108,7 @@ def validation(
     # A rubric that is not better than a constant must not pass because the other baselines are even worse.
     best = max(baselines, key=lambda baseline: (correlation(baseline.name), baseline.name != CONSTANT))
     constant = next(baseline for baseline in baselines if baseline.name == CONSTANT)
-    free = [comparison.verdict(rubric, baseline) for baseline in dict.fromkeys((best, constant))]
+    baseline_verdicts = [comparison.verdict(rubric, baseline) for baseline in dict.fromkeys((best, constant))]
     # Other methods' scores are compared, but the gate does not depend on them.
     without_outcome = {"outcome": None, "error_outcome": None, "more_labels": None}
     return version.Validation(
@@ -121,7 +122,7 @@ def validation(
             *(agreements[name] for name in sorted(agreements, key=lambda name: -correlation(name))),
         ),
         verdicts=(
-            min(free, key=lambda verdict: version.WORST_FIRST.index(verdict.outcome or "inconclusive")),
+            min(baseline_verdicts, key=lambda verdict: version.WORST_FIRST.index(verdict.outcome or "inconclusive")),
             *(comparison.verdict(rubric, each) for each in asked),
             *(comparison.verdict(rubric, each).model_copy(update=without_outcome) for each in methods),
         ),
@@ -129,7 +130,7 @@ def validation(
 
 
 def gate_level(labels: FloatArray, groups: Sequence[str]) -> GateLevel:
-    """Return `group` if at least `MIN_COMPARABLE_GROUPS` groups can be compared."""
+    """Return `group` if at least `MIN_COMPARABLE_GROUPS` groups can be compared, else `dataset`."""
     labels_of: dict[str, list[float]] = {}
     for group, label in zip(groups, labels.tolist(), strict=True):
         labels_of.setdefault(group, []).append(label)
@@ -144,8 +145,8 @@ def calibrated(table: RatingMatrix, fold: IntArray, scores: FloatArray) -> Float
     def predict(others: BoolArray, inside: BoolArray) -> FloatArray:
         if not (known := others & scored).any():
             return np.full(inside.sum(), np.nan)
-        # `parameters=0`: the question was not fitted to labels, so the slope is not shrunk.
-        return fit(scores[known], table.labels[known], 0).apply(scores[inside])
+        # Direct scores are not fitted to labels, so the slope is not shrunk.
+        return fit(scores[known], table.labels[known], parameters=0).apply(scores[inside])
 
     return np.clip(predict_folds(fold, predict), table.scale.low, table.scale.high)
 
@@ -156,7 +157,6 @@ class EvaluatorComparison:
 
     @cached_property
     def level(self) -> GateLevel:
-        """Where correlations are taken."""
         return "dataset" if self.of_verdicts else gate_level(self.table.labels, self.table.groups)
 
     @property
@@ -209,7 +209,7 @@ class EvaluatorComparison:
         texts = self._texts(scores)
 
         def defined(x: FloatArray, y: FloatArray, weights: FloatArray | None = None, /) -> FloatArray:
-            """Return the coefficient, with 0 for constant scores and NaN for constant labels."""
+            """Return the coefficient, 0 for constant scores and NaN for constant labels."""
             values = np.nan_to_num(coefficient(x, y, weights), nan=0.0)
             return np.where(is_constant(y, weights), np.nan, values)
 
@@ -219,7 +219,7 @@ class EvaluatorComparison:
             texts.clusters,
             elements=len(texts.human),
             correlation=len(scores) == 1,
-            # Constant scores have correlation 0, and equal ones do not differ: both are certain.
+            # The correlation of constant scores and the difference of equal scores are certainly 0.
             mean=True,
         )
         return interval.rounded()
@@ -231,42 +231,42 @@ class EvaluatorComparison:
 def verdict_on(
     other: str, difference: Interval, gain: Interval | None, scale: Scale, *, labels: int, clusters: int, few: bool
 ) -> version.GateVerdict:
-    """Return the outcomes of a difference in order and a gain in error, found with so many labels of so many groups."""
+    """Return the verdict from a difference in correlation and in error; `clusters` are the groups of the labels."""
     outcome = outcome_of(difference, version.MIN_EFFECT)
-    matters = version.MIN_BRIER_EFFECT if scale.names else version.MIN_ERROR_EFFECT * scale.width
+    min_effect = version.MIN_BRIER_EFFECT if scale.names else version.MIN_ERROR_EFFECT * scale.width
     return version.GateVerdict(
         against=other,
         outcome=outcome,
         difference=difference,
-        error_outcome=outcome_of(gain, matters) if gain else None,
+        error_outcome=outcome_of(gain, min_effect) if gain else None,
         less_error=gain,
         more_labels=more_labels(difference, labels, clusters) if outcome == "inconclusive" else None,
         few_groups=clusters if few else None,
     )
 
 
-def outcome_of(difference: Interval, matters: float) -> version.Outcome:
-    """Return the outcome for a difference by its interval; smaller ones than `matters` do not count."""
+def outcome_of(difference: Interval, min_effect: float) -> version.Outcome:
+    """Return the outcome for the interval of a difference; improvements below `min_effect` do not count."""
     if difference.low is None or difference.high is None:
         return "inconclusive"
     if difference.low > 0:
         return "better"
     if difference.high < 0:
         return "worse"
-    return "not better" if difference.high < matters else "inconclusive"
+    return "not better" if difference.high < min_effect else "inconclusive"
 
 
 # The standard deviation of true differences between a rubric and a baseline.
 PRIOR = 0.2
-# The chances of a decision for which numbers of further labels are named, in steps of `LABELS_STEP`.
+# Chances of a decision for which `more_labels` gives numbers of labels, in steps of `LABELS_STEP`.
 EVEN_CHANCE, LIKELY_CHANCE = 0.5, 0.8
 LABELS_STEP = 10
-# How many equally likely values of the true standard error are averaged over.
+# Number of equally likely true standard errors that are averaged over.
 ERRORS = 9
 
 
 def more_labels(difference: Interval, labels: int, clusters: int) -> version.MoreLabels | None:
-    """Return how many more labels would decide a difference in correlation, found with so many; `None` if undefined."""
+    """Return how many labels beyond `labels` would decide a difference in correlation; `None` if undefined."""
     if difference.value is None or difference.low is None or difference.high is None or clusters < MIN_GROUPS:
         return None
     more = np.arange(LABELS_STEP, version.MAX_LABELS + 1, LABELS_STEP, dtype=np.float64)
@@ -276,33 +276,33 @@ def more_labels(difference: Interval, labels: int, clusters: int) -> version.Mor
 
 
 def decision_chances(value: float, margin: float, labels: int, clusters: int, more: FloatArray) -> FloatArray:
-    """Return the chance of a decision with `more` labels, shape (numbers,); `margin` is half of the interval."""
+    """Return the chance of a decision for each number of `more` labels; `margin` is half the interval's width."""
     from scipy.special import chdtri, ndtr, stdtrit
 
-    free, upper = clusters - 1, (1 + CONFIDENCE) / 2
-    ratios = np.sqrt(free / chdtri(free, (np.arange(ERRORS) + 0.5) / ERRORS))
-    error = (margin / stdtrit(free, upper) * ratios)[:, np.newaxis]
+    freedom, upper = clusters - 1, (1 + CONFIDENCE) / 2
+    ratios = np.sqrt(freedom / chdtri(freedom, (np.arange(ERRORS) + 0.5) / ERRORS))
+    error = (margin / stdtrit(freedom, upper) * ratios)[:, np.newaxis]
     posterior = 1 / (1 / PRIOR**2 + 1 / error**2)
     total = labels + more
     share = labels / total
     middle = share * value + (1 - share) * posterior * value / error**2
     spread = (1 - share) * np.sqrt(posterior + error**2 * labels / more)
-    reach = stdtrit(clusters * total / labels - 1, upper) * error * np.sqrt(share)
-    better, worse = 1 - ndtr((reach - middle) / spread), ndtr((version.MIN_EFFECT - reach - middle) / spread)
-    # An interval that is narrower than what would matter always decides.
-    return np.asarray(np.where(2 * reach < version.MIN_EFFECT, 1.0, better + worse).mean(axis=0))
+    new_margin = stdtrit(clusters * total / labels - 1, upper) * error * np.sqrt(share)
+    better, worse = 1 - ndtr((new_margin - middle) / spread), ndtr((version.MIN_EFFECT - new_margin - middle) / spread)
+    # An interval narrower than the smallest effect always decides.
+    return np.asarray(np.where(2 * new_margin < version.MIN_EFFECT, 1.0, better + worse).mean(axis=0))
 
 
 @dataclass(frozen=True, eq=False)
 class RaterScores:
-    """Single raters' scores, shape (raters, texts), NaN where missing; without names a row is not always one person."""
+    """Single raters' scores, shape (raters, texts), NaN where missing; without `names` a row may mix persons."""
 
     names: tuple[str, ...]
     table: FloatArray
 
 
 def raters(examples: Sequence[Example], aspect: str, scale: Scale) -> version.Raters | None:
-    """Return the agreement of the raters, and the ceiling that it sets at the gate's level; `None` below two raters."""
+    """Return the raters' agreement and the ceiling that it sets at the gate's level; `None` below two raters."""
     rated, names = ratings(examples, aspect), [example.group for example in examples]
     if rated is None:
         return None
@@ -325,8 +325,8 @@ def rater_errors(examples: Sequence[Example], aspect: str, scale: Scale) -> Scor
 def ratings(examples: Sequence[Example], aspect: str) -> RaterScores | None:
     """Return single raters' scores of `aspect`; `None` unless some text has two of them.
 
-    Raters are identified by name or, if no text has names and all lists are equally long, by their position. Beside
-    named scores unnamed ones are left out.
+    Raters are identified by name. If no text has names and all lists are equally long, they are identified by position.
+    If some scores have names, the others are left out.
     """
     listed = [named_annotations(example, aspect) for example in examples]
     named = any(listed)

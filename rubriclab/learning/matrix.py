@@ -13,22 +13,22 @@ from rubriclab.models.text_features import prior_directions
 from rubriclab.models.version import Candidate
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
 
-# Values of a column that differ by less than this, relative to their size, differ by rounding only.
-SAME = 1e-9
+# Smaller relative differences are rounding errors.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class RatingMatrix:
-    """The candidates' scores of the labelled texts. All but `labels`, `groups` and `scale` are by candidate.
+    """Ratings of the labelled texts by all candidates. All fields but `labels`, `groups` and `scale` are by candidate.
 
     Attributes:
-        values: shape (texts, candidates), NaN where there is no score: questions from 0 to 1, text features in their
-            own units, all others on the raters' scale.
+        values: shape (texts, candidates), NaN where missing. Questions are from 0 to 1, text features in their own
+            units, all others on the raters' scale.
         signed: whether higher values may be worse; false if a candidate's wording says which end is better.
         unit: whether scores are shares, 0 to 1, rather than points of the scale.
-        prior_direction: prior weight relative to others of its kind: 1 if judged, -1 to 1 if signed.
+        prior_direction: prior weight relative to candidates of the same kind: 1 if judged, -1 to 1 if signed.
         seen: shape (texts, candidates), true if the candidate was generated from the text's label.
-        limits: lowest and highest share of the weights that a person allows, shape (candidates, 2).
+        limits: the lowest and highest weight that a person allows, as shares, shape (candidates, 2).
     """
 
     values: FloatArray
@@ -44,7 +44,7 @@ class RatingMatrix:
     limits: FloatArray | None = None
 
     def rows(self, chosen: BoolArray | IntArray) -> RatingMatrix:
-        """Return only these texts, by a mask or in the order of row numbers."""
+        """Return the matrix of the chosen texts, given as a mask or as row numbers."""
         return replace(
             self,
             values=self.values[chosen],
@@ -54,7 +54,7 @@ class RatingMatrix:
         )
 
     def columns(self, chosen: Sequence[int]) -> RatingMatrix:
-        """Return only these columns, in the order given."""
+        """Return the matrix of the chosen columns, in the given order."""
         places, by_candidate = list(chosen), ("values", "signed", "unit", "holistic", "prior_direction", "seen")
         return replace(
             self,
@@ -82,7 +82,7 @@ def rating_matrix(
     limits = free_limits(signed)
     for place, criterion in enumerate(criteria):
         limits[place] = bounds.get(criterion.id, limits[place])
-    # All texts of a group count: a candidate generated from one text of a source was generated from the source as well.
+    # Texts of a group share a source. A candidate generated from one of them has seen the source of all.
     group_of = {example.id: group for example, group in zip(examples, groups, strict=True)}
     seen_groups = ({group_of[name] for name in candidate.made_from} for candidate in candidates)
     seen = [[group in own for group in groups] for own in seen_groups]
@@ -108,20 +108,20 @@ def free_limits(signed: BoolArray) -> FloatArray:
 
 def canonical_order(table: RatingMatrix) -> IntArray:
     """Return the row numbers in an order independent of the input, so that sums are reproducible to the last bit."""
-    # Labels are the last key: a text's label only changes its position among texts with the same scores.
+    # Groups come first and labels last: a label only changes a text's position among texts with the same ratings.
     group = np.unique(np.array(table.groups, dtype=str), return_inverse=True)[1]
     return np.asarray(np.lexsort([table.labels, *table.seen.T, *table.values.T, group]))
 
 
 def centers_and_spreads(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return mean and standard deviation of each column's defined values, 0 without any, shapes (m,) each."""
-    there = ~np.isnan(values)
-    counts = np.maximum(there.sum(axis=0), 1)
-    centers: FloatArray = np.where(there, values, 0.0).sum(axis=0) / counts
-    off = np.where(there, values - centers, 0.0)
-    spreads: FloatArray = np.sqrt((off**2).sum(axis=0) / counts)
-    size = np.abs(np.where(there, values, 0.0)).max(axis=0, initial=0.0)
-    return centers, np.where(spreads > SAME * size, spreads, 0.0)
+    defined = ~np.isnan(values)
+    counts = np.maximum(defined.sum(axis=0), 1)
+    centers: FloatArray = np.where(defined, values, 0.0).sum(axis=0) / counts
+    deviations = np.where(defined, values - centers, 0.0)
+    spreads: FloatArray = np.sqrt((deviations**2).sum(axis=0) / counts)
+    size = np.abs(np.where(defined, values, 0.0)).max(axis=0, initial=0.0)
+    return centers, np.where(spreads > ROUNDING * size, spreads, 0.0)
 
 
 def standardise(values: FloatArray, centers: FloatArray, spreads: FloatArray) -> FloatArray:

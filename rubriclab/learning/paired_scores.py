@@ -1,4 +1,4 @@
-"""Scored outputs, and which of one set belongs to which of another."""
+"""Comparison of scores: which outputs of two sets form pairs, and how their scores differ."""
 
 from __future__ import annotations
 
@@ -46,13 +46,11 @@ class Outputs:
 def pair_outputs(
     before: Sequence[Example], after: Sequence[Example], rule: PairingRule | None
 ) -> tuple[PairingRule | None, list[tuple[int, int]]]:
-    """Return the places of pairs by `rule`, and the rule; without one by id, else by group, else none.
+    """Return the rule that pairs the outputs, and the indices of each pair.
 
-    Outputs are paired by an id that occurs once on each side, or by group: in order if both sides have the same groups
-    in the same order, else if no shared group has several outputs. Ids derived from an output pair nothing.
-
-    Raises:
-        DataError: if `rule` is given and no name is shared.
+    Without `rule`, outputs are paired by id, else by group, else not at all. An id must occur once on each side. Groups
+    pair outputs in order if both sides have the same groups in the same order, else if no shared group has several
+    outputs. Ids derived from an output pair nothing. Raises DataError if `rule` is given and no name is shared.
     """
     for name in (rule,) if rule else get_args(PairingRule):
         first, second = ([getattr(each, name) for each in side] for side in (before, after))
@@ -121,8 +119,8 @@ class CriterionPair(NamedTuple):
 class PairedScore:
     """Two scores of one text, or of two outputs, on the scale before; `None` if unscored, with the reason.
 
-    `changes`, shape (criteria, 2), are those of each criterion's rating, as a share of its range, and of its
-    contribution to the score, in points; NaN if unknown.
+    `changes` has shape (criteria, 2): the change of a criterion's rating as a share of its range, and the change of its
+    contribution to the score in points; NaN if unknown.
     """
 
     id: str
@@ -160,7 +158,7 @@ class RubricPair:
         for each in self.criteria:
             old, new = each.ratings(before, after)
             share = _share(each.after, new, self.after) - _share(each.before, old, self.before)
-            # A criterion of one version only changed the score by its whole contribution.
+            # A criterion that was added or removed changed the score by its whole contribution.
             points = per_point * _contribution(each.after, new) - _contribution(each.before, old)
             changes.append((share, points if weighted else math.nan))
         return PairedScore(
@@ -221,7 +219,7 @@ def _contribution(criterion: Criterion | None, rating: CriterionRating | None) -
 
 
 def pair_rubrics(before: Rubric, after: Rubric) -> RubricPair:
-    """Return two rubrics with their criteria paired by meaning, not by id, as training assigns ids anew."""
+    """Return two rubrics with their criteria paired by meaning; ids do not help, since training assigns them anew."""
     matches = matched_criteria(before.criteria, after.criteria)
     pairs = {
         each.after.id: CriterionPair(each.before, each.after, "changed" if each.changes else "kept") for each in matches
@@ -236,7 +234,7 @@ LimitName = Literal["max_drop", "max_shift", "max_flips", "min_rank"]
 LimitOutcome = Literal["within", "beyond", "inconclusive"]
 LabelSource = Literal["both", "before", "after", "learning"]
 
-# Figures are rounded to this, so that one exactly at the limit does not exceed it.
+# Figures are rounded: a figure exceeds a limit only if it differs by more than this.
 TOLERANCE = 1e-6
 # If a larger share of the texts lacks a score, the others may not be representative: no limit is reported as met.
 MAX_UNSCORED = 0.1
@@ -247,7 +245,7 @@ class SideSummary(FrozenModel):
 
     Attributes:
         unscored: texts by the reason why they have no score.
-        labelled: texts with score and label that the rubric was not fitted to; of two sets, of those compared.
+        labelled: number of compared texts with a score and with a label that the rubric was not fitted to.
     """
 
     name: str
@@ -265,8 +263,8 @@ class CriterionScoreChange(FrozenModel):
     """How far a criterion's score changed over the pairs in which both texts have a rating.
 
     Attributes:
-        difference: after less before, as a share of the criterion's range.
-        p: two-sided, of no change; `adjusted_p` for the false discovery rate over all criteria.
+        difference: after minus before, as a share of the criterion's range.
+        p, adjusted_p: two-sided, and adjusted for the false discovery rate over all criteria.
         contribution: mean change of its contribution to the score, in points; `None` if a rubric has no weights.
     """
 
@@ -295,7 +293,7 @@ class FlippedText(FrozenModel):
 
 
 class TextChange(FlippedText):
-    """An output whose score fell, and for the criteria that fell most: id, reason before, reason after."""
+    """An output whose score fell. `reasons` has id, reason before and reason after of the criteria that fell most."""
 
     text_before: str
     text_after: str
@@ -324,7 +322,7 @@ class FlipSummary(FrozenModel):
 
 
 class LimitCheck(FrozenModel):
-    """A limit compared with the figure it applies to; `allowed` is `None` if no limit of the drop was given."""
+    """A limit compared with its figure; `allowed` is `None` if no limit on the drop was given."""
 
     limit: LimitName
     allowed: float | None
@@ -333,7 +331,7 @@ class LimitCheck(FrozenModel):
 
 
 class HumanDifference(FrozenModel):
-    """The mean human score of one set less that of another, estimated from scores and labels; `p` is two-sided."""
+    """The difference of two sets' mean human scores, estimated from scores and labels; `p` is two-sided."""
 
     difference: Interval
     p: float | None
@@ -345,15 +343,16 @@ class Comparison(FrozenModel):
     """Two columns of scores: of two sets of outputs by one version, or of the same texts by two versions or judges.
 
     Attributes:
-        scale: of all figures; scores after on another scale are mapped to it linearly.
+        scale: the scale of all figures; later scores on another scale are mapped to it linearly.
         verdicts: whether scores are probabilities of the better of two levels.
         pairing: what outputs were paired by; `text` for the same texts, `None` if the sets are independent.
-        pairs: pairs with both scores, in `groups` groups; `unpaired_before`, `unpaired_after` have no counterpart.
+        pairs: number of pairs with both scores, in `groups` groups.
+        unpaired_before, unpaired_after: numbers of outputs without a counterpart.
         other_sources: pairs whose sources or contexts differ, so that their ids may name different texts.
-        difference: mean score after less before; `p` is two-sided.
-        human: the difference of the mean human scores, which then decides; `None` without enough labels.
-        better, worse, unchanged: shares of the pairs; by at least `visible` points.
-        ranks, flips: of the same texts only; ranks within groups first if groups have several texts.
+        difference: mean score after minus before; `p` is two-sided.
+        human: the difference of the mean human scores, which decides if present; `None` without enough labels.
+        better, worse, unchanged: shares of the pairs; a change counts from `visible` points.
+        ranks, flips: for the same texts only; ranks within groups come first if groups have several texts.
     """
 
     rubric: str
@@ -391,7 +390,7 @@ class Comparison(FrozenModel):
 
     @property
     def enough_scored(self) -> bool:
-        """Whether at most a tenth of each set, or of the same texts, has no score."""
+        """Whether at most `MAX_UNSCORED` of each set, or of the same texts, has no score."""
         if self.pairing == "text":
             return self.pairs >= (1 - MAX_UNSCORED) * self.before.texts
         return all(side.scored >= (1 - MAX_UNSCORED) * side.texts for side in (self.before, self.after))
@@ -401,8 +400,8 @@ class AnchorLook(FrozenModel):
     """Labelled texts scored once more, and how their errors have changed since the first look.
 
     Attributes:
-        bias, absolute_error: the mean of score less label at this look, and of its absolute value.
-        bias_change, error_change: the mean over all looks of the change from the mean of earlier looks, with the
+        bias, absolute_error: the means of score minus label at this look, and of its absolute value.
+        bias_change, error_change: each look's change from the mean of earlier looks, averaged over looks, with the
             interval of a confidence sequence.
         outcome: `beyond` if an interval excludes 0, now or earlier; `inconclusive` if too many texts lack a score.
     """
@@ -447,9 +446,9 @@ class DriftLimits(NamedTuple):
 
 
 def drop_check(comparison: Comparison) -> LimitCheck:
-    """Return whether the interval of the human difference, else of the judge's, is beyond or within `max_drop`.
+    """Return whether the difference of human scores, or else of the judge's scores, keeps the limit `max_drop`.
 
-    Without a limit there must be no drop. Nothing is `within` unless enough texts are scored.
+    The limit is 0 by default. The outcome is `within` only if enough texts are scored.
     """
     difference, allowed = (comparison.human or comparison).difference, comparison.max_drop
     outcome: LimitOutcome = "inconclusive"

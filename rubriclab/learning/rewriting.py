@@ -1,7 +1,7 @@
-"""Rewriting of a text: the faults that a judge found in it, what the writer is asked, and how its reply is used.
+"""Rewriting of a text: the faults that a judge found, the prompt to the writer, and the use of its reply.
 
-DCR's improver (section 3) rewrites single sentences by the reasons why they are inconsistent. Here any criterion that
-gives reasons can be used: some of its faults are of single sentences, the others of the whole text.
+DCR's improver (section 3) rewrites single sentences by the reasons why they are inconsistent. Here all criteria that
+give reasons are used, for faults of single sentences and of the whole text.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class TextFault:
     """A fault of a text that a criterion finds, with the judge's reason.
 
     Attributes:
-        aim: a text without the fault: the highest level of a hypothesis, or the better answer to a question.
-        sentences: the numbers of the sentences at fault, from 1; none if the whole text is.
+        aim: what a text without the fault is like: the hypothesis's highest level, or the question's better answer.
+        sentences: the numbers of the sentences at fault, from 1; empty if the whole text is at fault.
     """
 
     criterion: str
@@ -56,23 +56,23 @@ def text_faults(rubric: Rubric, score: Score, output: str, good_from: float) -> 
         low, width = (0.0, 1.0) if criterion and criterion.question else (rubric.scale.low, rubric.scale.width)
         if criterion:
             about = criterion.trait, criterion.statement, _aim(criterion, rubric)
-        else:  # Criteria that were rated together.
+        else:  # The rating is by all criteria together.
             aims = " ".join(_aim(criterion, rubric) for criterion in rubric.criteria)
             about = rubric.aspect.name, rubric.aspect.definition, aims
         if not rating.units and rating.score is not None and (rating.score - low) / width < good_from:
             faults.append(TextFault(*about, (), rating.reason))
         for unit in rating.units:
             if unit.value is not None and unit.value < good_from:
-                # The reason quotes a unit that is more or less than its sentences: a fact, or text of the reference.
+                # Facts and units of the reference are not sentences of the text, so the reason quotes them.
                 elsewhere = not unit.sentences and unit.unit.strip() != output.strip()
-                named = elsewhere or (part and part.units and part.units.kind == "fact")
-                reason = f"“{unit.unit}”: {unit.reason}" if named else unit.reason
+                quoted = elsewhere or (part and part.units and part.units.kind == "fact")
+                reason = f"“{unit.unit}”: {unit.reason}" if quoted else unit.reason
                 faults.append(TextFault(*about, tuple(sentence + 1 for sentence in unit.sentences), reason))
     return tuple(faults)
 
 
 def gives_reasons(part: Part) -> bool:
-    """Return whether this part's ratings have reasons; those weighted by probabilities are only numbers."""
+    """Return whether this part's ratings have reasons; ratings weighted by probabilities have none."""
     return part.settings.get("scoring", "once") == "once"
 
 
@@ -92,11 +92,11 @@ def _aim(criterion: Criterion, rubric: Rubric) -> str:
     return criterion.question.better if criterion.question else rubric.aspect.definition
 
 
-# If the same text is rewritten for the same faults again, another wording is wanted.
+# For repeated tries with the same faults, which should give different wordings.
 TEMPERATURE = 0.7
 
 TOKENS_PER_CHANGE = 128
-# Half of what a token has on average, so that a reply may be twice as long as the text.
+# Half of a token's average size, so that a reply may be twice as long as the text.
 BYTES_PER_TOKEN = 2
 
 # Control characters except white space, marks of text direction, and lone surrogates, which cannot be encoded.
@@ -126,7 +126,7 @@ class ChangedSentence:
 
 @dataclass(frozen=True, slots=True)
 class Rewriting:
-    """A rewritten text with its changes, or the old text with the reason why the rewriting is `unusable`."""
+    """A rewritten text with its changes, or the old text and the reason why the rewriting is `unusable`."""
 
     output: str
     changes: tuple[ChangedSentence, ...] = ()
@@ -147,7 +147,9 @@ class SentenceReply(BaseModel):
         if fields := info.context:
             allowed = [each["id"] for each in fields["sentences"]] if fields["free"] else list(fields["failing"])
             if sentence not in allowed:
-                raise ValueError(f"only {', '.join(map(str, allowed))} may be changed; got sentence {sentence}")
+                raise ValueError(
+                    f"expected a sentence that may change ({', '.join(map(str, allowed))}), got {sentence}"
+                )
         return sentence
 
     @field_validator("text", "reasoning")
@@ -170,14 +172,16 @@ class RewriteReply(BaseModel):
         if is_salvage(info) and (clear := [each for each in replacements if named[each.sentence] == 1]):
             return clear
         if len(named) < len(replacements):
-            raise ValueError(f"each sentence can be changed once; got {', '.join(map(str, sorted(named.elements())))}")
+            raise ValueError(
+                f"expected at most one change of each sentence, got {', '.join(map(str, sorted(named.elements())))}"
+            )
         return replacements
 
 
 async def rewrite(writer: Judge, prompt: Prompt[RewriteReply], output: str) -> Rewriting:
     """Return `output` as the writer rewrites it.
 
-    It is unusable without changes, without any sentence left, or if a sentence to be kept merges with another.
+    The rewriting is unusable if it changes nothing, leaves no sentence, or joins an unchanged sentence with another.
 
     Raises:
         JudgeRefused, ProviderDown, BudgetReached, ReplayMiss: from the writer; they concern every text.
@@ -199,9 +203,9 @@ async def rewrite(writer: Judge, prompt: Prompt[RewriteReply], output: str) -> R
     if not spans:
         return Rewriting(output, changes, "the rewriting removes the whole text")
     kept = slices.keys() - {change.sentence for change in changes}
-    # As when a new wording has no full stop.
+    # A new wording without a full stop runs into the next sentence.
     if not {slices[number] for number in kept} <= set(spans):
-        return Rewriting(output, changes, "the rewriting merges with a sentence that had to be kept")
+        return Rewriting(output, changes, "the rewriting joins an unchanged sentence with another")
     origins = [
         [number - 1 for number, (start, end) in slices.items() if start < last and end > first] for first, last in spans
     ]
@@ -213,7 +217,7 @@ def rewrite_prompt(
 ) -> Prompt[RewriteReply]:
     """Return the prompt to rewrite a text for its faults; the first of several tries is sample 0.
 
-    The writer is shown what the judge was shown. Only sentences that a fault names may change, unless `any_sentence`.
+    The prompt shows what the judge was shown. Only sentences that a fault names may change, unless `any_sentence`.
     """
     assignment = assignment_of(rubric)
     texts = assignment.text_fields(example)
@@ -243,7 +247,7 @@ def rewrite_prompt(
 
 
 def typical_rewrite_prompt(rubric: Rubric, example: Example) -> Prompt[RewriteReply]:
-    """Return the prompt for a text whose first sentence, or the whole text, fails every criterion."""
+    """Return the prompt if every criterion finds a fault: in the first sentence if it judges units, else in all."""
     faults = [
         TextFault(criterion.trait, criterion.statement, rubric.aspect.definition, (1,) if part.units else (), "")
         for part in rubric.parts
@@ -253,7 +257,7 @@ def typical_rewrite_prompt(rubric: Rubric, example: Example) -> Prompt[RewriteRe
 
 
 def replace_sentences(text: str, sentences: Mapping[int, str]) -> tuple[str, Mapping[int, tuple[int, int]]]:
-    """Return `text` with some of its sentences replaced, by their numbers from 1, and the slice of each sentence in it.
+    """Return `text` with some sentences replaced, and each sentence's slice in the result, by numbers from 1.
 
     An empty replacement removes a sentence with the white space on one side; paragraph breaks are kept.
     """
@@ -272,7 +276,7 @@ def replace_sentences(text: str, sentences: Mapping[int, str]) -> tuple[str, Map
             slices[number] = (at + len(gap), at := at + len(gap) + len(new))
             gap = after
         elif gap.strip() or after.strip():
-            # A stray quotation mark, or a line of stars.
+            # Characters between sentences are kept, such as a quotation mark or a line of stars.
             gap += after
         elif not kept:
             continue

@@ -1,4 +1,4 @@
-"""One text's score by a rubric: a number with its parts and reasons, or why there is none."""
+"""Scores of texts by a rubric; detection of texts that address the judge."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A text's score on the rubric's scale, or in `unscored` the reason for its absence; exactly one of them is set.
+    """A text's score on the rubric's scale, or the reason why it is `unscored`; exactly one of them is set.
 
     Attributes:
-        interval: of the score that people would give; `None` without a score or if the rubric has no intervals.
+        interval: for the score that people would give; `None` without a score or if the rubric has no intervals.
         verdict: the level of a text by a rubric for verdicts, whose score is the probability of the better level.
-        rivals: `together` if the text was rated in one call with others of its group, which is not comparable with a
+        rivals: `together` if one call rated the text and others of its group. Such a score is not comparable with a
             score from a call about the text alone.
-        replies: the raw replies that could not be used, where an answer is missing.
+        replies: the raw replies that could not be used, if an answer is missing.
     """
 
     id: str
@@ -63,7 +63,7 @@ class Score:
 
     @property
     def answers(self) -> int:
-        """How many answers a complete score would rest on: one for each criterion that applies, or for each unit."""
+        """The number of answers of a complete score: one for each criterion that applies, or for each of its units."""
         return sum(len(criterion.units) or criterion.applies for criterion in self.criteria)
 
     @property
@@ -80,15 +80,14 @@ class Score:
 
 
 def assignment_of(rubric: Rubric) -> Assignment:
-    """Return what the rubric judges, in the words of its task."""
     return Assignment(task_words(rubric.task), rubric.aspect, rubric.scale)
 
 
 async def score_text(rubric: Rubric, example: Example, judge: Judge, name: str) -> Score:
-    """Return the score of one text, without rivals, by `rubric`, which is known as `name` (as in `news-coherence@2`).
+    """Return the score of one text, rated alone; `name` is the rubric's, such as `news-coherence@2`.
 
     Raises:
-        JudgeRefused, BudgetReached, ReplayMiss: as the judge does; they concern every text.
+        JudgeRefused, BudgetReached, ReplayMiss: from the judge; they concern every text.
     """
     aggregation, assignment = rubric.aggregation, assignment_of(rubric)
     if aggregation and aggregation.rivals:
@@ -106,7 +105,7 @@ async def score_text(rubric: Rubric, example: Example, judge: Judge, name: str) 
 
 
 async def score_rivals(rubric: Rubric, examples: Sequence[Example], judge: Judge, name: str) -> list[Score]:
-    """Return the scores of texts of one group from one call about all of them; errors as for `score_text`."""
+    """Return the scores of texts of one group from one call about all; errors as for `score_text`."""
     with unusable_replies() as replies:
         rated = await judge_group(examples, rubric.parts, assignment_of(rubric), judge)
     scores = (
@@ -147,7 +146,7 @@ def without_rivals(rubric: Rubric) -> Rubric:
 
 
 def fault_id(fault: RowError) -> str:
-    """Return the id of a faulty row, or else where it stands."""
+    """Return the id of a faulty row, or else its file and line."""
     return fault.id or f"{fault.where}:{fault.line}"
 
 
@@ -161,9 +160,9 @@ def score_of_ratings(
     replies: Sequence[UnusableReply] = (),
     values: Sequence[float | None] | None = None,
 ) -> Score:
-    """Return the score that ratings give the text with this id; `name` is the rubric's.
+    """Return the score of the text with the id `text` from its ratings; `name` is the rubric's.
 
-    Without learned weights it is the mean of the `values`, by default of the ratings.
+    Without learned weights the score is the mean of `values`, by default of the ratings.
     """
     aggregation, value, interval = rubric.aggregation, None, None
     contributions: Mapping[str, float] = {}
@@ -206,7 +205,6 @@ async def ratings_of(
     *,
     form: CallForm | None = None,
 ) -> tuple[CriterionRating, ...]:
-    """Return a text's ratings by the criteria of the parts."""
     if ask == "in one call":
         return await judge_all(example, parts, assignment, judge, form)
     return (await _scores_by_part(parts, example, assignment, judge))[1]
@@ -222,7 +220,7 @@ async def ratings_of_texts(
     rivals: RivalLimits | None = None,
     form: CallForm | None = None,
 ) -> list[tuple[CriterionRating, ...]]:
-    """Return each text's ratings by the criteria of the parts, from calls about `rivals` or, in this form, one text."""
+    """Return each text's ratings; calls are about several texts if there are `rivals`, else about one in this form."""
     if rivals is None or ask == "by method":
         return await gather_in_order(
             ratings_of(example, parts, ask, assignment, judge, form=form) for example in examples
@@ -235,7 +233,7 @@ async def ratings_of_texts(
 
 
 def _text_by_text(calls: Iterable[Sequence[int]], results: Iterable[Sequence[T]]) -> list[T]:
-    """Return the results of calls about texts at these places, in the order of the texts."""
+    """Return the results in the order of the texts; each call has the indices of its texts."""
     placed = (pair for call, some in zip(calls, results, strict=True) for pair in zip(call, some, strict=True))
     return [result for _, result in sorted(placed, key=itemgetter(0))]
 
@@ -266,14 +264,14 @@ def score_stream(
     rivals: RivalLimits | Literal["apart"] | None = None,
     counts: RivalCounts | None = None,
 ) -> AsyncGenerator[Score]:
-    """Yield one score a row, in order; a faulty row is unscored with the fault as its reason.
+    """Yield one score per row, in order; a faulty row is unscored with the fault as its reason.
 
     Args:
-        rivals: the size of calls in which texts of one group are rated together, or `apart` for calls about one text;
-            `None` for what the rubric was learned with.
-        counts: filled with what was rated together.
+        rivals: the size of calls that rate texts of one group together, or `apart` for calls about one text; `None` for
+            what the rubric was learned with.
+        counts: counts what is rated together.
 
-    Raises SettingsError if `under_way` is below 1 or the rubric cannot rate texts together, and as `score_text` does.
+    Raises SettingsError if `under_way` is below 1 or the rubric cannot rate texts together; else as `score_text`.
     """
     limits, counts = rival_limits(rubric, rivals), counts or RivalCounts()
     single = without_rivals(rubric)
@@ -293,7 +291,7 @@ def score_stream(
 
 @dataclass(slots=True)
 class RivalCounts:
-    """What was rated together in one run: calls, the texts in them, and those that were alone in their call."""
+    """Counts of calls about several texts in one run, of their texts, and of texts alone in such a call."""
 
     calls: int = 0
     texts: int = 0
@@ -301,7 +299,7 @@ class RivalCounts:
 
 
 def row_key(row: Example | RowError) -> Hashable | None:
-    """Return what texts that may share a call have in common; `None` for a faulty row."""
+    """Return a key that is equal for texts that may share a call; `None` for a faulty row."""
     return shared_input(row) if isinstance(row, Example) else None
 
 
@@ -310,7 +308,7 @@ async def score_group(
 ) -> list[Score]:
     """Return the scores of texts of one group, rated in one call or, beyond the limits, in several.
 
-    Errors are as for `score_text`, after all calls have ended, as some are paid for.
+    Errors are as for `score_text`. They are raised after all calls have ended, so that paid answers are kept.
     """
 
     async def score(texts: Sequence[Example]) -> list[Score]:
@@ -323,13 +321,13 @@ async def score_group(
     return _text_by_text(calls, await gather_all(score([examples[place] for place in call]) for call in calls))
 
 
-# Rows that are read before a group is processed: rows of a group that are further apart are processed separately.
+# Rows that are read before a group is processed. Rows of a group that are farther apart are processed separately.
 WINDOW = 4096
 
 
 def groups_of(rows: Iterable[R], key: Callable[[R], Hashable | None], window: int = WINDOW) -> Iterator[list[R]]:
-    """Yield the rows of each group, without those that are more than `window` rows apart; `key` is as for `stream`."""
-    # By group, with the number of its first row.
+    """Yield the rows of each group, together if they are within `window` rows; `key` is as for `stream`."""
+    # The rows of each group, with the number of its first row.
     waiting: dict[Hashable, tuple[int, list[R]]] = {}
     for number, row in enumerate(rows):
         group = key(row)
@@ -354,11 +352,11 @@ async def stream(
     """Yield what `work` makes of each row, in the order of the rows.
 
     At most `under_way` groups are processed at a time, and at most twice `window` rows are held, or `under_way` without
-    a key. If a group raises an error, the others under way are waited for, so that answers already paid for are kept.
+    a key. If a group raises an error, the other running groups are awaited, so that paid answers are kept.
 
     Args:
         work: returns one result for each row of a group, in their order.
-        key: the group of a row; `None` for a row of its own. Without a key each row is its own group.
+        key: returns the group of a row, `None` for a row by itself. Without a key each row is a group.
     """
     if under_way < 1:
         raise SettingsError(f"With {under_way} texts under way, none would ever be done;", "allow at least one.")
@@ -420,8 +418,8 @@ _WORDS = r"(?: [\w'-]{1,20}){0,%d}"
 _NOUNS = ("grader", "evaluator", "rater", "assessor", "judge", "llm", "model", "assistant", " ai", "ai,", "ai:")
 _SCORES = ("score", "rating", "grade", "mark")
 
-# For texts in lower case: words of which every match has one, and the pattern. Looking for the words first takes less
-# than half of the time, as few texts have them.
+# Patterns for texts in lower case, each with words of which every match has one. Few texts have these words, so looking
+# for them first takes less than half of the time.
 _RULES = (
     (
         # Ignore your instructions.
@@ -463,6 +461,6 @@ _COMPILED = tuple((words, re.compile(pattern)) for words, pattern in _RULES)
 
 
 def addresses_judge(text: str) -> bool:
-    """Return whether `text`, with what it hides, matches one of the patterns."""
+    """Return whether `text`, including hidden characters, matches one of the patterns."""
     shown = inert(text).lower()
     return any(any(word in shown for word in words) and bool(pattern.search(shown)) for words, pattern in _COMPILED)

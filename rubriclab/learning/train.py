@@ -60,7 +60,7 @@ async def train_method(
     model_versions: Callable[[], Sequence[str]] = tuple,
     on_progress: Progress = ignore_progress,
 ) -> Trained:
-    """Return the rubric that `method` learns, with its provenance; `model_versions` are those that providers reported.
+    """Return the rubric that `method` learns, with its provenance; `model_versions` are as providers reported them.
 
     Raises DataError if the method needs labelled texts and has none, JudgeError if nothing could be learned.
     """
@@ -76,7 +76,7 @@ async def train_method(
             learned.scores, learned.reselected, labels, groups, assignment.scale, optimistic=learned.optimistic
         )
     provenance = version.Provenance(
-        **origins(examples, aspect, judge, generator, model_versions()),
+        **origin_fields(examples, aspect, judge, generator, model_versions()),
         settings={method.name: settings.model_dump(mode="json")},
         prompts=prompts_digest(method.prompts),
         seed=seed,
@@ -86,7 +86,7 @@ async def train_method(
     return Trained(rubric, provenance, learned.notes)
 
 
-def origins(
+def origin_fields(
     examples: Sequence[text.Example], aspect: str, judge: Judge, generator: Judge, model_versions: Iterable[str]
 ) -> dict[str, Any]:
     from rubriclab import __version__
@@ -117,7 +117,7 @@ def training_agreement(
 ) -> version.TrainingAgreement:
     """Return the agreement of the rubric's scores of the training texts with their labels, over all texts.
 
-    Scores have shape (texts,), NaN where missing; those `reselected` are by criteria selected without the text's group.
+    Scores have shape (texts,), NaN where missing. `reselected` are by criteria selected without the text's group.
     """
     fitted, left_out = (stats.agreement(each, labels, groups, level="dataset") for each in (scores, reselected))
     auroc, held_out = None, left_out.spearman.rounded()
@@ -138,10 +138,10 @@ def recorded_texts(
     examples: Sequence[text.Example], aspect: str, predicted: FloatArray, low: FloatArray, high: FloatArray
 ) -> tuple[version.RecordedText, ...]:
     """Return labelled texts for a training record; held-out scores and intervals are NaN where missing."""
-    same = ("id", "group", "output", "source", "context", "reference", "system")
+    copied = ("id", "group", "output", "source", "context", "reference", "system")
     return tuple(
         version.RecordedText(
-            **{name: getattr(example, name) for name in same},
+            **{name: getattr(example, name) for name in copied},
             label=float(example.scores[aspect]),
             raters=text.named_annotations(example, aspect),
             reasons=text.named_reasons(example, aspect),
@@ -158,9 +158,9 @@ class Study:
     """Candidates with everything computed from them and the labels.
 
     Attributes:
-        refit: a rubric that a person has edited, in place of the one that would be selected.
-        reasons: by id, why its criteria were dropped; the former reason for those not named.
-        threshold_by_hand: of verdicts, if a person has set it.
+        refit: a rubric that a person has edited; it replaces the selected rubric.
+        reasons: by id, why the edited rubric's criteria were dropped; others keep their former reason.
+        threshold_by_hand: the threshold of verdicts, if a person has set it.
     """
 
     candidates: candidate_search.Candidates
@@ -174,8 +174,8 @@ class Study:
         self.notes: list[str] = []
 
     @cached_property
-    def every(self) -> RatingMatrix:
-        """The rating matrix of all candidates in calls by method."""
+    def table_by_method(self) -> RatingMatrix:
+        """The rating matrix of all candidates, from calls by method."""
         return self.candidates.table(self.assignment, "by method")
 
     @cached_property
@@ -206,19 +206,19 @@ class Study:
         judged = self.table.values[:, list(fit.columns)]
         if (np.nanmax(judged, axis=0) == np.nanmin(judged, axis=0)).all():
             self.notes.append(
-                "the judge gave all labelled texts one and the same score, by every criterion; so the score of every "
-                "text is the mean of the labels"
+                "the judge gave all labelled texts the same score for every criterion, so the score of every text "
+                "is the mean of the labels"
             )
         return fit
 
     @cached_property
     def alone(self) -> dict[str, FloatArray]:
-        """By method, held-out scores by its own candidates, of shape (texts,), NaN where missing."""
+        """Held-out scores by the candidates of each method alone, shape (texts,), NaN where missing."""
         settings = self.settings.model_copy(update={"calibration": "linear"})
-        methods = np.array(self.every.methods)
+        methods = np.array(self.table_by_method.methods)
         tables = {
-            name: self.every.columns(np.flatnonzero(methods == name).tolist())
-            for name in dict.fromkeys(self.every.methods)
+            name: self.table_by_method.columns(np.flatnonzero(methods == name).tolist())
+            for name in dict.fromkeys(self.table_by_method.methods)
             if name not in ("direct", "text_features")
         }
         return {name: fitting.cross_validate(table, settings).raw for name, table in tables.items()}
@@ -243,14 +243,14 @@ class Study:
             share = wilson_interval(found, number)
             if share.low is None or share.low < recall.least:
                 self.notes.append(
-                    f"the threshold finds {found} of {number} labelled texts at {names[recall.level]!r}; so few cannot "
-                    f"promise a recall of {recall.least:g} for new texts: its 95 % interval begins at "
+                    f"the threshold finds {found} of {number} labelled texts at {names[recall.level]!r}; so few do not "
+                    f"ensure a recall of {recall.least:g} for new texts: its 95 % interval begins at "
                     f"{share.low or 0:.2f}"
                 )
         return round(threshold, DIGITS)
 
     def not_assessed(self) -> Iterator[str]:
-        """Yield how often the judge said that a text cannot be assessed, if it did."""
+        """Yield notes on texts that the judge could not assess."""
         if self.assignment.scale.names is None:
             return
         cells = self.candidates.rated(self.ask)
@@ -307,23 +307,23 @@ class Study:
     @property
     def direct(self) -> FloatArray | None:
         """The texts' scores by the same judge asked directly; `None` if they are not known."""
-        # The record of an edited rubric holds the ratings of its own way of asking only.
-        known = version.DIRECT in self.every.methods and (self.refit is None or self.ask == "by method")
-        return self.every.values[:, self.every.methods.index(version.DIRECT)] if known else None
+        # The record of an edited rubric has only ratings from the rubric's own way of asking.
+        known = version.DIRECT in self.table_by_method.methods and (self.refit is None or self.ask == "by method")
+        return self.table_by_method.values[:, self.table_by_method.methods.index(version.DIRECT)] if known else None
 
     @cached_property
     def validation(self) -> version.Validation:
-        table, candidates, nested, assignment = self.table, self.candidates, self.selected.held_out, self.assignment
+        table, candidates, held_out, assignment = self.table, self.candidates, self.selected.held_out, self.assignment
         alone = {part.method: [criterion.id for criterion in part.criteria] for part in candidates.parts}
         kept = [self.candidates.ids[place] for place in self.fit.columns]
         whole = [] if self.ask == "by method" else np.flatnonzero(table.holistic).tolist()
         scores = {version.WHOLE: fitting.cross_validate(table.columns(whole), self.settings).raw} if whole else {}
         result = validation(
-            self.every,
+            self.table_by_method,
             self.features,
-            nested.raw,
+            held_out.raw,
             self.fit.raw(table.values),
-            nested.folds[0],
+            held_out.folds[0],
             alone={**scores, **self.alone},
             calls={
                 JOINT: candidates.calls(kept, assignment, self.ask),
@@ -331,19 +331,21 @@ class Study:
                 **{name: candidates.calls(ids, assignment, "by method") for name, ids in alone.items()},
             },
             direct=self.direct,
-            points=nested.scores,
+            points=held_out.scores,
         )
         joint, *others = result.evaluators
         # Intervals of the rubric's agreement include the variance of learning.
-        intervals = fitting.refitted_agreement(table, nested, level=result.level)
+        intervals = fitting.refitted_agreement(table, held_out, level=result.level)
         refitted = joint.model_copy(update={name: interval.rounded() for name, interval in intervals.items()})
         verdicts = list[version.VerdictAgreement]()
         if self.verdicts is not None:
             labels, groups = table.labels, table.groups
-            verdicts.append(verdict_agreement(JOINT, nested.scores, self.verdicts, labels, groups, order=nested.raw))
+            verdicts.append(
+                verdict_agreement(JOINT, held_out.scores, self.verdicts, labels, groups, order=held_out.raw)
+            )
             if (direct := self.direct) is not None:
                 verdicts.append(verdict_agreement(version.DIRECT, direct, verdicts_of(direct, 0.5), labels, groups))
-                shifted = calibrated(self.every, nested.folds[0], direct)
+                shifted = calibrated(self.table_by_method, held_out.folds[0], direct)
                 decided = self._held_out_verdicts(shifted)
                 verdicts.append(verdict_agreement(version.CALIBRATED, shifted, decided, labels, groups, order=direct))
             ratings = [example.annotations.get(assignment.aspect.name, ()) for example in candidates.examples]
@@ -354,7 +356,7 @@ class Study:
 
     @cached_property
     def verdicts(self) -> FloatArray | None:
-        """The held-out verdicts, 0 or 1 and NaN without a score; `None` for other labels than verdicts."""
+        """The held-out verdicts, 0 or 1, NaN without a score; `None` if labels are not verdicts."""
         if self.assignment.scale.names is None:
             return None
         return self._held_out_verdicts(self.selected.held_out.scores, self.threshold_by_hand)
@@ -370,9 +372,9 @@ class Study:
         held_out, scale = self.selected.held_out.raw, self.assignment.scale
         result = training_agreement(fitted, held_out, table.labels, table.groups, scale)
         own = self.validation.evaluators[0]
-        # Over all texts this is the gate's figure, with the gate's interval.
-        same = own.auroc or (own.spearman if self.validation.level == "dataset" else result.reselected)
-        return result.model_copy(update={"reselected": same})
+        # If the gate correlates over all texts, its figure and interval are used.
+        reselected = own.auroc or (own.spearman if self.validation.level == "dataset" else result.reselected)
+        return result.model_copy(update={"reselected": reselected})
 
     def record(self, rubric: Rubric) -> version.TrainingRecord:
         """Return the texts with their held-out scores, and the ratings by all candidates."""
@@ -387,7 +389,7 @@ class Study:
         return version.TrainingRecord(texts=texts, candidates=candidates, cells=self.candidates.rated(self.ask))
 
 
-# The shares of the work that are done when criteria have been proposed, and when they have been rated.
+# Progress after criteria have been proposed and after they have been rated, as shares of the work.
 PROPOSED, RATED = 0.25, 0.95
 
 
@@ -402,7 +404,7 @@ async def train_joint(
     model_versions: Callable[[], Sequence[str]] = tuple,
     on_progress: Progress = ignore_progress,
 ) -> Trained:
-    """Return a rubric of criteria that the methods of `plans` propose and those of `earlier`, with its validation.
+    """Return a validated rubric of criteria that the methods of `plans` propose, and of those of `earlier`.
 
     Raises:
         DataError: if there are no labelled texts.
@@ -410,14 +412,14 @@ async def train_joint(
         JudgeError: if a method could learn nothing, or no criterion distinguishes any two labelled texts.
     """
     plans, notes, together = _runnable_plans(plans, settings)
-    assignment, found = plans[0].training_input.assignment, PROPOSED if together else RATED
+    assignment, proposed_share = plans[0].training_input.assignment, PROPOSED if together else RATED
     candidates = await candidate_search.find_candidates(
         plans,
         judge=judge,
         generator=generator,
         seed=seed,
         rated_later=together,
-        on_progress=lambda doing, share: on_progress(doing, found * share),
+        on_progress=lambda doing, share: on_progress(doing, proposed_share * share),
     )
     if earlier:
         candidates = candidate_search.add_earlier(candidates, earlier)
@@ -428,7 +430,7 @@ async def train_joint(
             judge=judge,
             generator=generator,
             rivals=settings.rivals,
-            on_progress=lambda doing, share: on_progress(doing, found + (RATED - found) * share),
+            on_progress=lambda doing, share: on_progress(doing, proposed_share + (RATED - proposed_share) * share),
         )
     study = Study(candidates, assignment, settings)
     templates = {name for plan in plans for name in plan.method.prompts} | {TEMPLATE}
@@ -438,7 +440,7 @@ async def train_joint(
     rubric = study.rubric()
     on_progress(f"{len(rubric.criteria)} of {len(candidates.candidates)} criteria kept", 1.0)
     provenance = version.Provenance(
-        **origins(candidates.examples, assignment.aspect.name, judge, generator, model_versions()),
+        **origin_fields(candidates.examples, assignment.aspect.name, judge, generator, model_versions()),
         settings={
             **{plan.method.name: plan.settings.model_dump(mode="json") for plan in plans},
             "joint": settings.model_dump(mode="json"),
@@ -460,7 +462,7 @@ def learning_calls(plans: Sequence[candidate_search.Plan], settings: fitting.Joi
     unrated, each_text = sum(each.unrated for each in calls), 0
     if together:
         entries = unrated or len(candidate_search.joining_methods(plans))
-        # Criteria that are proposed from wrong ratings are rated after the others.
+        # Criteria that `extend` proposes from the first ratings are rated in a further call.
         extended = any(plan.method.extend and plan.method.rated_later(plan.settings) for plan in plans)
         rounds = max(1 + extended, math.ceil(entries / candidate_search.MAX_ENTRIES))
         each_text = rounds + any(plan.method.name == version.DIRECT for plan in plans)

@@ -1,6 +1,6 @@
-"""Verdicts of two levels: the threshold of the scores, and the agreement of scores and verdicts with people's.
+"""Verdicts of two levels: the threshold of the scores, and the agreement of scores and verdicts with people's verdicts.
 
-A label between the levels, as the share of several raters, counts as the verdict of their majority; a tie is left out.
+A label between the levels, such as a share of several raters, counts as their majority's verdict; ties are left out.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from rubriclab.models.version import ReliabilityBin, VerdictAgreement
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
 from rubriclab.stats.intervals import Interval, Statistic, estimate, predict_folds, quotient, units, wilson_interval
 
-# A share of texts that is judged to pass, for each of so many bins of the scores.
+# Number of bins of the scores, each with the share of its texts that people pass.
 BINS = 5
 
-# The name of the raters' own agreement, beside those of evaluators.
+# The name of the raters' agreement with each other.
 RATERS = "raters among themselves"
 
 VerdictStatistic = Literal["balanced accuracy", "AUROC", "Brier score"]
 
 
 def threshold_of(scores: FloatArray, labels: FloatArray, recall: Recall | None = None) -> float:
-    """Return the lowest score that passes, by the best balanced accuracy that keeps the recall.
+    """Return the lowest score that passes: the threshold of the best balanced accuracy that reaches the recall.
 
-    Among equally good thresholds it is the one nearest 0.5, as it is without verdicts of both kinds. `scores` are
-    held-out probabilities of the level 1, NaN where missing.
+    Of equally good thresholds, the nearest to 0.5 is returned; without labels of both levels it is 0.5. `scores` are
+    held-out probabilities of level 1, NaN where missing.
     """
     known = ~np.isnan(scores) & (labels != 0.5)
     values, passes = scores[known], labels[known] > 0.5
@@ -39,8 +39,8 @@ def threshold_of(scores: FloatArray, labels: FloatArray, recall: Recall | None =
     distinct = np.unique(values)
     between = (distinct[1:] + distinct[:-1]) / 2
     candidates = np.concatenate([[0.0], between, [(distinct[-1] + 1) / 2], [0.5]])
-    found = values >= candidates[:, np.newaxis]
-    recalls = np.stack([(~found[:, ~passes]).mean(axis=1), found[:, passes].mean(axis=1)])
+    passing = values >= candidates[:, np.newaxis]
+    recalls = np.stack([(~passing[:, ~passes]).mean(axis=1), passing[:, passes].mean(axis=1)])
     quality = recalls.mean(axis=0)
     if recall:
         quality = np.where(recalls[recall.level] >= recall.least - 1e-9, quality, -1.0)
@@ -55,7 +55,7 @@ def verdicts_of(scores: FloatArray, threshold: float) -> FloatArray:
 def held_out_verdicts(
     scores: FloatArray, labels: FloatArray, fold: IntArray, recall: Recall | None = None, by_hand: float | None = None
 ) -> FloatArray:
-    """Return the verdict on each text, 0 or 1, by a threshold learned without its fold or set by hand; else NaN."""
+    """Return each text's verdict, 0 or 1, by a threshold learned without its fold or set by hand; NaN if unscored."""
     if by_hand is not None:
         return verdicts_of(scores, by_hand)
 
@@ -76,9 +76,9 @@ def verdict_agreement(
 ) -> VerdictAgreement:
     """Return how scores and verdicts agree with people's verdicts, with 95 % intervals over groups.
 
-    Intervals of shares are Wilson's if each text is a group, and for shares of 0 and 1, with groups in place of texts.
-    Scores are from 0 to 1, verdicts 0 or 1, NaN where missing; `order` are scores for AUROC, as before calibration,
-    where the order does not depend on the labels of folds.
+    Intervals of shares are Wilson's if each text is a group. For shares of 0 and 1 they are Wilson's too, with groups
+    counted instead of texts. Scores are from 0 to 1, verdicts 0 or 1, NaN where missing. `order` are scores for AUROC
+    whose order does not depend on the labels of folds, such as scores before calibration.
     """
     known = ~np.isnan(scores) & ~np.isnan(verdicts) & (labels != 0.5)
     values, found, passes = scores[known], verdicts[known] == 1, labels[known] > 0.5
@@ -90,7 +90,7 @@ def verdict_agreement(
         if single or not total:
             return wilson_interval(number, total).rounded()
         if number in (0, total):
-            # The spread of groups that all agree says nothing: each counts as one text.
+            # Groups that all agree have no spread to estimate from, so each group counts as one text.
             whole_groups = len(np.unique(unit[whole]))
             return wilson_interval(whole_groups if number else 0, whole_groups).rounded()
         return _over_groups(lambda weights: quotient(weights @ (part & whole), weights @ whole), unit, 0)
@@ -131,14 +131,14 @@ def verdict_agreement(
 def verdict_statistic(
     statistic: VerdictStatistic, scores: Sequence[FloatArray], labels: FloatArray, groups: Sequence[str]
 ) -> Interval:
-    """Return a statistic of the first scores, minus that of the second if there are two, on the texts that all have."""
+    """Return a statistic of the first scores, minus that of any second scores, on the texts that have all scores."""
     known = ~np.isnan(sum(scores)) & (labels != 0.5)
     counted = [_statistic(statistic, values[known], labels[known] > 0.5) for values in scores]
 
     def value(weights: FloatArray) -> FloatArray:
         return counted[0](weights) - sum(each(weights) for each in counted[1:])
 
-    # Equal scores do not differ, whatever the labels; another AUROC of exactly 1 or difference of 0 may be chance.
+    # Equal scores do not differ, whatever the labels. Otherwise an AUROC of 1 or a difference of 0 may be chance.
     certain = statistic == "Brier score" or (len(scores) > 1 and np.array_equal(scores[0], scores[-1], equal_nan=True))
     return _over_groups(value, _known_units(groups, known), 1 - len(scores), mean=certain)
 
@@ -165,7 +165,7 @@ def _statistic(statistic: VerdictStatistic, values: FloatArray, passes: BoolArra
 def rater_and_others(
     annotations: Sequence[Sequence[float]], groups: Sequence[str]
 ) -> tuple[FloatArray, FloatArray, list[str]]:
-    """Return each single rating of texts with several, the mean of the text's other ratings, and its group."""
+    """Return each rating of texts with several ratings, the mean of the text's other ratings, and the text's group."""
     rows = [
         (score, (sum(scores) - score) / (len(scores) - 1), group)
         for scores, group in zip(annotations, groups, strict=True)
@@ -177,14 +177,14 @@ def rater_and_others(
 
 
 def raters_verdicts(annotations: Sequence[Sequence[float]], groups: Sequence[str]) -> VerdictAgreement | None:
-    """Return how single raters agree, each once, with the majority of the others; `None` if no text has two raters."""
+    """Return how single raters agree with the majority of the others; `None` if no text has two raters."""
     own, others, rated_groups = rater_and_others(annotations, groups)
     return verdict_agreement(RATERS, own, own, others, rated_groups) if rated_groups else None
 
 
 @dataclass(frozen=True, slots=True)
 class LevelAgreement:
-    """Scores of few ordered levels: numbers of texts by label and rounded score, and quadratically weighted kappa."""
+    """Numbers of texts by label and rounded score, and quadratically weighted kappa, for few ordered levels."""
 
     levels: tuple[float, ...]
     cells: tuple[tuple[int, ...], ...]
@@ -204,12 +204,12 @@ def level_agreement(
         for values in (scores, labels)
     )
     distance = np.square(judged - said).astype(float)
-    own, theirs = np.eye(len(levels))[judged], np.eye(len(levels))[said]
-    apart = np.square(levels[:, np.newaxis] - levels)
+    score_levels, label_levels = np.eye(len(levels))[judged], np.eye(len(levels))[said]
+    penalties = np.square(levels[:, np.newaxis] - levels)
 
     def kappa(weights: FloatArray) -> FloatArray:
         total = weights.sum(axis=1)
-        by_chance = np.einsum("si,ij,sj->s", weights @ own, apart, weights @ theirs)
+        by_chance = np.einsum("si,ij,sj->s", weights @ score_levels, penalties, weights @ label_levels)
         return 1 - quotient((weights @ distance) * total, by_chance)
 
     cells = np.zeros((len(levels), len(levels)), dtype=int)
@@ -220,7 +220,7 @@ def level_agreement(
 
 
 def _known_units(groups: Sequence[str], known: BoolArray) -> IntArray:
-    return units([group for group, there in zip(groups, known, strict=True) if there])
+    return units([group for group, is_known in zip(groups, known, strict=True) if is_known])
 
 
 def _over_groups(statistic: Statistic, unit: IntArray, least: float, *, mean: bool = False) -> Interval:

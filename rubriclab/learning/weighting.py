@@ -16,28 +16,28 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from rubriclab.learning.calibration import MIN_SHRINKAGE
-from rubriclab.learning.matrix import SAME, RatingMatrix, centers_and_spreads, standardise
+from rubriclab.learning.matrix import ROUNDING, RatingMatrix, centers_and_spreads, standardise
 from rubriclab.stats.correlation import BoolArray, FloatArray
 
 # In units of the labels' standard deviation. Chosen on 220 learning sets of 20 aspects with the offline judge and three
-# recorded ones of a language model; agreement on other groups changes by at most 0.02 between half and twice of each.
+# recorded ones of a language model; agreement on other groups changes by at most 0.02 from half to twice each value.
 NOISE = 0.9
 PRIOR_SPREAD = 0.5
 COMPOSITE_ERROR = 0.3
 WEIGHT_VARIANCE = 0.25
-# Prior weight of each kind of column; those present share it. For the whole the optimum was 0.65 to 0.8 with a language
-# model on the recorded sets, and 0.5 with the offline judge.
+# Prior weight of each kind of column, divided by the sum over the kinds that are present. The best value for the whole
+# was 0.65 to 0.8 with a language model on the recorded sets, and 0.5 with the offline judge.
 WHOLE, JUDGED, MEASURED = 0.75, 0.25, 0.2
 # Standardised scores are clipped to this.
 MAX_STANDARD_SCORE = 3.0
 
 # Of columns that correlate at least this much, the one closer to the labels is kept.
 REDUNDANT = 0.95
-# Composites with a smaller spread, of criteria that cancel each other out, are not scaled to unit variance.
+# Composites with a smaller spread are not scaled to unit variance: their criteria cancel each other out.
 MIN_SPREAD = 0.15
-# The number of labels that the shrinkage of each correlation to the mean of its kind is equivalent to.
+# Each correlation is shrunk to the mean of its kind as if the mean had the weight of this many labels.
 SHRINKAGE_LABELS = 30.0
-# A smaller sum of weights is none.
+# A smaller sum of weights counts as 0.
 NO_WEIGHT = 1e-9
 
 
@@ -46,9 +46,10 @@ class Moments:
     """Sums over texts of standardised scores z and labels y; sums over disjoint texts are additive.
 
     Attributes:
-        n, y, yy: texts, and sums of the labels and of their squares.
-        z, zy: shape (columns,). zz: shape (columns, columns).
-        counted, counted_y, counted_yy: n, y and yy over the texts that count for a column, shape (columns,).
+        n, y, yy: the number of texts, the sum of their labels, and the sum of the squared labels.
+        z, zy: sums of the scores, and of scores times labels, shape (columns,).
+        zz: sums of products of two columns, shape (columns, columns).
+        counted, counted_y, counted_yy: n, y and yy of the texts that count for a column, shape (columns,).
     """
 
     n: FloatArray
@@ -68,10 +69,12 @@ class Moments:
     def correlations(self) -> FloatArray:
         """Each column's correlation with the labels over the texts that count, 0 if undefined; shape (columns,)."""
         n = np.maximum(self.counted, 1.0)
-        along = self.zy - self.z * self.counted_y / n
-        across = (self.zz.diagonal() - self.z**2 / n) * (self.counted_yy - self.counted_y**2 / n)
-        defined = across > SAME * np.maximum(self.zz.diagonal() * self.counted_yy, SAME)
-        r: FloatArray = np.divide(along, np.sqrt(np.where(defined, across, 1.0)), out=np.zeros_like(n), where=defined)
+        covariance = self.zy - self.z * self.counted_y / n
+        variances = (self.zz.diagonal() - self.z**2 / n) * (self.counted_yy - self.counted_y**2 / n)
+        defined = variances > ROUNDING * np.maximum(self.zz.diagonal() * self.counted_yy, ROUNDING)
+        r: FloatArray = np.divide(
+            covariance, np.sqrt(np.where(defined, variances, 1.0)), out=np.zeros_like(n), where=defined
+        )
         return r.clip(-1.0, 1.0)
 
 
@@ -80,10 +83,10 @@ class DesignMatrix:
     """A rating matrix, with its texts in canonical order, prepared for the model.
 
     Attributes:
-        centers, spreads: of its columns, over all texts, in every fold: they do not depend on labels.
+        centers, spreads: by column, over all texts; folds use the same, since they do not depend on labels.
         z: standardised scores, shape (texts, columns), 0 if missing.
         counts: whether a cell is used for learning: it has a score, and its criterion was not generated from the text.
-        alike, twins: correlations of the columns with each other, and whether two are redundant.
+        correlations, redundant: shape (columns, columns): each two columns' correlation, and whether it is too high.
     """
 
     table: RatingMatrix
@@ -91,8 +94,8 @@ class DesignMatrix:
     spreads: FloatArray
     z: FloatArray
     counts: BoolArray
-    alike: FloatArray
-    twins: BoolArray
+    correlations: FloatArray
+    redundant: BoolArray
 
     def moments(self, rows: BoolArray) -> Moments:
         counts = self.counts[rows].astype(float)
@@ -116,10 +119,11 @@ def design(table: RatingMatrix, redundant: float = REDUNDANT) -> DesignMatrix:
     z = standardise(table.values, centers, spreads)
     lengths = np.sqrt((z**2).sum(axis=0))
     unit = z / np.where(lengths > 0, lengths, 1.0)
-    alike = (unit.T @ unit).round(9)
-    near = np.where(table.signed | table.signed[:, np.newaxis], np.abs(alike), alike) >= redundant
+    correlations = (unit.T @ unit).round(9)
+    is_redundant = np.where(table.signed | table.signed[:, np.newaxis], np.abs(correlations), correlations) >= redundant
     counts: BoolArray = ~np.isnan(table.values) & ~table.seen
-    return DesignMatrix(table, centers, spreads, z, counts, alike, near & ~np.eye(len(alike), dtype=bool))
+    is_redundant &= ~np.eye(len(correlations), dtype=bool)
+    return DesignMatrix(table, centers, spreads, z, counts, correlations, is_redundant)
 
 
 def shrunken_correlations(table: RatingMatrix, moments: Moments) -> FloatArray:
@@ -138,10 +142,10 @@ class Posterior:
     """Weights of some columns, in standard deviations of the labels for each standard deviation of the column.
 
     Attributes:
-        mean: shape (columns,); 0 for judged columns with a negative estimate. If all are 0, a small part of the prior,
-            so that texts are ranked and their scores are close to the mean label.
+        mean: shape (columns,); 0 for judged columns with a negative estimate. If all would be 0, a small part of the
+            prior, which ranks the texts with scores close to the mean label.
         errors: standard deviation of each weight.
-        spread, average: of the labels that it was learned from.
+        spread, average: standard deviation and mean of the labels.
     """
 
     columns: tuple[int, ...]
@@ -152,28 +156,28 @@ class Posterior:
 
 
 def posterior(table: RatingMatrix, moments: Moments, columns: Sequence[int]) -> Posterior:
-    """Return the posterior weights of these columns; with constant labels it is the prior."""
+    """Return the posterior weights of these columns, or the prior if labels are constant."""
     places, n = list(columns), max(float(moments.n), 1.0)
     gram = moments.zz[np.ix_(places, places)] - np.outer(moments.z[places], moments.z[places]) / n
     along = moments.zy[places] - moments.z[places] * float(moments.y) / n
     average = float(moments.y) / n
     spread = np.sqrt(max(float(moments.yy) / n - average**2, 0.0))
     prior, precision = _prior(table, places, gram / n)
-    varied = spread > SAME * max(1.0, abs(average))
+    varied = spread > ROUNDING * max(1.0, abs(average))
     precision = precision + gram / NOISE**2 * varied
     covariance = np.linalg.inv(precision)
     start = prior + covariance @ ((along / spread - gram @ prior) / NOISE**2 if varied else np.zeros(len(places)))
     # The wording of a judged criterion says which end is better, and thirty labels are too few to refute it: means and
     # variances are conditional on 0 for judged weights that would be negative.
     judged, zero, mean = ~table.signed[places], np.zeros(len(places), dtype=bool), start
-    while (negative := judged & ~zero & (mean < -SAME)).any():
+    while (negative := judged & ~zero & (mean < -ROUNDING)).any():
         zero |= negative
         pull = np.linalg.solve(covariance[np.ix_(zero, zero)], start[zero])
         mean = np.where(zero, 0.0, start - covariance[:, zero] @ pull)
-    if not np.abs(mean).sum() > SAME:
+    if not np.abs(mean).sum() > ROUNDING:
         mean = MIN_SHRINKAGE * prior
     if table.limits is not None:
-        mean = constrain_weights(start, precision, table.limits[places], np.sign(mean), instead=prior)
+        mean = constrain_weights(start, precision, table.limits[places], np.sign(mean), fallback=prior)
     errors = np.sqrt(covariance.diagonal())
     return Posterior(tuple(places), mean, errors, float(spread) if varied else 0.0, average)
 
@@ -204,7 +208,7 @@ def _prior(table: RatingMatrix, columns: Sequence[int], gram: FloatArray) -> tup
 
 
 def constrain_weights(
-    mean: FloatArray, precision: FloatArray, limits: FloatArray, signs: FloatArray, *, instead: FloatArray
+    mean: FloatArray, precision: FloatArray, limits: FloatArray, signs: FloatArray, *, fallback: FloatArray
 ) -> FloatArray:
     """Return the most probable weights whose shares of the sum of sizes are within limits that a person sets.
 
@@ -213,31 +217,32 @@ def constrain_weights(
 
     Args:
         mean, precision: of the posterior without limits, shapes (m,) and (m, m).
-        limits: lowest and highest share of each, shape (m, 2), scaled if no shares within them sum to 1, as where a
-            pinned criterion is left out of a fold.
-        signs: the sign of each weight that may have either, shape (m,).
-        instead: weights whose nearest within the limits are returned if the most probable weights are all 0.
+        limits: lowest and highest share of each weight, shape (m, 2). They are scaled if no shares within them sum to
+            1, for example in a fold that leaves out a criterion with a fixed weight.
+        signs: shape (m,); used for weights that may have either sign.
+        fallback: if the most probable weights are all 0, the weights within the limits nearest to these are returned.
     """
     sign = np.where(limits[:, 0] >= 0, 1.0, np.where(limits[:, 1] <= 0, -1.0, np.where(signs < 0, -1.0, 1.0)))
     low, high = np.maximum(np.sort(limits * sign[:, np.newaxis], axis=1), 0.0).T
     scale = high.sum() if 0 < high.sum() < 1 else max(low.sum(), 1.0)
     low, high = low / scale, high / scale
-    plain = np.eye(len(mean))
-    inside = np.vstack([plain - low[:, np.newaxis], high[:, np.newaxis] - plain])
-    turned = precision * np.outer(sign, sign)
-    for start, metric in ((mean * sign, turned), (instead * sign, plain), (np.ones(len(mean)), plain)):
-        sizes = np.maximum(_nearest(start, metric, inside), 0.0)
+    identity = np.eye(len(mean))
+    constraints = np.vstack([identity - low[:, np.newaxis], high[:, np.newaxis] - identity])
+    signed_precision = precision * np.outer(sign, sign)
+    for start, metric in ((mean * sign, signed_precision), (fallback * sign, identity), (np.ones(len(mean)), identity)):
+        sizes = np.maximum(_nearest(start, metric, constraints), 0.0)
         if sizes.sum() > NO_WEIGHT:
             break
     return np.asarray(sizes * sign)
 
 
-def _nearest(point: FloatArray, metric: FloatArray, inside: FloatArray) -> FloatArray:
+def _nearest(point: FloatArray, metric: FloatArray, constraints: FloatArray) -> FloatArray:
+    """Return the nearest point whose products with all `constraints` are at least 0."""
     from scipy.linalg import solve_triangular
     from scipy.optimize import nnls
 
     root = np.linalg.cholesky(metric).T
-    dual = np.vstack([solve_triangular(root, inside.T, trans="T", lower=False), -inside @ point])
+    dual = np.vstack([solve_triangular(root, constraints.T, trans="T", lower=False), -constraints @ point])
     target = np.append(np.zeros(len(point)), 1.0)
     residual = dual @ nnls(dual, target)[0] - target
     return np.asarray(point + solve_triangular(root, -residual[:-1] / residual[-1], lower=False))

@@ -253,7 +253,7 @@ def unmeasured(rated: RatedRubric, refit: fitting.SelectedRubric, ids: Collectio
 
 
 def redundant_pairs(rated: RatedRubric, refit: fitting.SelectedRubric) -> tuple[tuple[str, str, float], ...]:
-    correlations, ids = design(rated.table).alike, [each.criterion.id for each in rated.candidates]
+    correlations, ids = design(rated.table).correlations, [each.criterion.id for each in rated.candidates]
     pairs = ((one, two) for two in refit.fit.columns for one in refit.fit.columns if one < two)
     return tuple(
         (ids[two], ids[one], float(correlations[one, two])) for one, two in pairs if correlations[one, two] >= REDUNDANT

@@ -22,7 +22,7 @@ from rubriclab.learning.candidates import EarlierRubric, Plan
 from rubriclab.learning.estimate import CallEstimate, DryRun, dry_run, estimate_scoring
 from rubriclab.learning.fitting import JointSettings
 from rubriclab.learning.gate import GateLevel, gate_level, validation
-from rubriclab.learning.train import Trained, origins, recorded_texts, training_agreement
+from rubriclab.learning.train import Trained, origin_fields, recorded_texts, training_agreement
 from rubriclab.learning.verdicts import held_out_verdicts, verdict_agreement, verdict_statistic
 from rubriclab.methods.catalogue import JOINT, METHODS
 from rubriclab.methods.method import TrainingInput
@@ -457,7 +457,7 @@ def _provenance(
     before: Provenance, adapted: AdaptedRubric, target: LabelledTarget, judge: Judge, model_versions: Sequence[str]
 ) -> Provenance:
     examples, table, aggregation = target.rated.examples, target.table, adapted.rubric.aggregation
-    fields: dict[str, Any] = origins(examples, target.aspect, judge, judge, model_versions)
+    fields: dict[str, Any] = origin_fields(examples, target.aspect, judge, judge, model_versions)
     fields |= {
         "text_fields": fields_of_both(before, examples),
         "generator": before.generator,

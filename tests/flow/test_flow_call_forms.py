@@ -107,7 +107,7 @@ class EqualJudge:
         return re.sub(r'"score": \d', f'"score": {next(shown, 1) if number <= self.most else 1}', reply)
 
 
-EQUAL = "asked about 20 criteria at once, the judge gave one value to every text by each criterion"
+EQUAL = "asked about 20 criteria at once, the judge gave every text the same value for each criterion"
 
 
 def test_a_judge_that_gives_every_text_one_value_is_asked_about_fewer_criteria_if_its_values_differ_then(

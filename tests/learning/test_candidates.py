@@ -255,7 +255,7 @@ async def test_equal_scores_are_tried_in_two_simpler_forms_with_five_calls_more(
     found = await usable_form(TEXTS, [hypotheses], assignment(), judge, 6)
     assert (found.form, len(found.ratings)) == (None, 5)
     assert [len(prompt.fields["criteria"]) for prompt in judge.prompts] == [6] * 5 + [3] * 2 + [1] * 3
-    assert found.note.startswith("asked about 6 criteria at once, the judge gave one value to every text")
+    assert found.note.startswith("asked about 6 criteria at once, the judge gave every text the same value")
     judge = jointly(lambda reply: reply)
     assert (await usable_form(TEXTS, [hypotheses], assignment(), judge, 6)).note == ""
     assert len(judge.prompts) == 5

@@ -122,9 +122,11 @@ def test_only_failing_sentences_may_change_unless_the_text_is_free():
     fields = prompt(fault(3), fault(2), fault(2)).fields
     assert (fields["failing"], fields["free"]) == ([2, 3], False)
     assert [sentence["id"] for sentence in fields["sentences"]] == [1, 2, 3]
-    assert "only 2, 3 may be changed; got sentence 1" in complaint(given_back((1, "X.")), prompt(fault(2), fault(3)))
+    assert "expected a sentence that may change (2, 3), got 1" in complaint(
+        given_back((1, "X.")), prompt(fault(2), fault(3))
+    )
     mixed = prompt(fault(2), fault())
-    assert "only 2 may be changed; got sentence 1" in complaint(given_back((1, "X.")), mixed)
+    assert "expected a sentence that may change (2), got 1" in complaint(given_back((1, "X.")), mixed)
     assert "as a whole" in render(mixed)[1]["content"]
     free = prompt(fault(), any_sentence=True)
     assert complaint(given_back((1, "X."), (3, "Y.")), free) is None
@@ -133,8 +135,8 @@ def test_only_failing_sentences_may_change_unless_the_text_is_free():
 @pytest.mark.parametrize(
     ("reply", "wrong"),
     [
-        (given_back((4, "X.")), "only 2 may be changed; got sentence 4"),
-        (given_back((2, "X."), (2, "Y.")), "each sentence can be changed once; got 2, 2"),
+        (given_back((4, "X.")), "expected a sentence that may change (2), got 4"),
+        (given_back((2, "X."), (2, "Y.")), "expected at most one change of each sentence, got 2, 2"),
         ({"sentences": [{"sentence": True, "reasoning": "", "text": "X."}]}, "a number was expected; got True"),
         (given_back((2, "So \u202eit is.")), "without control characters, got '\\u202e'"),
         (given_back((2, "\x1b[31mSo it is.")), "without control characters, got '\\x1b'"),
@@ -149,7 +151,7 @@ async def test_a_reply_is_asked_for_once_more_and_then_what_is_sound_of_it_is_ta
     found, asked = await draft(given_back((1, "X."), (2, "Mine.")), given_back((1, "X."), (2, "Mine now.")))
     assert found.output == "First one. Mine now. Third one."
     assert [change.sentence for change in found.changes] == [2]
-    assert asked[1].repair.complaint.endswith("only 2 may be changed; got sentence 1.")
+    assert asked[1].repair.complaint.endswith("expected a sentence that may change (2), got 1.")
 
 
 async def test_two_texts_for_one_sentence_are_none():
@@ -176,13 +178,13 @@ async def test_a_rewriting_that_leaves_no_sentence_cannot_be_used(text):
 
 async def test_a_new_wording_may_not_swallow_the_sentence_after_it_even_if_it_stands_elsewhere():
     found, _ = await draft(given_back((2, "no end")))
-    assert (found.output, found.unusable) == (DRAFT.output, "the rewriting merges with a sentence that had to be kept")
+    assert (found.output, found.unusable) == (DRAFT.output, "the rewriting joins an unchanged sentence with another")
     found, _ = await draft(given_back((3, "no end")), asked=prompt(fault(3)))
     assert found.output == "First one. Second one. no end"
     text = "Ann is WRONG. It rained. Bo came. It was WRONG. They left."
     asked = prompt(fault(1), fault(4), example=replace(DRAFT, output=text))
     found, _ = await draft(given_back((1, "a new wording and"), (4, "It rained. Bo came.")), asked=asked, output=text)
-    assert (found.output, found.unusable) == (text, "the rewriting merges with a sentence that had to be kept")
+    assert (found.output, found.unusable) == (text, "the rewriting joins an unchanged sentence with another")
 
 
 async def test_each_new_sentence_is_known_by_the_old_ones_that_it_came_from():

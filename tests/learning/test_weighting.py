@@ -110,7 +110,7 @@ def test_the_weights_are_the_most_probable_ones_within_the_limits(
     problem: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> None:
     mean, precision, limits = problem
-    found = constrain_weights(mean, precision, limits, np.sign(mean), instead=np.ones(len(mean)))
+    found = constrain_weights(mean, precision, limits, np.sign(mean), fallback=np.ones(len(mean)))
     shares = found / found.sum()
     assert (shares >= limits[:, 0] - LEAST).all()
     assert (shares <= limits[:, 1] + LEAST).all()
@@ -125,7 +125,7 @@ def test_a_signed_weight_keeps_its_sign_and_the_size_that_its_limits_allow(seed:
     rng = np.random.default_rng(seed)
     mean, low = rng.normal(0.5, 0.3, 3), rng.uniform(0.1, 0.5)
     limits = np.array([[-low - 0.2, -low] if negative else [low, low + 0.2], [0, 1], [-1, 1]])
-    found = constrain_weights(mean, np.eye(3), limits, np.sign(mean), instead=np.ones(3))
+    found = constrain_weights(mean, np.eye(3), limits, np.sign(mean), fallback=np.ones(3))
     shares = found / np.abs(found).sum()
     assert limits[0, 0] - LEAST <= shares[0] <= limits[0, 1] + LEAST
     assert shares[2] * mean[2] >= -LEAST
@@ -133,11 +133,11 @@ def test_a_signed_weight_keeps_its_sign_and_the_size_that_its_limits_allow(seed:
 
 def test_limits_that_the_weights_left_cannot_meet_are_scaled_in_proportion() -> None:
     limits = np.array([[0.2, 0.2], [0.1, 0.1]])
-    found = constrain_weights(np.array([0.1, 0.9]), np.eye(2), limits, np.ones(2), instead=np.ones(2))
+    found = constrain_weights(np.array([0.1, 0.9]), np.eye(2), limits, np.ones(2), fallback=np.ones(2))
     np.testing.assert_allclose(found / found.sum(), [2 / 3, 1 / 3], atol=1e-9)
 
 
 def test_if_every_weight_would_be_zero_the_given_weights_within_the_limits_are_returned() -> None:
     limits = np.array([[0.5, 1.0], [0.0, 1.0]])
-    found = constrain_weights(np.array([-1.0, -1.0]), np.eye(2), limits, np.ones(2), instead=np.array([0.6, 0.4]))
+    found = constrain_weights(np.array([-1.0, -1.0]), np.eye(2), limits, np.ones(2), fallback=np.array([0.6, 0.4]))
     np.testing.assert_allclose(found / found.sum(), [0.6, 0.4], atol=1e-9)
