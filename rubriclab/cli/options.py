@@ -45,16 +45,16 @@ class PlaceType(click.ParamType):  # type: ignore[type-arg]
 
     def resolved(self, value: object, folder: Path) -> str:
         """Return `value` with a relative path taken from `folder`, unchanged if that is the working folder."""
-        from rubriclab.judges.cache import PREFIX
+        from rubriclab.judges.cache import RECORDED_PREFIX
         from rubriclab.store.tables import resolve_store
 
         written = str(value)
-        is_path = written.startswith(PREFIX) if self.place == "judge" else written != "-"
+        is_path = written.startswith(RECORDED_PREFIX) if self.place == "judge" else written != "-"
         if folder == Path.cwd() or not is_path:
             return written
         if self.place == "store":
             return resolve_store(written, folder)
-        prefix = PREFIX if self.place == "judge" else ""
+        prefix = RECORDED_PREFIX if self.place == "judge" else ""
         return f"{prefix}{folder / written.removeprefix(prefix)}"
 
 

@@ -80,14 +80,14 @@ def _given(context: click.Context) -> Iterator[tuple[click.Parameter, str]]:
 
 def _inputs(context: click.Context, given: list[tuple[click.Parameter, str]]) -> Iterator[str]:
     """Yield the files that a command reads, the configuration and the store with its companions among them."""
-    from rubriclab.judges.cache import PREFIX
+    from rubriclab.judges.cache import RECORDED_PREFIX
     from rubriclab.store.tables import database_url, sqlite_file
 
     for param, value in given:
         if place_of(param) == "input":
             yield value
-        elif place_of(param) == "judge" and value.startswith(PREFIX):
-            path = value.removeprefix(PREFIX)
+        elif place_of(param) == "judge" and value.startswith(RECORDED_PREFIX):
+            path = value.removeprefix(RECORDED_PREFIX)
             yield path if Path(path).exists() else path.rpartition("#")[0] or path
     if config := context.find_root().obj:
         yield str(config.file)

@@ -107,12 +107,12 @@ def trust(call: Call, what: str | None, *, revoke: bool) -> None:
 
 
 def _outcome(version: Version) -> str:
-    from rubriclab.judges.cache import PREFIX
+    from rubriclab.judges.cache import RECORDED_PREFIX
 
     if version.confirmed:
         judges, named = ops.workspace.online_judges(version), ops.workspace.named_judges(version)
         consequence = f"commands send texts and your key to {named} unless --judge names another"
-        if all(name.startswith(PREFIX) for name, _ in judges.values()):
+        if all(name.startswith(RECORDED_PREFIX) for name, _ in judges.values()):
             consequence = f"commands read {named} unless --judge names another"
         if not judges:
             consequence = "it asks the offline judge only, which sends nothing"

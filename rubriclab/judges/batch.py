@@ -82,7 +82,7 @@ class BatchModel(LanguageModel):
 
     def __init__(self, model: str, **settings: Any) -> None:
         super().__init__(model, **settings)
-        self._sent_with = self._mended
+        self._sent_with = self._adjusted
         if providers.provider_of(model) not in PROVIDERS:
             raise SettingsError(
                 f"`batch`: {model} cannot be asked in batches; that is possible with the providers "
@@ -95,8 +95,8 @@ class BatchModel(LanguageModel):
         return self._price.times(ASSUMED_SHARE) if self._price else batch_price_of(self.model)[0]
 
     def line(self, name: str, prompt: Prompt[Any]) -> bytes:
-        self._sent_with = self._mended
-        model, provider = self._place
+        self._sent_with = self._adjusted
+        model, provider = self._model_and_provider
         messages, settings = self._messages(prompt), self._settings(prompt)
         body = {"model": model, "messages": messages, **settings}
         if provider in OPENAI_FORM:
@@ -134,9 +134,9 @@ class BatchModel(LanguageModel):
     def error_in(self, status: int, body: Any, prompt: Prompt[Any]) -> JudgeError:
         """Return the error of a failed request; `JudgeUnavailable` if it can be repeated without a refused setting."""
         error = self._provider_error(status, body)
-        mended = self._sent_with
-        sent = {*self._settings(prompt), *self._mended.dropped} - mended.dropped
-        if self._mend(mended, error, sent, prompt.max_tokens + self.spare_tokens, prompt):
+        adjusted = self._sent_with
+        sent = {*self._settings(prompt), *self._adjusted.dropped} - adjusted.dropped
+        if self._adjust(adjusted, error, sent, prompt.max_tokens + self.spare_tokens, prompt):
             fault: JudgeError = JudgeUnavailable(
                 f"{self.model} does not accept a setting: {providers.provider_message(error)}"
             )
@@ -167,8 +167,8 @@ class BatchModel(LanguageModel):
             if is_mapping:
                 token = page.get("next_page_token")
                 page = await self._call("alist_batches", limit=PAGE, after=token) if token else None
-            else:  # litellm cannot pass on where a page of Azure begins
-                page = await self._answered(page.get_next_page(), self._timeout) if page.has_next_page() else None
+            else:  # litellm cannot request a later page of Azure
+                page = await self._await_answer(page.get_next_page(), self._timeout) if page.has_next_page() else None
         return None
 
     async def status(self, batch_id: str) -> BatchStatus:
@@ -191,7 +191,7 @@ class BatchModel(LanguageModel):
         from litellm.llms.openai.common_utils import OpenAIError as ResponseError
         from openai import OpenAIError
 
-        litellm, (model, provider) = providers.load_litellm(), self._place
+        litellm, (model, provider) = providers.load_litellm(), self._model_and_provider
         inner = body.get("error") if isinstance(body, Mapping) else None
         response: Exception = ResponseError(
             status, f"Error code: {status} - {body}", body=inner if isinstance(inner, dict) else None
@@ -206,12 +206,11 @@ class BatchModel(LanguageModel):
         self, function: str, seconds: float | None = None, *, most_bytes: int = STATUS_BYTES, **given: Any
     ) -> Any:
         call, seconds = getattr(providers.load_litellm(), function), seconds or self._timeout
-        request = call(
-            custom_llm_provider=self._place[1], timeout=seconds, max_retries=0, **self._place_and_key, **given
-        )
-        return await self._answered(request, seconds, most_bytes)
+        _, provider = self._model_and_provider
+        request = call(custom_llm_provider=provider, timeout=seconds, max_retries=0, **self._address_and_key, **given)
+        return await self._await_answer(request, seconds, most_bytes)
 
-    async def _answered(self, request: Awaitable[Any], seconds: float, most_bytes: int = STATUS_BYTES) -> Any:
+    async def _await_answer(self, request: Awaitable[Any], seconds: float, most_bytes: int = STATUS_BYTES) -> Any:
         try:
             async with self._receiving(most_bytes, seconds):
                 return await request

@@ -152,7 +152,7 @@ async def call_storage(storage: Storage, function: Callable[..., T], *arguments:
 
 
 HEADER = {"format": "rubriclab-recording", "version": 1}
-PREFIX = "recorded:"
+RECORDED_PREFIX = "recorded:"
 
 
 @dataclass(slots=True)
@@ -249,7 +249,7 @@ class Replay:
     """
 
     def __init__(self, spec: str) -> None:
-        path, judge = Path(spec.removeprefix(PREFIX)), None
+        path, judge = Path(spec.removeprefix(RECORDED_PREFIX)), None
         if "#" in spec and not path.exists():
             path, judge = Path(str(path).rpartition("#")[0]), recorded_name(spec)
         content = read_recording(path)
@@ -259,7 +259,7 @@ class Replay:
             fault = "has more than one judge" if judge is None and names else f"has no judge {judge or ''}".rstrip()
             raise SettingsError(
                 f"The recording {path} {fault}; it holds {', '.join(names) or 'none'}.",
-                f"Name one, as in {PREFIX}{path}#{names[0] if names else 'JUDGE'}.",
+                f"Name one, as in {RECORDED_PREFIX}{path}#{names[0] if names else 'JUDGE'}.",
             )
         self.name = spec
         self.identity: Mapping[str, Any] = content.judges[self.recorded_name]
@@ -280,4 +280,4 @@ class Replay:
 def recorded_name(judge: str) -> str:
     """Return `JUDGE` of `recorded:PATH#JUDGE`; any other name unchanged."""
     path, separator, recorded = judge.rpartition("#")
-    return recorded if separator and path.startswith(PREFIX) else judge
+    return recorded if separator and path.startswith(RECORDED_PREFIX) else judge

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rubriclab.errors import SettingsError
 from rubriclab.judges.batch import Batched, BatchModel, BatchScheduler, BatchStore
-from rubriclab.judges.cache import PREFIX, AnswerCache, Cached, Recording, Replay
+from rubriclab.judges.cache import RECORDED_PREFIX, AnswerCache, Cached, Recording, Replay
 from rubriclab.judges.judge import Judge, Ledger, Metered
 from rubriclab.judges.limits import (
     Breaker,
@@ -90,7 +90,7 @@ def connect(
         from rubriclab.judges.embedded import EmbeddedJudge
 
         judge = EmbeddedJudge()
-    elif spec.startswith(PREFIX):
+    elif spec.startswith(RECORDED_PREFIX):
         judge = Replay(spec)
     elif points:
         if options.batch:
@@ -102,7 +102,7 @@ def connect(
     else:
         by_batch = options.batch and answers is not None and batches is not None
         settings = options.model_dump(include=MODEL_OPTIONS) | {"price": options.price}
-        others = (EMBEDDED, PREFIX.rstrip(":"), *judge_points())
+        others = (EMBEDDED, RECORDED_PREFIX.rstrip(":"), *judge_points())
         model = (BatchModel if by_batch else LanguageModel)(spec, other_judges=others, key_from=key_from, **settings)
         # The price and the bounds of tokens need litellm, whose import takes seconds: only a cap on cost is worth that.
         capped = budget.max_cost is not None
@@ -131,7 +131,7 @@ def connect(
 
 
 def makes_requests(spec: str) -> bool:
-    return spec != EMBEDDED and not spec.startswith(PREFIX)
+    return spec != EMBEDDED and not spec.startswith(RECORDED_PREFIX)
 
 
 def is_language_model(spec: str) -> bool:

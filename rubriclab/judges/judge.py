@@ -246,7 +246,6 @@ def messages_of(prompt: Prompt[Any]) -> tuple[Message, ...]:
 
 
 def request_digest(identity: Mapping[str, Any], prompt: Prompt[Any]) -> str:
-    """Return the digest of all that the reply depends on."""
     reply: type[BaseModel] = prompt.reply
     return digest(
         {
@@ -411,7 +410,7 @@ def _holds_another_verdict(around: Sequence[str], verdict: Mapping[str, Any], ke
     """Return whether the text `around` the answers may hold another verdict.
 
     It may in three cases: an object has a key that contains one of `keys`; prose gives a key or id of `verdict` another
-    number, yes or no; or a brace after the last answer stays open or has a number behind it.
+    number, yes or no; or a brace after the last answer stays open or is followed by a number.
     """
     text = "\0".join(around)
     if any(key in _plain(match["key"]) for match in _KEY.finditer(text) for key in keys):

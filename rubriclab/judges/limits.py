@@ -180,7 +180,7 @@ class Budgeted(JudgeWrapper):
         self.budget.settle(reserved, cost)
 
 
-# Requests and tokens of this many seconds may be sent at once: enough to send smoothly, and little beside a minute.
+# Seconds of the rate that may be used at once: enough for smooth sending, and negligible within a minute.
 BURST = 1.0
 # Seconds. No limit per minute needs so long a pause, so a provider that asks for a longer one ends the command.
 MAX_PAUSE = 300.0
@@ -209,7 +209,7 @@ class Bucket:
 
 
 class Limits(Protocol):
-    """Limits on rates and concurrent requests, shared by judges, also across processes."""
+    """Limits on rates and concurrent requests, which judges may share, also across processes."""
 
     @property
     def counts_tokens(self) -> bool:

@@ -27,7 +27,7 @@ from rubriclab.judges.options import DEFAULT_BYTES, Price, Structured
 from rubriclab.judges.replies import without_reasoning
 from rubriclab.models.base import digest_text
 from rubriclab.models.characters import did_you_mean
-from rubriclab.prompts.prompt import Prompt, UntoldReply
+from rubriclab.prompts.prompt import HiddenFormReply, Prompt
 from rubriclab.prompts.render import Message, Turn
 
 # Keywords of JSON schemas: those that strict schemas keep, those of which each part needs one, and forbidden ones.
@@ -120,7 +120,7 @@ _NUMBER = re.compile(r"(?<![\w.])\d{1,9}(?![\w.]*\w)")
 
 
 @dataclass(frozen=True)
-class MendedSettings:
+class AdjustedSettings:
     """What is changed in requests because the provider refused earlier ones.
 
     Attributes:
@@ -139,7 +139,7 @@ class MendedSettings:
     without_system: bool = False
     without_ranges: bool = False
 
-    def after(self, error: Exception, sent: Collection[str], limit: int | None, needed: int) -> MendedSettings | None:
+    def after(self, error: Exception, sent: Collection[str], limit: int | None, needed: int) -> AdjustedSettings | None:
         """Return the settings to send after `error`; `None` if no setting of those `sent` is its cause.
 
         `limit` is the limit on the reply's tokens that was sent; `needed` is without tokens for hidden reasoning.
@@ -160,7 +160,7 @@ class MendedSettings:
         named = {name for name in sent if _names(message, name)}
         return replace(self, dropped=self.dropped | {min(named)}) if named else None
 
-    def _with_other_limit(self, message: str, limit: int | None) -> MendedSettings | None:
+    def _with_other_limit(self, message: str, limit: int | None) -> AdjustedSettings | None:
         numbers = map(int, _NUMBER.findall(_STATUS.sub("", message)))
         lower = [number for number in numbers if limit is not None and 1 < number < limit]
         is_named = self.limit_name == LIMIT_NAMES[0] and re.search(rf"\b{self.limit_name}\b", message)
@@ -202,7 +202,7 @@ class CacheMarks:
         return messages
 
     def _is_marked(self, beginning: str) -> bool:
-        # The estimate is rather too high than too low. The provider ignores a mark on a beginning that is too short.
+        # The estimate is usually too high. If a marked beginning is too short after all, the provider ignores the mark.
         if providers.estimated_tokens([Message(role="user", content=beginning)]) < self._least_tokens:
             return False
         key = digest_text(beginning)
@@ -281,7 +281,7 @@ class LanguageModel:
         self._raised_tokens: int | None = None
         self._max_reply_bytes = max_reply_bytes
         self._other_judges = other_judges
-        self._mended = MendedSettings()
+        self._adjusted = AdjustedSettings()
 
     @functools.cached_property
     def identity(self) -> Mapping[str, Any]:
@@ -309,7 +309,7 @@ class LanguageModel:
     @property
     def spare_tokens(self) -> int:
         """Tokens that a reply may use beyond the prompt's own limit."""
-        if self._mended.has_no_room:
+        if self._adjusted.has_no_room:
             return 0
         if self._raised_tokens is not None:
             return self._raised_tokens
@@ -342,7 +342,7 @@ class LanguageModel:
             reply = self._read(await self._respond(prompt, reception, spare), self._price)
             if len(reply.text.encode()) > responses.text_limit(prompt, largest, self._max_reply_bytes):
                 raise reception.too_large()
-        can_raise = self._raised_tokens is None and not self._mended.has_no_room
+        can_raise = self._raised_tokens is None and not self._adjusted.has_no_room
         if can_raise and reply.truncated and not without_reasoning(reply.text).strip():
             self._raised_tokens = max(REASONING_TOKENS, 4 * spare)
             message = (
@@ -378,7 +378,7 @@ class LanguageModel:
         return providers.translated(error, self.model, self.key_from)
 
     @property
-    def _place_and_key(self) -> dict[str, str]:
+    def _address_and_key(self) -> dict[str, str]:
         place = {"api_base": self.api_base} if self.api_base else {}
         if self.key_from is None and not providers.falls_back_to_openai(self.model):
             return place
@@ -389,7 +389,7 @@ class LanguageModel:
 
         while True:
             settings = self._settings(prompt, spare)
-            mended = self._mended
+            adjusted = self._adjusted
             try:
                 # litellm would retry refusals too, in two layers.
                 return await providers.load_litellm().acompletion(
@@ -399,12 +399,12 @@ class LanguageModel:
                     num_retries=0,
                     max_retries=0,
                     drop_params=True,  # settings that litellm knows the model does not accept
-                    **self._place_and_key,
+                    **self._address_and_key,
                     **settings,
                 )
             except OpenAIError as error:
-                sent = {*settings, *(["cache_control"] if self._marks else [])} - mended.dropped
-                if not self._mend(mended, error, sent, settings.get(mended.limit_name), prompt):
+                sent = {*settings, *(["cache_control"] if self._marks else [])} - adjusted.dropped
+                if not self._adjust(adjusted, error, sent, settings.get(adjusted.limit_name), prompt):
                     raise
                 if reception.may_be_billed:  # the next request has to fit into the budget too
                     raise
@@ -416,45 +416,45 @@ class LanguageModel:
                 # litellm raises various errors for a body that is no completion.
                 raise JudgeUnavailable(f"{self.model}: damaged reply: {providers.provider_message(error)}") from error
 
-    def _mend(
-        self, mended: MendedSettings, error: Exception, sent: set[str], limit: int | None, prompt: Prompt[Any]
+    def _adjust(
+        self, adjusted: AdjustedSettings, error: Exception, sent: set[str], limit: int | None, prompt: Prompt[Any]
     ) -> bool:
-        """Return whether a request that was sent with `mended` can be sent again with other settings.
+        """Return whether a request that was sent with `adjusted` can be sent again with other settings.
 
         If several requests are refused at the same time, the first changes the settings.
         """
         if self._structured == "schema":
             sent = sent - {"response_format"}
-        change = mended.after(error, sent, limit, prompt.max_tokens)
-        if change is not None and self._mended is mended:
-            self._mended = change
+        change = adjusted.after(error, sent, limit, prompt.max_tokens)
+        if change is not None and self._adjusted is adjusted:
+            self._adjusted = change
             _log.info("%s does not accept a setting: %s", self.model, providers.provider_message(error))
         return change is not None
 
     def _messages(self, prompt: Prompt[Any]) -> list[dict[str, Any]]:
         """Return the messages, with cache marks where the model needs them; marks are part of no request digest."""
         turns = [replace(turn, parts=tuple(map(responses.without_surrogates, turn.parts))) for turn in turns_of(prompt)]
-        if self._mended.without_system:
+        if self._adjusted.without_system:
             return [{"role": "user", "content": "\n\n".join(turn.message["content"] for turn in turns)}]
-        if self._marks is None or "cache_control" in self._mended.dropped:
+        if self._marks is None or "cache_control" in self._adjusted.dropped:
             return [{**turn.message} for turn in turns]
         return self._marks.marked(turns)
 
     def _settings(self, prompt: Prompt[Any], spare: int | None = None) -> dict[str, Any]:
-        mended = self._mended
-        spare = self.spare_tokens if spare is None or mended.has_no_room else spare
+        adjusted = self._adjusted
+        spare = self.spare_tokens if spare is None or adjusted.has_no_room else spare
         # The probe has its schema, to find out whether the server supports schemas.
-        schema = self.takes_schema or (self.takes_schema is None and issubclass(prompt.reply, UntoldReply))
+        schema = self.takes_schema or (self.takes_schema is None and issubclass(prompt.reply, HiddenFormReply))
         settings = {
             "temperature": prompt.temperature,
-            mended.limit_name: min(prompt.max_tokens + spare, mended.highest_limit),
+            adjusted.limit_name: min(prompt.max_tokens + spare, adjusted.highest_limit),
             # Fixed, and different for each sample, so that a request is reproducible.
             "seed": prompt.sample,
-            "response_format": response_format(prompt.reply, ranges=not mended.without_ranges) if schema else None,
+            "response_format": response_format(prompt.reply, ranges=not adjusted.without_ranges) if schema else None,
         }
-        if prompt.alternatives and "logprobs" not in mended.dropped:
+        if prompt.alternatives and "logprobs" not in adjusted.dropped:
             settings |= {"logprobs": True, "top_logprobs": prompt.alternatives}
-        return {name: value for name, value in settings.items() if value is not None and name not in mended.dropped}
+        return {name: value for name, value in settings.items() if value is not None and name not in adjusted.dropped}
 
     def _read(self, response: Any, price: Price | None) -> Reply:
         choice = response.choices[0] if response.choices else None
@@ -491,7 +491,7 @@ class LanguageModel:
 
     @functools.cached_property
     def _marks(self) -> CacheMarks | None:
-        model, provider = self._place
+        model, provider = self._model_and_provider
         info = {} if provider in AUTOMATIC else providers.model_info(model, provider)
         # A model that does not charge for writing to its cache needs no marks.
         if not (info.get("supports_prompt_caching") and info.get("cache_creation_input_token_cost")):
@@ -499,7 +499,7 @@ class LanguageModel:
         return CacheMarks(int(providers.load_litellm().utils.get_prompt_cache_min_tokens(self.model)))
 
     @functools.cached_property
-    def _place(self) -> tuple[str, str]:
+    def _model_and_provider(self) -> tuple[str, str]:
         litellm = providers.load_litellm()
         try:
             model, provider, _, _ = litellm.get_llm_provider(self.model, api_base=self.api_base)
@@ -521,7 +521,7 @@ class LanguageModel:
         """Whether the schema of a reply is sent; `None` if a server of the user's own has to be asked first."""
         if self._structured != "auto":
             return self._structured == "schema"
-        model, provider = self._place
+        model, provider = self._model_and_provider
         if providers.load_litellm().supports_response_schema(model, custom_llm_provider=provider):
             return True
         is_own = provider in OWN_SERVERS or providers.server_address(self.model, self.api_base) is not None
@@ -540,7 +540,7 @@ async def close_connections() -> None:
         litellm.in_memory_llm_clients_cache.flush_cache()
 
 
-class OddWord(UntoldReply):
+class OddWord(HiddenFormReply):
     """A word that is given only by a server that supports schemas."""
 
     tree: Literal["quilvarroon"]

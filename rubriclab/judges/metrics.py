@@ -78,6 +78,7 @@ class ObservedJudge(JudgeWrapper):
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         started, outcome = time.monotonic(), "fault"
         self.metrics.in_flight.inc()
+        # `QueuedJudge` counts a request until it ends, although it waits no longer.
         self.metrics.waiting.dec()
         try:
             reply = await self.judge.reply(prompt)

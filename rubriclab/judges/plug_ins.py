@@ -23,7 +23,6 @@ from rubriclab.judges.providers import provider_message
 from rubriclab.prompts.prompt import Prompt
 
 JUDGES = "rubriclab.judges"
-
 REPORT = "Report this to its authors, or uninstall it."
 
 _log = logging.getLogger(__name__)
@@ -42,7 +41,7 @@ class PlugIn:
         return PlugInError(f"{self} {fault}.", hint)
 
     @contextmanager
-    def errors_named(self, what: str = "raised ") -> Iterator[None]:
+    def translated_errors(self, what: str = "raised ") -> Iterator[None]:
         """Translate what the plug-in raises inside the block, and log its traceback.
 
         `ConnectionError` and `TimeoutError` become `JudgeUnavailable`, others a `PlugInError`.
@@ -58,8 +57,8 @@ class PlugIn:
                     f"{self}: {type(error).__name__}: {provider_message(error)}.",
                     may_be_billed=not isinstance(error, ConnectionRefusedError),
                 ) from error
-            said = first_fault(error, error.title) if isinstance(error, ValidationError) else str(error)
-            message = ": ".join(filter(None, (type(error).__name__, said.strip().rstrip("."))))
+            detail = first_fault(error, error.title) if isinstance(error, ValidationError) else str(error)
+            message = ": ".join(filter(None, (type(error).__name__, detail.strip().rstrip("."))))
             raise self.error(f"{what}{message}", "Report this to its authors; -v logs the traceback.") from error
 
 
@@ -75,14 +74,14 @@ def judge_points() -> Mapping[str, tuple[EntryPoint, ...]]:
     return points
 
 
-def loaded(kind: Literal["judge", "method"], points: Sequence[EntryPoint]) -> tuple[PlugIn, Any]:
+def load_plug_in(kind: Literal["judge", "method"], points: Sequence[EntryPoint]) -> tuple[PlugIn, Any]:
     """Return a plug-in and its object; `PlugInError` if several packages offer it or it cannot be imported."""
     point = points[0]
     if len(points) > 1:
         packages = " and ".join(sorted(map(_package, points)))
         raise PlugInError(f"The {kind} {point.name!r} is added by {packages}.", "Uninstall all but one of them.")
     plug_in = PlugIn(kind, point.name, _package(point))
-    with plug_in.errors_named("cannot be loaded: "):
+    with plug_in.translated_errors("cannot be loaded: "):
         return plug_in, point.load()
 
 
@@ -98,7 +97,7 @@ class PlugInJudge(JudgeWrapper):
         return self.spec
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        with self.plug_in.errors_named():
+        with self.plug_in.translated_errors():
             reply = await self.judge.reply(prompt)
         if not isinstance(reply, Reply):
             raise self.plug_in.error(f"gave {reply!r:.80}, expected a Reply")
@@ -107,8 +106,8 @@ class PlugInJudge(JudgeWrapper):
 
 def plug_in_judge(points: Sequence[EntryPoint], spec: str, options: JudgeOptions) -> PlugInJudge:
     """Return the judge that `spec` names, as `NAME` or `NAME:REST`; a `PlugInError` if it cannot be made."""
-    plug_in, make = loaded("judge", points)
-    with plug_in.errors_named("cannot be loaded: "):
+    plug_in, make = load_plug_in("judge", points)
+    with plug_in.translated_errors("cannot be loaded: "):
         judge = make(spec.partition(":")[2], options)
     _log.info("%s: a judge of %s", spec, plug_in.package)
     return PlugInJudge(judge, plug_in, spec)

@@ -77,7 +77,7 @@ def masked(text: str, environment: Mapping[str, str] | None = None) -> str:
     """
     text = without_keys(text, environment)
     for key in _keys(environment):
-        text = _part_of(key).sub(MASK, text)
+        text = _partial_key(key).sub(MASK, text)
     for pattern in _NAMED:
         for match in reversed(list(pattern.finditer(text))):
             value = next(part for part in match.groups() if part is not None)
@@ -91,7 +91,7 @@ def without_keys(text: str, environment: Mapping[str, str] | None = None) -> str
     for key in _keys(environment):
         text = text.replace(key, MASK)
         if len(key) <= MAX_KEY:
-            text = _encoded(key).sub(MASK, text)
+            text = _encoded_key(key).sub(MASK, text)
     return text
 
 
@@ -110,7 +110,7 @@ def _keys(environment: Mapping[str, str] | None) -> list[str]:
 
 
 @lru_cache(maxsize=64)
-def _encoded(key: str) -> re.Pattern[str]:
+def _encoded_key(key: str) -> re.Pattern[str]:
     """Return a pattern for the key percent-encoded, wholly or partly, escaped for JSON, and in base64."""
     content = key.encode("utf-8", "surrogateescape")
     forms = []
@@ -127,7 +127,7 @@ def _encoded(key: str) -> re.Pattern[str]:
 
 
 @lru_cache(maxsize=64)
-def _part_of(key: str) -> re.Pattern[str]:
+def _partial_key(key: str) -> re.Pattern[str]:
     """Return a pattern for the start or end of a key: a long part, or a short one beside marks for the rest."""
     hidden = r"(?:(?<!\*)\*{2,}+|(?<!\.)\.{2,}+|…|(?<!•)•{2,}+|(?<![xX])[xX]{4,}+)"
     rest = r"[\w\-]{0,100}"
@@ -373,7 +373,7 @@ _FILTERED = re.compile(
     r"|usage polic|safety (?:system|filter|setting)|datainspection|prohibited[ _]content|sensitive content",
     re.IGNORECASE,
 )
-# Settings whose names are no words of prompts. A refusal that names one of them concerns all prompts.
+# Settings whose names are unlikely words of a prompt. A refusal that names one of them concerns all prompts.
 _SETTING = re.compile(r"\b(?:max_(?:completion_)?tokens|response_format|json_schema|(?:top_)?logprobs)\b")
 # Error codes that end a command whatever the HTTP status, since no prompt will be answered.
 _FOR_ALL = {"insufficient_quota", "model_not_found", "invalid_api_key", "invalid_model", "billing_hard_limit_reached"}
@@ -407,7 +407,7 @@ def translated(error: Exception, model: str, variable: str | None = None) -> Jud
         return JudgeRefused(message, _what_to_check(402 if code == "insufficient_quota" else 404, variable))
     # Gateways report content filters with various statuses.
     filtered = (status in _REFUSED or status >= 500) and _FILTERED.search(said)
-    if status == 413 or is_too_long(error) or filtered or "ContentPolicyViolationError" in _kinds(error):
+    if status == 413 or is_too_long(error) or filtered or "ContentPolicyViolationError" in _class_names(error):
         return PromptRejected(message)
     if status in TRANSIENT_STATUSES or not 400 <= status < 500:  # below 400 the reply's body was damaged
         headers = getattr(error, "litellm_response_headers", None)
@@ -421,12 +421,12 @@ def translated(error: Exception, model: str, variable: str | None = None) -> Jud
 
 def is_bad_request(error: Exception) -> bool:
     """Return whether the provider found the request itself at fault."""
-    return getattr(error, "status_code", None) in (400, 422) or "BadRequestError" in _kinds(error)
+    return getattr(error, "status_code", None) in (400, 422) or "BadRequestError" in _class_names(error)
 
 
 def is_too_long(error: Exception) -> bool:
     """Return whether the model's context does not hold the prompt and its reply."""
-    if "ContextWindowExceededError" in _kinds(error) or _code(error) == "context_length_exceeded":
+    if "ContextWindowExceededError" in _class_names(error) or _code(error) == "context_length_exceeded":
         return True
     status, message = getattr(error, "status_code", None), searched_message(error)
     # One request that is larger than the limit of a minute has the status of a rate limit.
@@ -445,7 +445,7 @@ def may_be_billed(status: int) -> bool:
 def provider_message(error: Exception) -> str:
     """Return the provider's message on one line, without keys, paths, tracebacks and litellm's class names."""
     message = _ERROR_NAMES.sub("", _TRACEBACK.split(searched_message(error))[0])
-    if message.startswith("{") and isinstance(stated := _stated(message).get("message"), str):
+    if message.startswith("{") and isinstance(stated := _error_fields(message).get("message"), str):
         message = stated
     # "Connection error." alone does not name the address.
     cause: BaseException | None = error
@@ -463,7 +463,7 @@ def searched_message(error: Exception) -> str:
     return masked(str(error)[: MAX_READ + MAX_ECHOED_KEY])[:MAX_READ]
 
 
-def _kinds(error: Exception) -> set[str]:
+def _class_names(error: Exception) -> set[str]:
     return {kind.__name__ for kind in type(error).__mro__}
 
 
@@ -479,10 +479,10 @@ def _what_to_check(status: int, variable: str) -> str:
 
 def _code(error: Exception) -> object:
     body = getattr(error, "body", None)
-    return (body if isinstance(body, Mapping) else _stated(searched_message(error))).get("code")
+    return (body if isinstance(body, Mapping) else _error_fields(searched_message(error))).get("code")
 
 
-def _stated(message: str) -> Mapping[str, Any]:
+def _error_fields(message: str) -> Mapping[str, Any]:
     body: Mapping[str, Any] = next((found.value for found in json_objects(message)), {})
     error = body.get("error", body)
     return error if isinstance(error, Mapping) else {"message": error}

@@ -34,7 +34,7 @@ class BoundedTransport(httpx.AsyncBaseTransport):
         self._source = source
         self._closed = False
         self._loop = _running_loop()
-        _open.add(self)
+        _open_transports.add(self)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Return the decompressed response; an error's body is cut at the limit.
@@ -61,7 +61,7 @@ class BoundedTransport(httpx.AsyncBaseTransport):
         reception.may_be_billed = may_be_billed(status)
         try:
             _refuse_redirect(request, response, reception)
-            body = await _body(response, reception)
+            body = await _read_body(response, reception)
         finally:
             await response.aclose()
         if status == 200 and request.method == "POST":
@@ -76,21 +76,21 @@ class BoundedTransport(httpx.AsyncBaseTransport):
 
     async def aclose(self) -> None:
         self._closed = True
-        _open.discard(self)
+        _open_transports.discard(self)
         await self._source.aclose()
 
 
 # Kept until they are closed, since litellm forgets clients without closing their sessions.
-_open: set[BoundedTransport] = set()
+_open_transports: set[BoundedTransport] = set()
 
 
 def bound_responses(handler: Any) -> None:
     """Make every new client of litellm use a `BoundedTransport`; `handler` is litellm's class `AsyncHTTPHandler`."""
     # Newer releases have further settings, for HTTP/2, which aiohttp does not speak.
-    taken = inspect.signature(handler.create_aiohttp_transport).parameters
+    accepted = inspect.signature(handler.create_aiohttp_transport).parameters
 
     def create_async_transport(**settings: Any) -> BoundedTransport:
-        known = {name: value for name, value in settings.items() if name in taken}
+        known = {name: value for name, value in settings.items() if name in accepted}
         return BoundedTransport(handler.create_aiohttp_transport(**known))
 
     handler.create_async_transport = staticmethod(create_async_transport)
@@ -108,10 +108,10 @@ def bound_sdk_responses(handler: Any, module: Any, name: str) -> None:
 
 async def close_transports() -> bool:
     """Close the connections of this event loop and of ended ones, and return whether none are left open."""
-    for transport in list(_open):
+    for transport in list(_open_transports):
         if not transport.in_use_elsewhere:
             await transport.aclose()
-    return not any(transport.in_use_elsewhere for transport in list(_open))
+    return not any(transport.in_use_elsewhere for transport in list(_open_transports))
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:
@@ -148,7 +148,7 @@ def _read_reply(body: bytes) -> tuple[int, bytes]:
     return stated_status(reply) or 200, body if usable == reply else json.dumps(usable).encode()
 
 
-async def _body(response: httpx.Response, reception: Reception) -> bytes:
+async def _read_body(response: httpx.Response, reception: Reception) -> bytes:
     failed = response.status_code >= 400
     limit = min(ERROR_BYTES, reception.limit) if failed else reception.limit
     encoding = response.headers.get("content-encoding", "identity").lower()

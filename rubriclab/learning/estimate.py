@@ -16,7 +16,7 @@ from typing import Any, Literal
 from rubriclab.data.rows import RowError
 from rubriclab.display import Displayed
 from rubriclab.errors import JudgeRefused, PromptRejected
-from rubriclab.judges.cache import PREFIX
+from rubriclab.judges.cache import RECORDED_PREFIX
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.judge import Judge, Reply
@@ -199,7 +199,7 @@ def dry_run(roles: Mapping[str, tuple[str, CallEstimate]], options: JudgeOptions
 
 
 def _is_free(judge: str) -> bool:
-    return judge == EMBEDDED or judge.startswith(PREFIX)
+    return judge == EMBEDDED or judge.startswith(RECORDED_PREFIX)
 
 
 def _price(judge: str, options: JudgeOptions) -> tuple[Price | None, bool]:

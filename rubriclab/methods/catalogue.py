@@ -88,7 +88,7 @@ def _points() -> EntryPoints:
 
 
 def has_settings(name: str) -> bool:
-    """Return whether `name` is joint training or a method, built in or offered by an installed package."""
+    """Return whether `name` is joint training, or a method that is built in or from an installed package."""
     return name == JOINT or name in METHOD_NAMES or name in plug_in_names()
 
 
@@ -97,7 +97,7 @@ def settings_names() -> tuple[str, ...]:
 
 
 def _load_plug_in(name: str) -> Method:
-    from rubriclab.judges.plug_ins import loaded
+    from rubriclab.judges.plug_ins import load_plug_in
 
     points = tuple(_points().select(name=name))
     if not points:
@@ -105,7 +105,7 @@ def _load_plug_in(name: str) -> Method:
             f"The method {name!r} is not installed.",
             f"Built in are: {', '.join(BUILT_IN)}; install the package that offers it.",
         )
-    plug_in, method = loaded("method", points)
+    plug_in, method = load_plug_in("method", points)
     return guard(method, plug_in)
 
 
@@ -125,11 +125,11 @@ def guard(method: object, plug_in: PlugIn) -> Method:
     )
 
     async def score(example: Example, part: Part, assignment: Assignment, judge: Judge) -> Scored:
-        with plug_in.errors_named():
+        with plug_in.translated_errors():
             return scored.validate_python(await method.score(example, part, assignment, judge))
 
     async def learn(training_input: TrainingInput, settings: Any, **options: Any) -> Learned:
-        with plug_in.errors_named():
+        with plug_in.translated_errors():
             learned = await method.learn(training_input, settings, **options)
         require_scores([rating for row in learned.ratings for rating in row])
         return learned

@@ -129,12 +129,12 @@ class Mark(pydantic.BaseModel):
     ]
 
 
-def of_each(what: str, shown: Sequence[Mapping[str, Any]], form: type[pydantic.BaseModel]) -> type[KeyedReply]:
+def numbered_reply(what: str, shown: Sequence[Mapping[str, Any]], form: type[pydantic.BaseModel]) -> type[KeyedReply]:
     numbers = [str(each["id"]) for each in shown]
     return keyed_reply(tuple(ExpectedEntry(f"{what} {each}", form, names=(each,)) for each in numbers), of_text=True)
 
 
-async def ask_each(judge: Judge, prompt: Prompt[KeyedReply]) -> dict[int, Any]:
+async def ask_by_number(judge: Judge, prompt: Prompt[KeyedReply]) -> dict[int, Any]:
     """Return the usable entry for each number in the prompt, or why there is none."""
     entries, missing = await ask_entries(judge, prompt, "entry")
     return {int(each.id.split()[1]): entries.get(each.id, missing) for each in prompt.reply.expected}
@@ -221,7 +221,7 @@ def evaluate_prompts(
         Prompt(
             "dcr/evaluate",
             {**fields, "sentences": list(some)},
-            of_each("sentence", some, SentenceVerdict if verdict else Reason),
+            numbered_reply("sentence", some, SentenceVerdict if verdict else Reason),
             max_tokens=TOKENS_AROUND + TOKENS_PER_REASON * len(some),
         )
         for some in chunks(sentences, settings.most_per_call)
@@ -249,21 +249,22 @@ async def score(example: texts.Example, part: Part, assignment: texts.Assignment
     prompts = evaluate_prompts(example, pieces, part, assignment, settings)
     units = tuple(chain.from_iterable(await asyncio.gather(*(_judge(each, pieces, judge) for each in prompts))))
     marks = [unit.value for unit in units if unit.value is not None]
-    of, label = f"{len(units)} sentences of the {words.output}", words.called(material)
+    all_sentences, label = f"{len(units)} sentences of the {words.output}", words.called(material)
     if len(units) - len(marks) >= interface.MISSING_SHARE * len(units):
         first = next(unit.reason for unit in units if unit.value is None)
-        reason = f"{len(units) - len(marks)} of {of} without a usable mark; the first: {first}"
+        reason = f"{len(units) - len(marks)} of {all_sentences} without a usable mark; the first: {first}"
         return None, (interface.CriterionRating(criterion.id, None, reason, units=units),)
     if whole:
         verb = "is consistent" if marks == [1.0] else "is not consistent"
-        parts = [f"The {words.output} {verb} with the {label}. {units[0].reason}"]
+        sentences = [f"The {words.output} {verb} with the {label}. {units[0].reason}"]
     else:
-        bad = [f"Sentence {number}: {unit.reason}" for number, unit in enumerate(units, 1) if unit.value == 0]
-        parts = [f"{marks.count(1.0)} of {of} are consistent with the {label}.", *bad[:REASONS_REPEATED]]
-        parts += [f"{len(bad) - REASONS_REPEATED} more are not."] if len(bad) > REASONS_REPEATED else []
-        parts += [f"{len(units) - len(marks)} without a usable mark."] if len(marks) < len(units) else []
+        inconsistent = [f"Sentence {number}: {unit.reason}" for number, unit in enumerate(units, 1) if unit.value == 0]
+        more = len(inconsistent) - REASONS_REPEATED
+        sentences = [f"{marks.count(1.0)} of {all_sentences} are consistent with the {label}."]
+        sentences += inconsistent[:REASONS_REPEATED] + ([f"{more} more are not."] if more > 0 else [])
+        sentences += [f"{len(units) - len(marks)} without a usable mark."] if len(marks) < len(units) else []
     score = round(assignment.scale.low + sum(marks) / len(marks) * assignment.scale.width, DIGITS)
-    return score, (interface.CriterionRating(criterion.id, score, " ".join(parts), units=units),)
+    return score, (interface.CriterionRating(criterion.id, score, " ".join(sentences), units=units),)
 
 
 async def _judge(prompt: Prompt[Any], pieces: Sequence[texts.Sentence], judge: Judge) -> list[interface.UnitVerdict]:
@@ -279,13 +280,14 @@ async def _judge(prompt: Prompt[Any], pieces: Sequence[texts.Sentence], judge: J
         found = dict(enumerate(given, 1))
     else:
         sentences = dict(enumerate(pieces, 1))
-        found = await ask_each(judge, prompt)
+        found = await ask_by_number(judge, prompt)
     reasons = {number: each.reason for number, each in found.items() if isinstance(each, Reason)}
     marks: Mapping[int, Mark | str] = {}
     if reasons and not prompt.fields["verdict"]:
         fields = {"reasons": [{"id": number, "text": text} for number, text in reasons.items()]}
-        form, longest = of_each("report", fields["reasons"], Mark), TOKENS_AROUND_MARKS + TOKENS_PER_MARK * len(reasons)
-        marks = await ask_each(judge, Prompt("dcr/convert", fields, form, max_tokens=longest))
+        form = numbered_reply("report", fields["reasons"], Mark)
+        longest = TOKENS_AROUND_MARKS + TOKENS_PER_MARK * len(reasons)
+        marks = await ask_by_number(judge, Prompt("dcr/convert", fields, form, max_tokens=longest))
     units = []
     for number, each in found.items():
         mark, reason = marks.get(number), each if isinstance(each, str) else each.reason

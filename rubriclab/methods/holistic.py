@@ -185,7 +185,7 @@ def require_scores(rated: Iterable[interface.CriterionRating]) -> None:
 def learn_one(
     score: interface.ScoreFunction, make: Callable[[interface.TrainingInput, Any, Judge, int], Awaitable[Part]]
 ) -> interface.LearnFunction:
-    """Return the learning function of a method with one criterion: `make` returns the part with it."""
+    """Return the learning function of a method with one criterion, whose part `make` returns."""
 
     async def learn(
         training_input: interface.TrainingInput,

@@ -120,7 +120,7 @@ class CriterionRating:
 
     @property
     def answers_missing(self) -> int:
-        """The number of missing answers: of the units, if the text was judged unit by unit."""
+        """The number of missing answers; they are counted by unit if the text was judged unit by unit."""
         if self.units:
             return sum(unit.value is None for unit in self.units)
         return int(self.applies and self.score is None)
@@ -198,7 +198,7 @@ class LearnFunction(Protocol):
 
 
 class ExtendFunction(Protocol):
-    """Proposes criteria with new ids from labelled texts whose ratings by a part are wrong; returns notes too."""
+    """Proposes criteria with new ids from the labelled texts that a part rates wrong; returns notes too."""
 
     async def __call__(
         self,

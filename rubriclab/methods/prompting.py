@@ -202,7 +202,6 @@ def _on_scale(score: float, info: pydantic.ValidationInfo) -> float:
 
 # The reason for dropping a criterion is stored with some words around it.
 MAX_REASON_LENGTH = MAX_WORDING_LENGTH - 5 * MAX_NAME_LENGTH
-
 # What a rubric stores of a reply: names of traits or sub-dimensions, longer wordings, and reasons.
 NewName = Annotated[Words, at_most(MAX_NAME_LENGTH)]
 Wording = Annotated[Words, at_most(MAX_WORDING_LENGTH)]
@@ -211,7 +210,6 @@ Reason = Annotated[str, at_most(MAX_REASON_LENGTH)]
 # pydantic would accept `true` as 1 and "0_4" as 4.
 Number = Annotated[float, pydantic.BeforeValidator(_check_is_number)]
 Whole = Annotated[int, pydantic.BeforeValidator(_check_is_number)]
-
 # A number that the prompt's scale allows.
 OnScale = Annotated[Number, pydantic.AfterValidator(_on_scale)]
 
@@ -332,6 +330,5 @@ def _numbers(value: Any) -> list[int]:
 
 # The numbers of the reasons that a criterion came from. A wrong number does not make a reply unusable.
 CitedNumbers = Annotated[list[int], pydantic.BeforeValidator(_numbers)]
-
 # Where no reasons are shown: absent from the schema, and ignored in a reply.
 NothingToCite = Annotated[list[int], pydantic.BeforeValidator(lambda _: []), SkipJsonSchema()]

@@ -85,7 +85,7 @@ Readable = Annotated[YesNo, _among("yes", "no", "n/a")]
 
 
 def question_of(criterion: Criterion) -> Question:
-    """Return the question of a criterion; ValueError if it is none."""
+    """Return the question of a criterion; raises ValueError for other kinds of criteria."""
     if criterion.question is None:
         raise ValueError(f"criterion {criterion.id!r}: expected a question, got a {criterion.kind}")
     return criterion.question
@@ -217,13 +217,13 @@ def learn_from_answers(
             for question, column, number in zip(questions, matrix.good.T, asked, strict=True)
         )
 
-    def selection(some: AnswerMatrix) -> tuple[tuple[Criterion, ...], Dropped]:
-        dropped, notes = select(questions, some) if select else ({}, ())
+    def selection(rows: AnswerMatrix) -> tuple[tuple[Criterion, ...], Dropped]:
+        dropped, notes = select(questions, rows) if select else ({}, ())
         return tuple(question for question in questions if question.id not in dropped), (dropped, notes)
 
     def predict(others: BoolArray, held_out: BoolArray) -> FloatArray:
-        known, _ = selection(matrix.rows(others))
-        return floats(score(each, known) for each in itertools.compress(answers, held_out))
+        selected, _ = selection(matrix.rows(others))
+        return floats(score(each, selected) for each in itertools.compress(answers, held_out))
 
     kept, (reasons, notes) = selection(matrix)
     dropped = (DroppedCriterion(criterion=each, reason=reasons[each.id]) for each in questions if each.id in reasons)
@@ -250,10 +250,10 @@ def select_questions(
             that the worst pass as often as the best is dropped. 0 skips this rule.
         proposed: whether proposed questions need a positive correlation with the labels, unless there are no others.
     """
-    r: list[float] = label_correlations(answers.good, answers.labels).tolist()
+    correlations: list[float] = label_correlations(answers.good, answers.labels).tolist()
     counts = (~np.isnan(answers.good)).sum(axis=0).tolist()
     dropped, untracked = dict[int, str](), dict[int, str]()
-    for column, (question, correlation, n) in enumerate(zip(questions, r, counts, strict=True)):
+    for column, (question, correlation, n) in enumerate(zip(questions, correlations, counts, strict=True)):
         # Without a correlation, other rules apply.
         measured = n >= MIN_ANSWERS and not math.isnan(correlation)
         figures = f"correlation {correlation:.2f} over {n} training texts, so {{}} by chance in {{:.1%}} of cases"
@@ -263,7 +263,7 @@ def select_questions(
         # Questions are written to speak for a text, so a slightly negative correlation is more likely due to chance.
         if measured and correlation < 0 and below < AGAINST:
             dropped[column] = f"runs against the labels: {figures.format('low', below)}"
-        elif reason := _unvarying(answers, column) or _unearned(question, answers, column, ends):
+        elif reason := _constant(answers, column) or _not_discriminating(question, answers, column, ends):
             dropped[column] = reason
     if not proposed or len(untracked) == len(questions):
         untracked = {}
@@ -272,16 +272,16 @@ def select_questions(
     dropped |= _repeating([column for column in order if column not in dropped], questions, answers)
     notes: tuple[str, ...] = ()
     if questions and len(dropped) == len(questions):
-        known = {question.id: -2.0 if math.isnan(each) else each for question, each in zip(questions, r, strict=True)}
+        correlation_of = dict(zip((each.id for each in questions), np.nan_to_num(correlations, nan=-2.0), strict=True))
         others = [question for column, question in enumerate(questions) if column not in untracked]
-        firsts = [max(group, key=lambda each: known[each.id]) for group in by_trait(others).values()]
+        firsts = [max(group, key=lambda each: correlation_of[each.id]) for group in by_trait(others).values()]
         for each in firsts:
             del dropped[questions.index(each)]
         notes = (f"the labels speak against every question: the best of each sub-dimension stay ({len(firsts)})",)
     return {questions[column].id: dropped[column] for column in sorted(dropped)}, notes
 
 
-def _unvarying(answers: AnswerMatrix, column: int) -> str | None:
+def _constant(answers: AnswerMatrix, column: int) -> str | None:
     good = answers.good[:, column]
     present = good[~np.isnan(good)]
     if not len(present) and (~answers.applies[:, column]).sum() >= MIN_ANSWERS:
@@ -291,7 +291,7 @@ def _unvarying(answers: AnswerMatrix, column: int) -> str | None:
     return None
 
 
-def _unearned(question: Criterion, answers: AnswerMatrix, column: int, ends: float) -> str | None:
+def _not_discriminating(question: Criterion, answers: AnswerMatrix, column: int, ends: float) -> str | None:
     """Return why a generated question is dropped if the worst texts pass it as often as the best; else `None`.
 
     No question is dropped if the two ends of the labels overlap.

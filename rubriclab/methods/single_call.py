@@ -99,7 +99,7 @@ def shown_criteria(parts: Sequence[Part]) -> dict[str, list[dict[str, Any]]]:
     scores = [(METHODS[part.method].states, each) for part, each in criteria if each.kind == "score"]
     return {
         "criteria": [criterion_payload(each) for each in by_id(c for _, c in criteria) if each.kind == "hypothesis"],
-        "sub_dimensions": [sub for some, dimensions in questions for sub in sub_dimension_fields(some, dimensions)],
+        "sub_dimensions": [sub for asked, dimensions in questions for sub in sub_dimension_fields(asked, dimensions)],
         "overall": [
             {"id": each.id, "by": by, "text": "" if by == "definition" else each.statement} for by, each in scores
         ],
@@ -116,13 +116,13 @@ async def judge_all(
     """
     calls = divide_criteria([part for part in parts if can_join(part)], form.criteria if form else None)
     reasons = form is None or form.reasons
-    prompts = [judge_prompt(example, some, assignment, reasons=reasons) for some in calls]
+    prompts = [judge_prompt(example, call_parts, assignment, reasons=reasons) for call_parts in calls]
     answers, others = await asyncio.gather(
         asyncio.gather(*(ask(judge, prompt) for prompt in prompts)), _rate_alone(example, parts, assignment, judge)
     )
     together = dict[str, CriterionRating]()
-    for some, prompt, answer in zip(calls, prompts, answers, strict=True):
-        together |= _all_ratings(some, answer.value, prompt, answer, "entry for it")
+    for call_parts, prompt, answer in zip(calls, prompts, answers, strict=True):
+        together |= _all_ratings(call_parts, answer.value, prompt, answer, "entry for it")
     return _in_order(parts, together, others)
 
 

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, JudgeError, NotInStore, SettingsError
-from rubriclab.judges.cache import PREFIX
+from rubriclab.judges.cache import RECORDED_PREFIX
 from rubriclab.learning import fitting
 from rubriclab.learning.adaptation import rate_parts
 from rubriclab.learning.baselines import best_feature
@@ -462,7 +462,7 @@ def edit(
     choice = JudgeChoice(provenance.judge, provenance.judge_address)
     if requests:
         named, own = options.judge, provenance.judge
-        if named and named != own and not named.startswith(PREFIX):
+        if named and named != own and not named.startswith(RECORDED_PREFIX):
             kept = f"The kept ratings of {version.ref} are by {own}; new ones by {named} cannot be weighed beside them."
             raise SettingsError(kept, f"Leave out `judge`, or first run: rubriclab transfer {version.ref}")
         choice = judge_of(version, options.judge, workspace.store, workspace.notify)

@@ -21,7 +21,6 @@ R = TypeVar("R", bound=pydantic.BaseModel)
 
 # A field of the validation context: set if the reply failed twice, so that only its usable entries count.
 SALVAGE = "salvage"
-
 # Characters of an unusable reply that its repair quotes, so that an endless reply is not paid for again in full.
 MAX_QUOTED = 4000
 
@@ -30,7 +29,7 @@ def is_salvage(info: pydantic.ValidationInfo) -> bool:
     return bool(info.context and info.context.get(SALVAGE))
 
 
-class UntoldReply(pydantic.BaseModel):
+class HiddenFormReply(pydantic.BaseModel):
     """A reply whose form the prompt does not show."""
 
 
@@ -346,7 +345,7 @@ class _Recognition:
         }
 
     def _by_place(self, found: Mapping[str, Any], groups: Sequence[Sequence[Any]]) -> dict[str, Any]:
-        """Return the entries by id in their order, for kinds of which none is recognised, if the numbers are right."""
+        """Return, in their order, the entries of kinds of which none is recognised, if their number is right."""
         kinds: dict[str, list[ExpectedEntry]] = {}
         for each in self._expected:
             kinds.setdefault(each.kind, []).append(each)

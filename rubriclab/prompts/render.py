@@ -24,7 +24,7 @@ from pydantic import BaseModel
 from rubriclab.errors import PlugInError
 from rubriclab.models.base import digest, digest_text
 from rubriclab.models.text import format_score
-from rubriclab.prompts.prompt import KeyedReply, Prompt, UntoldReply, shown_form
+from rubriclab.prompts.prompt import HiddenFormReply, KeyedReply, Prompt, shown_form
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -150,7 +150,7 @@ def _tagged(turns: Iterable[Turn]) -> list[Turn]:
 def _form(reply: Any) -> str:
     if issubclass(reply, KeyedReply):
         return f"{_KEYED}\n{shown_form(reply)}"
-    if issubclass(reply, UntoldReply):
+    if issubclass(reply, HiddenFormReply):
         return ""
     schema = _untitled(reply.model_json_schema())
     return (

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from rubriclab.judges.cache import PREFIX as RECORDED
+from rubriclab.judges.cache import RECORDED_PREFIX as RECORDED
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.methods.catalogue import JOINT, installed
 from rubriclab.methods.holistic import HolisticSettings

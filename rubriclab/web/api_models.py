@@ -24,7 +24,7 @@ from rubriclab.errors import (
     SettingsError,
     StoreError,
 )
-from rubriclab.judges.cache import PREFIX, recorded_name
+from rubriclab.judges.cache import RECORDED_PREFIX, recorded_name
 from rubriclab.learning.scoring import Score
 from rubriclab.models.characters import plain
 from rubriclab.models.rubric import CriterionKind, Rubric
@@ -127,7 +127,7 @@ class RubricDescription(DescriptionModel):
 def shown_judge(judge: str) -> str:
     """Return a judge without the path of its recording."""
     name = recorded_name(judge)
-    return PREFIX.rstrip(":") if name.startswith(PREFIX) else name
+    return RECORDED_PREFIX.rstrip(":") if name.startswith(RECORDED_PREFIX) else name
 
 
 def describe_rubric(rubric: Rubric, name: str, judge: str, version: Version | None) -> RubricDescription:

@@ -16,7 +16,7 @@ from server import RunningServer
 from rubriclab.errors import JudgeRefused, JudgeUnavailable, SettingsError
 from rubriclab.judges.connect import connect
 from rubriclab.judges.judge import Ledger
-from rubriclab.judges.llm import LanguageModel, MendedSettings
+from rubriclab.judges.llm import AdjustedSettings, LanguageModel
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.providers import (
     bypass_proxies,
@@ -158,7 +158,7 @@ def test_message_is_the_provider_s_own_on_one_line(raised: str, said: str) -> No
 
 def test_a_context_without_room_for_hidden_reasoning_costs_the_reasoning_and_not_the_prompt() -> None:
     fault = ProviderFault("max_tokens is too large: 600. The maximum context length is 700 and you have 150", 400)
-    change = MendedSettings().after(fault, ["max_tokens"], 600, 512)
+    change = AdjustedSettings().after(fault, ["max_tokens"], 600, 512)
     assert change is not None
     assert change.has_no_room
     assert change.after(fault, ["max_tokens"], 512, 512) is None

@@ -24,7 +24,7 @@ from rubriclab.integrations.pytest.plugin import (
     Settings,
     on_inconclusive,
 )
-from rubriclab.judges.cache import PREFIX, read_recording, recorded_name
+from rubriclab.judges.cache import RECORDED_PREFIX, read_recording, recorded_name
 from rubriclab.judges.limits import LocalBudget
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.learning.paired_scores import MAX_UNSCORED, Outputs, SideSummary
@@ -97,9 +97,9 @@ class RubricRun:
     def judge(self, marked: Marked) -> str | None:
         """Return the judge of a test; `None` for the one that the rubric was learned with."""
         named = self.settings.value("judge", marked.judge)
-        if named is None or not named.startswith(PREFIX):
+        if named is None or not named.startswith(RECORDED_PREFIX):
             return named
-        return f"{PREFIX}{self.settings.base('judge', marked.judge) / named.removeprefix(PREFIX)}"
+        return f"{RECORDED_PREFIX}{self.settings.base('judge', marked.judge) / named.removeprefix(RECORDED_PREFIX)}"
 
     def scorer(self, ref: str, marked: Marked) -> TextScorer:
         """Return the rubric named `ref`; the first call opens it."""
@@ -110,7 +110,7 @@ class RubricRun:
         key = store, judge, _ = self.store(marked), self.judge(marked), ref
         if key not in self._opened:
             if replay := self.settings.path("replay"):
-                judge = f"{PREFIX}{replay}#{_recorded_judge(replay, judge, store, ref)}"
+                judge = f"{RECORDED_PREFIX}{replay}#{_recorded_judge(replay, judge, store, ref)}"
             record = self.settings.path("record")
             workspace = Workspace(store, self._options, notify=note, record=record, budget=self._budget)
             workspace.give_address_to(self.judge(Marked()))

@@ -272,7 +272,7 @@ async def filter_questions(
             verdicts = await _verdicts(sound, checklist, assignment, generator)
             for place, question in enumerate(questions):
                 if verdict := verdicts.get(question.id):
-                    questions[place], problem = _judged(question, verdict, assignment.aspect.name)
+                    questions[place], problem = _with_verdict(question, verdict, assignment.aspect.name)
                     if problem:
                         reasons[question.id] = problem
             if unjudged := len(sound) - len(verdicts):
@@ -362,7 +362,7 @@ async def _verdicts(
     return {name: verdict for answer in answers if answer.value for name, verdict in answer.value.entries.items()}
 
 
-def _judged(question: Criterion, verdict: scoring.QuestionVerdict, aspect: str) -> tuple[Criterion, str | None]:
+def _with_verdict(question: Criterion, verdict: scoring.QuestionVerdict, aspect: str) -> tuple[Criterion, str | None]:
     """Return the question with what the verdict adds, and why it is dropped, or `None` if it stays.
 
     The verdict adds answers that are not stated yet, the good answer of a generated question, and whether a seed needs

@@ -80,7 +80,6 @@ class CheckEvalSettings(FrozenModel):
 
 # The subject of a question that is about none of the aspects named.
 ELSEWHERE = "something else"
-
 _AROUND_WORD = " \t\n*_`\"'“”‘’."
 
 

@@ -324,10 +324,8 @@ def _few_enough(facts: list[str], info: ValidationInfo) -> list[str]:
 
 # The facts of one sentence; none if it states nothing.
 Stated = Annotated[list[Words], AfterValidator(_few_enough)]
-
 # The example's field that a text is from.
 TextField = Literal["output"] | Material
-
 # The facts of each sentence of a text, or why they could not be obtained.
 SentenceFacts = Sequence[list[str] | str]
 
