@@ -304,24 +304,22 @@ def first_screen(rows: Sequence[StoredRow]) -> str:
         for who in ("rubric, one criterion a call", DIRECT, f"{DIRECT}, calibrated")
     )
     alone, corrected = (
-        percent(float(np.mean([each[f"mean {method}"] for each in real if f"mean {method}" in each])))
+        f"{np.mean([each[f'mean {method}'] for each in real if f'mean {method}' in each]):.0%}".replace("%", " %")
         for method in METHODS[:2]
     )
-    offline, local = "offline", "small model"
     error_row, order_row = ([f"**{rubric:.2f}**", f"{other:.2f} {DIRECT}"] for rubric, other in (error, order))
     table = markdown(
-        ["on texts that learning never saw", "judge", "rubric", "compared with"],
+        ["on texts that learning never saw", "rubric", "compared with"],
         [
-            ["mean absolute error in points, lower is better", offline, *error_row],
-            ["Spearman's correlation within groups, higher is better", offline, *order_row],
+            ["offline judge: mean absolute error in points, lower is better", *error_row],
+            ["offline judge: Spearman's correlation within groups, higher is better", *order_row],
             [
-                "95 % intervals of mean scores that hold, 95 % is right",
-                offline,
+                "offline judge: 95 % intervals of mean scores that hold, 95 % is right",
                 f"**{corrected}**",
                 f"{alone} by scores alone",
             ],
-            ["mean absolute error", local, f"**{small:.2f}**", f"{plain:.2f} {DIRECT}"],
-            ["mean absolute error", local, f"{small:.2f}", f"{calibrated:.2f} {DIRECT} and calibrated"],
+            ["small model: mean absolute error", f"**{small:.2f}**", f"{plain:.2f} {DIRECT}"],
+            ["small model: mean absolute error", f"{small:.2f}", f"{calibrated:.2f} {DIRECT} and calibrated"],
         ],
     )
     aspects = len({each["case"] for each in real})

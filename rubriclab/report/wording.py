@@ -242,14 +242,18 @@ def bases(results: Sequence[Result]) -> list[str]:
 ANSWERS = ("yes", "no", "n/a")
 
 
+# What the recording of `rubriclab demo` has in place of a model's name.
+UNNAMED = "large-language-model"
+
+
 def judge(made: Provenance, name: str | None = None, address: str | None = None) -> str:
     """Return a judge of a version, by default the one it was learned with: of a recording, the model that replied."""
     name, address = (name, address) if name else (made.judge, made.judge_address)
     if name == EMBEDDED:
         return f"{name} (offline, no language model)"
     if name.startswith(RECORDED):
-        model = name.removeprefix(RECORDED).partition("#")[2]
-        return f"{model or listed(made.model_versions) or 'a model'} (recorded)"
+        model = name.removeprefix(RECORDED).partition("#")[2] or listed(made.model_versions)
+        return f"{model if model and UNNAMED not in model else 'a language model'}, recorded"
     return asked_at(name, address)
 
 

@@ -94,7 +94,10 @@ class _LabelPage:
         fields: dict[str, Any] = {"token": self._access.token, "question": question, "shared": bool(self._access.links)}
         title = f"{question.aspect.name} – rubriclab label"
         if not given:
-            return server.rendered("label/name.html", title=title, **fields)
+            # As on the page of texts, the number is rounded: it would betray that some come twice.
+            items = len(self._labeling.items(""))
+            texts = f"About {10 * round(items / 10)} texts" if items > 7 else "A few texts"
+            return server.rendered("label/name.html", title=title, texts=texts, **fields)
         settings = page_settings(self._labeling, rater_name(given))
         return server.rendered("label/label.html", title=title, settings=settings, **fields)
 
@@ -187,6 +190,8 @@ def page_settings(labeling: Labeling, rater: str) -> dict[str, Any]:
     question, scale = labeling.question, labeling.question.scale
     ends = {"low": scale.low, "high": scale.high, "whole": scale.whole, "named": scale.names is not None}
     words = {name: getattr(question.words, name) for name in ("output", "source", "context")}
+    # The user's own names of columns say more than ours.
+    words |= {name: labeling.options.mapping.columns.get(name, words[name]) for name in ("source", "context")}
     shown = {**ends, "text": scale.describe(), "levels": levels(scale)}
     return {"rater": rater, "question": question.digest, "scale": shown, "words": words}
 

@@ -16,6 +16,7 @@ let busy = false
 let amongSkipped = false
 let total = 0
 let done = 0
+let skippedBefore = 0
 // Whether sources are shown, until the rater folds or unfolds one.
 let sourceOpen = null
 let unfolded = false
@@ -34,7 +35,12 @@ function trouble(message) {
 
 // An answer that waits would otherwise look as if the next one had been taken instead.
 function disable(disabled) {
-  for (const each of document.querySelectorAll('#controls button, #score, #done button, #finish')) each.disabled = disabled
+  for (const each of document.querySelectorAll('#controls button, #score, #done button, #finish')) each.disabled = disabled || idle(each.dataset.do)
+}
+
+/** Return whether there is nothing that an action could do. */
+function idle(action) {
+  return action === 'back' ? shown?.position === 0 : action === 'undo' && done + skippedBefore === 0
 }
 
 /** Tell screen readers only. */
@@ -68,6 +74,7 @@ function show(answer) {
   shown = answer.shown
   total = progress.total
   done = progress.done
+  skippedBefore = progress.skipped
   trouble('')
   by('bar').value = progress.total ? progress.done / progress.total : 0
   by('position').textContent = `${done} done${left(total - done)}, ${Math.floor(100 * by('bar').value)} %`

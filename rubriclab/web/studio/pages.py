@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import lru_cache
 from itertools import islice
@@ -25,7 +25,7 @@ from rubriclab.errors import NotInStore, RubriclabError, SettingsError, StoreErr
 from rubriclab.models.aggregation import threshold_by_hand
 from rubriclab.models.characters import count, is_blank, listed, plain
 from rubriclab.models.text import Example, format_score
-from rubriclab.models.version import GRADED, Version
+from rubriclab.models.version import DIRECT, GRADED, Version
 from rubriclab.ops.edit import EditableVersion, EditEffect, EditResult, edit, editable_version
 from rubriclab.ops.explain import ScoreExplanation, explain as explain_score
 from rubriclab.ops.options import Edit, EditOptions, ExplainOptions
@@ -46,6 +46,7 @@ from rubriclab.report.rubrics import (
     verdict_line,
 )
 from rubriclab.report.wording import figure
+from rubriclab.stats.agreement import ScoreErrors
 from rubriclab.stats.intervals import Interval
 from rubriclab.store.diff import compare as compare_versions
 from rubriclab.web.server import LOOPBACK, READING, Access, Guard, body_of, listen, port_of, serve, static_routes
@@ -58,7 +59,8 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
     def rubrics(request: Request) -> Response:
         search = request.query_params.get("search", "")
         damaged: list[StoreError] = []
-        summaries = [summary(version) for version in studio.reading.store.newest(damaged.append)]
+        newest = studio.reading.store.newest(damaged.append)
+        summaries = [summary(version, newest) for version in newest]
         words = search.lower().split()
         found = [each for each in summaries if all(word in each["words"] for word in words)]
         return studio.page(
@@ -124,17 +126,22 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
 KINDS = {"scores": False, "decisions": True}
 
 
-def summary(version: Version) -> dict[str, Any]:
+def summary(version: Version, others: Sequence[Version] = ()) -> dict[str, Any]:
     """Return what a list shows of a version; `words` are what a search looks through, in lower case."""
     made, rubric = version.provenance, version.rubric
     badge = badge_of(version)
     figures, measured = _measured(version)
+    verdict = badge.words
+    if compared := _compared_with(version, others):
+        other, errors = compared
+        verdict = f"what {other.ref} was compared with"
+        figures = {GRADED.error: errors.absolute, **figures}
     judge, origin = wording.judge(made), _origin(version)
     idle = sum(not term.weight for term in wording.terms(rubric).values())
-    parts = (version.ref, *version.tags, rubric.aspect.name, rubric.task, badge.words, judge, origin)
+    parts = (version.ref, *version.tags, rubric.aspect.name, rubric.task, verdict, judge, origin)
     return {
         "version": version,
-        "verdict": badge.words,
+        "verdict": verdict,
         "tone": badge.tone if made.validation else "",
         "remark": f"{badge.remark}, {VERDICT_AT[made.held_out_by]}" if made.validation else "",
         "figures": badge.figures,
@@ -168,6 +175,22 @@ def _measured(version: Version) -> tuple[Mapping[str, Interval], str]:
         figures[GRADED.order] = made.agreement.pearson
     labels = f"{count(found.n, 'label')}{groups}, {VERDICT_AT[made.held_out_by]}"
     return figures, f"{labels}: {how}"
+
+
+def _compared_with(version: Version, others: Sequence[Version]) -> tuple[Version, ScoreErrors] | None:
+    """Return the rubric that was compared with a version of the plain question, and the errors measured there."""
+    made = version.provenance
+    if made.validation or made.agreement is None:
+        return None
+    for other in others:
+        validation = other.provenance.validation
+        if validation is None or (other.provenance.judge, other.provenance.examples) != (made.judge, made.examples):
+            continue
+        for each in validation.evaluators:
+            # The same correlation on the same texts: the question is the same.
+            if each.name == DIRECT and each.errors and each.pearson == made.agreement.pearson:
+                return other, each.errors
+    return None
 
 
 def _origin(version: Version) -> str:
