@@ -25,8 +25,7 @@ async def test_every_method_learns_and_scores_all_texts(sets, method) -> None:
     done = await run_test(arm, learned, texts, EmbeddedJudge(), 4)
     assert len(done.evaluator.scores) == len(texts.test)
     assert np.isfinite(done.evaluator.scores).all()
-    makes_calls = method == "joint" or METHODS[method].prompts != ()
-    assert (min(done.learning.calls, done.scoring.calls) > 0) == makes_calls
+    assert (min(done.learning.calls, done.scoring.calls) > 0) == (method == "joint" or METHODS[method].prompts != ())
 
 
 def test_an_arm_without_labels_or_literature_sees_none(sets) -> None:
