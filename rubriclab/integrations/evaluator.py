@@ -35,8 +35,8 @@ def row_of_text(
 ) -> dict[str, Any]:
     """Return the row of a text: its output, and its `FIELDS` in `inputs` or else in `metadata`.
 
-    Of several outputs, `output` is used; of several references, `reference`. If no input is a source or context, the
-    only other input is the source. Raises `DataError` if several inputs or outputs could be meant.
+    If there are several outputs or references, `output` and `reference` are used. If no input is a source or context,
+    the only other input is the source. Raises `DataError` if several inputs or outputs could be meant.
     """
     given = _present(inputs) if isinstance(inputs, Mapping) else {} if inputs is None else {"source": inputs}
     present = _present(metadata or {})

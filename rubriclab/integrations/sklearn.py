@@ -210,7 +210,7 @@ class RubricRegressor(RegressorMixin, RubricEstimator):  # type: ignore[misc]
 class RubricClassifier(ClassifierMixin, RubricEstimator):  # type: ignore[misc]
     """A classifier of texts by labels of two levels: words such as pass and fail, booleans, or any two values.
 
-    Of the usual words for verdicts, the better level is known; of other values, it is the larger one. Arguments and
+    The usual words for verdicts tell which level is better; for other values, the larger one is better. Arguments and
     other attributes are those of `RubricEstimator`.
 
     Attributes:

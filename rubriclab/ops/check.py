@@ -310,7 +310,9 @@ class _Reading:
                 if len(self.sample) < MAX_SAMPLED:
                     self.sample.append(row)
                 if isinstance(answers := row.get("answers"), Mapping):
-                    self.answered.update(str(aspect) for aspect, said in answers.items() if isinstance(said, Mapping))
+                    self.answered.update(
+                        str(aspect) for aspect, answer in answers.items() if isinstance(answer, Mapping)
+                    )
                 self.filled.update(str(column) for column, cell in row.items() if not rules.is_missing(cell))
                 if self.raw.table and len(self.sample) == 1 and readable:
                     try:
@@ -598,6 +600,6 @@ def _write_content(name: str, files: Iterable[str], folder: Path) -> list[Path]:
             path.write_bytes(content)
         elif not path.is_file() or path.read_bytes() != content:
             problem = f"differs from that of the {name}" if path.exists() else "is missing"
-            said = f"The folder {folder} has other files: it is not empty, and its {path.name} {problem}."
-            raise SettingsError(said, "Name another folder; nothing was written.")
+            found = f"The folder {folder} has other files: it is not empty, and its {path.name} {problem}."
+            raise SettingsError(found, "Name another folder; nothing was written.")
     return list(contents)

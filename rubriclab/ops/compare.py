@@ -68,15 +68,15 @@ def compare_outputs(
     in points. Labels of outputs in `training_groups` are ignored. If too few remain, `training_labels` are used.
     """
     rule, places = paired.pair_outputs(before.examples, after.examples, by)
-    both = [
-        (before.examples[place], before.scores[place], after.examples[other], after.scores[other])
-        for place, other in places
-        if before.scores[place].score is not None and after.scores[other].score is not None
+    scored_pairs = [
+        (before.examples[first], before.scores[first], after.examples[second], after.scores[second])
+        for first, second in places
+        if before.scores[first].score is not None and after.scores[second].score is not None
     ]
     old_scored, new_scored = before.scored, after.scored
     if places:
-        old_scored = [(old, score.score or 0.0) for old, score, _, _ in both]
-        new_scored = [(new, score.score or 0.0) for _, _, new, score in both]
+        old_scored = [(old, score.score or 0.0) for old, score, _, _ in scored_pairs]
+        new_scored = [(new, score.score or 0.0) for _, _, new, score in scored_pairs]
     elif rule:
         shared = {old.group for old, _ in old_scored} & {new.group for new, _ in new_scored}
         old_scored, new_scored = ([s for s in side if s[0].group in shared] for side in (old_scored, new_scored))
@@ -88,11 +88,11 @@ def compare_outputs(
         errors = score_errors(labelled_set.scores, labelled_set.labels, unit, scale.width)
         update = {"labelled": len(labelled_set.labels), "errors": errors}
         sides.append(summary(outputs, scale).model_copy(update=update))
-    changed = np.mean([old.output != new.output for old, _, new, _ in both]) if both else 1.0
+    changed = np.mean([old.output != new.output for old, _, new, _ in scored_pairs]) if scored_pairs else 1.0
     rubrics = paired.RubricPair(
         rubric, rubric, tuple(paired.CriterionPair(each, each, "kept") for each in rubric.criteria)
     )
-    pairs = [rubrics.pair(old.group, old_score, new_score) for old, old_score, _, new_score in both]
+    pairs = [rubrics.pair(old.group, old_score, new_score) for old, old_score, _, new_score in scored_pairs]
     differences = [(pair.after or 0.0) - (pair.before or 0.0) for pair in pairs]
     lowest = [place for place in np.argsort(differences, kind="stable")[:MAX_LISTED].tolist() if differences[place] < 0]
     comparison = paired.Comparison(
@@ -105,12 +105,12 @@ def compare_outputs(
         unpaired_after=len(after.examples) - len(places),
         other_sources=sum(
             None not in fields and len(set(fields)) > 1
-            for old, _, new, _ in both
+            for old, _, new, _ in scored_pairs
             for fields in ((old.source, new.source), (old.context, new.context))
         ),
         max_drop=max_drop,
         human=human_difference(scale, *sets, float(changed), training_labels),
-        fallen=tuple(_text_change(pairs[place], *both[place]) for place in lowest),
+        fallen=tuple(_text_change(pairs[place], *scored_pairs[place]) for place in lowest),
         **_differences(rubrics, pairs, None if places else _by_groups(*sets)),
     )
     return comparison.model_copy(update={"checks": (paired.drop_check(comparison),)})
@@ -276,11 +276,11 @@ def _criteria(
 def _text_change(
     pair: paired.PairedScore, before: Example, first: Score, after: Example, second: Score
 ) -> paired.TextChange:
-    others = {part.id: part for part in second.criteria}
-    falls = sorted(
-        (((others[part.id].score or 0.0) - (part.score or 0.0), part) for part in first.criteria if part.id in others),
-        key=lambda fall: fall[0],
-    )
+    after_of = {part.id: part for part in second.criteria}
+    common = [part for part in first.criteria if part.id in after_of]
+    changes = [((after_of[part.id].score or 0.0) - (part.score or 0.0), part) for part in common]
+    changes.sort(key=lambda change: change[0])
+    fallen = [part for change, part in changes[:MAX_REASONS] if change < 0]
     return paired.TextChange(
         id=pair.id,
         group=pair.group,
@@ -288,7 +288,7 @@ def _text_change(
         after=second.score or 0.0,
         text_before=before.output[:MAX_OUTPUT],
         text_after=after.output[:MAX_OUTPUT],
-        reasons=tuple((part.id, part.reason, others[part.id].reason) for fall, part in falls[:MAX_REASONS] if fall < 0),
+        reasons=tuple((part.id, part.reason, after_of[part.id].reason) for part in fallen),
     )
 
 
@@ -455,7 +455,7 @@ class CompareResult(Answered, Displayed):
 def compare(
     workspace: Workspace, before: Data, after: Data | None, rubric: str | Version | None, options: CompareOptions
 ) -> Job[CompareResult]:
-    """Return how the scores of `after` differ from those of `before`; without `after`, rank the systems in `before`."""
+    """Compare the scores of two sets of outputs; without `after`, rank the systems in `before`."""
     given = [f"`{name}`" for name in ("pair_by", "max_drop") if getattr(options, name) is not None]
     if after is None and given:
         needed = f"{' and '.join(given)} can only be used with two sets of outputs, and one was given."
@@ -589,10 +589,10 @@ def drift(
             pairs.append(rubrics.pair(example.group, first, second))
             if on_row:
                 on_row(rubrics.to_row(pairs[-1], first, second, threshold))
-        one, other = ((version.ref, judge.spec) for version, judge in scoring.scorers)
+        names_before, names_after = ((version.ref, judge.spec) for version, judge in scoring.scorers)
         limits = paired.DriftLimits(options.max_shift, options.max_flips, options.min_rank)
-        found = compare_columns(rubrics, pairs, (one, other), threshold, limits)
-        return CompareResult(found, workspace.effort(), unanswered=scoring.unanswered)
+        comparison = compare_columns(rubrics, pairs, (names_before, names_after), threshold, limits)
+        return CompareResult(comparison, workspace.effort(), unanswered=scoring.unanswered)
 
     return Job(lambda: scoring.estimate(("before", "after")), run)
 

@@ -261,7 +261,6 @@ def edited_id(name: str, used_ids: Collection[str]) -> str:
 
 
 def trait_of(statement: str) -> str:
-    """Return the name of a statement: the words before its colon, or its first words."""
     if match := _NAMED.match(statement):
         return match[1].strip()
     words = statement.split()

@@ -72,8 +72,9 @@ def evaluate(
         hint = "Give texts of other groups, or `include_training` for an optimistic figure."
         raise DataError(f"All {len(examples)} usable rows belong to groups that the rubrics have learned from.", hint)
     if left_out := len(examples) - len(kept):
-        learned = "their groups, or the texts themselves, were learned from"
-        workspace.notify(f"{left_out} of {len(examples)} texts left out: {learned}")
+        workspace.notify(
+            f"{left_out} of {len(examples)} texts left out: a rubric was learned from them or their groups"
+        )
     texts = _texts(kept, versions, data, options, workspace)
     chosen = ScoreOptions(rivals=options.rivals, rivals_per_call=options.rivals_per_call)
     scorings = [

@@ -231,7 +231,7 @@ class _ScoredText(NamedTuple):
     def stopped(self) -> str | None:
         if self.any_sentence or not self.faults or any(fault.sentences for fault in self.faults):
             return None
-        return "every sentence passed, and faults of the whole text do not permit changing one"
+        return "every sentence passed, and faults of the whole text do not allow changing a sentence"
 
 
 @dataclass(frozen=True, slots=True)

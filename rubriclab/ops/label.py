@@ -307,8 +307,8 @@ def _scale(given: str | None, labels: Sequence[float]) -> text_model.Scale:
         scale = DEFAULT_SCALE if all(map(DEFAULT_SCALE.contains, labels)) else text_model.scale_of(labels)
     if outside := sorted({label for label in labels if not scale.contains(label)}):
         first = text_model.format_score(outside[0])
-        problem = f"The labels among the texts are not all on the scale, {scale.describe()}: {first}."
-        raise DataError(problem, "Give the scale that they were given on, or leave it out: `scale`.")
+        problem = f"Not all labels in the file are on the scale, {scale.describe()}: {first}."
+        raise DataError(problem, "Give the scale of these labels, or leave `scale` out.")
     if verdicts and verdicts.names != ("0", "1") and scale.whole and not scale.names and verdicts.same_ends(scale):
         return scale.model_copy(update={"names": verdicts.names})
     return scale
@@ -413,7 +413,7 @@ def _row(text: LabelText, ratings: Sequence[judging.HumanJudgment], question: ju
     tables = {"scores": scores, "annotations": annotations}
     for table, cells in tables.items():
         fields[table] = {name: _as_written(cell, levels.get(name, ())) for name, cell in cells.items()}
-    fields["reasons"] = {name: dict(said) if isinstance(said, Mapping) else said for name, said in reasons.items()}
+    fields["reasons"] = {name: dict(each) if isinstance(each, Mapping) else each for name, each in reasons.items()}
     return {**{name: value for name, value in fields.items() if value not in (None, {})}, **text.columns}
 
 
@@ -475,10 +475,10 @@ def plan(workspace: Workspace, data: Data, rubric: str | Version, options: PlanO
         ]
         reasons = [score.unscored for score in scores if score.unscored]
         if reasons:
-            unscored = f"{count(len(reasons), 'text')} that could not be scored; the latest reason: {reasons[-1]}"
             if not rated:
-                raise JudgeError(f"There are only {unscored}")
-            workspace.notify(f"left out: {unscored}")
+                raise JudgeError(f"None of {len(reasons)} texts could be scored; the latest reason: {reasons[-1]}")
+            unscored = f"{count(len(reasons), 'text')} that could not be scored"
+            workspace.notify(f"left out: {unscored}; the latest reason: {reasons[-1]}")
         chosen = make_plan(version.rubric, record, rated, options.count or DEFAULT_COUNT)
         return PlanResult(version, chosen, len(rated), workspace.effort())
 

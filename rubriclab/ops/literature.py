@@ -122,7 +122,7 @@ def _pdf_texts(content: bytes) -> list[str]:
 
 
 MIN_WORDS = 5
-# From 0 to 100. Passages that differ in ligatures or divided words are more similar, those with another word are less.
+# From 0 to 100. A passage that differs in ligatures or divided words is more similar; one with another word is less so.
 MIN_SIMILARITY = 95
 _PLAIN_CHARACTERS = str.maketrans(
     {
@@ -340,7 +340,7 @@ class FindingList(Displayed):
 def list_findings(options: LiteratureShowOptions, ids: Sequence[str] = ()) -> FindingList:
     """Return the user's own findings or the included ones, in detail if `ids` names them."""
     if options.included and options.folder:
-        raise SettingsError("`included` means findings that ship;", "leave `folder` out.")
+        raise SettingsError("`included` means the findings of rubriclab;", "leave `folder` out.")
     place = content_path("literature") if options.included else place_of(options.folder)
     if options.folder and not place.exists():
         raise LiteratureError(f"There is no findings file or folder {place}.", "Give one that exists.")

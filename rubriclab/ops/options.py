@@ -108,7 +108,7 @@ class LearnOptions(ReadingOptions, JudgeOption):
     """The kind of text: summarization, story, dialogue, or your own word."""
 
     aspect: str = ""
-    """The aspect to learn, for which the rows must have scores; if it is missing, the error lists these."""
+    """The aspect to learn. The rows need scores for it; without this option, the error lists the aspects with scores."""
 
     methods: Annotated[Texts, Flag("--method", metavar="METHOD")] = Field(
         default=(),
@@ -150,7 +150,7 @@ class LearnOptions(ReadingOptions, JudgeOption):
     """The maximum number of criteria in a rubric of several methods. Default: 8."""
 
     prefer_recall_of: Annotated[str | None, AfterValidator(_check_recall), Flag(metavar="LEVEL=SHARE")] = None
-    """For labels of two levels: find at least this share of the texts at one, as in `fail=0.95`. Default: the best
+    """For labels of two levels: find at least this share of the texts at one level, as in `fail=0.95`. Default: the best
     balanced accuracy."""
 
     text_features: Literal["include", "exclude"] = "exclude"
@@ -220,7 +220,7 @@ class AgreeOptions(TextOptions):
 
 class ExplainOptions(TextOptions, JudgeOption):
     id: Annotated[str | None, Flag(metavar="ID")] = None
-    """The id of the text, if there are several; without TEXT, of a labelled text."""
+    """The id of the text, if there are several; without TEXT, the id of a labelled text."""
 
     source: Annotated[str | None, Flag(metavar="PATH", place="input")] = None
     """The file with the source of a plain text."""
@@ -242,7 +242,7 @@ class CompareOptions(TextOptions, JudgeOption):
 
 class DriftOptions(TextOptions):
     judges: Annotated[Texts, Flag("--judge", metavar="JUDGE", place="judge")] = ()
-    """The judge of both versions; give it twice for the judges before and after. Default: those that the versions were
+    """The judge of both versions; give two for the judges before and after. Default: the judges that the versions were
     learned with."""
 
     flip_at: Annotated[float | None, Flag(metavar="SCORE")] = None
@@ -272,13 +272,13 @@ class TransferOptions(ReadingOptions, JudgeOption):
     """The scale of the target's labels. Default: taken from the labels."""
 
     no_relearn: bool = False
-    """Do not learn again, which takes the most calls."""
+    """Skip learning again, which takes the most calls."""
 
     save: Annotated[bool, Flag(from_found="never")] = False
     """Save the result as a version whose parent is the rubric."""
 
     action: Annotated[Literal["reuse", "recalibrate", "relearn"] | None, Flag(from_found="never")] = None
-    """The way to save. Default: the recommended one."""
+    """The action whose result is saved. Default: the recommended action."""
 
     name: Annotated[str | None, Flag(from_found="never")] = None
     """The name to save under. Default: the rubric's."""
@@ -354,7 +354,7 @@ class Edit(Options):
     from_found: ClassVar[FromFound] = "never"
 
     drop: Annotated[Texts, Flag(metavar="ID")] = ()
-    """Remove a criterion; this and the next five may be repeated."""
+    """Remove a criterion. This option and the next five may be repeated."""
 
     reword: Annotated[Mapping[str, str], BeforeValidator(_pairs), Flag(metavar="ID=TEXT", multiple=True)] = {}
     """Give a criterion another wording. A hypothesis keeps the description of its levels."""
@@ -362,7 +362,7 @@ class Edit(Options):
     merge: Annotated[
         tuple[tuple[tuple[str, ...], str], ...], BeforeValidator(_merges), Flag(metavar="ID,ID=TEXT", multiple=True)
     ] = ()
-    """Replace criteria by one with this wording."""
+    """Replace several criteria by one criterion with this wording."""
 
     add: Annotated[Texts, Flag(metavar="TEXT")] = ()
     """Add a statement or a yes/no question; `(better: no)` after it says that no is the better answer."""
@@ -383,7 +383,7 @@ class Edit(Options):
 
     @property
     def bounds(self) -> dict[str, tuple[float, float] | None]:
-        """Lowest and highest share of the weights, equal for a pinned one; `None` fits it freely again."""
+        """The lowest and highest weight of each criterion, equal if it is pinned; `None` lifts its limits."""
         if twice := [name for name in self.pin if name in self.bound]:
             raise SettingsError(f"The weight of {twice[0]} is both pinned and bounded.", "Do one of them.")
         return {**{name: (weight, weight) for name, weight in self.pin.items()}, **self.bound}
@@ -477,7 +477,7 @@ class SplitOptions(ReadingOptions):
     """The field whose groups are never divided: `group`, `system` or a column."""
 
     train: Annotated[int, Flag(metavar="N")] = Field(default=30, ge=1)
-    """The number of texts to learn from; whole groups are taken until there are as many."""
+    """The number of texts to learn from; whole groups are taken until this number is reached."""
 
     seed: int = Field(default=1, ge=0)
     """Seed of the choice of groups; the order of the rows does not matter."""
@@ -496,7 +496,7 @@ class LiteratureShowOptions(LiteratureOptions):
     """Only findings that bear on this aspect."""
 
     included: bool = False
-    """The findings that ship with rubriclab, instead of your own."""
+    """Use the findings included in rubriclab instead of your own."""
 
 
 class LiteratureAddOptions(JudgeOption):
@@ -507,7 +507,7 @@ class LiteratureAddOptions(JudgeOption):
     """Find claims on this aspect; may be given several times. Default: all."""
 
     definition: str | None = None
-    """What the aspect means, for one without an included definition."""
+    """What the aspect means, if rubriclab has no definition of it."""
 
     citation: Annotated[str | None, Flag(metavar="TEXT")] = None
     """How the paper is cited. Default: the name of the file."""
@@ -538,10 +538,10 @@ class ServeOptions(JudgeOption):
     """The most texts in a request."""
 
     at_once: int = Field(default=64, ge=1, le=10_000)
-    """Requests to score at the same time."""
+    """The most requests that are scored at the same time."""
 
     request_timeout: float = Field(default=120.0, gt=0, le=3600)
     """Time limit in seconds for a request to the service; answers that arrive later are kept in the store."""
 
     grace: int = Field(default=30, ge=0, le=3600)
-    """Seconds for requests under way at the end."""
+    """Seconds that requests under way have to finish at shutdown."""

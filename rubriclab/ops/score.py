@@ -81,8 +81,8 @@ def rivals_of(options: RivalOptions, rubric: Rubric, name: str, notify: Notify) 
     if rubric.aggregation and apart == bool(learned):
         known, asked = ("together", "apart") if learned else ("apart", "together")
         notify(
-            f"{name} was learned from scores of texts that were rated {known}; agreement and intervals are of such "
-            f"scores, not of texts rated {asked}"
+            f"{name} was learned from scores of texts that were rated {known}; its agreement and intervals hold for "
+            f"such scores, not for texts rated {asked}"
         )
     if apart:
         return "apart" if options.rivals else None
@@ -98,8 +98,8 @@ def rival_notes(counts: RivalCounts) -> Iterator[str]:
         return
     yield f"{count(counts.texts, 'text')} rated together with their rivals in {count(counts.calls, 'call')}"
     if counts.without_rivals:
-        texts = "of these texts had" if counts.without_rivals < counts.texts else "texts had: give `group` or `source`;"
-        yield f"{counts.without_rivals:,} {texts} no rival in their call"
+        advice = "" if counts.without_rivals < counts.texts else ": give `group` or `source`"
+        yield f"{counts.without_rivals:,} of these texts had no rival in their call{advice}"
 
 
 # The rubric's name in scores without a learned rubric, and in scores by a rubric that is not stored.
@@ -239,7 +239,7 @@ class Scoring:
         return unanswered(self.choice.spec, self.name, scored, self.counts.reason, self.workspace.ledger)
 
     def check_answered(self) -> None:
-        """Raise DataError if no row has a text, JudgeError if all replies failed, or BelowThreshold."""
+        """Raise DataError if no row has a text, JudgeError if all replies failed, BelowThreshold for `max_unscored`."""
         counts, most = self.counts, self.options.max_unscored
         if counts.rows and counts.faulty == counts.rows:
             hint = "If a column has another name, give it: `mapping=output=COLUMN`."

@@ -495,7 +495,6 @@ def in_notebook() -> bool:
 
 @contextmanager
 def terminal_bar(ledger: Ledger) -> Iterator[Progress]:
-    """Show a bar on standard error with calls, tokens, money and time left."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress as Bar, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 

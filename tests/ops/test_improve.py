@@ -219,7 +219,7 @@ async def test_a_fault_of_the_whole_is_no_ground_to_change_a_sentence_that_passe
     assert found.output == "First right.  Second right one.\n\nThird right."
     # One more round was to be had, but no sentence fails any more.
     assert (found.outcome, len(found.rounds), found.faults_left) == ("improved", 1, 1)
-    assert found.stopped == "every sentence passed, and faults of the whole text do not permit changing one"
+    assert found.stopped == "every sentence passed, and faults of the whole text do not allow changing a sentence"
 
 
 # Every rewriting taken, as in the paper

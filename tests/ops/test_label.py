@@ -252,7 +252,7 @@ def test_the_scale_fits_the_labels_that_are_there_which_stay_as_they_are_written
 @pytest.mark.parametrize(("words", "scale"), [(("pass", "fail"), "1:5"), ((7, 2), "1:5"), ((7, 2), "fail:pass")])
 def test_labels_outside_the_scale_are_refused(words: tuple[Any, Any], scale: str) -> None:
     examples = [text(scores={"x": word}).example for word in words]
-    with pytest.raises(DataError, match="not all on the scale"):
+    with pytest.raises(DataError, match="Not all labels in the file are on the scale"):
         question_of(LabelOptions(task="summary", aspect="x", definition="d", scale=scale), examples)
 
 

@@ -121,7 +121,6 @@ def check_settings(settings: Settings) -> None:
 
 
 def check_one_process(settings: Settings) -> None:
-    """Refuse options that only work in a single process."""
     from rubriclab.errors import SettingsError
 
     if given := [settings.source(name) for name in ("record", *CAPS) if settings.value(name)]:
