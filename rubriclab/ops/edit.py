@@ -463,8 +463,8 @@ def edit(
     if requests:
         named, own = options.judge, provenance.judge
         if named and named != own and not named.startswith(RECORDED_PREFIX):
-            kept = f"The kept ratings of {version.ref} are by {own}; new ones by {named} cannot be weighed beside them."
-            raise SettingsError(kept, f"Leave out `judge`, or first run: rubriclab transfer {version.ref}")
+            mixed = f"The kept ratings of {version.ref} are by {own}; ratings by {named} cannot be combined with them."
+            raise SettingsError(mixed, f"Leave out `judge`, or first run: rubriclab transfer {version.ref}")
         choice = judge_of(version, options.judge, workspace.store, workspace.notify)
 
     def estimate() -> DryRun:
@@ -476,9 +476,8 @@ def edit(
             hint = "Give `author=NAME` and `because=REASON`, or `preview` to save nothing."
             raise SettingsError("A version that a person makes records who made it and why.", hint)
         judge = workspace.judge(choice) if requests else None
-        # The ratings by the parent's criteria, and the ratings by new or redefined criteria.
-        known: dict[str, dict[str, stored.Cell]] = {name: dict(row) for name, row in labelled.cells.items()}
-        new: dict[str, dict[str, stored.Cell]] = {}
+        parent_cells: dict[str, dict[str, stored.Cell]] = {name: dict(row) for name, row in labelled.cells.items()}
+        new_cells: dict[str, dict[str, stored.Cell]] = {}
         for by, texts in requests:
             assert judge
             with workspace.progress(workspace.ledger) as on_progress:
@@ -487,25 +486,25 @@ def edit(
             for name, column in zip(ids, zip(*rated.cells, strict=True), strict=True):
                 if all(cell.score is None and cell.applies for cell in column):
                     raise JudgeError(f"No text could be rated by {name}; the latest reason: {column[-1].reason}")
-            into = known if by is parent else new
+            cells = parent_cells if by is parent else new_cells
             for text, row in zip(rated.examples, rated.cells, strict=True):
-                into.setdefault(text.id, {}).update(zip(ids, row, strict=True))
-        complete = replace(labelled, cells=known) if labelled.unknown else labelled
-        return await workspace.off_event_loop(_finish, workspace, options, plan, complete, new)
+                cells.setdefault(text.id, {}).update(zip(ids, row, strict=True))
+        complete = replace(labelled, cells=parent_cells) if labelled.unknown else labelled
+        return await workspace.off_event_loop(_finish, workspace, options, plan, complete, new_cells)
 
     return Job(estimate, run)
 
 
 def _finish(
-    workspace: Workspace, options: EditOptions, plan: EditPlan, editable: EditableVersion, new: Cells
+    workspace: Workspace, options: EditOptions, plan: EditPlan, editable: EditableVersion, new_cells: Cells
 ) -> EditResult:
     version, parent = editable.version, editable.rated
-    cells = [[new[text.id][name] for name in plan.new] for text in parent.examples]
+    cells = [[new_cells[text.id][name] for name in plan.new] for text in parent.examples]
     edited = edited_rubric(parent, plan, cells, options.signature)
     if plan.redefined:
         # Candidates outside of the rubric have no ratings by the new definition.
         kept = tuple(each for each in edited.candidates if each.kept)
-        rows = tuple(tuple(new[text.id][each.criterion.id] for each in kept) for text in edited.examples)
+        rows = tuple(tuple(new_cells[text.id][each.criterion.id] for each in kept) for text in edited.examples)
         edited = replace(edited, candidates=kept, cells=rows)
     refits = editable.refit, refitted(edited, editable.selection)
     dropped = [name for name, reason in plan.removed.items() if reason == "dropped"]

@@ -108,7 +108,7 @@ class LearnOptions(ReadingOptions, JudgeOption):
     """The kind of text: summarization, story, dialogue, or your own word."""
 
     aspect: str = ""
-    """The aspect to learn. The rows need scores for it; without this option, the error lists the aspects with scores."""
+    """The aspect to learn. The rows need scores for it; if it is missing, the error lists the aspects with scores."""
 
     methods: Annotated[Texts, Flag("--method", metavar="METHOD")] = Field(
         default=(),
@@ -150,8 +150,8 @@ class LearnOptions(ReadingOptions, JudgeOption):
     """The maximum number of criteria in a rubric of several methods. Default: 8."""
 
     prefer_recall_of: Annotated[str | None, AfterValidator(_check_recall), Flag(metavar="LEVEL=SHARE")] = None
-    """For labels of two levels: find at least this share of the texts at one level, as in `fail=0.95`. Default: the best
-    balanced accuracy."""
+    """For labels of two levels: find at least this share of the texts at one level, as in `fail=0.95`. Default: the
+    best balanced accuracy."""
 
     text_features: Literal["include", "exclude"] = "exclude"
     """Whether text features, which take no calls, may enter the rubric."""

@@ -117,7 +117,7 @@ def _row(text: Any) -> dict[str, Any]:
 
 
 def test_new_answers_come_from_the_judge_of_the_kept_ratings_only(read_only: Lab) -> None:
-    with pytest.raises(SettingsError, match=r"kept ratings of planted@1 are by embedded; new ones by openai/fake"):
+    with pytest.raises(SettingsError, match=r"kept ratings of planted@1 are by embedded; ratings by openai/fake"):
         read_only.edit("planted", add=STATEMENT, judge="openai/fake", preview=True)
     # Without new answers the judge does not matter.
     assert read_only.edit("planted", drop="links", judge="openai/fake", preview=True).effort.calls == 0
