@@ -102,7 +102,7 @@ def check_place(output: str) -> None:
 
 
 def check_rows_place(output: str) -> None:
-    """Refuse an output without a folder, or whose name says no format of rows."""
+    """Refuse an output without a folder, or whose ending is not a format of rows."""
     from rubriclab.data.write import check_writable
 
     check_place(output)
@@ -120,13 +120,13 @@ def writing(output: str, after: int = 0) -> Iterator[Callable[[bytes], object]]:
     The first write opens the file: a run that is refused leaves an earlier one as it was. Each content is written as a
     whole, so that a killed process leaves no half of it.
     """
-    from rubriclab.data.write import naming
+    from rubriclab.data.write import name_in_errors
 
     file: IO[bytes] | None = None
 
     def write(content: bytes) -> None:
         nonlocal file
-        with naming(output):
+        with name_in_errors(output):
             if file is None and output == "-":
                 file = sys.stdout.buffer
             elif file is None:
@@ -139,7 +139,7 @@ def writing(output: str, after: int = 0) -> Iterator[Callable[[bytes], object]]:
     try:
         yield write
     finally:
-        with naming(output):
+        with name_in_errors(output):
             if file:
                 file.flush() if output == "-" else file.close()
 
@@ -190,9 +190,9 @@ def write_rows(output: str, rows: Iterable[Mapping[str, Any]], **settings: Any) 
 
 
 def write_text(path: str, text: str) -> None:
-    from rubriclab.data.write import naming
+    from rubriclab.data.write import name_in_errors
 
-    with naming(path):
+    with name_in_errors(path):
         Path(path).write_text(text, "utf-8")
     note(f"{path} written")
 

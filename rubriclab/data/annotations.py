@@ -1,15 +1,15 @@
 """Ratings in other forms than a row for each text: annotation tools, a row for each rating, comparisons of texts.
 
-A tool names what it asks; the answers become annotations of an aspect with that name if they are numbers or words for
-levels, and reasons if they are comments. Other answers are kept in the column `answers`; the first of these is stated.
+A tool names its questions. Answers that are numbers or words for levels become annotations of an aspect with the
+question's name; comments become reasons. Other answers are kept in the column `answers`, and a note shows the first.
 
-Read are Label Studio's JSON (https://labelstud.io/guide/export), Argilla 2's data sets (`records.to_datasets()`, with
-columns `QUESTION.responses`, `.users` and `.status`), Argilla 1's (`QUESTION` and `QUESTION-suggestion`), and doccano's
-JSON Lines (a list `label`, and `Comments`).
+Supported are Label Studio's JSON (https://labelstud.io/guide/export), data sets of Argilla 2 (`records.to_datasets()`,
+with columns `QUESTION.responses`, `.users` and `.status`) and Argilla 1 (`QUESTION` and `QUESTION-suggestion`), and
+doccano's JSON Lines (a list `label`, and `Comments`).
 
 A comparison is a row without an `output` that names texts by their `id`: `{"preferred": "a1-s3", "over": "a1-s1"}`,
 with `"tie": true` if neither is better, or `{"ranking": ["a1-s3", ["a1-s1", "a1-s2"]]}`, best first, with ties in
-nested lists; in CSV `a1-s3 > a1-s1 = a1-s2`. `aspect` is optional if the file is about one aspect, `rater` always.
+nested lists; in CSV `a1-s3 > a1-s1 = a1-s2`. `rater` is optional, and so is `aspect` if the file is about one aspect.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ from rubriclab.models.text import Example, Scale, labelled
 
 _OWN_NAMES = ("annotations", "reasons", "answers")
 Kind = Literal["score", "choice", "comment", "other"]
-# Characters of an answer that is considered more than a word to choose, unless it is given twice.
-_COMMENT = 25
+# An answer with as many characters is a comment rather than a choice, unless it is given twice.
+MIN_COMMENT_LENGTH = 25
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a rater answered to a question, and why; `kind` is `None` where the export does not say it."""
+    """A rater's answer to a question, and the reason; `kind` is `None` if the export does not tell it."""
 
     question: str
     rater: str
@@ -57,7 +57,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A text with its other columns and what raters answered, in the line where it begins."""
+    """A text with its other columns and the raters' answers; `line` is its first line."""
 
     line: int
     columns: Mapping[str, Any]
@@ -66,7 +66,7 @@ class Task:
 
 @dataclass(slots=True)
 class Export:
-    """What an export holds: tasks with faults in their places, counts of what was left out, and notes.
+    """The content of an export: tasks and faults in order, counts of what was left out, and notes.
 
     `choices` are the words of each question whose words have no scores.
     """
@@ -93,33 +93,34 @@ class QuestionFormat:
 
 
 def export_rows(export: Export, rules: CellRules, *, words_are_scores: bool = False) -> list[tuple[int, Any]]:
-    """Return numbered rows of the tasks; notes and choices are added to the export.
+    """Return numbered rows of the tasks; add notes and choices to the export.
 
-    With `words_are_scores`, words to choose without known scores are annotations too, for a reader that knows them.
+    With `words_are_scores`, choices without known scores become annotations too, for a caller that knows the scores.
     """
     answers = [(task, answer) for task in export.tasks if isinstance(task, Task) for answer in task.answers]
     by_question: dict[str, list[Answer]] = {}
     for _, answer in answers:
         by_question.setdefault(answer.question, []).append(answer)
     questions = {name: _question(given, rules, words_are_scores) for name, given in by_question.items()}
-    left = [(task, answer) for task, answer in answers if not _fields(answer, task, questions)]
+    unread = [(task, answer) for task, answer in answers if not _fields(answer, task, questions)]
     for name, given in by_question.items():
         if questions[name].kind == "choice":
             words = (answer.value.strip() for answer in given if isinstance(answer.value, str))
             export.choices[name] = tuple(dict.fromkeys(words))
-    export.notes += _notes(left, questions, export.choices)
+    export.notes += _notes(unread, questions, export.choices)
     return [
-        (task.line, task if isinstance(task, RowError) else _row(task, questions, bool(left))) for task in export.tasks
+        (task.line, task if isinstance(task, RowError) else _row(task, questions, bool(unread)))
+        for task in export.tasks
     ]
 
 
 def _question(answers: Sequence[Answer], rules: CellRules, words_are_scores: bool) -> QuestionFormat:
     """Return how the answers to a question are read.
 
-    Numbers are scores. Texts are words to choose if each of a few is given twice on average, or all are usual ones for
-    levels; among these, long texts that are given once are remarks. Other texts are comments.
+    Numbers are scores. Texts are choices if they are few and given twice on average, or if all are usual words for
+    levels. Long texts among choices that are given once are remarks. Other texts are comments.
     """
-    # Answers that are not one number or word say nothing about the others.
+    # Answers that are not one number or word do not show how the others are meant.
     usable = [answer for answer in answers if answer.kind != "other" and _is_single(answer.value)]
     given = {answer.kind for answer in usable}
     if not usable or "comment" in given:
@@ -127,7 +128,9 @@ def _question(answers: Sequence[Answer], rules: CellRules, words_are_scores: boo
     words = Counter(answer.value.strip().casefold() for answer in usable if isinstance(answer.value, str))
     scored = {word for word in words if rules.number(word) is not None or rules.level(word) is not None}
     usual = scored | set(filter(is_level_word, words))
-    once = {word for word in words.keys() - usual if words[word] == 1 and (len(word) >= _COMMENT or "\n" in word)}
+    once = {
+        word for word in words.keys() - usual if words[word] == 1 and (len(word) >= MIN_COMMENT_LENGTH or "\n" in word)
+    }
     remarks = frozenset() if "choice" in given else frozenset(once)
     levels = words.keys() - remarks
     has_numbers = "score" in given or words.total() < len(usable)
@@ -150,7 +153,7 @@ def _fields(answer: Answer, task: Task, questions: Mapping[str, QuestionFormat])
         return []
     if question.kind == "score":
         return [("annotations", answer.question)]
-    # A comment is about the aspect that its question names, else about those that its rater scored.
+    # A comment is about the aspect that its question names, else about the aspects that its rater scored.
     aspects = [name for name, each in questions.items() if each.kind == "score"]
     named = [aspect for aspect in aspects if aspect.casefold() in answer.question.casefold()]
     scored = {each.question for each in task.answers if each.rater == answer.rater and _is_single(each.value)}
@@ -175,9 +178,9 @@ def _row(task: Task, questions: Mapping[str, QuestionFormat], others: bool) -> d
 
 
 def _notes(
-    left: Sequence[tuple[Task, Answer]], questions: Mapping[str, QuestionFormat], choices: Mapping[str, Sequence[str]]
+    unread: Sequence[tuple[Task, Answer]], questions: Mapping[str, QuestionFormat], choices: Mapping[str, Sequence[str]]
 ) -> Iterator[str]:
-    read = [(task, each) for task, each in left if questions[each.question].kind in ("score", "comment")]
+    read = [(task, each) for task, each in unread if questions[each.question].kind in ("score", "comment")]
     odd = [(task, each) for task, each in read if not questions[each.question].accepts(each.value)]
     if odd:
         task, answer = odd[0]
@@ -207,21 +210,19 @@ def _place(task: Task) -> str:
     return f"row {task.line}" if name is None else f"row {task.line} (id {name!r})"
 
 
-# The tools.
-
 ReadTask = Callable[[Export, int, Any], Task]
-# Names by which a value says that it is about a region: a part of a text, an image, audio or video.
+# Keys of a value about a region: a part of a text, an image, audio or video.
 _REGION = frozenset({"start", "startOffset", "x", "points", "vertices", "rle", "sequence", "ranges"})
 _RESPONSES, _RATERS, _STATUS, _SUGGESTION = ".responses", ".responses.users", ".responses.status", ".suggestion"
 _COLUMNS = (_RESPONSES, _RATERS, _STATUS, _SUGGESTION, f"{_SUGGESTION}.score", f"{_SUGGESTION}.agent")
 
 
 def find_converter(row: Any, format_name: str) -> tuple[str, ReadTask] | None:
-    """Return the name of the export that begins with `row`, and what reads its rows; `None` for other rows."""
+    """Return the name of the export that begins with `row`, and the function for its rows; `None` for other rows."""
     if not isinstance(row, Mapping):
         return None
     if {"id", "annotator", "annotation_id", "lead_time"} <= row.keys():
-        said = "This export of Label Studio has a row for each annotation, which does not say what is an answer."
+        said = "This export of Label Studio has a row for each annotation and does not say which columns are answers."
         raise DataError(said, "Export JSON.")
     if any(isinstance(name, str) and name.endswith(_RATERS) for name in row):
         return "Argilla data set", _data_set_task
@@ -368,8 +369,6 @@ def _doccano_task(_export: Export, line: int, row: Any) -> Task:
     return Task(line, {**row, "label": None if not labels else labels[0] if len(labels) == 1 else labels})
 
 
-# A row for each rating.
-
 NAME = "table with a row for each rating"
 _TEXT = ("output", "source", "context", "group", "system")
 
@@ -389,8 +388,8 @@ def join_ratings(
 ) -> tuple[list[tuple[int, Any]], tuple[str, ...]]:
     """Return a row for each text, in the line of its first rating, and how much was joined and left out.
 
-    A rating that is not a number, or the second of a rater, is a fault in its place. Other rows stay. If all ratings
-    are of aspects that are not mapped, this is a `DataError`.
+    A rating that is not a number, or is a rater's second one, becomes a fault. Other rows stay. Raises DataError if no
+    rating is of a mapped aspect.
     """
     listed = list(numbered)
     ratings = {line: Fields(row, mapping, rules) for line, row in listed if is_rating(row, mapping, rules)}
@@ -400,10 +399,10 @@ def join_ratings(
         proposal = f"`mapping=scores.{next(iter(left_out.values()))}=COLUMN`"
         raise DataError(f"{where}: no rating is of a mapped aspect, but of {others}.", f"Map one: {proposal}.")
     ids = [str(fields.value("id")) for fields in ratings.values() if fields.is_given("id")]
-    # Ids that all differ are those of the ratings.
+    # If all ids differ, they identify ratings, not texts.
     key = (*_TEXT, "id") if len(set(ids)) < len(ids) else _TEXT
     has_raters = any(fields.is_given("rater") for fields in ratings.values())
-    # Mapped columns have to exist.
+    # These columns stay, empty, since mapped columns must exist.
     emptied = [column for name, column in mapping.columns.items() if name.partition(".")[0] in RATING_FIELDS]
     texts: dict[tuple[str, ...], dict[str, Any]] = {}
     rows: list[tuple[int, Any]] = []
@@ -420,14 +419,14 @@ def join_ratings(
             elif ids and "id" not in key:
                 texts[content][mapping.columns.get("id", "id")] = None
             try:
-                _add(texts[content], fields, has_raters)
+                _add_rating(texts[content], fields, has_raters)
             except FieldError as error:
                 rows.append((line, make_fault(error, where, line, fields)))
     count = f"{len(ratings) - len(left_out):,} ratings of {len(texts):,} texts"
     return rows, (count, *([f"ratings of other aspects left out: {others}"] if others else []))
 
 
-def _add(text: dict[str, Any], fields: Fields, has_raters: bool) -> None:
+def _add_rating(text: dict[str, Any], fields: Fields, has_raters: bool) -> None:
     named = str(fields.value("aspect")).strip().casefold() if fields.is_given("aspect") else ""
     rater = fields.name("rater")
     if has_raters and not rater:
@@ -451,20 +450,18 @@ def _add(text: dict[str, Any], fields: Fields, has_raters: bool) -> None:
                 said[aspect][rater] = value
 
 
-# Comparisons of texts.
-
 COMPARING = ("preferred", "over", "ranking")
 _RANKED = "a list of at least two ids, best first, with ties in nested lists"
 _YES_OR_NO: Mapping[Any, bool] = {"true": True, "1": True, "false": False, "0": False}
-# With fewer scores, the scale gives a better center and spread than their mean and deviation.
+# With fewer scores, the scale gives a better center and spread than the scores' mean and standard deviation.
 MIN_SCORES = 10
-# By default the spread is such that one text in twenty would lie beyond the ends of the scale.
+# The width of the scale in default spreads: one text in twenty would lie beyond the ends of the scale.
 SPREADS_ON_SCALE = 4
 
 
 @dataclass(frozen=True, slots=True)
 class PairwiseComparison:
-    """A preference between two texts, given by their ids, or a tie; `None` for an aspect or rater not named."""
+    """A preference between two texts, given by their ids, or a tie; `aspect` and `rater` may be unnamed."""
 
     better: str
     worse: str
@@ -538,7 +535,7 @@ LinePair = tuple[int, PairwiseComparison]
 
 
 def select_comparisons(comparisons: Sequence[LinePair], examples: Sequence[Example], aspect: str) -> list[LinePair]:
-    """Return the comparisons about `aspect`; those without an aspect are about the only one of the file."""
+    """Return the comparisons about `aspect`; one without an aspect is about the only aspect of the file."""
     only = next(iter(_aspects(comparisons, examples)), aspect)
     return [(line, comparison) for line, comparison in comparisons if (comparison.aspect or only) == aspect]
 
@@ -546,7 +543,7 @@ def select_comparisons(comparisons: Sequence[LinePair], examples: Sequence[Examp
 def comparison_faults(
     where: str, comparisons: Sequence[LinePair], examples: Sequence[Example], faulty_texts: Collection[str] = ()
 ) -> Iterator[RowError]:
-    """Yield at most one fault per row, unless that of a text is faulty: no comparable texts, or no aspect."""
+    """Yield at most one fault per row: texts that cannot be compared, or no aspect. Skips rows about faulty texts."""
     groups = {example.id: example.group for example in examples}
     several = len(_aspects(comparisons, examples)) > 1
     faulty = set[int]()
@@ -586,7 +583,6 @@ def fit_scores(
     scored = {example.id: example.scores[aspect] for example in labelled(examples, aspect)}
     known, notes = dict(scored), list[str]()
     if comparisons:
-        # Whether the mean and spread of the scores are known better than those of the scale.
         informative = len(scored) >= MIN_SCORES and len(set(scored.values())) > 1
         estimates = _estimate_scores(examples, scored, comparisons, None if informative else scale)
         new = {name: min(max(value, scale.low), scale.high) for name, value in estimates.items() if name not in scored}

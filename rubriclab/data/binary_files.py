@@ -1,8 +1,8 @@
 """Rows of Parquet files and Excel workbooks (.xlsx), of limited size, so that a small file cannot fill the memory.
 
-Cells of a workbook have the values that the sheet shows: formulas are not evaluated, their stored results are used; one
-without a result, such as `#DIV/0!` or one that was never calculated, is a `CellError`, which is a fault where a score
-or text is read. Every cell of a merged range has the value of the range.
+Cells of a workbook have the values that the sheet shows. Formulas are not evaluated; their stored results are used. A
+formula without a result is a `CellError`, which is a fault where a score or text is read: it shows an error such as
+`#DIV/0!`, or was never calculated. Every cell of a merged range has the value of the range.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ def _batch_rows(where: str, before: int, batch: Any) -> list[Any]:
 
 
 EXTRA = "install it with: pip install 'rubriclab[xlsx]'"
-# Bytes of all unpacked parts.
+# Maximum size of all unpacked parts in bytes.
 MAX_UNPACKED_BYTES = 2**29
-# Cells of a sheet up to the last used row and column, including empty ones: a small file can use two cells a million
-# rows apart, and all cells between them are held in memory.
+# Maximum number of cells up to the last used row and column, including empty ones: a small file can use two cells a
+# million rows apart, and all cells between them are held in memory.
 MAX_CELLS = 5_000_000
-# What a damaged archive or a damaged part raises.
+# Errors from a damaged archive or a damaged part.
 DAMAGE_ERRORS = (
     *(zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, KeyError),
     *(ElementTree.ParseError, StopIteration),
@@ -75,11 +75,10 @@ _OLD_EXCEL = b"\xd0\xcf\x11\xe0"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _MAIN = "xl/workbook.xml"
 _TRUE = ("1", "true")
-# Parts of other formats in a zip archive, which are not checked here.
+# Parts that show another format in a zip archive.
 _OTHER_FORMATS = ("xl/workbook.bin", "content.xml")
 
-
-# Hidden rows and columns that a message names.
+# Maximum number of hidden rows and columns that a message names.
 MAX_NAMED = 5
 # Errors by row and column, and the numbers of hidden rows and columns.
 _Cells = tuple[dict[tuple[int, int], str], dict[str, set[int]]]
@@ -90,8 +89,8 @@ Range = tuple[tuple[int, int], tuple[int, int]]
 def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> tuple[SourceFormat, list[tuple[int, dict[str, Any]]]]:
     """Return the sheet of a workbook that the options name, by default the first that is not hidden.
 
-    The rows below the header have row numbers as Excel shows them; columns without a name are left out. A file that is
-    no workbook, protected or too large, is a `DataError`; a sheet that is not there a `SettingsError`.
+    The rows below the header have row numbers as Excel shows them; columns without a name are left out. Raises
+    DataError if the file is not a workbook, protected or too large, and SettingsError if there is no such sheet.
     """
     try:
         import python_calamine as calamine
@@ -107,7 +106,7 @@ def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> tuple[SourceFo
             sheets = tuple(workbook.sheet_names)
             shown = calamine.SheetVisibleEnum.Visible
             hidden_sheets = [sheet.name for sheet in workbook.sheets_metadata if sheet.visible != shown]
-            name = _chosen(path, sheets, options.sheet, hidden_sheets)
+            name = _chosen_sheet(path, sheets, options.sheet, hidden_sheets)
             errors, hidden = _error_cells(path, archive, name)
             worksheet = workbook.get_sheet_by_name(name)
             cells: list[list[Any]] = worksheet.to_python(skip_empty_area=False)
@@ -158,7 +157,7 @@ def _plain(cell: Any) -> Any:
     return None if cell == "" else cell
 
 
-def _chosen(path: Path, names: Sequence[str], sheet: str | int | None, hidden: Sequence[str]) -> str:
+def _chosen_sheet(path: Path, names: Sequence[str], sheet: str | int | None, hidden: Sequence[str]) -> str:
     if not names:
         raise DataError(f"{path} has no sheets.", "Give a workbook with a table.")
     if sheet is None:
@@ -173,7 +172,7 @@ def _chosen(path: Path, names: Sequence[str], sheet: str | int | None, hidden: S
 
 
 def _fill_merged(cells: list[list[Any]], ranges: Sequence[Range]) -> int:
-    """Give the cells of each merged range its value, and return the number of these cells."""
+    """Fill the empty cells of each merged range with its value; return the number of filled cells."""
     width = len(cells[0]) if cells else 0
     filled = 0
     for (top, left), (bottom, right) in ranges:
@@ -210,40 +209,40 @@ def _check_format(path: Path) -> None:
 
 
 def _error_cells(path: Path, archive: zipfile.ZipFile, sheet: str) -> _Cells:
-    """Return a sheet's errors, which python-calamine reads as empty, and its hidden rows and columns (`row`, `col`).
+    """Return a sheet's errors by row and column from 1, and its hidden rows and columns (`row`, `col`).
 
-    Errors are given by row and column from 1.
+    python-calamine reads errors as empty cells.
     """
     parts = {name.casefold(): name for name in archive.namelist()}
     errors: dict[tuple[int, int], str] = {}
     hidden: dict[str, set[int]] = {"row": set(), "col": set()}
     row = column = rows = columns = 0
     kind = ""
-    unsaved = False
+    lacks_result = False
     for event, attributes, text in _events(archive, parts[_part_of_sheet(archive, sheet)]):
         if event == "row":
             row, column = int(attributes.get("r", row + 1)), 0
         elif event == "c":
             letters = attributes.get("r", "").rstrip("0123456789")
-            column = _number(letters) if letters else column + 1
+            column = _column_number(letters) if letters else column + 1
             row = int(attributes["r"][len(letters) :]) if letters else row
-            kind, unsaved = attributes.get("t", ""), False
+            kind, lacks_result = attributes.get("t", ""), False
         elif event == "f":
-            unsaved = True
+            lacks_result = True
         elif event in ("v", "is"):
             rows, columns = max(rows, row), max(columns, column)
             if rows * columns > MAX_CELLS:
                 area = f"the used area of the sheet {sheet!r} has {rows:,} rows and {columns:,} columns"
                 hint = "Delete cells far away from the table, or save the table as CSV."
                 raise DataError(f"{path}: {area}; at most {MAX_CELLS:,} cells are read.", hint)
-        elif event == "/c" and unsaved and kind != "str":
-            # The result of type "str" may be an empty text.
+        elif event == "/c" and lacks_result and kind != "str":
+            # A result of the type "str" may be an empty text.
             errors[row, column] = UNCALCULATED
         elif event == "/v" and kind == "e":
             errors[row, column] = text
-            unsaved = False
+            lacks_result = False
         if event == "/v" and text:
-            unsaved = False
+            lacks_result = False
         if event in hidden and attributes.get("hidden") in _TRUE:
             last = min(int(attributes.get("max", row)), MAX_CELLS)
             hidden[event].update(range(int(attributes.get("min", row)), last + 1))
@@ -259,7 +258,7 @@ def _part_of_sheet(archive: zipfile.ZipFile, sheet: str) -> str:
 
 
 def _events(archive: zipfile.ZipFile, part: str) -> Iterator[tuple[str, Mapping[str, str], str]]:
-    """Yield the name and attributes of each element of a part where it begins, and `/name` and its text at its end."""
+    """Yield each element's name and attributes where it begins, and `/name` and its text where it ends."""
     with archive.open(part) as stream:
         for event, element in ElementTree.iterparse(stream, ("start", "end")):
             name = element.tag.rpartition("}")[2]
@@ -270,7 +269,7 @@ def _events(archive: zipfile.ZipFile, part: str) -> Iterator[tuple[str, Mapping[
                 element.clear()
 
 
-def _number(letters: str) -> int:
+def _column_number(letters: str) -> int:
     """Return the number of a column, counted from 1: 28 for `AB`."""
     number = 0
     for letter in letters[:4]:

@@ -30,11 +30,11 @@ from rubriclab.models.text import (
 
 MIN_LABELS = 10
 MAX_FAULTS_SHOWN = 20
-# Cells with the same word that one line reports together.
+# Minimum number of cells with the same word that one line reports together.
 MIN_ALIKE = 3
-# With more different numbers outside the scale, they are not values for missing scores.
+# More different numbers outside the scale than this do not stand for missing scores.
 MAX_OUTSIDE = 3
-# Lines that are named of one number among words.
+# Maximum number of lines that a message names for one number.
 MAX_LINES = 5
 TWO_LEVELS = "two levels, "
 COMPARED_SCALE = Scale(low=0, high=1, whole=False)
@@ -61,12 +61,12 @@ def training_examples(
 
     A label is the row's score, or else the mean of its annotations, or else a score fitted to comparisons
     (`fit_scores`). The scale is 0 to 1 if there are only comparisons. Unless `labels_needed`, labels that are too few
-    or all equal are left out. With `skip_faulty`, so are faulty rows; of a row whose only faults are scores of named
-    raters, these alone. Each of these gives a note.
+    or all equal are left out. With `skip_faulty`, faulty rows are left out too; if a row's only faults are scores of
+    named raters, only these scores are left out. A note reports each omission.
 
     Raises:
-        DataError: unless `skip_faulty`, for faulty rows, which `faults` lists; if there are too few labels, or all
-            equal.
+        DataError: for faulty rows unless `skip_faulty` (the error's `faults` lists them), and for labels that are too
+            few or all equal if `labels_needed`.
         SettingsError: if `scale` is invalid, or there is neither a scale nor a label.
     """
     rows = rows if isinstance(rows, Rows) else from_rows(rows)
@@ -157,7 +157,7 @@ def _scale(rated: tuple[Example, ...], compared: list[PairwiseComparison], aspec
 
 
 def _outlier_notes(rated: Sequence[Example], aspect: str) -> Iterator[str]:
-    """Yield an extreme score that is further from the next than all others are from each other."""
+    """Yield a note on an extreme score if it is farther from the next one than the others are from each other."""
     scores = sorted(value for example in rated for value in values_of(example, aspect))
     if len(set(scores)) < 3:
         return
@@ -167,7 +167,6 @@ def _outlier_notes(rated: Sequence[Example], aspect: str) -> Iterator[str]:
 
 
 def values_of(example: Example, aspect: str) -> tuple[float, ...]:
-    """Return the raters' scores of a text, or its score if theirs are unknown."""
     score = (example.scores[aspect],) if aspect in example.scores else ()
     return example.annotations.get(aspect, ()) or score
 
@@ -177,7 +176,7 @@ def verdict_words(values: Iterable[float]) -> list[str]:
 
 
 def _word_notes(placed: Sequence[NumberedExample], scale: Scale, aspect: str) -> Iterator[str]:
-    """Yield which numbers stand among words for verdicts; a `DataError` if together they are no two levels."""
+    """Yield a note on numbers among words for verdicts; raises DataError if the scale has more than two levels."""
     values = [(row, value) for row in placed for value in _all_values(row.example, aspect)]
     words = verdict_words(value for _, value in values)
     numbers = _lines_of(values)
@@ -197,7 +196,7 @@ def _all_values(example: Example, aspect: str) -> tuple[float, ...]:
 
 
 def _lines_of(values: Iterable[tuple[NumberedExample | RowError, float]]) -> dict[float, list[str]]:
-    """Return the lines of each number that is no usual word for a verdict, the rarest number first."""
+    """Return the lines of each value that was not read from a usual word for a verdict, the rarest value first."""
     numbers = [(row, float(value)) for row, value in values if not (isinstance(value, WordScore) and value.usual)]
     several = len({row.where for row, _ in numbers}) > 1
     lines: dict[float, list[str]] = {}
@@ -207,7 +206,6 @@ def _lines_of(values: Iterable[tuple[NumberedExample | RowError, float]]) -> dic
 
 
 def _shown(numbers: Mapping[float, Sequence[str]]) -> str:
-    """Return a few numbers with their lines, or the lowest of many."""
     if len(numbers) > MAX_OUTSIDE:
         return ", ".join(map(format_score, sorted(numbers)[:MAX_OUTSIDE])) + " …"
     shown = []
@@ -327,7 +325,7 @@ def training_faults(placed: Sequence[NumberedExample], aspect: str, scale: Scale
 def drop_invalid_ratings(
     placed: Sequence[NumberedExample], aspect: str, scale: Scale | None
 ) -> tuple[list[NumberedExample], int]:
-    """Return the rows without named raters' scores that are outside the scale, and the number of these."""
+    """Return the rows without those scores of named raters that are outside the scale, and how many these are."""
     rows, left_out = list[NumberedExample](), 0
     for row in placed:
         named = named_annotations(row.example, aspect)

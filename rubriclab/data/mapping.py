@@ -49,13 +49,12 @@ _LEVEL_WORDS = (
     "excellent|perfect|outstanding",
 )
 _RANK = {word: rank for rank, words in enumerate(_LEVEL_WORDS, start=1) for word in words.split("|")}
-# Words for the two levels of a verdict, the worse one first. Words such as good and bad can be of a longer scale.
+# Words for the two levels of a verdict, the worse one first. Words such as good and bad may belong to a longer scale.
 _VERDICTS = (
     "false|fail|failed|no|incorrect|reject|rejected|👎|thumbs_down|thumbs down|thumbs-down|nein|falsch",
     "true|pass|passed|yes|correct|accept|accepted|👍|thumbs_up|thumbs up|thumbs-up|ja|richtig",
 )
 VERDICT_WORDS = {word: float(score) for score, words in enumerate(_VERDICTS) for word in words.split("|")}
-
 
 # The error of a formula that no spreadsheet has calculated, as in a workbook that a program wrote.
 UNCALCULATED = "#formula without a stored result"
@@ -74,7 +73,7 @@ class CellRules:
     Attributes:
         typed: whether numbers are stored as numbers (JSON, Parquet) rather than as text (CSV).
         missing: texts that mean a missing value, in lower case without surrounding white space.
-        level_scores: scores of words, in lower case; without any, those of `VERDICT_WORDS`.
+        level_scores: scores of words in lower case; if empty, `VERDICT_WORDS` are used.
         not_assessed: by field, the number of answers that a text cannot be assessed.
     """
 
@@ -134,9 +133,9 @@ UNTYPED: Final = CellRules(typed=False)
 
 
 def levels_of(given: Iterable[str], *, beside_numbers: bool = False) -> tuple[dict[str, int | None], list[str]]:
-    """Return levels among words, the worst first, with their scores if their order is known, and missing values.
+    """Return the levels among words, worst first, with their scores if the order is known, and the missing values.
 
-    Beside numbers the scores are unknown: both are levels of one scale.
+    Beside numbers the scores are unknown, since words and numbers are levels of one scale.
     """
     words = list(dict.fromkeys(word.strip().casefold() for word in given))
     if len(words) > MAX_LEVEL_WORDS:
@@ -149,7 +148,7 @@ def levels_of(given: Iterable[str], *, beside_numbers: bool = False) -> tuple[di
 
 
 def propose_level_scores(given: Iterable[str], *, beside_numbers: bool = False) -> str | None:
-    """Return options for words among scores: scores for levels, the worst first, and missing values."""
+    """Return the options that would read words among scores: scores of levels, worst first, and missing values."""
     levels, missing = levels_of(given, beside_numbers=beside_numbers)
     pairs = comma_list(f"{word}={'N' if number is None else number}" for word, number in levels.items())
     proposals = [f"`level_scores={pairs}`"] if levels else []
@@ -183,7 +182,7 @@ _NAMES = {
     "group": "group group-id doc-id document-id article-id source-id prompt-id topic gruppe thema",
     "system": "system model model-name system-id modell",
 }
-# Columns of what wrote the outputs, if they have few values.
+# Names of columns of systems, if they have few values.
 _VERSION_NAMES = "version variant variante bot chatbot assistant assistent release"
 # Columns of tables with a row for each rating.
 _RATING_NAMES = {
@@ -200,21 +199,20 @@ _MEASURED = re.compile(
     "bertscore|bleu|bleurt|char(acter)?s|chrf|comet|cost|count|duration|latency|length|logprob|loss|meteor|ms|perplexity"
     r"|price|probability|rouge\w*|seconds|similarity|time|tokens|words"
 )
-# Columns of a form with a question for each text: How good? [The text].
+# Names of columns in a form with a question for each text: How good? [The text].
 _FORM = re.compile(r"(.+?)\s*\[.+\]", re.DOTALL)
 _RATER = re.compile(r"(?:rater|annotator|judge|coder|reviewer|person|bewerter|gutachter)[-]?\w+")
 _TEXTS = ("output", "source", "context", "reference")
 # Minimum similarity (0 to 100) of two names that are considered the same.
 _MIN_SIMILARITY = 88
-# Minimum characters of the last word of a compound, and words that say too little as one.
+# Minimum characters of the last word of a compound name, and words that are too general there.
 _MIN_HEAD_LENGTH = 5
 _GENERIC = ("input", "number", "passage", "original", "group", "model")
 # Minimum characters of texts that are considered more than names.
 _MIN_TEXT_LENGTH = 25
-# The highest rating in columns of numbers whose names say nothing.
+# The highest rating in columns of numbers whose names do not tell what they hold.
 MAX_RATING = 10
 _RULES = (CellRules(typed=False), CellRules(typed=False, decimal_comma=True))
-
 
 # The value of a column that a row lacks; a column with null is not absent.
 ABSENT: Final = object()
@@ -303,11 +301,11 @@ def look_up(row: Mapping[str, Any], column: str) -> Any:
 def propose_mapping(
     rows: Sequence[Mapping[str, Any]], aspect: str | None = None, mapped: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str, str]:
-    """Return proposed columns by field, for the fields that are neither `mapped` nor have a column of their name.
+    """Return proposed columns by field, for the fields that are not `mapped` and have no column of their name.
 
-    Columns are matched by usual names; without a match, the output is the column of chats, or that with the longest
-    texts. Columns of numbers become scores of `aspect`, or annotations if several are named after the aspect or raters
-    or hold numbers of one small range; so do columns of usual words for levels if there are no others.
+    Columns are matched by usual names. Without a match, the output is the column of chats, or else the column with the
+    longest texts. Columns of numbers become scores of `aspect`, or annotations if several are named after the aspect or
+    raters or hold numbers of one small range. So do columns of usual words for levels if there are no others.
     """
     cells = {column: [row.get(column) for row in rows] for column in _columns(rows)}
     native = {column for column in cells if column.partition(".")[0] in (*FIELDS, *TABLES)} | mapped.keys()
@@ -360,7 +358,6 @@ def _rating_columns(free: Mapping[str, Sequence[Any]], outputs: Sequence[Any], t
 
 
 def chat_messages(value: Any) -> list[tuple[str, str]]:
-    """Return role and content of the messages of a chat; none for anything else."""
     listed = value if isinstance(value, list | tuple) else ()
     found = [(each.get("role"), each.get("content")) for each in listed if isinstance(each, Mapping)]
     is_chat = len(found) == len(listed) and all(isinstance(part, str) for message in found for part in message)
@@ -379,7 +376,7 @@ def form_columns(columns: Iterable[str]) -> list[str]:
 
 
 def output_columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the columns of long texts that are named like an output and a number, letter or name: `Answer A`."""
+    """Return the columns of long texts whose names are an output's name and a number, letter or name: `Answer A`."""
     names = _NAMES["output"].split()
     cells = {column: [row.get(column) for row in rows] for column in _columns(rows)}
     long = [column for column, values in cells.items() if _mean_length(values) >= _MIN_TEXT_LENGTH]
@@ -391,7 +388,6 @@ def is_score_name(column: str) -> bool:
 
 
 def closest_column(name: str, columns: Sequence[str]) -> str | None:
-    """Return the column with the name most similar to a misspelt one; `None` if none is similar."""
     from rapidfuzz import fuzz, process
 
     match = process.extractOne(name, list(columns), scorer=fuzz.ratio, processor=_plain, score_cutoff=70)
@@ -441,7 +437,7 @@ def _mean_length(cells: Sequence[Any]) -> float:
 
 
 def _levels(cells: Mapping[str, Sequence[Any]], aspect: str | None) -> tuple[set[str], set[str]]:
-    """Return the columns of a few short words that are scores by name or likeness to another one, or by their words."""
+    """Return columns of a few short words: those that are scores by name or likeness, and those of usual words only."""
     words = {column: _short_words(values) for column, values in cells.items()}
     named = {column for column in cells if is_score_name(column) or (aspect and _is_similar(column, aspect))}
     few = {column: found for column, found in words.items() if (column not in named) < len(found) <= MAX_LEVEL_WORDS}
@@ -466,7 +462,7 @@ def _are_numbers(cells: Sequence[Any]) -> bool:
 
 
 def _are_measured(column: str, cells: Sequence[Any], aspect: str | None) -> bool:
-    """Return whether numbers look like identifiers or measurements, and their name says no score."""
+    """Return whether numbers look like identifiers or measurements, and their name is not that of a score."""
     if aspect is not None and _is_similar(column, aspect):
         return False
     if any(map(_MEASURED.fullmatch, _plain(column).split("-"))):
@@ -484,7 +480,6 @@ def _is_similar(column: str, aspect: str) -> bool:
 
 
 def _numbers(cells: Iterable[Any]) -> list[float]:
-    """Return the cells that are numbers; decimal commas are read as such."""
     read = [
         next((number for rule in _RULES if (number := rule.number(cell)) is not None), None)
         if isinstance(cell, str)
@@ -508,7 +503,7 @@ def _scores(cells: Mapping[str, Sequence[Any]], aspect: str) -> Iterator[tuple[s
         yield from ((f"annotations.{aspect}.{_rater(column, *first)}", column) for column in columns)
     elif column := _find_named(columns, _SCORE_NAMES) or (columns[0] if len(columns) == 1 else None):
         yield f"scores.{aspect}", column
-        # Other columns of its words are those of single raters.
+        # Other columns with the same words are those of single raters.
         words = _short_words(cells[column])
         alike = [other for other in columns if other != column and _are_alike(_short_words(cells[other]), words)]
         yield from ((f"annotations.{aspect}.{_rater(other, plain_aspect)}", other) for other in alike)
@@ -520,7 +515,7 @@ def _rater(column: str, aspect: str) -> str:
     return _plain(column).replace(aspect, "").strip("-") or _plain(column)
 
 
-# Bytes of a row: a line, a CSV record of several lines, or the cells of a Parquet row.
+# Maximum size of a row: a line, a CSV record of several lines, or the cells of a Parquet row.
 MAX_ROW_BYTES = 64_000_000
 UTF_8: Final = "utf-8"
 _ENCODING_NAMES = {UTF_8: "UTF-8", "utf-16": "UTF-16", "cp1252": "Windows-1252"}
@@ -639,7 +634,7 @@ DEFAULTS = ReadingOptions()
 
 
 def changed_options(options: ReadingOptions) -> dict[str, str]:
-    """Return the reading options that are no defaults, as texts by name; a flag is empty."""
+    """Return the reading options that differ from the defaults, as texts by name; a flag is empty."""
     values = {name: getattr(options, name) for name in ReadingOptions.model_fields}
     return {name: _text(value) for name, value in values.items() if value != getattr(DEFAULTS, name)}
 
@@ -663,11 +658,11 @@ class SourceFormat:
     """The detected format of a file of rows.
 
     Attributes:
-        unsure: a score that could be a decimal or a thousand, and how it is read.
+        unsure: a score whose mark may be of decimals or of thousands, and how it is read.
         merged: cells of the sheet that have the value of a merged range.
-        tool, details: the export that the rows are read as, and what of it is read as what or left out.
-        choices: of this export, the words of each question whose words have no scores.
-        cells: of joined ratings, the number of cells in each column and the first of them.
+        tool, details: the export that the rows are read as, and notes on how it is read and what is left out.
+        choices: for an export, the words of each question whose words have no scores.
+        cells: for joined ratings, the number of cells in each column and the first of them.
     """
 
     where: str
@@ -695,7 +690,7 @@ class SourceFormat:
         return self.delimiter and _DELIMITERS_BY_MARK.get(self.delimiter, repr(self.delimiter))
 
     def assumptions(self) -> Iterator[str]:
-        """Yield what was detected and is unusual for the format, with the option that sets it."""
+        """Yield what was detected and is unusual for the format, with the option that changes it."""
         if self.encoding not in (None, UTF_8):
             yield f"encoding {self.encoding_name} (`encoding`)"
         if self.delimiter != self.usual:

@@ -49,18 +49,18 @@ from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.characters import preview
 from rubriclab.models.text import Example
 
-# Characters; longer texts are not numbers, and are not cached.
+# Texts with more characters are not numbers, and are not cached.
 MAX_NUMBER_LENGTH = 40
 _POINT, _COMMA = UNTYPED, CellRules(typed=False, decimal_comma=True)
-# What a score says of the decimal mark: one mark only can be meant, or it is a decimal with this mark and a thousand
-# with the other, or it is one number with both, or no number.
+# What a score shows about the decimal mark: it is a number with this mark only; it is a decimal with this mark and a
+# number of thousands with the other; it is the same number with both; or it is not a number.
 _Kind = Literal["point", "comma", "decimal point", "decimal comma", "same", "none"]
 # The first cell of each kind in a column, with its line.
 _Found = dict[_Kind, tuple[int, Any]]
 
 
 def _readings(cell: Any) -> tuple[float | None, float | None]:
-    """Return a cell as a number with a decimal point and with a decimal comma; `None` where it is none."""
+    """Return a cell read with a decimal point and read with a decimal comma, `None` if it is not a number so."""
     if isinstance(cell, str):
         return _POINT.number(cell), _COMMA.number(cell)
     stored = float(cell) if isinstance(cell, int | float) and not isinstance(cell, bool) else None
@@ -78,11 +78,11 @@ def _kind(cell: Any) -> _Kind:
 def decimal_mark(
     where: str, rows: Iterable[tuple[int, Mapping[str, Any]]], options: ReadingOptions, delimiter: str | None = None
 ) -> tuple[Mark | None, str | None]:
-    """Return the decimal mark of the scores in numbered rows of texts, and the first ambiguous score in words.
+    """Return the decimal mark of the scores in numbered rows of texts, and how the first ambiguous score is read.
 
-    The mark is `None` if no score has one. Scores that can be read in one way decide. Otherwise an ambiguous one is a
-    decimal if it has the usual mark of the format (a comma where semicolons separate cells), else it is a `DataError`.
-    Columns of annotations, whose commas may separate raters, count only if each cell is one number and semicolons
+    The mark is `None` if no score has one. Scores that can be read in only one way decide. Otherwise an ambiguous score
+    is a decimal if it has the format's usual mark, a comma if semicolons separate cells. Else this raises DataError.
+    Commas in annotations may separate raters, so their columns count only if each cell is one number and semicolons
     separate cells.
     """
     if options.decimal is not None:
@@ -149,7 +149,7 @@ _NO_FILE = "Give a file of rows, - for standard input, or in Python the texts as
 
 @dataclass(frozen=True, slots=True)
 class RawRows:
-    """Numbered raw rows (mappings, faults, other values); in a `table` all have the same columns."""
+    """Numbered raw rows (mappings, faults, other values); all rows of a `table` have the same columns."""
 
     source: SourceFormat
     numbered: text_files.RowStream
@@ -261,7 +261,7 @@ def _text(path: Path, kind: str, options: ReadingOptions) -> RawRows:
 
 
 def _checked_kind(path: Path, options: ReadingOptions) -> str:
-    """Return the kind of a file, after checks that it can be read, and that the options apply to it."""
+    """Return the kind of a file; raise an error if it cannot be read or an option does not apply to it."""
     kind = table_kind(path, (PARQUET, *WORKBOOK, *JSON_LINES, *DELIMITED))
     exists = os.path.exists(path)
     if kind is None and not exists and (any(map(str.isspace, path.name)) or not path.suffix):
@@ -328,8 +328,8 @@ class Rows(Iterator[Example | RowError]):
     Attributes:
         line: first line of the latest row, counted from 1; 0 before the first row.
         row: the latest row as it was read.
-        comparisons: those in all rows so far, with their lines.
-        skipped, skipped_scores: with `skip_faulty`, the number of faulty rows, and of faulty scores of usable rows.
+        comparisons: the comparisons in all rows so far, with their lines.
+        skipped, skipped_scores: with `skip_faulty`, the numbers of faulty rows and of faulty scores of usable rows.
         not_assessed: by field, the number of answers that a text cannot be assessed.
     """
 
@@ -364,7 +364,7 @@ class Rows(Iterator[Example | RowError]):
                 return parsed
 
     def look_ahead(self, enough: Callable[[Example], bool], most: int) -> list[tuple[Any, Example]]:
-        """Return up to `most` next rows with a text, without skipping any, up to the first that is `enough`."""
+        """Return the next rows with a text, at most `most`, up to the first that is `enough`; all are yielded later."""
         read, found = list[tuple[int, Any, ParsedRow]](), list[tuple[Any, Example]]()
         for row in self._parsed:
             read.append(row)
@@ -400,8 +400,8 @@ def from_rows(rows: Any, where: str = "rows", options: ReadingOptions | None = N
     """Return the examples and faults of a table, or of any iterable of mappings, texts or examples.
 
     Tables are data frames of pandas and polars, tables of pyarrow and Hugging Face data sets. Rows are counted from 1.
-    In a pandas frame NaN and NA are missing values; elsewhere NaN is a faulty score. What is no table, or has no rows
-    or lacks a column, is a `DataError`. `values` are fields of `ReadingOptions`, in place of `options`.
+    In a pandas frame NaN and NA are missing values; elsewhere NaN is a faulty score. Raises DataError if `rows` is no
+    table, has no rows or lacks a column. `values` are fields of `ReadingOptions`, in place of `options`.
     """
     options = options or ReadingOptions(**values)
     return _parse(raw_table(rows, where, options), options)

@@ -52,7 +52,7 @@ from rubriclab.models.text import CANNOT_ASSESS, Example, WordScore
 # Numbers are accepted as names if they are exact: JSON readers turn integers of more than 64 bits into floats, and
 # floats beyond 2**53 have lost digits.
 EXACT_DECIMAL = 2**53
-# Characters of a rater's reason: some sentences. A longer text is usually a wrong column.
+# Maximum length of a rater's reason. A longer text is usually from a wrong column.
 MAX_REASON = 2_000
 MAX_COLUMNS_NAMED = 12
 
@@ -68,7 +68,7 @@ _AROUND = " \t\r\n[](){}<>\"'`*.-–—"
 class FieldError(Exception):
     """An invalid value of a field; `word` is a text in place of a number.
 
-    `single` says whether it is the score of one named rater, without which the row can be used.
+    `single` tells whether the value is the score of one named rater, without which the row can be used.
     """
 
     def __init__(self, field: str | None, got: str, expected: str, word: str | None = None) -> None:
@@ -168,7 +168,6 @@ class Fields:
         return [(check_unicode(name, aspect), cell) for aspect, cell in present]
 
     def number(self, name: str, cell: Any, expected: str = "a finite number") -> float | None:
-        """Return the number in a cell, or `None` if a rater could not assess the text."""
         if isinstance(cell, bool):
             cell = str(cell).lower()
         if isinstance(cell, str):
@@ -235,7 +234,7 @@ def drop_placeholder(text: str | None) -> str | None:
 
 
 def _is_wordy(value: Any) -> bool:
-    """Return whether a cell has a word, which a formula without a stored result is not."""
+    """Return whether a cell is a text with letters; a formula without a stored result is not."""
     return isinstance(value, str) and value != UNCALCULATED and any(map(str.isalpha, value))
 
 
@@ -265,7 +264,7 @@ class RowError:
     Attributes:
         line: first line of the row, counted from 1; the row's number if the source has no lines.
         field: such as `scores.coherence`; `None` if the fault concerns the entire row.
-        column: of the field, if it has another name.
+        column: the field's column, if it has another name.
         word, outside: a text in place of a number; a number outside the scale.
         usable: the example without the faulty scores, if all of these are of named raters.
     """
@@ -308,7 +307,7 @@ def example_of(
     if example is not None and not field_errors:
         return example
     made = (make_fault(fault, where, line, fields) for fault in field_errors)
-    # What several fields need is missing once.
+    # A column that several fields need is reported once.
     first, *more = {fault.message: fault for fault in made}.values()
     return replace(first, more=tuple(more), usable=example)
 
@@ -352,7 +351,7 @@ def check_columns(row: Mapping[str, Any], where: str, mapping: FieldMap) -> None
 
 
 def corrected_columns(row: Mapping[str, Any], mapping: FieldMap) -> dict[str, str]:
-    """Return the mapped columns, the most similar one in place of one that the row does not have."""
+    """Return the mapped columns; the most similar column replaces one that the row does not have."""
     columns = [str(name) for name in row]
     found = {
         name: closest_column(column, columns) if look_up(row, column) is ABSENT else column
@@ -362,7 +361,7 @@ def corrected_columns(row: Mapping[str, Any], mapping: FieldMap) -> dict[str, st
 
 
 def _example(fields: Fields, faults: list[FieldError]) -> Example | None:
-    """Return the example without invalid scores of named raters, or `None` for other faults; `faults` gets all."""
+    """Return the example without invalid scores of named raters, `None` for other faults; add all to `faults`."""
 
     def valid(read: Callable[[], T]) -> T | None:
         try:
@@ -378,7 +377,7 @@ def _example(fields: Fields, faults: list[FieldError]) -> Example | None:
     scores = {aspect: valid(partial(fields.number, f"scores.{aspect}", cell)) for aspect, cell in cells}
 
     rated, listed = valid(partial(_cells, fields, "annotations", fields.number, fields.numbers, faults)) or ({}, {})
-    # A row that names the aspect of its rating names a mapped one; only rows of a stream may not.
+    # Other sources than streams have no rows of aspects that are not mapped: `join_ratings` leaves these out.
     if other := other_aspect(fields):
         aspects = " or ".join(map(repr, sorted(mapped_aspects(fields.mapping))))
         expected = f"{aspects}, which the ratings are mapped to; leave out other rows"
@@ -426,9 +425,9 @@ def _cells(
     of_all: Callable[[str, Any], U | None],
     faults: list[FieldError],
 ) -> tuple[dict[str, dict[str, T]], dict[str, U]]:
-    """Return the cells of a table by aspect and rater, and those without raters by aspect.
+    """Return the cells of a table by aspect and rater, and the cells without raters by aspect.
 
-    Cells of named raters with a fault, which `faults` gets, are left out.
+    Faulty cells of named raters are left out, and their faults are added to `faults`.
     """
     by_rater: dict[str, dict[str, T]] = {}
     single: dict[str, U] = {}
@@ -460,7 +459,7 @@ def _cells(
 
 
 def _entries(fields: Fields, table: str) -> Iterator[tuple[str, str | None, Any]]:
-    """Yield the aspect, rater and cell of all entries of a table; without a rater a list, or one text."""
+    """Yield aspect, rater and cell of all entries of a table; without a rater, the cell is a list or one text."""
     for key, cell in fields.table(table):
         aspect, dot, rater = key.partition(".")
         if isinstance(cell, Mapping):

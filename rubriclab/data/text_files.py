@@ -47,7 +47,7 @@ _NOT_UTF_8 = {
 }
 # Bytes of memory per line besides its characters: a CSV record may consist of millions of empty lines.
 LINE_OVERHEAD = 200
-# Bytes that are used to detect encoding, delimiter and decimal mark, and bytes of them that are read at once.
+# Maximum size of the sample from which encoding and delimiter are detected, and of the blocks in which it is read.
 SAMPLE_BYTES = 2**24
 BLOCK_BYTES = 2**16
 _BYTE_ORDER_MARKS = {codecs.BOM_UTF8: UTF_8, codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
@@ -71,7 +71,7 @@ def open_file(path: Path) -> IO[bytes]:
 
 
 def read_sample(path: Path) -> tuple[bytes, bool]:
-    """Return the first decompressed bytes of a file, and whether these are all; none of a pipe."""
+    """Return the first decompressed bytes of a file and whether these are all; a pipe is not read."""
     parts = list[bytes]()
     size = 0
     if not path.is_file():
@@ -163,9 +163,9 @@ def parse_json(content: bytes) -> Any:
 def detect_encoding(where: str, sample: bytes, *, complete: bool, only_unicode: bool = False) -> str:
     """Return Python's name of the encoding of a file that begins with `sample`, which is all of it if `complete`.
 
-    A byte order mark decides; then whether the bytes are UTF-8, with fewer damaged than valid characters beyond ASCII,
-    or the format is `only_unicode` (JSON). Else it is Windows-1252, which agrees with Latin-1 on all letters that both
-    have, or a `DataError` if it is unlikely to be Western European text.
+    A byte order mark decides. Without one it is UTF-8 if the format is `only_unicode` (JSON), or if at most half of the
+    characters beyond ASCII are damaged in UTF-8. Else it is Windows-1252, which agrees with Latin-1 on all letters that
+    both have. Raises DataError if the text is unlikely to be Western European.
     """
     for mark, name in _BYTE_ORDER_MARKS.items():
         if sample.startswith(mark):
@@ -185,7 +185,7 @@ def detect_encoding(where: str, sample: bytes, *, complete: bool, only_unicode: 
 
 
 def document_rows(path: Path, sample: str, longest: int, encoding: str = UTF_8) -> list[Any] | None:
-    """Return the rows of a file that is one JSON document with this beginning; `None` for JSON Lines."""
+    """Return the rows of a file that is one JSON document and begins with `sample`; `None` for JSON Lines."""
     first, _, rest = sample.strip().partition("\n")
     is_list = first.startswith("[") and f"{first}\n{rest[:100]}"[1:].lstrip().startswith("{")
     if not is_list and not first.startswith("{"):
@@ -195,7 +195,7 @@ def document_rows(path: Path, sample: str, longest: int, encoding: str = UTF_8) 
         if rest or not (is_list or _is_columns(document)):
             return None
     content = b""
-    # JSON Lines that end early are read up to there.
+    # An error is ignored here: JSON Lines that end early are read up to the damage.
     with suppress(OSError, EOFError, zlib.error), open_file(path) as stream:
         content = stream.read(longest + 1)
     if len(content) > longest:
@@ -244,18 +244,18 @@ def _rows(document: Any) -> list[Any]:
     return [dict(zip(document, row, strict=True)) for row in zip(*cells, strict=True)]
 
 
-# Characters; a longer cell is considered an unclosed quote.
+# A cell with more characters is considered an unclosed quote.
 MAX_CELL_LENGTH = 2**24
 # Excel reads and writes a first line that names the delimiter.
 _SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n?")
 # Characters and records that are used to detect the delimiter.
 MAX_SNIFFED_CHARACTERS = 2**16
 MAX_SNIFFED_RECORDS = 200
-# Share of records with the same number of cells from which the first line is taken for a title.
+# Minimum share of records with the same number of cells if the first line is to be a title.
 MIN_SHARE_BELOW_TITLE = 0.8
 # Records that are searched for the header.
 MAX_RECORDS_SEARCHED = 20
-# Share of the most cells of any row that a header has at least.
+# A header fills at least this share of the cells that the fullest row fills.
 MIN_FILLED = 0.6
 
 
@@ -271,8 +271,9 @@ class Dialect:
 def sniff(text: str, usual: str, *, complete: bool, header_rows: int = 1, skipped: int = 0) -> Dialect:
     """Return the dialect of a file that begins with `text`.
 
-    The delimiter gives most records the same number of cells as the first, at least two, or, below a title in one cell,
-    as most have. Of equally good ones, it is one without a title, then one with more cells, then `usual`.
+    The delimiter gives most records as many cells as the first record, at least two. If the first record is a title in
+    one cell, the most frequent number of cells counts. Among equally good delimiters, one without a title is preferred,
+    then one with more cells, then `usual`.
     """
     if match := _SEPARATOR_LINE.match(text):
         return Dialect(match[1], header_rows, max(skipped, 1))
@@ -389,7 +390,7 @@ def _records(
 
 
 def check_header(where: str, rows: Sequence[tuple[int, Sequence[Any]]], options: ReadingOptions) -> None:
-    """Check that the first of the numbered rows is the header, not a title above it, which is a `DataError`.
+    """Raise DataError if the first of the numbered rows is a title above the header.
 
     A title fills the first cell, or all cells of a merged range, with one text, and most rows below have several cells.
     """

@@ -1,12 +1,12 @@
-"""Writing rows as a table in the format of the file's name: each of `FORMATS`, or JSON Lines.
+"""Writing of rows as a table in the format of the file's name: one of `FORMATS`, or JSON Lines.
 
 Nested values become columns with dotted names; lists become JSON. The columns are only known after the last row, so
 rows are kept in a temporary file until then.
 
-A spreadsheet takes a text for a formula that begins with `=`, `+`, `-` or `@`, also in full width, or with a tab or
-line break, and may ignore blanks and invisible characters before these. In text files an apostrophe is put before such
-a text (CSV injection), and removed on reading. A spreadsheet that expects semicolons would also divide a file with
-commas at each semicolon inside a text, so a sign after a semicolon gets an apostrophe too. Workbooks need none.
+A spreadsheet reads a text as a formula if it begins with `=`, `+`, `-` or `@` (also in full width), with a tab, or with
+a line break. It may ignore blanks and invisible characters before these. Text files therefore get an apostrophe before
+such a text (against CSV injection), which reading removes. A spreadsheet that expects semicolons would divide a file
+with commas at semicolons too, so a sign after a semicolon also gets an apostrophe. Workbooks need none.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from rubriclab.data.mapping import SourceFormat
 from rubriclab.errors import DataError, SettingsError, UserError
 from rubriclab.models.base import is_database
 
+# Endings of files that get JSON Lines; .json is one of them.
 JSON_LINES = (".jsonl", ".ndjson", ".json")
-# Limits of the Excel format.
+# Limits of the Excel format; the length of a cell is in UTF-16 units.
 MAX_EXCEL_ROWS = 1_048_576
 MAX_EXCEL_COLUMNS = 16_384
-_BATCH = 1000
-# UTF-16 units in a cell of the Excel format.
 MAX_EXCEL_CELL_LENGTH = 32_767
-# Blanks, control characters, and those that are not shown, up to the tag characters.
+PARQUET_BATCH_ROWS = 1000
+# Blanks, control characters and invisible characters.
 _IGNORED = (
     r"\s\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
     r"\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff"
@@ -47,21 +47,21 @@ _IGNORED = (
 _SIGN = r"[=+\-@\uff1d\uff0b\uff0d\uff20\ufe62\ufe63\ufe66\ufe6b]"
 _NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?", re.ASCII)
 _BEGINNING = rf"(?='*+(?:[{_IGNORED}]*+{_SIGN}|[\t\r\n]))"
-# On the same line; the quotation marks of the file may stand there too.
+# Quotation marks of the file may precede the sign; a line break may not.
 _AFTER_SEMICOLON = rf"(?='*+(?:(?![\r\n])[\"{_IGNORED}])*+{_SIGN})"
 
 
 @cache
 def _formula(delimiter: str, apostrophe: str = "") -> re.Pattern[str]:
-    """Return a pattern of the places, with this apostrophe, where a formula could begin in a cell."""
+    """Return a pattern that matches where a formula could begin in a cell, with any given apostrophe before it."""
     beginning = rf"\A{apostrophe}{_BEGINNING}"
-    is_divided_again = delimiter not in (";", "\t")
-    return re.compile(rf"{beginning}|(?<=;){apostrophe}{_AFTER_SEMICOLON}" if is_divided_again else beginning)
+    semicolons_may_divide = delimiter not in (";", "\t")
+    return re.compile(rf"{beginning}|(?<=;){apostrophe}{_AFTER_SEMICOLON}" if semicolons_may_divide else beginning)
 
 
 @dataclass(frozen=True, slots=True)
 class CsvDialect:
-    """How a .csv file is written; by a byte order mark Excel recognises UTF-8."""
+    """How a .csv file is written. Excel recognises UTF-8 by a byte order mark."""
 
     delimiter: str = ","
     decimal_comma: bool = False
@@ -98,10 +98,10 @@ class TableFormat:
     """A format of tables.
 
     Attributes:
-        ending: of the names of its files; those of text formats may end in `.gz` too.
-        delimiter: of a text format, by which it is also read.
-        library: the module that writes it, which the extra of rubriclab with the name of the ending installs.
-        is_alias: whether helps leave it out.
+        ending: the ending of file names; text formats may add `.gz`.
+        delimiter: the delimiter of a text format, for writing and reading.
+        library: the module that writes it; the extra of rubriclab that is named like the ending installs it.
+        is_alias: whether help texts leave it out.
     """
 
     ending: str
@@ -112,7 +112,7 @@ class TableFormat:
 
 
 def table_kind(path: str | Path, kinds: Collection[str] = ()) -> str | None:
-    """Return the one of `kinds`, by default the endings of `FORMATS`, that a name ends in; `None` for others."""
+    """Return which of `kinds`, by default the endings of `FORMATS`, a name ends in; `None` if none."""
     name = str(path).lower()
     kinds = kinds or [each.ending for each in FORMATS]
     binary = [".xlsm", *(each.ending for each in FORMATS if not each.delimiter)]
@@ -123,11 +123,11 @@ def check_writable(path: str | Path) -> None:
     """Raise `SettingsError` if rows cannot be written to a file of this name, `DataError` if a library is missing."""
     kind, ending = table_kind(path), Path(path).suffix.lower()
     if is_database(Path(path)):
-        raise SettingsError(f"{path} would be overwritten, which is a database;", "give another name.")
-    # The name of a pipe or device says nothing.
+        raise SettingsError(f"{path} is a database, and would be overwritten;", "give another name.")
+    # A pipe or device may have any name.
     is_special = Path(path).exists() and not Path(path).is_file()
     if kind is None and ending and ending not in JSON_LINES and not is_special:
-        raise SettingsError(f"{path}: the ending {ending} says no format;", f"name it {WRITTEN}.")
+        raise SettingsError(f"{path}: {ending} is not a format that can be written;", f"name it {WRITTEN}.")
     library = next((each.library for each in FORMATS if each.ending == kind), None)
     if library and not find_spec(library):
         extra = f"install it with: pip install 'rubriclab[{ending[1:]}]'"
@@ -148,7 +148,7 @@ def table_writer(
         def add(row: Mapping[str, Any]) -> None:
             flat = flatten(row)
             for column, cell in flat.items():
-                types[column] = _joined_type(types.get(column), cell)
+                types[column] = _common_type(types.get(column), cell)
             spool.write(orjson.dumps(flat, default=str, option=orjson.OPT_APPEND_NEWLINE))
 
         try:
@@ -158,26 +158,26 @@ def table_writer(
                 spool.seek(0)
                 columns = {column: found or str for column, found in types.items()}
                 chosen = next(each for each in FORMATS if each.ending == table_kind(path))
-                with naming(path):
+                with name_in_errors(path):
                     chosen.write(Path(path), Table(columns, map(orjson.loads, spool), dialect, legend))
 
 
-def _joined_type(before: CellType | None, cell: Any) -> CellType | None:
+def _common_type(so_far: CellType | None, cell: Any) -> CellType | None:
     if cell is None:
-        return before
+        return so_far
     types: tuple[CellType, ...] = (bool, int, float)
     new = next((each for each in types if isinstance(cell, each)), str)
-    if before in (None, new):
+    if so_far in (None, new):
         return new
-    return float if {before, new} == {int, float} else str
+    return float if {so_far, new} == {int, float} else str
 
 
 @contextmanager
-def naming(path: str | Path) -> Iterator[None]:
-    """Raise a DataError that names the file, or `-` as standard output, if it cannot be written."""
+def name_in_errors(path: str | Path) -> Iterator[None]:
+    """Raise a DataError that names the file, or standard output for `-`, if it cannot be written."""
     try:
         yield
-    except BrokenPipeError:  # whoever read our output has gone, which is no fault
+    except BrokenPipeError:  # not an error: the reader of the output has closed it
         raise
     except OSError as error:
         place = "standard output" if path == "-" else path
@@ -185,7 +185,6 @@ def naming(path: str | Path) -> Iterator[None]:
 
 
 def flatten(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row with a cell for each nested value: dotted names for objects, JSON for lists."""
     cells: dict[str, Any] = {}
     for name, value in row.items():
         if isinstance(value, Mapping):
@@ -202,14 +201,14 @@ def replace_surrogates(value: Any) -> Any:
 
 
 def write_rows(rows: Iterable[Mapping[str, Any]], path: str | Path, *, dialect: CsvDialect = COMMAS) -> None:
-    """Write rows to a file in the format of its name, which `check_writable` checks; without one, as JSON Lines."""
+    """Write rows in the format of the file's name, else as JSON Lines; errors as for `check_writable`."""
     check_writable(path)
     if table_kind(path):
         with table_writer(path, always=True, dialect=dialect) as add:
             for row in rows:
                 add(row)
         return
-    with naming(path):
+    with name_in_errors(path):
         Path(path).write_bytes(b"".join(json_line(row) for row in rows))
 
 
@@ -260,9 +259,9 @@ def _write_excel_sheet(path: Path, sheet: Any, columns: Collection[str], rows: I
         for place, column in enumerate(columns):
             cell = row.get(column)
             if isinstance(cell, str) and (length := excel_length(cell)) > MAX_EXCEL_CELL_LENGTH:
-                said = f"{path}: row {number + 1}, column {column!r} has {length:,} UTF-16 units"
-                hint = "Write .csv or .parquet; answers of the judge are cached."
-                raise DataError(f"{said}; a cell of Excel holds {MAX_EXCEL_CELL_LENGTH:,}.", hint)
+                size = f"{path}: row {number + 1}, column {column!r} has {length:,} UTF-16 units"
+                hint = "Write .csv or .parquet; the judge's answers are then read from the cache."
+                raise DataError(f"{size}; a cell of Excel holds {MAX_EXCEL_CELL_LENGTH:,}.", hint)
             if isinstance(cell, bool):
                 sheet.write_boolean(number, place, cell)
             elif isinstance(cell, int | float) and abs(cell) < 2**53:
@@ -278,7 +277,7 @@ def _write_parquet(path: Path, table: Table) -> None:
     types = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string()}
     schema = pa.schema([(column, types[kind]) for column, kind in table.columns.items()])
     with parquet.ParquetWriter(path, schema) as writer:
-        while batch := list(islice(table.rows, _BATCH)):
+        while batch := list(islice(table.rows, PARQUET_BATCH_ROWS)):
             cells = {
                 column: [None if (cell := row.get(column)) is None else kind(cell) for row in batch]
                 for column, kind in table.columns.items()
@@ -299,7 +298,7 @@ OUTPUT_HELP = f"Write the rows to this file: {WRITTEN}."
 
 
 def escape_cell(cell: Any, delimiter: str = ",", *, decimal_comma: bool = False) -> Any:
-    """Return a cell for a CSV or TSV file, a text so that no spreadsheet runs it; `unescape_cell` restores it."""
+    """Return a cell for a CSV or TSV file; texts are escaped against formulas, and `unescape_cell` restores them."""
     if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53:
         return int(cell)
     if isinstance(cell, float) and decimal_comma:
@@ -322,8 +321,8 @@ def csv_text(rows: Iterable[Sequence[Any]]) -> str:
 def write_text_cell(sheet: Any, row: int, place: int, text: str) -> None:
     """Write a text of at most `MAX_EXCEL_CELL_LENGTH` UTF-16 units to a cell of an xlsxwriter sheet, as text.
 
-    The writer would copy a string between `<r>` and `</r>` as XML into the file, formulas included, so such a text is
-    given as a rich string with the text in it.
+    xlsxwriter copies a string between `<r>` and `</r>` as XML into the file, formulas included, so such a text is
+    wrapped in a rich string.
     """
     if text.startswith("<r>") and text.endswith("</r>"):
         text = f'<r><t xml:space="preserve">{html.escape(text, quote=False)}</t></r>'

@@ -64,7 +64,6 @@ class RatedTexts:
         )
 
     def ratings(self, row: int) -> dict[str, float | None]:
-        """Return one text's ratings by criterion, without criteria that do not apply to it."""
         cells = zip(self.candidates, self.cells[row], strict=True)
         return {candidate.criterion.id: cell.score for candidate, cell in cells if cell.applies}
 

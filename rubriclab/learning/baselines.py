@@ -88,7 +88,6 @@ SPREAD = 0.25
 
 
 def judged_rubric(assignment: Assignment) -> Rubric:
-    """Return the rubric that asks the judge for one score of the whole aspect."""
     settings = BaselineSettings().model_dump(mode="json")
     criterion = whole_aspect(assignment, assignment.aspect.definition)
     part = Part(method="direct", settings=settings, criteria=(criterion,))
@@ -98,8 +97,7 @@ def judged_rubric(assignment: Assignment) -> Rubric:
 def text_feature_rubric(assignment: Assignment, examples: Sequence[Example]) -> Rubric:
     """Return the rubric of text features with prior weights; their centers and spreads are those of `examples`.
 
-    Raises:
-        DataError: if there are fewer than `MIN_TEXTS` texts, or no text feature with a prior weight varies among them.
+    Raises DataError for fewer than `MIN_TEXTS` texts, or if no text feature with a prior weight varies among them.
     """
     if len(examples) < MIN_TEXTS:
         raise DataError(

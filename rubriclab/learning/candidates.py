@@ -82,7 +82,6 @@ class Candidates:
         return tuple(place for place, candidate in enumerate(self.candidates) if candidate.method in names)
 
     def rated(self, ask: Ask) -> tuple[tuple[Cell, ...], ...]:
-        """Return the ratings of each text by each candidate for this way of asking."""
         return self.together if ask == "in one call" and self.together else self.cells
 
     def table(self, assignment: Assignment, ask: Ask) -> RatingMatrix:
@@ -179,12 +178,9 @@ async def find_candidates(
 ) -> Candidates:
     """Run the methods one after the other; return their candidates, named by `unique_names`.
 
-    With `rated_later`, methods that do not need ratings only propose criteria.
-
-    Raises:
-        DataError: if there are no labelled texts.
-        SettingsError: if a method asks for one score by all its criteria.
-        JudgeError: if a method that does not score the whole could learn nothing.
+    With `rated_later`, methods that do not need ratings only propose criteria. Raises DataError without labelled texts,
+    SettingsError if a method asks for one score by all its criteria, and JudgeError if a method that does not score the
+    whole could learn nothing.
     """
     texts = plans[0].training_input.in_order
     if not texts:
@@ -258,13 +254,11 @@ def plans_to_run(plans: Sequence[Plan], *, rated_later: bool) -> list[Plan]:
 
 
 def cell_of(rated: interface.CriterionRating) -> Cell:
-    """Return a rating as a cell of a record."""
     # Equal reasons share memory.
     return Cell(score=rated.score, reason=sys.intern(rated.reason), applies=rated.applies)
 
 
 def all_criteria(part: Part) -> tuple[Criterion, ...]:
-    """Return all criteria of a part: those kept, then those dropped."""
     return (*part.criteria, *(dropped.criterion for dropped in part.dropped))
 
 
@@ -445,7 +439,6 @@ async def rate_in_one_call(
             on_progress(usable.note, 0.0)
 
     async def rated(names: Sequence[str], known: Mapping[str, Sequence[interface.CriterionRating]]) -> dict[str, Any]:
-        """Return the cells of these candidates by id."""
         texts = [example for example in examples if example.id not in known]
         parts = [part for part in candidates.parts_with(names) if can_join(part)]
         new = await ratings_of_texts(

@@ -108,7 +108,6 @@ class _PromptCollector(EmbeddedJudge):
         self.prompts: list[Prompt[Any]] = []
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the offline judge's reply; raises PromptRejected for a prompt that it cannot answer."""
         self.prompts.append(prompt)
         try:
             return await super().reply(prompt)

@@ -428,7 +428,6 @@ def _calibration(
 def fixed_terms(
     names: Sequence[str], weights: FloatArray, centers: FloatArray, spreads: FloatArray
 ) -> tuple[Term, ...]:
-    """Return terms whose weights were not fitted to labels."""
     rows = zip(names, *(column.tolist() for column in (weights, centers, spreads)), strict=True)
     return tuple(
         Term(criterion=name, weight=weight, center=center, spread=spread, low=weight, high=weight, selected=1.0)

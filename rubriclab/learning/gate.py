@@ -200,7 +200,6 @@ class EvaluatorComparison:
         )
 
     def difference(self, first: FloatArray, second: FloatArray) -> Interval:
-        """Return the difference of the correlations with the labels."""
         if self.of_verdicts:
             return verdict_statistic("AUROC", [first, second], self.table.labels, self.table.groups)
         return self._interval([first, second], pearson_rows)

@@ -44,7 +44,6 @@ class RatingMatrix:
     limits: FloatArray | None = None
 
     def rows(self, chosen: BoolArray | IntArray) -> RatingMatrix:
-        """Return the matrix of the chosen texts, given as a mask or as row numbers."""
         return replace(
             self,
             values=self.values[chosen],
@@ -54,7 +53,6 @@ class RatingMatrix:
         )
 
     def columns(self, chosen: Sequence[int]) -> RatingMatrix:
-        """Return the matrix of the chosen columns, in the given order."""
         places, by_candidate = list(chosen), ("values", "signed", "unit", "holistic", "prior_direction", "seen")
         return replace(
             self,

@@ -142,7 +142,6 @@ class RubricPair:
 
     @property
     def scale(self) -> Scale:
-        """The scale of all figures."""
         return self.before.scores_on
 
     @property
@@ -279,7 +278,6 @@ class CriterionScoreChange(FrozenModel):
 
     @property
     def significant(self) -> bool:
-        """Whether it changed, at a false discovery rate of 5 %."""
         return self.adjusted_p is not None and self.adjusted_p < 0.05
 
 

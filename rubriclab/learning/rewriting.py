@@ -117,7 +117,6 @@ class ChangedSentence:
 
     @property
     def diff(self) -> str:
-        """Removed words as `[-old-]`, added words as `{+new+}`."""
         return word_diff(self.before, self.after)
 
     def to_row(self) -> dict[str, Any]:
@@ -182,9 +181,7 @@ async def rewrite(writer: Judge, prompt: Prompt[RewriteReply], output: str) -> R
     """Return `output` as the writer rewrites it.
 
     The rewriting is unusable if it changes nothing, leaves no sentence, or joins an unchanged sentence with another.
-
-    Raises:
-        JudgeRefused, ProviderDown, BudgetReached, ReplayMiss: from the writer; they concern every text.
+    Errors of the writer that concern every text are raised.
     """
     answer = await ask(writer, prompt, salvage=RewriteReply)
     if answer.value is None:

@@ -32,7 +32,6 @@ from rubriclab.prompts.render import inert
 
 CANNOT_ASSESS = "the judge says that the whole of this text cannot be assessed"
 
-
 R = TypeVar("R")
 T = TypeVar("T")
 
@@ -86,8 +85,7 @@ def assignment_of(rubric: Rubric) -> Assignment:
 async def score_text(rubric: Rubric, example: Example, judge: Judge, name: str) -> Score:
     """Return the score of one text, rated alone; `name` is the rubric's, such as `news-coherence@2`.
 
-    Raises:
-        JudgeRefused, BudgetReached, ReplayMiss: from the judge; they concern every text.
+    Raises the judge's errors that concern every text: JudgeRefused, BudgetReached, ReplayMiss.
     """
     aggregation, assignment = rubric.aggregation, assignment_of(rubric)
     if aggregation and aggregation.rivals:
@@ -146,7 +144,6 @@ def without_rivals(rubric: Rubric) -> Rubric:
 
 
 def fault_id(fault: RowError) -> str:
-    """Return the id of a faulty row, or else its file and line."""
     return fault.id or f"{fault.where}:{fault.line}"
 
 

@@ -225,7 +225,6 @@ class Study:
 
     @cached_property
     def conformal(self) -> Conformal | None:
-        """The errors that determine intervals of single texts."""
         if self.assignment.scale.names:
             return None
         return conformal(self.selected.held_out.scores, self.table.labels, fitting.INTERVAL_CONFIDENCE)
@@ -250,7 +249,6 @@ class Study:
         return round(threshold, DIGITS)
 
     def not_assessed(self) -> Iterator[str]:
-        """Yield notes on texts that the judge could not assess."""
         if self.assignment.scale.names is None:
             return
         cells = self.candidates.rated(self.ask)
@@ -264,7 +262,6 @@ class Study:
                 yield f"the judge says of {texts} of {len(cells)} texts that {what} cannot be assessed: no scores"
 
     def rubric(self) -> Rubric:
-        """Return the rubric: parts with the selected criteria, and their aggregation."""
         fit, limits, ids = self.fit, self.candidates.bounds, self.candidates.ids
         kept = [ids[place] for place in fit.columns]
         shares = fitting.selection_shares(self.selected, self.table)
@@ -377,7 +374,6 @@ class Study:
         return result.model_copy(update={"reselected": reselected})
 
     def record(self, rubric: Rubric) -> version.TrainingRecord:
-        """Return the texts with their held-out scores, and the ratings by all candidates."""
         aspect, scores = self.assignment.aspect.name, self.selected.held_out.scores
         texts = recorded_texts(
             self.candidates.examples, aspect, scores, *bounds(scores, self.conformal, self.assignment.scale)
@@ -406,10 +402,8 @@ async def train_joint(
 ) -> Trained:
     """Return a validated rubric of criteria that the methods of `plans` propose, and of those of `earlier`.
 
-    Raises:
-        DataError: if there are no labelled texts.
-        SettingsError: if the settings exclude every candidate.
-        JudgeError: if a method could learn nothing, or no criterion distinguishes any two labelled texts.
+    Raises DataError without labelled texts, SettingsError if the settings exclude every candidate, and JudgeError if a
+    method could learn nothing or no criterion distinguishes any two labelled texts.
     """
     plans, notes, together = _runnable_plans(plans, settings)
     assignment, proposed_share = plans[0].training_input.assignment, PROPOSED if together else RATED
@@ -477,10 +471,7 @@ def learning_calls(plans: Sequence[candidate_search.Plan], settings: fitting.Joi
 def _runnable_plans(
     plans: Sequence[candidate_search.Plan], settings: fitting.JointSettings
 ) -> tuple[Sequence[candidate_search.Plan], tuple[str, ...], bool]:
-    """Return the plans to run, a note if others are left out, and whether all judged criteria share a call.
-
-    Raises SettingsError if the settings exclude every candidate.
-    """
+    """Return the plans to run, a note on others that are left out, and whether all judged criteria share a call."""
     groups = Counter(shared_input(example) for example in plans[0].training_input.examples)
     if settings.rivals and max(groups.values(), default=0) < 2:
         raise SettingsError(

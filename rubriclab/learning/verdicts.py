@@ -19,7 +19,6 @@ from rubriclab.stats.intervals import Interval, Statistic, estimate, predict_fol
 
 # Number of bins of the scores, each with the share of its texts that people pass.
 BINS = 5
-
 # The name of the raters' agreement with each other.
 RATERS = "raters among themselves"
 
@@ -48,7 +47,6 @@ def threshold_of(scores: FloatArray, labels: FloatArray, recall: Recall | None =
 
 
 def verdicts_of(scores: FloatArray, threshold: float) -> FloatArray:
-    """Return the verdict on each text, 0 or 1; NaN without a score."""
     return np.where(np.isnan(scores), np.nan, scores >= threshold)
 
 

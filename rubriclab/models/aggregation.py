@@ -1,8 +1,8 @@
-"""Aggregation of the scores by single criteria to one score with an interval, by plain numbers that learning fixed.
+"""Aggregation of the ratings by single criteria to one score with an interval.
 
-A criterion's score x, whatever its range, counts as (x - center) / spread, by the center and spread that it had on the
-training texts: 0 for one that is missing or cannot be asked of a text, as if the text were average there. The weighted
-sum of these is `raw`; the calibration maps it onto the raters' scale.
+A rating x is standardised to (x - center) / spread with the center and spread of the criterion on the training texts.
+It counts as 0, the average, if it is missing or the criterion does not apply to the text. The weighted sum is the raw
+value; the calibration maps it onto the raters' scale.
 """
 
 from __future__ import annotations
@@ -20,16 +20,15 @@ from rubriclab.models.text import Scale
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.intervals import error_bounds, rounded_number
 
-# Scores have six digits: a spread or a distance of knots below this is no learned one, and would overflow as a divisor.
+# Minimum spread and distance of knots. Learned ones are larger, since scores have six digits; smaller ones overflow.
 MIN_SPREAD = 1e-12
 # How far a rounded weight may be outside its bounds.
 ROUNDING = 1e-6
 # How far the sizes of rounded weights may be from a sum of 1.
 TOLERANCE = 0.01
-
 # A step of the raw value too small to matter.
 MIN_STEP = 1e-6
-# With half of the weight missing or more it would be the score of another rubric.
+# There is no score if this share of the weight is missing, or more: it would be the score of another rubric.
 MAX_MISSING = 0.5
 
 Ask = Literal["by method", "in one call"]
@@ -39,14 +38,14 @@ Bounds = tuple[Bounded, Bounded]
 
 
 class Term(FrozenModel):
-    """What one criterion counts for.
+    """The weight of one criterion, and the numbers that standardise its ratings.
 
     Attributes:
         weight: share of the whole, in units of the criterion's own spread; the sizes of all weights sum to 1. Below
             zero only for text features, which have no better end; 0 for a criterion that is only shown as a reason.
         center, spread: mean and standard deviation of its scores on the training texts.
         low, high: posterior interval of the weight, by default of 90 %.
-        selected: share of the rubrics fitted without some groups that have the criterion, among those that may.
+        selected: of the rubrics that were fitted without some groups and may have the criterion, the share that has it.
         bounds: `None` if the weight is fitted freely.
     """
 
@@ -70,7 +69,7 @@ class Calibration(FrozenModel):
     """A map from raw values onto the raters' scale: straight lines between the knots.
 
     `logistic`, for verdicts, has two knots whose y are log odds of the better level. `linear` and `none` (the mean of
-    what the judge said) have two knots and go on straight beyond them; `isotonic` stays level beyond the outermost.
+    the judge's ratings) have two knots, and the line continues beyond them. `isotonic` is constant beyond its knots.
     """
 
     kind: Literal["none", "linear", "isotonic", "logistic"]
@@ -97,7 +96,7 @@ class Calibration(FrozenModel):
 
 
 class Conformal(FrozenModel):
-    """Each training text's label less its held-out score, ascending, for intervals that hold so many of new labels."""
+    """Labels of training texts minus their held-out scores, ascending; intervals hold this share of new labels."""
 
     errors: tuple[Bounded, ...]
     confidence: float = Field(default=0.9, gt=0, lt=1)
@@ -110,13 +109,13 @@ class Conformal(FrozenModel):
 
 
 class RivalLimits(FrozenModel):
-    """The most texts of a call about several texts of one group."""
+    """The maximum number of texts in a call about several texts of one group."""
 
     texts: int = Field(default=10, ge=2, le=100)
 
 
 class CallForm(FrozenModel):
-    """The most criteria of a call about a text, where a judge cannot answer about all, and whether it gives reasons."""
+    """The maximum number of criteria in a call, if a judge cannot rate all at once, and whether it gives reasons."""
 
     criteria: int = Field(ge=1)
     reasons: bool = True
@@ -131,12 +130,12 @@ class Aggregation(FrozenModel):
 
     Attributes:
         terms: one for each criterion of the rubric.
-        conformal: `None` where there were too few texts for intervals.
-        onto: the scale of the scores, if criteria are asked on another; moved in a straight line, end to end.
+        conformal: `None` if there were too few texts for intervals.
+        onto: the scale of the scores, if criteria are rated on another scale, which is mapped to it linearly.
         rivals: for calls about several texts of a group.
-        form: the form in which the judge's replies could be used, if not that with all criteria in one call.
+        form: the form of calls that gave usable replies, if one call about all criteria did not.
         threshold: for verdicts, the lowest score with which a text passes.
-        threshold_by_hand: whether a person set it, so that it is not learned from labels.
+        threshold_by_hand: whether a person set the threshold, so that it is not learned from labels.
     """
 
     ask: Ask = "by method"
@@ -169,16 +168,15 @@ def threshold_by_hand(aggregation: Aggregation | None) -> float | None:
 
 
 def bounds_met(bounds: Bounds | None, weight: float) -> Bounds | None:
-    """Return limits of a weight if they are met but for rounding: where criteria are left out, they may not be."""
+    """Return the limits of a weight if it meets them up to rounding; it may not if criteria were left out."""
     return bounds if bounds and bounds[0] - ROUNDING <= weight <= bounds[1] + ROUNDING else None
 
 
 @dataclass(frozen=True, slots=True)
 class AggregatedScore:
-    """One text's score and interval on the scale, `None` where too much is missing or the rubric has no interval.
+    """One text's score and interval, `None` if too many ratings are missing or the rubric has no intervals.
 
-    `contributions` are the points that each criterion adds to the score of an average text, and sum to the distance
-    from it.
+    `contributions` are the points that each criterion adds to the score of an average text.
     """
 
     score: float | None
@@ -190,18 +188,16 @@ class AggregatedScore:
 def combine(aggregation: Aggregation, scores: Mapping[str, float | None], scale: Scale) -> AggregatedScore:
     """Return one text's score with its interval, and each criterion's contribution to it.
 
-    There is no score where `MAX_MISSING` or more of the weight of what can be asked of the text is missing, nor where
-    nothing can be asked of it. What cannot be asked counts as average.
-
-    Contributions are in proportion to weight times distance from the center, the straight path from the average text to
-    this one: exact for a linear calibration, else shares of where the path leads.
+    There is no score if ratings are missing for `MAX_MISSING` or more of the weight of the criteria that apply, or if
+    no criterion applies. A criterion that does not apply counts as average. Contributions are proportional to weight
+    times distance from the center, and sum to the difference from an average text's score.
 
     Args:
-        scores: by criterion; `None` where it was asked in vain, no entry where it cannot be asked of this text.
-        scale: what criteria are asked on.
+        scores: ratings by criterion; `None` if the rating is missing, no entry if the criterion does not apply.
+        scale: the scale of the ratings.
     """
     z = standardised(aggregation, scores)
-    if _too_little(aggregation, scores, z):
+    if _too_much_missing(aggregation, scores, z):
         return AggregatedScore(None, None, None, {})
     parts = _parts(aggregation, z)
     raw = math.fsum(parts.values())
@@ -210,9 +206,9 @@ def combine(aggregation: Aggregation, scores: Mapping[str, float | None], scale:
         return _clipped(aggregation.calibration(at), scale)
 
     value, given_on = calibrated(raw), aggregation.onto or scale
-    # Points of the scale for each unit of raw value, on the way from an average text to this one.
-    way = raw if abs(raw) > MIN_STEP else MIN_STEP
-    per_raw = (calibrated(way) - calibrated(0.0)) / way * given_on.width / scale.width
+    # Points of the scale for each unit of the raw value, on average between an average text (0) and this one.
+    distance = raw if abs(raw) > MIN_STEP else MIN_STEP
+    per_raw = (calibrated(distance) - calibrated(0.0)) / distance * given_on.width / scale.width
     shares = {criterion: rounded_number(part * per_raw) for criterion, part in parts.items()}
     low = high = None
     if aggregation.conformal:
@@ -224,7 +220,7 @@ def combine(aggregation: Aggregation, scores: Mapping[str, float | None], scale:
 
 
 def average_score(aggregation: Aggregation, scale: Scale) -> float:
-    """Return the score of a text that every criterion rates as average; criteria are asked on `scale`."""
+    """Return the score of a text that every criterion rates as average; `scale` is the scale of the ratings."""
     value = _clipped(aggregation.calibration(0.0), scale)
     return rounded_number(scale.moved_to(aggregation.onto or scale, value))
 
@@ -232,7 +228,7 @@ def average_score(aggregation: Aggregation, scale: Scale) -> float:
 def raw_value(aggregation: Aggregation, scores: Mapping[str, float | None]) -> float | None:
     """Return the weighted sum of a text's standardised scores, `None` where `combine` gives no score."""
     z = standardised(aggregation, scores)
-    return None if _too_little(aggregation, scores, z) else math.fsum(_parts(aggregation, z).values())
+    return None if _too_much_missing(aggregation, scores, z) else math.fsum(_parts(aggregation, z).values())
 
 
 def standardised(aggregation: Aggregation, scores: Mapping[str, float | None]) -> dict[str, float]:
@@ -245,11 +241,11 @@ def _parts(aggregation: Aggregation, z: Mapping[str, float]) -> dict[str, float]
     return {term.criterion: term.weight * z.get(term.criterion, 0.0) for term in aggregation.terms}
 
 
-def _too_little(aggregation: Aggregation, scores: Mapping[str, float | None], z: Mapping[str, float]) -> bool:
-    asked = math.fsum(abs(term.weight) for term in aggregation.terms if term.criterion in scores)
-    there = math.fsum(abs(term.weight) for term in aggregation.terms if term.criterion in z)
-    # The tolerance is for weights that add up to half but for the last bits.
-    return not z or asked - there >= MAX_MISSING * asked - 1e-9
+def _too_much_missing(aggregation: Aggregation, scores: Mapping[str, float | None], z: Mapping[str, float]) -> bool:
+    applicable = math.fsum(abs(term.weight) for term in aggregation.terms if term.criterion in scores)
+    present = math.fsum(abs(term.weight) for term in aggregation.terms if term.criterion in z)
+    # The tolerance is for sums of weights that differ from half by rounding.
+    return not z or applicable - present >= MAX_MISSING * applicable - 1e-9
 
 
 def _clipped(value: float, scale: Scale) -> float:

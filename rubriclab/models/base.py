@@ -1,4 +1,4 @@
-"""What stored data share: base and number types, content digests, and reading of files from other sources.
+"""Common parts of stored data: base and number types, content digests, and reading of files from other sources.
 
 A digest is `sha256:` and 64 hexadecimal digits over canonical JSON: keys sorted, no white space, ASCII escapes,
 numbers in their shortest form that reads back the same. NaN and infinities have no JSON form and are refused.
@@ -51,17 +51,17 @@ class FrozenModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
-# Characters of all texts that are not listed below, such as ids, names, groups and systems.
+# Maximum characters of all texts that are not listed below, such as ids, names, groups and systems.
 MAX_NAME_LENGTH = 1_000
-# Characters of statements, levels, definitions and reasons.
+# Maximum characters of statements, levels, definitions and reasons.
 MAX_WORDING_LENGTH = 50_000
-# Characters of a demonstration.
+# Maximum characters of a demonstration.
 MAX_TEXT_LENGTH = 1_000_000
-# Entries of a list: ids of training texts, held-out errors.
+# Maximum entries of a list, such as ids of training texts or held-out errors.
 MAX_ENTRIES = 1_000_000
 MAX_CRITERIA = 1_000
 MAX_DROPPED = 10_000
-# Size of a number: scores, weights, spreads, counts, seeds.
+# Maximum size of a number: scores, weights, spreads, counts, seeds.
 MAX_NUMBER = 1e15
 
 _MAX_LENGTHS: Mapping[str, int] = {
@@ -87,7 +87,7 @@ def _excesses(value: Any, place: tuple[int | str, ...], field: str, root: str) -
         expected = f"at most {characters:,} characters, got {len(value):,}"
     elif isinstance(value, list | tuple) and len(value) > entries:
         expected = f"a list of at most {entries:,}, got {len(value):,}"
-    # Negated, so that NaN is refused.
+    # The condition is negated so that NaN is refused.
     elif isinstance(value, int | float) and not abs(value) <= MAX_NUMBER:
         expected = f"a number between {-MAX_NUMBER:g} and {MAX_NUMBER:g}"
     if expected:
@@ -124,7 +124,7 @@ def encode_text(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-# Characters that count for each result besides those of its texts.
+# Characters that each cached call counts for besides its texts.
 OVERHEAD = 100
 
 P = ParamSpec("P")
@@ -140,12 +140,12 @@ def cached_by_size(
 ) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Return a decorator that caches the results of the latest calls by their positional arguments.
 
-    `functools.lru_cache` bounds the number of results instead, and a thousand texts may have a billion characters. Safe
-    for threads, which may compute the same result twice.
+    `functools.lru_cache` would limit the number of results, but a thousand texts may have a billion characters. Threads
+    may share the cache, and may compute the same result twice.
 
     Args:
-        most: characters that all cached calls have together; a larger call is not cached.
-        size: returns the characters that a call, by its arguments and its result, holds in memory.
+        most: the maximum number of characters of all cached calls together; a larger call is not cached.
+        size: returns the number of characters in memory from a call's arguments and result.
     """
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
@@ -213,7 +213,6 @@ def is_database(path: Path) -> bool:
 
 
 def read_stdin(most: int = MAX_BYTES) -> bytes:
-    """Return the content of standard input, or raise `Unreadable` if that is more than `most` bytes."""
     return _limit_size(sys.stdin.buffer.read(most + 1), most)
 
 
@@ -227,8 +226,8 @@ def decode_text(content: bytes) -> str:
 def parse_json(text: str) -> Any:
     """Return the value of strict JSON, or raise `Unreadable`.
 
-    Not accepted are repeated keys in one object, numbers that are not finite, lone surrogates, and objects and lists
-    that are nested deeper than `MAX_DEPTH`.
+    Refused are repeated keys in one object, numbers that are not finite, lone surrogates, and nesting deeper than
+    `MAX_DEPTH`.
     """
 
     def refuse(name: str) -> NoReturn:
@@ -251,7 +250,6 @@ def parse_json(text: str) -> Any:
 
 
 def parse_toml(content: bytes) -> dict[str, Any]:
-    """Return the parsed content of a TOML file, or raise `Unreadable`."""
     parsed: dict[str, Any] = _parsed(tomllib.loads, decode_text(content), "valid TOML")
     return parsed
 
@@ -291,19 +289,19 @@ def _parsed(load: Callable[[str], Any], text: str, language: str) -> Any:
 
 
 _PACKAGE = Path(__file__).resolve().parents[1]
-# The reviewed content that ships lies outside the package. A wheel carries copies under `rubriclab/_content/`, so that
-# nothing else lands beside the package in somebody's site-packages. Here is a folder of another path in a checkout.
+# Shipped content lies outside the package. A wheel has copies of it in `rubriclab/_content/`, so that it adds only one
+# folder to site-packages. These folders have another path in a checkout.
 _IN_CHECKOUT = {name: Path("experiments", name) for name in ("ratings", "sample")}
 
 
 def content_path(*parts: str, package: Path = _PACKAGE) -> Path:
     """Return the path of a shipped file or folder, such as `content_path("literature", "story.json")`.
 
-    What lies inside the folder may not exist; a folder that neither the package nor a checkout has is a `UserError`.
+    The inner path may not exist. Raises UserError if neither the package nor a checkout has the folder.
     """
     folder, *inner = parts
     places = [package / "_content" / folder]
-    # Beside an installed package a folder of this name is somebody else's, so a checkout must show itself.
+    # A folder of this name beside an installed package belongs to others; only a checkout has a pyproject.toml.
     if (package.parent / "pyproject.toml").is_file():
         places.append(package.parent / _IN_CHECKOUT.get(folder, folder))
     for place in places:

@@ -1,4 +1,4 @@
-"""Texts in messages and on pages: invisible and control characters, values in words, names that are alike."""
+"""Texts in messages and on pages: invisible and control characters, descriptions of values, similar names."""
 
 from __future__ import annotations
 
@@ -38,7 +38,6 @@ def plain(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return `text` on one line, with control characters written as escapes."""
     return " ".join(plain(text).split())
 
 
@@ -49,7 +48,7 @@ def comma_list(values: Iterable[str]) -> str:
 
 
 def comma_values(text: str) -> list[str]:
-    """Return the values in a text, without space around them; a line break in it counts as a space."""
+    """Return the values in a text, without space around them; line breaks count as spaces."""
     row = next(csv.reader([" ".join(text.splitlines())], skipinitialspace=True))
     return [value.strip() for value in row]
 
@@ -60,7 +59,6 @@ MAX_EXACT_INTEGER = 2**64
 
 
 def describe(value: Any) -> str:
-    """Return a short description of a value for a message."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, int | float | Decimal):
@@ -93,7 +91,6 @@ def preview(text: str) -> str:
 
 
 def close_match(name: object, known: Iterable[str]) -> str | None:
-    """Return the known name that is closest to a misspelt one, or `None` if none is close."""
     return next(iter(difflib.get_close_matches(str(name), list(known), n=1)), None)
 
 
@@ -108,7 +105,7 @@ _QUOTED_OR_OPTION = re.compile(r"""(?<!\w)(['"])(?:\\.|(?!\1).)*?\1(?!\w)|`(\w+)
 
 
 def with_flags(text: str, flags: Mapping[str, str]) -> str:
-    """Return a message with the options of `flags` as these flags: `--scale 1:5` for "`scale=1:5`"."""
+    """Return a message with its options written as `flags`: `--scale 1:5` for "`scale=1:5`"."""
 
     def written(match: re.Match[str]) -> str:
         flag = flags.get(match[2])
@@ -117,7 +114,7 @@ def with_flags(text: str, flags: Mapping[str, str]) -> str:
     return _QUOTED_OR_OPTION.sub(written, text)
 
 
-# Characters of a judge's name that a sentence shows.
+# Maximum characters of a judge's name in a sentence.
 JUDGE_SHOWN = 80
 
 

@@ -1,7 +1,7 @@
-"""What raters are asked, in which order, what they answer, and how far they are.
+"""Raters' questions, the order of their texts, their judgments and their progress.
 
-A judgment refers to its question (task, aspect, definition and scale) and to its text by digests. So it still applies
-if texts are added to a file or a file is renamed, and no longer applies once the text or the question has changed.
+A judgment refers to its question (task, aspect, definition and scale) and to its text by digests. It still applies if
+texts are added to a file or a file is renamed. It no longer applies if the text or the question has changed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rubriclab.stats.reliability import krippendorff_alpha
 
 MAX_RATER_NAME_LENGTH = 60
 MAX_JUDGMENT_REASON_LENGTH = 2000
-# A day: a page that stays open longer says nothing about how long a rating takes.
+# A page that stays open longer than a day does not measure how long a rating takes.
 MAX_SECONDS = 86_400
 
 Kind = Literal["rating", "cannot judge", "skipped", "withdrawal"]
@@ -59,15 +59,15 @@ class TextToJudge:
 
 
 class HumanJudgment(FrozenModel):
-    """One person's answer about a text. Never changed or removed: the latest about a text applies.
+    """One person's answer about a text. Judgments are never changed or removed: the latest about a text applies.
 
-    A withdrawal takes back one answer, so that the one before it applies again.
+    A withdrawal takes back one answer, so that the previous answer applies again.
 
     Attributes:
-        id: unique; a judgment with a stored id is the same one sent again.
+        id: unique; a judgment with a stored id was sent again.
         question, text: digest of the question, key of the text.
         withdraws: the id of the judgment that a withdrawal takes back.
-        seconds: from showing the text to the answer.
+        seconds: the time from showing the text to the answer.
     """
 
     id: str = Field(min_length=1, max_length=100)
@@ -120,7 +120,7 @@ class History:
             self.add(judgment)
 
     def add(self, judgment: HumanJudgment) -> None:
-        """Add a judgment that is later than the others; one with a known id changes nothing."""
+        """Add a judgment that is later than the others; a judgment with a known id changes nothing."""
         given = self._given.setdefault(judgment.rater, {})
         if judgment.id in given:
             return
@@ -132,7 +132,7 @@ class History:
         self._withdrawn.add(str(judgment.withdraws))
         applies.pop(judgment.item, None)
         for former in given.values():
-            if former.item == judgment.item and self._stands(former):
+            if former.item == judgment.item and self._may_apply(former):
                 applies[judgment.item] = former
 
     @property
@@ -143,7 +143,7 @@ class History:
         return self._applies.get(rater, {})
 
     def all(self) -> tuple[HumanJudgment, ...]:
-        """Return the judgments of every rater that apply, raters by name, each in order of first judgment."""
+        """Return all judgments that apply, by rater's name and then in order of the texts' first judgments."""
         return tuple(judgment for rater in self.raters for judgment in self._applies[rater].values())
 
     def find(self, rater: str, name: str) -> HumanJudgment | None:
@@ -152,21 +152,21 @@ class History:
     def latest(self, rater: str, items: Container[Item]) -> HumanJudgment | None:
         """Return a rater's latest judgment of one of the items that is not withdrawn, or `None`."""
         given = self._given.get(rater, {})
-        return next((each for each in reversed(given.values()) if each.item in items and self._stands(each)), None)
+        return next((each for each in reversed(given.values()) if each.item in items and self._may_apply(each)), None)
 
-    def _stands(self, judgment: HumanJudgment) -> bool:
+    def _may_apply(self, judgment: HumanJudgment) -> bool:
         return judgment.kind != "withdrawal" and judgment.id not in self._withdrawn
 
 
-# One item in so many is shown twice.
+# One item in this many is shown twice.
 REPEAT_EVERY = 10
 
 
 def arrange_items(texts: Sequence[TextToJudge], rater: str) -> tuple[Item, ...]:
-    """Return what a rater judges, in order; one item in ten comes a second time, at least five items later.
+    """Return a rater's items in order; one item in ten comes a second time, at least five items later.
 
-    Drawn from digests of the rater's name and the texts, so that it is the same every time. Groups come in random
-    order, the texts of a group one after the other, to be compared.
+    The order is drawn from digests of the rater's name and the texts, so that it is the same every time. Groups come in
+    random order; the texts of a group follow each other, so that raters can compare them.
     """
 
     def draw(*parts: str) -> int:
@@ -183,7 +183,7 @@ def arrange_items(texts: Sequence[TextToJudge], rater: str) -> tuple[Item, ...]:
 
 
 def _with_repeats(items: Sequence[Item], draw: Callable[..., int]) -> Iterator[Item]:
-    """Yield the items; one of the first half of each ten comes again among the next ten, or at the end."""
+    """Yield the items; an item from the first half of each ten is repeated among the next ten, or at the end."""
     blocks = [items[start : start + REPEAT_EVERY] for start in range(0, len(items), REPEAT_EVERY)]
     due: Item | None = None
     for block in blocks:
@@ -200,13 +200,13 @@ def _with_repeats(items: Sequence[Item], draw: Callable[..., int]) -> Iterator[I
         yield due
 
 
-# Fewer judgments say little about how long the others will take.
+# With fewer timed judgments, the remaining time is not estimated.
 MIN_TIMED = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Consistency:
-    """How consistent a rater is on items judged twice; `difference` is the mean absolute one."""
+    """How consistent a rater is on items judged twice; `difference` is the mean absolute difference."""
 
     repeats: int
     same: float
@@ -215,9 +215,9 @@ class Consistency:
 
 @dataclass(frozen=True, slots=True)
 class RaterProgress:
-    """How far a rater is, in items, repeats included; skipped ones are not done.
+    """A rater's numbers of items, including repeats; skipped items are not done.
 
-    `seconds_left` is expected from the median of the rater's own judgments, `None` if these are few.
+    `seconds_left` is estimated from the median time of the rater's judgments; `None` if there are few.
     """
 
     done: int
@@ -254,8 +254,10 @@ def consistency_of(given: Mapping[Item, HumanJudgment]) -> Consistency | None:
     ]
     if not rated:
         return None
-    apart = [abs(one - two) for one, two in rated]
-    return Consistency(len(rated), sum(each == 0 for each in apart) / len(apart), statistics.fmean(apart))
+    differences = [abs(one - two) for one, two in rated]
+    return Consistency(
+        len(rated), sum(each == 0 for each in differences) / len(differences), statistics.fmean(differences)
+    )
 
 
 def rater_agreement(history: History, texts: Sequence[TextToJudge]) -> RaterAgreement | None:

@@ -21,7 +21,6 @@ FORMAT: Literal[1] = 1
 # A smaller weight would have no effect beside others.
 MIN_WEIGHT = 1e-12
 
-
 CriterionKind = Literal["hypothesis", "question", "score", "trait", "feature"]
 
 
@@ -133,7 +132,6 @@ class Criterion(FrozenModel):
 
     @property
     def title(self) -> str:
-        """What people call it: the words of a question, else the trait."""
         return self.statement if self.question else self.trait
 
     def with_evidence(self, **changes: Any) -> Self:
@@ -144,7 +142,7 @@ class Criterion(FrozenModel):
         if (self.kind == "hypothesis") != bool(self.levels):
             raise ValueError("levels belong to a hypothesis, and every hypothesis needs some")
         if (self.kind == "question") != bool(self.question):
-            raise ValueError("`question` belongs to a criterion of that kind, and every one needs it")
+            raise ValueError("`question` belongs to a criterion of the kind question, which needs it")
         return self
 
 
@@ -175,8 +173,8 @@ class Rubric(Displayed, FrozenModel):
     """What raters of one aspect reward, as parts that are scored separately.
 
     Attributes:
-        aggregation: how the criteria's scores become one score; without it that is the mean of the parts' scores.
-        dropped: the criteria of methods that the rubric has no criterion of.
+        aggregation: how the criteria's scores become one score; without it the score is the mean of the parts' scores.
+        dropped: criteria of methods that have no part in the rubric.
     """
 
     format: Literal[1] = FORMAT
@@ -226,7 +224,6 @@ class Rubric(Displayed, FrozenModel):
 
     @property
     def all_dropped(self) -> tuple[DroppedCriterion, ...]:
-        """All criteria that were considered and dropped, part by part."""
         return (*(each for part in self.parts for each in part.dropped), *self.dropped)
 
 
@@ -236,7 +233,6 @@ def by_id(criteria: Iterable[Criterion]) -> list[Criterion]:
 
 
 def criterion_payload(criterion: Criterion) -> dict[str, Any]:
-    """Return the fields of a criterion that a judge is shown."""
     return {
         "id": criterion.id,
         "trait": criterion.trait,
@@ -248,13 +244,13 @@ def criterion_payload(criterion: Criterion) -> dict[str, Any]:
 # Two criteria of one kind with at least this similarity (0 to 100) are one criterion that changed. Ids are not
 # compared, since every learning run assigns new ones.
 MIN_SIMILARITY = 75.0
-# Characters of each text that are compared: the time is quadratic in them.
+# Maximum characters of each text that are compared, since the time is quadratic in them.
 MAX_COMPARED_CHARACTERS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """One field before and after; `None` where it is absent."""
+    """One field before and after; `None` if it is absent."""
 
     field: str
     before: JsonValue

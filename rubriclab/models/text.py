@@ -1,7 +1,7 @@
 """Texts to judge with their human scores, and the scales of scores; sentences of texts.
 
-Sentences are found by rules in linear time. Running text and lower-cased, tokenised machine output ("mr . smith of the
-u.s .") are both read: a small letter tells that a sentence goes on only where the text has capitals.
+Sentences are found by rules in linear time, in running text and in lower-cased, tokenised machine output ("mr . smith
+of the u.s ."). A small letter shows that a sentence continues only if the text has capitals.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ def word_set(text: str) -> frozenset[str]:
 
 # No sentence ends with these, whatever follows.
 _NEVER_LAST = word_set("mr mrs ms messrs dr prof e.g i.e vs cf viz")
-# A sentence ends with these, with initials and with shortened words such as "U.S." only where an opening follows.
+# A sentence ends with these, with initials and with abbreviations such as "U.S." only if one of `_OPENINGS` follows.
 _RARELY_LAST = word_set(
     "sen rep gov gen st sgt capt cpt lt col maj cmdr adm det rev hon pres sr jr inc co corp ltd bros dept est ave blvd "
     "rd mt ft etc al approx esp"
 )
-# Shortened only in front of a number: "no. 5", "aug. 26".
+# Abbreviations only before a number: "no. 5", "aug. 26".
 _NUMBERED = word_set("jan feb mar apr jun jul aug sep sept oct nov dec no nos nr vol p pp fig figs sec ch art eq")
 _OPENINGS = word_set(
     "a after all also although an and as at before both but by during each for from he her here his how however if in "
@@ -72,9 +72,9 @@ class Sentence:
 
 
 def locate_sentences(text: str, sentences: Sequence[str]) -> tuple[Sentence, ...]:
-    """Return the sentences of someone else's split as they are in `text`.
+    """Return the `sentences` of another split as they stand in `text`.
 
-    A `ValueError` if they are not the whole text, apart from white space.
+    Raises ValueError if they are not the whole text, apart from white space.
     """
     if "".join("".join(sentences).split()) != "".join(text.split()):
         raise ValueError("the sentences together must be the text, word for word and with nothing left out")
@@ -95,7 +95,7 @@ def split_sentences(text: str) -> tuple[str, ...]:
 
 def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
     """Return the start and end of each sentence; between them is white space, or pieces without letters and digits."""
-    # If capitals stand inside sentences, a small letter tells that the sentence goes on.
+    # If there are capitals inside sentences, a small letter shows that the sentence continues.
     inner = _INNER_WORD.findall(text)
     capitals = sum(letter.isupper() for letter in inner)
     cased = capitals > _MIN_CASED_SHARE * len(inner) or (len(inner) < _MIN_INNER_WORDS and not text.islower())
@@ -119,14 +119,14 @@ def _is_end(text: str, start: int, match: re.Match[str], cased: bool) -> bool:
     following = _NEXT.match(after)
     if run[0] in "。！？｡" or following is None or not following["word"]:
         return True
-    marks, goes_on = run.rstrip("”’»)]}*_\"' \t-br"), cased and following["word"][0].islower()
-    if not following["space"] or (goes_on and run[-1] not in "*_" and (marks != "." or marks != run)):
+    marks, continues = run.rstrip("”’»)]}*_\"' \t-br"), cased and following["word"][0].islower()
+    if not following["space"] or (continues and run[-1] not in "*_" and (marks != "." or marks != run)):
         return False
-    return marks != "." or not _is_shortened(text, start, match.start(), following, goes_on=goes_on)
+    return marks != "." or not _is_shortened(text, start, match.start(), following, continues=continues)
 
 
-def _is_shortened(text: str, start: int, dot: int, following: re.Match[str], *, goes_on: bool) -> bool:
-    """Return whether a dot belongs to a shortened word or a number, and the sentence goes on."""
+def _is_shortened(text: str, start: int, dot: int, following: re.Match[str], *, continues: bool) -> bool:
+    """Return whether a dot belongs to an abbreviation or a number, so that the sentence continues."""
     number, word = following["word"][0].isdigit(), following["word"].lower()
     if dot - start <= 12 and _LIST_ITEM_NUMBER.match(text, start, dot):
         return True
@@ -137,21 +137,21 @@ def _is_shortened(text: str, start: int, dot: int, following: re.Match[str], *, 
     if before in _NEVER_LAST or (number and before in _NUMBERED):
         return True
     is_initial = len(before) == 1 and before != "i"
-    return (is_initial or "." in before or before in _RARELY_LAST) and (goes_on or word not in _OPENINGS)
+    return (is_initial or "." in before or before in _RARELY_LAST) and (continues or word not in _OPENINGS)
 
 
-# `response` and `triple` are the whole text: what answers a dialogue, and what is read with its source and reference.
+# `response` and `triple` are the whole text: an answer in a dialogue, and a text with its source and reference.
 UnitKind = Literal["sentence", "sentence pair", "fact", "response", "triple"]
 
-# The fields of an example that its output can be held against.
+# The fields of an example that its output can be compared with.
 Material = Literal["source", "context", "reference"]
 
 
 class Units(FrozenModel):
     """Pieces of a text, each of which can be judged by itself.
 
-    `beside` is what a piece is judged beside, if the example has it; `weights` says whether the judge weighs the
-    questions for each text anew.
+    `beside` is the material shown beside a piece, if the example has it. `weights` tells whether the judge weighs the
+    questions anew for each text.
     """
 
     kind: UnitKind
@@ -164,7 +164,7 @@ CANNOT_ASSESS = frozenset({"cannot assess", "can't assess", "cannot judge", "not
 
 
 class WordScore(float):
-    """The score of a word for a level; `usual` if it is a usual word for a verdict without a given score."""
+    """The score of a word for a level; `usual` if the user gave no score, so that it is a usual word for a verdict."""
 
     word: str
     usual: bool
@@ -263,10 +263,8 @@ def format_score(score: float) -> str:
 def parse_scale(text: str, labels: Iterable[float] = ()) -> Scale:
     """Return the scale in a text `LOW:HIGH`, `LOW:HIGH:whole` or `LOW:HIGH:any`.
 
-    Without a third part, scores are whole numbers if the ends and all `labels` are.
-
-    Raises:
-        SettingsError: if `text` is not of that form.
+    Without a third part, scores are whole numbers if the ends and all `labels` are. Raises SettingsError for
+    texts of another form.
     """
     parts = text.split(":")
     kinds = {"whole": True, "any": False}
@@ -286,7 +284,7 @@ def parse_scale(text: str, labels: Iterable[float] = ()) -> Scale:
 def scale_of(labels: Iterable[float], annotations: Iterable[float] = ()) -> Scale:
     """Return the narrowest scale with whole ends that contains all `labels` (one or more) and `annotations`.
 
-    It is one of verdicts if all annotations, or without any the labels, are 0 or 1.
+    It is a scale of verdicts if all annotations, or all labels if there are none, are 0 or 1.
     """
     labels, single = list(labels), list(annotations)
     values = [*labels, *single]
@@ -366,7 +364,6 @@ class Assignment:
     scale: Scale
 
     def fields(self) -> dict[str, Any]:
-        """Return the fields of every prompt about this assignment."""
         scale = self.scale
         return {
             "words": self.words.model_dump(),
@@ -424,7 +421,7 @@ def find_aspect(task: str, name: str, definition: str | None = None) -> Aspect:
 
 
 def is_defined(task: str | None, name: str) -> bool:
-    """Return whether a definition of the aspect is included for the task, or without one for any task."""
+    """Return whether a definition of the aspect is included for the task, or for any task if `task` is `None`."""
     return any(name in words.aspects for each, words in defined_tasks().items() if task in (None, each))
 
 
@@ -513,7 +510,7 @@ def text_digest(example: Example) -> str:
 
 
 def content_order(examples: Iterable[Example]) -> tuple[Example, ...]:
-    """Return the examples in an order that depends on their texts, and on ids only where these are equal."""
+    """Return the examples in an order that depends on their texts, and on ids only if texts are equal."""
     return tuple(sorted(examples, key=lambda example: (text_digest(example), example.id)))
 
 

@@ -1,6 +1,6 @@
-"""Text features: what the baselines of learned rubrics are made of, and what the offline judge reads.
+"""Text features, for the baselines of learned rubrics and for the offline judge.
 
-None of them understands the text; each is a count, a share or a distance that a person can check by hand.
+Each is a count, a share or a distance that a person can check by hand; none depends on the meaning of the text.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ class TextFeature(BaseModel):
     """One row of `text_features.csv`; the row is the feature's documentation.
 
     Attributes:
-        typical, spread: a common value in a paragraph of English, and by how much texts usually differ from it.
+        typical, spread: a common value in a paragraph of English, and how much texts usually differ from it.
         keywords: beginnings of the words by which a criterion in plain English refers to the trait.
         better_high, better_low: kinds of aspect that usually grow or fall with the feature, by general knowledge and
             not by any data set.
-        learned: the weight that public sets gave it, over all their aspects.
-        needs: "source" or "context", which must accompany the output; without it the value is nan.
-        tasks: the tasks in which these directions hold; none named means in any.
+        learned: the weight learned from public data sets, over all their aspects.
+        needs: "source" or "context", without which the value is NaN.
+        tasks: the tasks in which these directions hold; empty for all tasks.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -60,7 +60,7 @@ class TextFeature(BaseModel):
         return tuple(filter(None, cell.split(";")))
 
     def direction(self, kind: AspectKind) -> int:
-        """Return 1, -1 or 0: how the feature usually moves with a kind of aspect; 0 is unknown."""
+        """Return 1 or -1 if the feature usually rises or falls with a kind of aspect, 0 if that is unknown."""
         return (kind in self.better_high) - (kind in self.better_low)
 
 
@@ -77,14 +77,14 @@ _KIND_WORDS: dict[AspectKind, tuple[str, ...]] = {
 
 
 def aspect_kinds(aspect: str, definition: str = "") -> tuple[AspectKind, ...]:
-    """The kinds that the aspect's name speaks of, or else its definition; all kinds where neither says."""
+    """Return the kinds that the aspect's name mentions, or else its definition; all kinds if neither mentions any."""
     return _kinds_in(aspect) or _kinds_in(definition) or get_args(AspectKind)
 
 
 def usual_directions(aspect: str, definition: str = "", task: str = "") -> dict[str, float]:
     """Return each text feature's usual direction for this aspect, from -1 to 1: the mean over the aspect's kinds.
 
-    0 where nothing is known, or the feature's directions are tied to other tasks.
+    It is 0 if nothing is known, or if the feature's directions hold for other tasks only.
     """
     kinds = aspect_kinds(aspect, definition)
     return {
@@ -94,14 +94,14 @@ def usual_directions(aspect: str, definition: str = "", task: str = "") -> dict[
 
 
 def prior_directions(aspect: str, definition: str = "", task: str = "") -> dict[str, float]:
-    """Return each text feature's weight before any label, for standardised values; the largest size is 1.
+    """Return each text feature's prior weight, for standardised values; the largest absolute weight is 1.
 
-    The mean of the usual directions and of the weights learned from public sets, each with sizes that sum to 1. On sets
-    left out of the learning, it agrees better with people than either alone (`docs/decisions/0012`).
+    It is the mean of the usual direction and of the weight learned from public data sets, each scaled so that absolute
+    values sum to 1. On other data sets this mean agrees better with people than either (`docs/decisions/0012`).
     """
     usual = usual_directions(aspect, definition, task)
-    of_usual, of_learned = sum(map(abs, usual.values())) or 1.0, sum(abs(feature.learned) for feature in CATALOGUE)
-    total = {each.name: usual[each.name] / of_usual + each.learned / of_learned for each in CATALOGUE}
+    usual_sum, learned_sum = sum(map(abs, usual.values())) or 1.0, sum(abs(feature.learned) for feature in CATALOGUE)
+    total = {each.name: usual[each.name] / usual_sum + each.learned / learned_sum for each in CATALOGUE}
     largest = max(map(abs, total.values()))
     return {name: value / largest for name, value in total.items()}
 
@@ -149,13 +149,13 @@ CONNECTIVES = word_set(
     " additionally indeed suddenly soon once"
 )
 
-# The words of `spaced_words`: finding copied runs is quadratic in the worst case.
+# Maximum number of words in `spaced_words`, since finding copied runs is quadratic in the worst case.
 MAX_SEARCHED_WORDS = 5_000
-# Letters; longer words are not stemmed and cached.
+# Words with more letters are not stemmed and cached.
 MAX_STEMMED_LENGTH = 40
 
 _UNIFIED = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "\u00a0": " "})
-# What tokenisers of the Penn Treebank's school put for brackets.
+# Brackets as the Penn Treebank's tokenisers write them.
 _SPELLED_BRACKET = re.compile(r"-[lr][rsc]b-", re.IGNORECASE)
 _SPLIT_CONTRACTION = re.compile(r"(?<=\w) (?=(?:n't|'(?:s|re|ll|ve|d|m))(?!\w))", re.IGNORECASE)
 _UNSPACED_SCRIPT = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
@@ -262,10 +262,8 @@ _NEVER_BEFORE_STOP = ARTICLES_AND_POSSESSIVES - {"his"} | word_set("of and or bu
 _TIES = REFERENCES | CONNECTIVES
 _MAY_DOUBLE = word_set("had that very no so bye ha really many far long now yes again on")
 
-
 # The texts of a training or evaluation are needed again by every criterion and baseline.
 _values = cached_by_size(2**22)(lambda _output, _source, _context: dict[str, float]())
-
 # Rival outputs share their source. A character takes some 60 bytes with its views.
 _shared_text = cached_by_size(400_000)(Text)
 
@@ -273,7 +271,8 @@ _shared_text = cached_by_size(400_000)(Text)
 class Features(Mapping[str, float]):
     """The features of a text by name, in the order of the catalogue; each is computed when it is first read.
 
-    NaN is what needs a source or context that is absent or without words, and shares of a text without words.
+    A feature is NaN if it needs a source or context that is absent or has no words, or is a share of a text without
+    words.
     """
 
     def __init__(self, output: str, source: str | None = None, context: str | None = None) -> None:
@@ -317,7 +316,7 @@ class Features(Mapping[str, float]):
 
 
 def copied_runs(text: Text, source: Text) -> list[int]:
-    """Return the lengths of the longest copies from each word on, as in Grusky et al. (2018, figure 2)."""
+    """Return the lengths of the longest runs of words copied from the source (Grusky et al. 2018, figure 2)."""
     words, haystack = text.words[:MAX_SEARCHED_WORDS], source.spaced_words
     lengths, start = [], 0
     while start < len(words):
@@ -333,7 +332,7 @@ def copied_runs(text: Text, source: Text) -> list[int]:
 
 
 def _is_stumble(left: str, right: str) -> bool:
-    """Neighbours that English hardly allows: "the of", "a .", "of .", "was was"."""
+    """Return whether two words hardly follow each other in English: "the of", "a .", "of .", "was was"."""
     if right in ".!?":
         return left in _NEVER_BEFORE_STOP
     if left in ARTICLES_AND_POSSESSIVES:
@@ -388,7 +387,7 @@ _BESIDE_SOURCE: Mapping[str, Callable[[Features], float]] = {
     ),
     "copied_share": lambda both: sum(both.runs) / min(len(both.text.words), MAX_SEARCHED_WORDS),
     "longest_copy": lambda both: float(max(both.runs, default=0)),
-    # A short run is the seam of a text pasted together.
+    # Short runs occur in texts that are pasted together.
     "splices": lambda both: 100 * sum(run <= 4 for run in both.runs) / min(len(both.text.words), MAX_SEARCHED_WORDS),
     "length_to_source": lambda both: math.log(len(both.text.words) / len(both.source.words)),
     "unsupported_numbers": lambda both: (

@@ -25,7 +25,7 @@ from rubriclab.stats.intervals import Interval
 
 _WORD = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}")
-# What a reader would take for a version's number, or for its place among the others.
+# Tags that a reader would take for the number of a version, or for its place among the versions.
 _LIKE_A_NUMBER = re.compile(r"v?[0-9._-]+(?:(?:a|b|c|rc|alpha|beta|dev|pre|post)[0-9._-]*)?")
 _PLACES = frozenset({"latest", "newest", "last", "current", "head", "next", "previous", "first", "oldest"})
 
@@ -36,10 +36,10 @@ class Version(Displayed):
 
     Attributes:
         parent: `NAME@NUMBER`; `None` for a first version.
-        imported_from: `NAME@NUMBER` in the pack that it came from, so that its judges and addresses were chosen
-            elsewhere; `None` if it was learned in this store.
+        imported_from: `NAME@NUMBER` in the pack that it came from; others have chosen its judges and addresses. `None`
+            if it was learned in this store.
         confirmed: whether the user has confirmed that it may choose the judge.
-        new: whether the call that returned it has created it.
+        new: whether the call that returned this version created it.
     """
 
     name: str
@@ -84,7 +84,6 @@ class Ref:
 
 
 def parse_ref(text: str) -> Ref:
-    """Return the reference in `text`, or raise `StoreError` if it is none."""
     name, at, rest = text.partition("@") if isinstance(text, str) else ("", "", "")
     if not _WORD.fullmatch(name) or (at and not _WORD.fullmatch(rest)):
         raise StoreError(f"{text!r} does not refer to a rubric.", "Write NAME, NAME@NUMBER or NAME@TAG.")
@@ -99,7 +98,6 @@ def names_a_version(text: str) -> bool:
 
 
 def check_name(name: str, what: str = "the name of a rubric") -> str:
-    """Return `name` if it is a valid name, or raise `StoreError`."""
     if not isinstance(name, str) or not _WORD.fullmatch(name):
         raise StoreError(
             f"{name!r} cannot be {what}.",
@@ -127,28 +125,24 @@ Outcome = Literal["better", "inconclusive", "not better", "worse"]
 WORST_FIRST: tuple[Outcome, ...] = ("worse", "not better", "inconclusive", "better")
 
 # The difference in correlation that would matter: about what going from 30 labels to 100 adds to a rubric (measured:
-# 0.04 with one component of partial least squares, 0.06 with the five best criteria). Less is not worth a call a text.
+# 0.04 with one component of partial least squares, 0.06 with the five best criteria). Less is not worth a call.
 MIN_EFFECT = 0.05
-
 # The reduction of the mean absolute error that would matter, as a share of the scale's width: 0.2 points from 1 to 5.
 MIN_ERROR_EFFECT = 0.05
-
-# The same of the Brier score, as a share of a coin's, which is 0.25.
+# The same for the Brier score, as a share of 0.25, which is the Brier score of a coin.
 MIN_BRIER_EFFECT = MIN_ERROR_EFFECT / 4
 
-# The same judge asked for one score by the plain question: as it comes, and on the raters' scale by the same labels.
+# The same judge asked directly for one score: uncalibrated, and calibrated with the same labels.
 DIRECT = "direct"
 CALIBRATED = "direct, calibrated"
-
 # The scores of the whole text in the rubric's own call, without the criteria.
 WHOLE = "whole"
-
-# The largest number of further labels that is named: estimates of larger ones were too uncertain.
+# Estimates of more further labels than this were too uncertain to report.
 MAX_LABELS = 300
 
 
 class Measures(NamedTuple):
-    """What agreement of scores with labels is measured by: in order, and in error with its unit."""
+    """Names of the measures of agreement with labels: in order, and in error with its unit."""
 
     order: str
     error: str
@@ -165,7 +159,7 @@ class EvaluatorAgreement(FrozenModel):
     Attributes:
         name: `joint`, `whole`, a method, `direct`, `direct, calibrated`, `constant`, `word count`, `best text feature`
             or `all text features`.
-        n: texts that it scored, with `calls` for each.
+        n, calls: the number of texts that it scored, and calls per text.
         errors: for evaluators with scores on the labels' scale.
         auroc, brier: for labels of two levels; `brier` for evaluators with probabilities.
     """
@@ -202,14 +196,14 @@ class GateVerdict(FrozenModel):
     """Whether the rubric agrees better with people than another evaluator.
 
     An outcome is `better` if the whole interval of the difference lies above zero, `worse` if it lies below zero,
-    `not better` if none of it lies above what would matter, else `inconclusive`; `None` for comparisons with single
-    methods: one of many would be "better" by chance.
+    `not better` if all of it lies below the smallest difference that matters, else `inconclusive`. It is `None` for
+    comparisons with single methods, since one of many would be "better" by chance.
 
     Attributes:
-        outcome, difference: in `order`; the difference is paired.
-        error_outcome, less_error: in `error`, where both have scores on the scale; the other's less the rubric's.
-        more_labels: where the outcome in order is inconclusive.
-        few_groups: the number of groups, where they were too few for an interval.
+        outcome, difference: in `order`; the rubric's minus the other's, paired.
+        error_outcome, less_error: in `error`, if both have scores on the scale; the other's minus the rubric's.
+        more_labels: if the outcome in order is inconclusive.
+        few_groups: the number of groups, if they were too few for an interval.
     """
 
     against: str
@@ -234,7 +228,7 @@ class GateVerdict(FrozenModel):
 class Raters(FrozenModel):
     """Interrater agreement: Krippendorff's alpha, and the correlation that a perfect judge could reach.
 
-    `errors` are those of single raters against the mean of the others; `None` for labels of two levels.
+    `errors` compare single raters with the mean of the others; `None` for labels of two levels.
     """
 
     alpha: Interval
@@ -251,14 +245,14 @@ class ReliabilityBin(FrozenModel):
 
 
 class VerdictAgreement(FrozenModel):
-    """How far verdicts, and the scores that they are from, agree with people's on held-out labels of two levels.
+    """Agreement of verdicts, and of the scores behind them, with people's verdicts on held-out labels.
 
     Attributes:
         name: as in `EvaluatorAgreement`, or `raters among themselves`.
         cells: numbers of texts by people's level, then the evaluator's: worse worse, worse better, better worse, better
             better.
         recalls, precisions: of the worse and of the better level.
-        brier: of raters, who give no scores, the share of other verdicts.
+        brier: for raters, who give no scores, the share of verdicts that differ.
         reliability: texts in bins of ascending scores.
     """
 
@@ -274,18 +268,18 @@ class VerdictAgreement(FrozenModel):
 
 
 class Validation(FrozenModel):
-    """The gate's verdicts, with the figures that they rest on.
+    """The gate's verdicts, with the figures behind them.
 
     Attributes:
-        level: whether correlations are taken among rivals or over the whole set.
-        folds: into how many parts the groups were put; each is scored without its labels.
+        level: whether correlations are within groups or over all texts.
+        folds: the number of parts that the groups are divided into; each part is scored without its labels.
         training: the rubric on the labels that it was fitted to.
         evaluators: the rubric first, then the others, best first.
-        verdicts: against the best free baseline, then against the same judge asked directly, as it comes and
-            calibrated; these decide. The others, against each method alone, decide nothing.
-        raters: `None` where single raters' scores are not known.
-        verdict_agreements: for labels of two levels, the rubric's, the same judge's asked directly, as it comes and
-            calibrated, and the raters'.
+        verdicts: against the best free baseline, and against the same judge asked directly, uncalibrated and
+            calibrated; these decide. Verdicts against each method alone follow, and do not decide.
+        raters: `None` if single raters' scores are not known.
+        verdict_agreements: for labels of two levels, those of the rubric, of the same judge asked directly,
+            uncalibrated and calibrated, and of the raters.
     """
 
     level: Literal["group", "dataset"]
@@ -312,9 +306,9 @@ class Validation(FrozenModel):
 
     @property
     def deciding(self) -> GateVerdict:
-        """The comparison that decides: with the judge asked directly, unless that with the free baselines is worse.
+        """The verdict that decides: against the judge asked directly, or against the best free baseline if worse.
 
-        It is with the calibrated judge if only its error is lower.
+        The judge is the calibrated one if only its error is lower than the rubric's.
         """
         direct, calibrated = self.against(DIRECT), self.against(CALIBRATED)
         if direct is None:
@@ -325,14 +319,13 @@ class Validation(FrozenModel):
 
     @property
     def outcome(self) -> Outcome:
-        """The worse of the outcomes against the free baselines and, where it was, the same judge asked directly."""
         return self.deciding.overall
 
 
 class RecordedText(FrozenModel):
-    """A labelled text, and its interval by the rubric fitted to the other groups, if there is one.
+    """A labelled text, with any score and interval by a rubric that was fitted without the text's group.
 
-    `raters` and `reasons` are by the person's name; the name of an unknown person is empty.
+    `raters` and `reasons` are by rater's name; the name of an unknown rater is empty.
     """
 
     id: str
@@ -356,10 +349,10 @@ class RecordedText(FrozenModel):
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The score of one text by one criterion with its reason, or no score and why.
+    """The rating of one text by one criterion with its reason, or the reason why there is none.
 
-    `applies` is false where the criterion cannot be asked of the text, which is no failure. A dataclass, since models
-    take ten times the memory: 10,000 texts have a million cells.
+    `applies` is false if the criterion does not apply to the text, which is not a failure. A dataclass, since pydantic
+    models take ten times the memory, and 10,000 texts have a million cells.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
@@ -370,7 +363,7 @@ class Cell:
 
 
 class Candidate(FrozenModel):
-    """A criterion that took part in the choice, and its method.
+    """A criterion that took part in selection, and its method.
 
     `made_from` has the ids of the labelled texts whose labels had a part in making it; `by_hand` is `None` if the
     labels decided.
@@ -391,9 +384,9 @@ class TrainingRecord(FrozenModel):
     cells: tuple[tuple[Cell, ...], ...]
 
     def content(self) -> Iterator[str]:
-        """Yield the canonical JSON of the record row by row: as one piece it takes many times its length.
+        """Yield the canonical JSON of the record row by row; in one piece it takes many times its length in memory.
 
-        A row that could not be read back as the same is a `ValueError`.
+        Raises ValueError if a row would not read back as the same.
         """
         candidates = [each.model_dump(mode="json", warnings="error") for each in self.candidates]
         yield f'{{"candidates":{canonical(candidates)}'
@@ -495,7 +488,7 @@ Action = Literal["reuse", "recalibrate", "relearn"]
 
 
 class TransferOrigin(FrozenModel):
-    """How a version was transferred from its parent, which had this judge, aspect and data, by so many new labels."""
+    """How a version was transferred: the action, the parent's judge, aspect and data, the number of new labels."""
 
     action: Action
     judge: str
@@ -528,10 +521,10 @@ class EditOrigin(FrozenModel):
     """How a person made a version from its parent.
 
     Attributes:
-        labels: texts that the weights were fitted to; 0 if nothing was fitted or measured.
-        folds: that the figures are held out in; 0 where nothing was fitted to the labels.
+        labels: the number of texts that the weights were fitted to; 0 if nothing was fitted or measured.
+        folds: the number of folds of the held-out figures; 0 if nothing was fitted to the labels.
         before, after: agreement of the parent and of this version with the labels, on the same folds.
-        difference: after less before, paired. The person may have known the labels.
+        difference: after minus before, paired. The person may have known the labels.
     """
 
     author: str
@@ -559,7 +552,7 @@ class Provenance(FrozenModel):
         examples, groups: ids of the training texts and their groups, sorted.
         texts: digests of the training texts, sorted, so that a text is recognized under any id.
         text_fields: which of source and context every training text had; scoring needs them too. `None` if unknown.
-        version: of this package.
+        version: the version of this package.
     """
 
     judge: str
@@ -591,7 +584,7 @@ class Provenance(FrozenModel):
 
     @property
     def held_out_by(self) -> HeldOutBy:
-        """What each fold of the held-out agreement repeats: learning, a transfer, or the refit of an edited rubric."""
+        """What each fold of the held-out agreement repeats: learning, transfer, or the refit of an edited rubric."""
         if self.edit:
             return "edit"
         return "transfer" if self.transfer else "learning"
@@ -605,16 +598,16 @@ def fields_of_both(before: Provenance, examples: Sequence[Example]) -> tuple[Sho
 
 
 class Effort(FrozenModel):
-    """Calls, tokens, money and time that a command used. Part of no digest: a resumed run uses less.
+    """Calls, tokens, money and time that a command used. Digests leave it out, since a resumed run uses less.
 
     Attributes:
-        calls: replies received from the provider; `cached` ones were used instead.
+        calls, cached: replies received from the provider, and cached replies used instead.
         failed: prompts without a usable reply.
         repaired: prompts that were repeated because the first reply was unusable.
-        by_name_or_order: replies of which entries were recognised by names or by their order instead of their ids.
+        by_name_or_order: replies whose entries were recognised by names or by order instead of by ids.
         cost_usd: US dollars; `None` if the price is unknown.
         cached_prompt_tokens: the prompt tokens that the provider read from its prompt cache.
-        saved_usd: US dollars that this cache saved, less the price of writing to it; `cost_usd` allows for it.
+        saved_usd: US dollars that the prompt cache saved, minus the price of writing to it; `cost_usd` includes both.
         stages, stage_tokens: replies and their tokens, cached ones included, by prompt template.
     """
 

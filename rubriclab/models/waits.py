@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 
-# Seconds of a wait from which it is told of, and between two warnings about the same kind of wait.
+# Seconds from which a wait gives a warning, and between two warnings for the same reason.
 LONG_WAIT = 5.0
 REPEAT_AFTER = 600.0
 
@@ -13,7 +13,7 @@ _last_warnings: dict[str, float] = {}
 
 
 def log_wait(log: logging.Logger, seconds: float, reason: str, detail: str = "") -> None:
-    """Log a wait with its reason and details: a long one as a warning, unless there was one for this reason lately."""
+    """Log a wait: a long one as a warning, unless there was a recent warning for the same reason."""
     now = time.monotonic()
     long = seconds >= LONG_WAIT and now - _last_warnings.get(reason, -REPEAT_AFTER) >= REPEAT_AFTER
     if long:

@@ -123,9 +123,8 @@ def agreement(
         systems: the system that wrote each text; needed at system level only.
         level, constant: see the module's docstring.
 
-    Raises:
-        ValueError: lengths differ, a human score is not finite, a predicted score is infinite, systems are missing at
-            system level, or an option is out of range.
+    Raises ValueError if lengths differ, a human score is not finite, a predicted score is infinite, systems are missing
+    at system level, or an option is unknown.
     """
     texts, used = _texts_at_level([predicted], human, groups, systems, level=level, constant=constant)
     return Agreement(
@@ -243,12 +242,10 @@ class ScoredTexts:
 
     @property
     def unit(self) -> Unit:
-        """What the jackknife leaves out."""
         return "groups" if 1 < len(self.sizes) < len(self.human) else "texts"
 
     @property
     def cluster(self) -> IntArray:
-        """The cluster of each text: its group, or the text itself."""
         return self.group if self.unit == "groups" else np.arange(len(self.human))
 
     @property
@@ -257,7 +254,6 @@ class ScoredTexts:
 
     @property
     def too_few_groups(self) -> bool:
-        """Whether there are too few clusters for an interval."""
         return self.clusters < MIN_GROUPS
 
     def take(self, which: IntArray) -> ScoredTexts:
@@ -422,7 +418,6 @@ def less_error(scores: Sequence[FloatArray], labels: FloatArray, groups: Sequenc
 
 
 def _mean(values: FloatArray, texts: ScoredTexts) -> Interval:
-    """Return the mean over texts with its interval over their groups."""
     sums, sizes = np.bincount(texts.cluster, values), np.bincount(texts.cluster)
     return estimate(
         lambda counts: counts @ sums / (counts @ sizes), texts.clusters, elements=len(sums), mean=True

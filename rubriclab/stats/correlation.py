@@ -42,8 +42,7 @@ def pearson_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | No
         y: shape (n,), or (rows, n); a single row is paired with every row of the other arguments.
         weights: how often each element counts, integers of shape (n,) or (rows, n); 1 by default.
 
-    Raises:
-        ValueError: lengths differ, or a value is NaN or infinite.
+    Raises ValueError if lengths differ or a value is NaN or infinite.
     """
     x, y, weights = _rows(x, y, weights)
     defined = (_levels(x, weights)[2] > 0) & (_levels(y, weights)[2] > 0)

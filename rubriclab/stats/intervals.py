@@ -184,7 +184,6 @@ def student_interval(value: float, error: float, freedom: int) -> Interval:
 
 
 def student_margin(error: float, freedom: int) -> float:
-    """Return half the width of a 95 % interval by Student's distribution."""
     from scipy.special import stdtrit
 
     return float(stdtrit(freedom, (1 + CONFIDENCE) / 2)) * error

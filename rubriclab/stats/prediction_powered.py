@@ -55,12 +55,10 @@ class LabelledScores:
 
     @property
     def factor(self) -> float:
-        """The factor by which scores are multiplied."""
         return _factor(self.scores - self.scores.mean(), self.labels)
 
     @property
     def residuals(self) -> FloatArray:
-        """The labels minus the multiplied scores."""
         return self.labels - self.factor * self.scores
 
 

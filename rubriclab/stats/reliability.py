@@ -49,9 +49,6 @@ def krippendorff_alpha(ratings: npt.ArrayLike, metric: Metric, clusters: npt.Arr
     Args:
         ratings: shape (raters, units), NaN if missing.
         clusters: the cluster of each unit, an integer; by default every unit is a cluster.
-
-    Raises:
-        ValueError: `ratings` is not a matrix or contains infinity, `clusters` does not fit, or `metric` is unknown.
     """
     check_choice("metric", metric, get_args(Metric))
     answers, cluster = _compared_units(ratings, clusters)

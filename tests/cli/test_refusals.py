@@ -127,7 +127,7 @@ REFUSALS: list[tuple[str, int, str]] = [
     # label, lint and literature
     (f"label few.jsonl {RATED} --no-page -o x.jsonl --rater 'a\nb'", 2, "The rater's name 'a b' cannot be"),
     (f"label few.jsonl {RATED} --no-page -o x.jsonl --share anna,", 2, "A rater needs a name; got an empty"),
-    (f"label few.jsonl {RATED} --no-page -o x.ods", 2, "x.ods: the ending .ods says no format"),
+    (f"label few.jsonl {RATED} --no-page -o x.ods", 2, "x.ods: .ods is not a format that can be written"),
     (f"label same.jsonl {RATED} --no-page -o x.jsonl", 2, "the id 'a' is that of another text"),
     ("lint broken.jsonl", 2, "broken.jsonl is no checklist: it is not JSON"),
     ("lint checklist.json", 2, "sub_dimensions[0].questions: expected a list of at least 1, got a list of 0"),
