@@ -11,7 +11,7 @@ INTEGRATIONS := inspect-ai,langfuse,langsmith,mcp,mlflow,parquet,phoenix,postgre
 # and the tests in tests/integrations/test_NAME.py. DeepEval needs older releases of click and rich.
 SEPARATE := deepeval
 
-.PHONY: demo test golden test-integrations test-integrations-python test-release start-up site lint types check constraints clean
+.PHONY: demo test golden integration-environments test-integrations test-integrations-python test-release start-up site lint types check constraints clean
 
 # uv installs several times as fast as pip, which does where uv finds no index: it is set by UV_DEFAULT_INDEX, not as for pip.
 UV := $(BIN)/uv
@@ -48,6 +48,8 @@ IN_NEW_ENVIRONMENT = $(UV) venv --quiet --clear --seed --python $(BIN)/python $(
 	$(UV) pip install --quiet --python $(@D)/bin/python
 
 # The tests against other tools, in environments of their own: their libraries are large.
+integration-environments: $(patsubst %,.venv-%/.installed,integrations $(SEPARATE))
+
 .venv-integrations/.installed: pyproject.toml constraints.txt | $(UV)
 	$(IN_NEW_ENVIRONMENT) --constraint constraints.txt --editable ".[$(INTEGRATIONS)]" --group dev --group integrations
 	@touch $@
@@ -72,7 +74,7 @@ test-integrations-python: export RUBRICLAB_INTEGRATIONS = $(if $(filter test-int
 test-integrations-python: export RUBRICLAB_PARITY = $(CURDIR)/build/parity.jsonl
 # Only `make test-integrations` installs promptfoo, so only there its scores must be compared.
 test-integrations-python: WITHOUT_PROMPTFOO = $(if $(filter test-integrations,$(MAKECMDGOALS)),,--unmeasured promptfoo)
-test-integrations-python: $(patsubst %,.venv-%/.installed,integrations $(SEPARATE))
+test-integrations-python: integration-environments
 	rm -f $(RUBRICLAB_PARITY)
 	.venv-integrations/bin/python -m pytest -p no:xdist tests/integrations
 	for name in $(SEPARATE); do .venv-$$name/bin/python -m pytest -p no:xdist tests/integrations/test_$$name.py || exit 1; done

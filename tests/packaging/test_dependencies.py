@@ -6,7 +6,7 @@ import ast
 import re
 import sys
 import tomllib
-from collections.abc import Iterator
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -29,24 +29,24 @@ def declared() -> set[str]:
     return {normalized(re.split(r"[\[<>=!~; ]", requirement)[0]) for requirement in requirements}
 
 
-def imported() -> Iterator[tuple[str, Path]]:
-    """Yield the top-level name of each absolute import of rubriclab, with its file."""
+@cache
+def imported() -> tuple[tuple[str, Path], ...]:
+    """Return the top-level name of each absolute import of rubriclab, with its file."""
+    found: list[tuple[str, Path]] = []
     for file in sorted((CHECKOUT / "rubriclab").rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
             if isinstance(node, ast.Import):
-                yield from ((alias.name.partition(".")[0], file) for alias in node.names)
+                found += ((alias.name.partition(".")[0], file) for alias in node.names)
             elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-                yield node.module.partition(".")[0], file
-
-
-IMPORTED = list(imported())
+                found.append((node.module.partition(".")[0], file))
+    return tuple(found)
 
 
 def test_every_imported_package_is_declared() -> None:
     distributions, known = packages_distributions(), declared()
     undeclared = {
         f"{name} ({file.relative_to(CHECKOUT)})"
-        for name, file in IMPORTED
+        for name, file in imported()
         if name not in sys.stdlib_module_names and name != "rubriclab"
         # Whatever is optional and not installed has to be declared under its own name.
         if not known & {normalized(one) for one in distributions.get(name, [OTHER_NAMES.get(name, name)])}
@@ -58,7 +58,7 @@ def test_every_declared_package_is_imported() -> None:
     distributions = packages_distributions()
     used = {
         normalized(distribution)
-        for name, _ in IMPORTED
+        for name, _ in imported()
         for distribution in distributions.get(name, [OTHER_NAMES.get(name, name)])
     }
     # SQLAlchemy imports the driver by the name in the store's address.
