@@ -15,9 +15,16 @@ rule `constant` decides:
   implementation of PairS (Liu et al., COLM 2024) do this.
 
 Intervals come from the jackknife over groups (`rubriclab.stats.intervals`), which covers other inputs, but not other
-systems. At system level an interval is therefore at least as wide as Fisher's interval for the number of systems, with
-the standard errors of Bonett & Wright 2000, "Sample size requirements for estimating Pearson, Kendall and Spearman
-correlations", Psychometrika 65. A difference at system level holds for the given systems only.
+systems. At system level an interval is therefore Fisher's interval for the number of systems, with the standard errors
+of Bonett & Wright 2000, "Sample size requirements for estimating Pearson, Kendall and Spearman correlations",
+Psychometrika 65 (for Kendall, those of Fieller, Hartley & Pearson 1957), widened
+
+- for Pearson, by the jackknife, which is inconsistent for ranks of so few systems: up to [-1, 1];
+- for Kendall, by the interval of Samara & Randles 1988, "A test for correlation based on Kendall's tau" (Hollander &
+  Wolfe 1999, "Nonparametric Statistical Methods", section 8.3), as Fisher's covers 82 % of correlations near 0.86.
+
+In simulations of 5 to 16 systems, those of Kendall cover 94 to 100 %, those of Spearman 93 to 99 % up to 0.93 and 90 %
+at 0.97. A difference at system level holds for the given systems only.
 """
 
 from __future__ import annotations
@@ -315,9 +322,23 @@ def coefficient_interval(texts: ScoredTexts, coefficient: Coefficient, level: Le
     error = math.sqrt(numerator / (texts.systems - subtracted))
     center, margin = float(fisher_z(found.value)), NormalDist().inv_cdf((1 + CONFIDENCE) / 2) * error
     low, high = math.tanh(center - margin), math.tanh(center + margin)
-    if found.low is None or found.high is None:
-        return Interval(found.value, low, high)
-    return Interval(found.value, min(low, found.low), max(high, found.high))
+    wider = (low, high) if found.low is None or found.high is None else (found.low, found.high)
+    if coefficient is spearman_rows:
+        wider = low, high
+    elif coefficient is kendall_rows:
+        beyond = margin / error * _kendall_error(texts, found.value)
+        wider = max(found.value - beyond, -1), min(found.value + beyond, 1)
+    return Interval(found.value, min(low, wider[0]), max(high, wider[1]))
+
+
+def _kendall_error(texts: ScoredTexts, tau: float) -> float:
+    """Return the standard error of Kendall's correlation between systems by Samara & Randles."""
+    count = texts.systems
+    means = (np.bincount(texts.system, each) / np.bincount(texts.system) for each in (texts.predicted[0], texts.human))
+    first, second = (np.sign(np.round(mean[:, np.newaxis] - mean, MEAN_DIGITS)) for mean in means)
+    concordant = (first * second).sum(axis=1)
+    spread = float(np.square(concordant - concordant.mean()).sum())
+    return math.sqrt(2 / (count * (count - 1)) * (2 * (count - 2) / (count * (count - 1) ** 2) * spread + 1 - tau**2))
 
 
 def _is_mean(texts: ScoredTexts, level: Level) -> bool:

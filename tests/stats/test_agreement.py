@@ -74,6 +74,16 @@ def used_names(level, texts):
     return names, [[name for name in names if name != left_out] for left_out in names]
 
 
+def samara_randles(tau, texts):
+    """The interval in Hollander & Wolfe, "Nonparametric Statistical Methods", section 8.3, for the systems' means."""
+    names, of = sorted(set(texts[3])), np.array(texts[3])
+    points = [[scores[of == name].mean() for scores in texts[:2]] for name in names]
+    pairs = [sum(np.sign(x - a) * np.sign(y - b) for a, b in points) for x, y in points]
+    n, spread = len(names), np.square(np.array(pairs) - np.mean(pairs)).sum()
+    variance = 2 / (n * (n - 1)) * (2 * (n - 2) / (n * (n - 1) ** 2) * spread + 1 - tau**2)
+    return max(tau - norm.ppf(0.975) * variance**0.5, -1), min(tau + norm.ppf(0.975) * variance**0.5, 1)
+
+
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("seed", [0, 1])
 def test_values_and_intervals_equal_those_written_out_in_full(level, seed):
@@ -87,23 +97,24 @@ def test_values_and_intervals_equal_those_written_out_in_full(level, seed):
             lost, numerator = {"spearman": (3, 1 + value**2 / 2), "pearson": (3, 1), "kendall": (4, 0.437)}[name]
             reach = norm.ppf(0.975) * np.sqrt(numerator / (7 - lost))
             low, high = np.tanh([np.arctanh(value) - reach, np.arctanh(value) + reach])
-            expected = (value, min(low, expected[1]), max(high, expected[2]))
+            wider = {"spearman": (low, high), "pearson": expected[1:], "kendall": samara_randles(value, texts)}[name]
+            expected = (value, min(low, wider[0]), max(high, wider[1]))
         np.testing.assert_allclose(dataclasses.astuple(getattr(result, name)), expected, atol=1e-9)
     assert result.unit == "groups"
     assert result.groups == len(names)
 
 
-def systems_of(rng, systems, inputs=20):
-    """Return scores of systems whose qualities by judge and people correlate with 0.9, with noise in every text."""
-    quality = rng.multivariate_normal([0, 0], [[1, 0.9], [0.9, 1]], size=systems)
-    scores = quality + rng.normal(scale=0.5, size=(inputs, 1, 1)) + rng.normal(size=(inputs, systems, 2))
+def systems_of(rng, systems, inputs=20, alike=0.9, noise=1.0):
+    """Return scores of systems whose qualities by judge and people are so much `alike`, with noise in every text."""
+    quality = rng.multivariate_normal([0, 0], [[1, alike], [alike, 1]], size=systems)
+    scores = quality + rng.normal(scale=0.5, size=(inputs, 1, 1)) + noise * rng.normal(size=(inputs, systems, 2))
     predicted, human = scores.reshape(-1, 2).T
     names = [(f"g{place:02}", f"s{number:03}") for place in range(inputs) for number in range(systems)]
     groups, of = zip(*names, strict=True)
     return predicted, human, groups, of
 
 
-@pytest.mark.parametrize("systems", [5, 12])
+@pytest.mark.parametrize("systems", [5, 7, 10, 16])
 def test_intervals_between_few_systems_hold_the_correlation_of_all_systems_like_them(systems):
     rng, runs = np.random.default_rng(systems), 150
     means = np.array(systems_of(rng, 5000)[:2]).reshape(2, -1, 5000).mean(axis=1)
@@ -119,6 +130,22 @@ def test_intervals_between_few_systems_hold_the_correlation_of_all_systems_like_
     assert without == 0
     # Of 150 draws at 95 %, more than 14 miss in less than one of a hundred.
     assert all(number <= 14 for number in missed.values())
+
+
+@pytest.mark.parametrize("systems", [7, 10, 16])
+def test_intervals_of_kendalls_correlation_near_1_between_systems_hold_it_and_are_not_absurdly_wide(systems):
+    rng, runs, widths, missed = np.random.default_rng(systems), 150, [], 0
+    means = np.array(systems_of(rng, 5000, 10, 0.98, 0.3)[:2]).reshape(2, -1, 5000).mean(axis=1)
+    true = scipys(SCIPYS["kendall"], *means)
+    for _ in range(runs):
+        found = agreement(*systems_of(rng, systems, 10, 0.98, 0.3), level="system").kendall
+        if found.low is not None:
+            widths.append(found.high - found.low)
+            missed += not found.low <= true <= found.high
+    assert true > 0.8
+    assert missed <= 14
+    # By the jackknife over inputs 1.1, 0.7 and 0.4.
+    assert np.mean(widths) < {7: 0.7, 10: 0.5, 16: 0.35}[systems]
 
 
 def test_worked_example():
