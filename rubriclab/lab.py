@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar,
 
 from rubriclab.base_options import Options, type_text
 from rubriclab.closing import Closing
+from rubriclab.data.mapping import UsualMap, parse_mapping
 from rubriclab.display import Document
 from rubriclab.errors import SettingsError
 from rubriclab.methods.method import Progress
@@ -123,9 +124,10 @@ class Lab(Closing):
 
     `data` is a path, rows as mappings, a pandas, polars or pyarrow table, a Hugging Face data set or examples. `rubric`
     is a version, `NAME` (the newest), `NAME@3` or `NAME@production`. Any method raises `NoStore` or `NotInStore` for
-    what the store lacks, `DataError` for unusable rows, `LiteratureError` for files of findings, `SettingsError` for
-    options that do not go together, `NotConfirmed` if only an imported version names the judge, `JudgeError` if the
-    provider fails, and `BudgetReached` at a cap.
+    what the store lacks, `DataError` for unusable rows, `LiteratureError` and `ChecklistError` for files of findings
+    and questions, `SettingsError` for invalid options, such as an aspect without a definition, `NotConfirmed` if only
+    an imported version names the judge, `ReplayMiss` for what a recording lacks, `JudgeError` if the provider fails,
+    and `BudgetReached` at a cap.
 
     Args:
         store: an SQLite file or any SQLAlchemy URL; by default the user's own store.
@@ -133,7 +135,7 @@ class Lab(Closing):
             that a rubric was learned with, and for learning the offline one.
         generator: who proposes criteria; by default the judge.
         settings: hyperparameters by method, for everything that is learned: `{"hypoeval": {"k": 10}}`.
-        mapping: where fields stand in rows: `{"output": "summary"}`.
+        mapping: where fields stand in files and tables: `{"output": "summary"}`; rows with `output` itself need none.
         record: the file that requests and replies are recorded to.
         progress: `"auto"` for a bar in a terminal or a notebook, a function of a text and the share done, or `None`.
         notify: a function of a text, told what a person should know beside the results; by default a log, and standard
@@ -166,7 +168,10 @@ class Lab(Closing):
         _check_type("progress", progress, "'auto', a function of a text and the share done, or None", shows)
         _check_type("notify", notify, "a function of a text", notify is None or callable(notify))
         self._store = store
-        self._defaults = {"judge": judge, "generator": generator, "mapping": mapping}
+        _check_type("mapping", mapping, "columns by field", isinstance(mapping or {}, str | Mapping))
+        columns = parse_mapping(mapping).columns if isinstance(mapping, str) else mapping
+        usual = UsualMap(dict(columns)) if columns else None
+        self._defaults: dict[str, Any] = {"judge": judge, "generator": generator, "mapping": usual}
         self._settings = settings or {}
         self._record = Path(record) if record else None
         self._progress = progress

@@ -105,6 +105,18 @@ def test_columns_may_be_mapped_for_everything_a_lab_does(store: Path, rubric: Ve
     assert other.values != lab.score(renamed, "news").values
 
 
+def test_texts_that_are_given_directly_need_no_mapping(store: Path, rubric: Version) -> None:
+    with Lab(store, mapping={"output": "body", "source": "article", "id": "Nr"}) as mapped:
+        row = {"output": "A text.", "source": "An article."}
+        (score,) = mapped.score([row], rubric)
+        assert score.score is not None
+        with mapped.scorer(rubric) as scorer:
+            assert scorer("A text.", source="An article.").score == score.score
+        assert mapped.score([{"body": "A text.", "article": "An article.", "Nr": 1}], rubric)[0].score == score.score
+        with pytest.raises(SettingsError, match=r"the field 'source'"):
+            mapped.score(["A text."], rubric)
+
+
 def test_without_a_rubric_texts_are_compared_and_an_iterator_is_refused(lab: Lab) -> None:
     scores = lab.score(ROWS, task="summarization", aspect="coherence", scale=(0, 10))
     assert scores.rubric == "unvalidated"

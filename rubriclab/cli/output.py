@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -14,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 import orjson
+from click.core import ParameterSource
 
 from rubriclab.cli.options import place_of
 from rubriclab.errors import RubriclabError, SettingsError
@@ -217,8 +220,40 @@ def note(text: str) -> None:
 
 
 def as_typed(text: str) -> str:
-    """Return a message with options as they are typed: `--scale 1:5` for "`scale=1:5`"."""
-    return with_flags(text, flags())
+    """Return a message with options as they are typed, `--scale 1:5` for "`scale=1:5`", and with runnable commands."""
+    return runnable(with_flags(text, flags()))
+
+
+# A command in words of ours: in backticks, or after a colon up to the end of the line.
+_COMMAND = re.compile(r"(?<=`)rubriclab [a-z]+ [^`\n]+(?=`)|(?<=: )rubriclab [a-z]+[^`<\n]*")
+# What stands for a file with the same columns, and the options that are typed again for such a file; --store always is.
+_FILES = {"LABELLED", "HELDOUT", "TEXTS"}
+_REPEATED = ("store", "mapping", "missing", "level_scores")
+
+
+def runnable(text: str, quote: Callable[[str], str] = str, repeated: Sequence[str] = _REPEATED) -> str:
+    """Return a text whose commands have the options typed for the present one without which they would fail."""
+    context = click.get_current_context(silent=True)
+    given = {str(param.name): (max(param.opts, key=len), value) for param, value in _given(context)} if context else {}
+    # The environment and the configuration file hold for the next command, too.
+    typed = [each for each in given if context and context.get_parameter_source(each) is ParameterSource.COMMANDLINE]
+
+    def completed(match: re.Match[str]) -> str:
+        words = match[0].split()
+        needed = repeated if _FILES & set(words) else repeated[:1]
+        added = [given[each] for each in needed if each in typed and given[each][0] not in words]
+        return " ".join([match[0], *(f"{flag} {quote(shlex.quote(value))}" for flag, value in added)])
+
+    return _COMMAND.sub(completed, text)
+
+
+def with_commands(view: Any) -> Any:
+    """Return a view, or that of a result, whose commands have `--store`; longer ones would be broken over lines."""
+    from markupsafe import Markup, escape
+
+    found = view.view() if hasattr(view, "view") else view
+    html = Markup(runnable(str(found.html), lambda word: str(escape(word)), _REPEATED[:1]))
+    return type(found)(html, unfolded=found.unfolded)
 
 
 @cache
@@ -236,7 +271,7 @@ def print_view(view: Any, *, err: bool = False) -> None:
     if isinstance(view, str):
         click.echo(view, nl=bool(view), err=err)
         return
-    Console(file=sys.stderr if err else sys.stdout, soft_wrap=False).print(view)
+    Console(file=sys.stderr if err else sys.stdout, soft_wrap=False).print(with_commands(view))
 
 
 def effort_row(effort: Effort) -> dict[str, Any]:
@@ -336,6 +371,7 @@ class Call:
 
     def export(self, view: View, page: View | None = None) -> None:
         """Write a view in each form that the options say; the HTML page shows `page`, if that is given."""
-        for name, form in (("html", (page or view).page), ("markdown", view.markdown), ("csv", view.csv)):
+        page, view = with_commands(page or view), with_commands(view)
+        for name, form in (("html", page.page), ("markdown", view.markdown), ("csv", view.csv)):
             if path := self.values.get(name):
                 write_text(path, form())

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rubriclab import ops, report as views
-from rubriclab.cli import config
+from rubriclab.cli import config, output as results
 from rubriclab.cli.options import FILE, OUTPUT_FILE, PATH, CommandGroup, command, flag, option
 from rubriclab.cli.output import EXIT_CODES, Call, check_place, check_rows_place, note, write_rows, write_text, writing
 from rubriclab.errors import NoStore, SettingsError
@@ -299,7 +299,8 @@ def report(call: Call, rubric: str, *, output: str) -> None:
     """
     with call.store("read") as store:
         check_place(output)
-        page = views.rubrics.report(store, rubric)
+        version = store.load(rubric)
+        page = results.with_commands(views.rubrics.training_view(version, store.training(version.ref))).page()
     with writing(output) as write:
         write(page.encode())
     if output != "-":

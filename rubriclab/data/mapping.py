@@ -248,6 +248,10 @@ class FieldMap:
         return {name[len(start) :]: column for name, column in self.columns.items() if name.startswith(start)}
 
 
+class UsualMap(FieldMap):
+    """The columns of files and tables in general; rows that have `output` under its own name need none."""
+
+
 NATIVE = FieldMap()
 
 

@@ -33,6 +33,7 @@ from rubriclab.data.annotations import (
 )
 from rubriclab.data.binary_files import parquet_rows, read_sheet
 from rubriclab.data.mapping import (
+    ABSENT,
     DEFAULTS,
     NATIVE,
     UNTYPED,
@@ -42,6 +43,8 @@ from rubriclab.data.mapping import (
     Mark,
     ReadingOptions,
     SourceFormat,
+    UsualMap,
+    look_up,
 )
 from rubriclab.data.rows import RowError, check_columns, example_of
 from rubriclab.data.write import FORMATS, JSON_LINES, table_kind
@@ -305,7 +308,8 @@ def _mappings(rows: Any, mapping: FieldMap) -> Iterator[Any]:
         rows = rows.collect()
     if hasattr(rows, "iter_rows"):
         return (_plain(row) for row in rows.iter_rows(named=True))
-    # A plain text also gets the mapped columns, without values.
+    # A plain text also gets the mapped columns, without values, unless it needs none.
+    mapping = _mapping_of({"output": ""}, mapping)
     empty, output = dict.fromkeys(mapping.columns.values()), mapping.columns.get("output", "output")
     return (empty | {output: row} if isinstance(row, str) else _plain(row) for row in rows)
 
@@ -432,7 +436,8 @@ def _parse(raw: RawRows, options: ReadingOptions) -> Rows:
     def examples() -> Iterator[tuple[int, Any, ParsedRow]]:
         is_checked, is_empty = not raw.table, True
         for line, row in raw.numbered:
-            mapping = options.mapping if options.needs_ratings else options.mapping.without_absent_ratings(row)
+            mapping = _mapping_of(row, options.mapping)
+            mapping = mapping if options.needs_ratings else mapping.without_absent_ratings(row)
             # All rows of a table have the same columns: one error for the table instead of one for each row.
             if not is_checked and isinstance(row, Mapping):
                 check_columns(row, where, mapping)
@@ -443,6 +448,11 @@ def _parse(raw: RawRows, options: ReadingOptions) -> Rows:
             raise raw.source.without_rows()
 
     return Rows(raw.source, examples(), options.skip_faulty, options.mapping, rules.not_assessed)
+
+
+def _mapping_of(row: Any, mapping: FieldMap) -> FieldMap:
+    own = isinstance(mapping, UsualMap) and isinstance(row, Mapping) and "output" in row
+    return NATIVE if own and look_up(row, mapping.columns.get("output", "output")) is ABSENT else mapping
 
 
 def parse_row(row: Any, where: str, line: int, mapping: FieldMap, rules: CellRules) -> ParsedRow:

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, model_validator
 
-from rubriclab.errors import SettingsError, UserError
+from rubriclab.errors import SettingsError
 from rubriclab.models.base import FrozenModel, canonical, content_path, digest
 from rubriclab.models.characters import did_you_mean, is_blank
 
@@ -401,10 +401,10 @@ class _Task(BaseModel):
 
 
 def find_aspect(task: str, name: str, definition: str | None = None) -> Aspect:
-    """Return the aspect with the given `definition`, or the included one; raise `UserError` if there is none."""
+    """Return the aspect with the given `definition`, or the included one; raise `SettingsError` if there is none."""
     if definition is not None:
         if is_blank(name) or is_blank(definition):
-            raise UserError(
+            raise SettingsError(
                 f"An aspect needs a name and a definition; got {name!r} and {definition!r}.",
                 "Define the aspect in a sentence or two.",
             )
@@ -413,7 +413,7 @@ def find_aspect(task: str, name: str, definition: str | None = None) -> Aspect:
     if name not in shipped:
         what = "Aspects with a definition" if shipped else "Tasks with definitions"
         known = sorted(shipped or defined_tasks())
-        raise UserError(
+        raise SettingsError(
             f"There is no included definition of {name!r} for the task {task!r}. {what}: {', '.join(known)}.",
             f"{did_you_mean(name if shipped else task, known)}Write your own: `definition=TEXT`.",
         )

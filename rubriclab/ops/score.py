@@ -288,9 +288,10 @@ def _unvalidated(workspace: Workspace, data: Data, options: ScoreOptions) -> Sco
     aspect = find_aspect(options.task, options.aspect, options.definition)
     assignment = Assignment(task_words(options.task), aspect, parse_scale(options.scale or "1:5"))
     judge = judge_named(options.judge, workspace.notify)
-    learn = shlex.join(["rubriclab", "learn", "--task", options.task, "--aspect", aspect.name])
+    defined = ["--definition", options.definition] if options.definition else []
+    learn = shlex.join(["rubriclab", "learn", "LABELLED", "--task", options.task, "--aspect", aspect.name, *defined])
     unknown = "no label says how far these scores agree with people's"
-    workspace.notify(f"unvalidated: {unknown}; label about 30 texts and run {learn}")
+    workspace.notify(f"unvalidated: {unknown}; label about 30 texts and run `{learn}`")
     workspace.open_store(create=True)
     if judge != EMBEDDED:
         return Scoring(workspace, data, judged_rubric(assignment), UNVALIDATED, JudgeChoice(judge), options)

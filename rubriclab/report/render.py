@@ -33,7 +33,7 @@ from markupsafe import Markup, escape
 
 from rubriclab.data.write import csv_text, data_frame
 from rubriclab.models.characters import asked_at, count, listed, one_line, plain
-from rubriclab.models.text import format_score
+from rubriclab.models.text import format_score, is_defined
 from rubriclab.report.wording import cut, estimate, lines
 from rubriclab.stats.intervals import MIN_GROUPS, Interval
 
@@ -189,7 +189,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {"q": q, "prose": prose, "number": number}
-    of_models = (asked_at, count, format_score, listed, one_line)
+    of_models = (asked_at, count, format_score, is_defined, listed, one_line)
     of_cells = (badge, Based, data, facts, head, line, number, p_value, remark, row, shown, signed)
     environment.globals |= {each.__name__: each for each in (*of_models, *of_cells)}
     environment.globals |= {name: getattr(wording, name) for name in WORDING}

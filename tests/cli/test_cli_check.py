@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import html
 import json
+import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -260,3 +262,23 @@ def test_scores_of_a_file_with_semicolons_open_in_the_same_spreadsheet(here: Com
     assert here("score", "u.csv", *arguments, "-o", "p.csv", "--decimal", "point").code == 0
     pointed = list(csv.DictReader((here.folder / "p.csv").read_text("utf-8-sig").splitlines(), delimiter=";"))
     assert [float(row["score"]) for row in pointed] == scores
+
+
+def test_every_command_that_is_printed_runs_as_it_stands(here: Commands) -> None:
+    survey(here.folder / "umfrage.csv", 40)
+    options = ("--task", "minutes", "--definition", "How 'clear' it is.", "--map", MAPPING, "--store", "an own.db")
+    learned = here("learn", "umfrage.csv", "--aspect", "coherence", "--name", "m", *options)
+    refused = here("evaluate", "umfrage.csv", "--rubric", "m", "--map", MAPPING, "--store", "an own.db")
+    unvalidated = here("score", "umfrage.csv", "--aspect", "coherence", *options)
+    here("report", "m", "--store", "an own.db", "-o", "page.html")
+    page = re.sub("</?span>", "", html.unescape((here.folder / "page.html").read_text("utf-8")))
+    words = "\n".join([learned.err, refused.err, unvalidated.err, page])
+    printed = set(re.findall(r"(?:`|: |<code>)(rubriclab (?:learn|show|score|evaluate|plan) [^`<\n]+)", words))
+    assert {line.split()[1] for line in printed} >= {"learn", "show"}
+    assert "--store 'an own.db'" in " ".join(learned.out.split())
+    for line in printed:
+        assert "--store 'an own.db'" in line
+        filled = re.sub("LABELLED|HELDOUT|TEXTS", "umfrage.csv", line).replace("MODEL", "embedded")
+        columns = ("--map", MAPPING) if filled != line and "--map" not in line else ()
+        done = here(*shlex.split(filled)[1:], *columns)
+        assert done.code == 0 or "learned from" in done.err, (line, done.err)

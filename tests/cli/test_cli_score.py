@@ -96,4 +96,4 @@ def test_texts_without_labels_are_scored_offline_and_said_to_be_unvalidated(rubr
     assert all(0 <= row["score"] <= 10 and row["rubric"] == "unvalidated" for row in done.rows)
     assert len({row["score"] for row in done.rows}) > 6
     assert "unvalidated: no label says how far these scores agree with people's" in done.err
-    assert "rubriclab learn --task summarization --aspect coherence" in done.err
+    assert "rubriclab learn LABELLED --task summarization --aspect coherence" in done.err
