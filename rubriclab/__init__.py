@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from rubriclab.ops.scores import Scores as Scores
     from rubriclab.prompts.prompt import Prompt as Prompt
 
-_HOMES = {
+_NAMES_BY_MODULE = {
     "data.readers": "read",
     "data.write": "write_rows",
     "errors": "BudgetReached DataError JudgeError JudgeRefused JudgeUnavailable NotInStore PlugInError PromptRejected "
@@ -89,13 +89,13 @@ _HOMES = {
     "ops.score": "TextScorer",
     "models.version": "Version",
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+_MODULE_OF = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names.split()}
 
-__all__ = [*_HOME_OF]
+__all__ = [*_MODULE_OF]
 
-# Hidden from type checkers, which would take any name for one of the package.
+# Type checkers must not see `__getattr__`: with it they accept any name as an attribute of the package.
 if not TYPE_CHECKING:
-    __getattr__ = lazy_names(__name__, _HOME_OF)
+    __getattr__ = lazy_names(__name__, _MODULE_OF)
 
 
 def __dir__() -> list[str]:

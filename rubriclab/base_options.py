@@ -1,6 +1,6 @@
 """The base of every operation's options, and validation errors in plain words.
 
-This is the only translator of pydantic's messages, which speak of inputs, types and Python classes.
+Only this module rewrites pydantic's messages, which speak of inputs, types and Python classes.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from rubriclab.models.characters import close_match, describe, one_line
 
 _MODULES = re.compile(r"\b(?:typing|datetime|pathlib|collections\.abc|rubriclab(?:\.\w+)*)\.")
 
-
-# Whether a configuration file that was found in the working folder may set an option: `always` for how input is read
-# and results are shown, `never` for what a command changes in the store, or else once the user has confirmed it.
+# Whether a configuration file that was found in the working folder may set an option. `always`: the option says how
+# input is read or results are shown. `confirmed`: once the user has confirmed the file. `never`: the option says what a
+# command changes in the store.
 FromFound = Literal["always", "confirmed", "never"]
-# Headings of help, in its order; the first is the command's own.
+# Headings of a command's help, in order. Options of the command alone come first.
 SECTIONS = _, JUDGING, LIMITS, INPUT, STORED = ("", "Judge", "Limits", "Input", "Store and output")
 
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """What the command line needs to know of an option beyond its model.
+    """How the command line presents an option, as far as the option's field does not say it.
 
     Attributes:
-        names: where they are not those of the field: `--map`.
-        place: what a path in the value is; a configuration file gives paths relative to its own folder.
-        section, from_found: as in `Options`, if they differ from those of the others.
+        names: the flags, if they differ from the name of the field: `--map`.
+        place: what kind of path the value is or contains.
+        section, from_found: override those of the class that declares the option.
         joined: whether repeated values are joined by commas.
-        multiple: whether it is repeatable though its type is no tuple.
+        multiple: whether the option may be repeated although its type is not a tuple.
     """
 
     names: str = ""
@@ -52,7 +52,7 @@ class Flag:
 
 
 class Options(BaseModel):
-    """Base of the options of an operation; `section` is the heading of help for those that a class itself declares."""
+    """Base of the options of an operation. `section` is the help heading of options that the class declares."""
 
     section: ClassVar[str] = ""
     from_found: ClassVar[FromFound] = "confirmed"
@@ -68,44 +68,46 @@ class Options(BaseModel):
 
     @classmethod
     def given(cls, values: Mapping[str, Any]) -> Self:
-        """Return the options out of `values` that this operation has; what is `None` keeps its default."""
+        """Return this operation's options from `values`. Other values are ignored, and `None` keeps the default."""
         return cls(**{name: values[name] for name in cls.model_fields if values.get(name) is not None})
 
 
 def option_error(error: ValidationError, model: type[BaseModel]) -> SettingsError:
     """Return the first fault of some options as an error that names the option."""
     raised = error.errors(include_url=False)[0].get("ctx", {}).get("error")
-    if isinstance(raised, SettingsError):  # pydantic wraps it, since it is a ValueError; it names the option itself
+    if isinstance(raised, SettingsError):  # pydantic wraps it, as it is a ValueError; its message names the option
         return raised
     name, _, fault = first_fault(error).partition(":")
     if has_unknown_name(error):
         known = ", ".join(f"`{name}`" for name in model.model_fields)
-        meant = close_match(name, model.model_fields)
-        hint = f"Did you mean `{meant}`? " if meant else ""
+        suggestion = close_match(name, model.model_fields)
+        hint = f"Did you mean `{suggestion}`? " if suggestion else ""
         return SettingsError(f"There is no option `{name}` here.", f"{hint}Known are: {known}.")
     return SettingsError(f"`{name}`:{fault}." if fault else f"{name}.")
 
 
 def type_text(annotation: Any) -> str:
-    """Return a type as a reader writes it: without modules, and without how values are validated."""
+    """Return a type as source code, without module names and validators."""
     if get_origin(annotation) in (Union, UnionType):
         return " | ".join(map(type_text, get_args(annotation)))
     if annotation is type(None):
         return "None"
-    return _MODULES.sub("", inspect.formatannotation(_bare(annotation)))
+    return _MODULES.sub("", inspect.formatannotation(_without_validators(annotation)))
 
 
-def _bare(annotation: Any) -> Any:
+def _without_validators(annotation: Any) -> Any:
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
-        return _bare(arguments[0])
+        return _without_validators(arguments[0])
     if origin in (Union, UnionType):
-        return reduce(or_, map(_bare, arguments))
-    return origin[tuple(map(_bare, arguments))] if origin and "Annotated" in repr(annotation) else annotation
+        return reduce(or_, map(_without_validators, arguments))
+    if origin and "Annotated" in repr(annotation):
+        return origin[tuple(map(_without_validators, arguments))]
+    return annotation
 
 
 def one_or_several(value: Any) -> Any:
-    """Return a text as a tuple of one; any other value as it is."""
+    """Return a text as a tuple with one item, and any other value unchanged."""
     return (value,) if isinstance(value, str) else value
 
 
@@ -113,12 +115,12 @@ Texts = Annotated[tuple[str, ...], BeforeValidator(one_or_several)]
 
 
 # Faults listed in one message.
-SHOWN = 5
-# Characters of names and messages, which may come from the file itself.
+MAX_FAULTS = 5
+# Longest names and messages, in characters. They may come from the user's file.
 LONGEST_NAME = 60
 LONGEST_MESSAGE = 300
 
-# Types of pydantic's errors by what was expected, with placeholders for the values of the error.
+# What a message says was expected, with placeholders for values of pydantic's error: the error types that it is for.
 _EXPECTED: Mapping[str, str] = {
     "{error}": "assertion_error",
     "{expected}": "enum literal_error",
@@ -145,12 +147,12 @@ _EXPECTED: Mapping[str, str] = {
     "at most {max_length:,} characters": "string_too_long",
     "a non-empty text": "string_too_short",
 }
-_MOMENT = "a date and time such as 2026-11-21T12:30:00Z"
+_EXPECTED_TIME = "a date and time such as 2026-11-21T12:30:00Z"
 
 
-def faults(error: ValidationError, root: str = "", most: int = SHOWN) -> str:
+def faults(error: ValidationError, root: str = "", most: int = MAX_FAULTS) -> str:
     """Return up to `most` faults: `scale.low: expected a number, got the text 'x'; and 2 more`, without a full stop."""
-    # A list is too short, too, if its items are faulty, which is reported anyway.
+    # pydantic also calls a list too short because of faulty items, whose own faults are reported.
     relevant = [
         fault
         for fault in error.errors(include_url=False)
@@ -196,14 +198,14 @@ def _complaint(fault: Any) -> str:
     if kind == "value_error":
         return _cut(one_line(str(fault["ctx"]["error"])), LONGEST_MESSAGE)
     if kind.startswith(("datetime_", "timezone_")):
-        return f"expected {_MOMENT}, got {value}"
-    # 2, not 2.0
+        return f"expected {_EXPECTED_TIME}, got {value}"
+    # The message says 2 rather than 2.0.
     bounds = {
         name: int(bound) if isinstance(bound, float) and bound.is_integer() else bound
         for name, bound in fault.get("ctx", {}).items()
     }
-    known = (words for words, kinds in _EXPECTED.items() if kind in kinds.split())
-    expected = next(known, "a value of another form").format(**bounds)
+    matching = (words for words, kinds in _EXPECTED.items() if kind in kinds.split())
+    expected = next(matching, "a value of another form").format(**bounds)
     return f"expected {expected}, got {value}"
 
 

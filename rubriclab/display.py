@@ -1,4 +1,4 @@
-"""What shows itself in a terminal, by rich, and in a notebook, as HTML."""
+"""Results that display themselves: in a terminal by rich, and in a notebook as HTML."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Document(str):
-    """A whole document, whose repr does not fill the screen."""
+    """A document with a short repr, so that it does not fill the screen."""
 
     __slots__ = ()
 
@@ -15,18 +15,18 @@ class Document(str):
 
 
 class Displayed:
-    """Base of results that show themselves by their view."""
+    """Base of results that are displayed by their view."""
 
     __slots__ = ()
 
     def view(self) -> Any:
-        """Return what is shown, a `View` that can also be written as a page, as Markdown or as CSV."""
+        """Return the result as a `View`, which can also be written as a page, as Markdown or as CSV."""
         from rubriclab.report import view_of
 
         return view_of(self)
 
     def to_frame(self) -> Any:
-        """Return the figures of the tables as a pandas data frame, one a row with its interval."""
+        """Return the figures of the tables as a pandas data frame, with a row for each figure and its interval."""
         return self.view().to_frame()
 
     def __rich__(self) -> Any:
@@ -36,7 +36,7 @@ class Displayed:
         return str(self.view()._repr_html_())
 
     def _repr_mimebundle_(self, **_kwargs: object) -> dict[str, str]:
-        """Return what a notebook shows and stores: the page, and its words instead of all fields."""
+        """Return what a notebook shows and stores: HTML, and the view as plain text instead of the repr."""
         return {"text/html": self._repr_html_(), "text/plain": str(self)}
 
     def __repr__(self) -> str:

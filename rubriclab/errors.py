@@ -8,7 +8,7 @@
     │   ├── LiteratureError, ChecklistError, PackError, ReplayMiss, BudgetReached
     │   └── StoreError
     │       └── NoStore, NotInStore, StoreUnavailable, DamagedAnswer
-    ├── BelowThreshold          the result fails what was asked of it (exit code 1)
+    ├── BelowThreshold          the result fails a check that the user asked for (exit code 1)
     └── JudgeError              the provider failed (exit code 4)
         ├── JudgeRefused        wrong key, model or request: ends the command
         │   └── MissingKey      (exit code 2)
@@ -17,8 +17,8 @@
         ├── JudgeUnavailable    a retry can help
         └── ProviderDown, BatchCancelled    end the command
 
-The branch says who has to act, `retryable` whether a retry can help. `DataError` and `SettingsError` are also of
-Python's `ValueError`, `UnknownMethod` of its `KeyError`.
+The branch says who has to act, `retryable` whether a retry can help. `DataError` and `SettingsError` also inherit from
+`ValueError`, and `UnknownMethod` from `KeyError`.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from collections.abc import Sequence
 
 
 class RubriclabError(Exception):
-    """Root of the deliberate errors. `hint` says what to do; `exit_code` is the command line's.
+    """Base of all errors that rubriclab raises on purpose. `hint` says what to do; `exit_code` is the command line's.
 
-    Both name options as Python does, in backticks: `scale` or `scale=1:5`; the command line shows them as its flags.
+    Messages and hints name options as in Python, in backticks: `scale` or `scale=1:5`. The command line shows flags.
     """
 
     exit_code = 2
@@ -84,7 +84,7 @@ class LiteratureError(UserError):
 
 
 class ChecklistError(UserError):
-    """A checklist file that cannot be read or used, or none for what was asked."""
+    """A checklist file that cannot be read or used, or no checklist for the task and aspect."""
 
 
 class StoreError(UserError):
@@ -122,13 +122,13 @@ class BudgetReached(UserError):
 
 
 class BelowThreshold(RubriclabError):
-    """The result fails what was asked of it: nothing is wrong with the request."""
+    """The result fails a check that the user asked for; the request itself is valid."""
 
     exit_code = 1
 
 
 class JudgeError(RubriclabError):
-    """The provider failed. `may_be_billed` says whether it may bill the request nevertheless."""
+    """The provider failed. `may_be_billed` says whether it may still bill the request."""
 
     exit_code = 4
     may_be_billed = True
@@ -147,7 +147,7 @@ class MissingKey(JudgeRefused):
 
 
 class PromptRejected(JudgeError):
-    """The provider cannot answer this prompt (too long, filtered), or perhaps none at all if `is_doubtful`."""
+    """The provider cannot answer this prompt (too long, filtered). If `is_doubtful`, it may fail on every prompt."""
 
     def __init__(self, message: str, hint: str | None = None, *, is_doubtful: bool = False) -> None:
         super().__init__(message, hint)
@@ -172,7 +172,7 @@ class JudgeUnavailable(JudgeError):
 
 
 class ProviderDown(JudgeError):
-    """Every request fails. The same command continues later from the cached answers."""
+    """Every request fails. Run the same command later to continue from the cached answers."""
 
 
 class BatchCancelled(JudgeError):

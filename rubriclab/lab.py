@@ -1,4 +1,4 @@
-"""Everything that the command line does, from Python: scripts, asynchronous code and notebooks."""
+"""Everything that the command line does, for Python scripts, asynchronous code and notebooks."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ logger = logging.getLogger("rubriclab.lab")
 
 
 def synchronous(function: Callable[Concatenate[L, P], Coroutine[Any, Any, T]]) -> Callable[Concatenate[L, P], T]:
-    """Return the method that waits for an asynchronous one, also where an event loop is running."""
+    """Return the synchronous form of an asynchronous method; it also works while an event loop is running."""
 
     @wraps(function)
     def method(self: L, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -69,7 +69,7 @@ def synchronous(function: Callable[Concatenate[L, P], Coroutine[Any, Any, T]]) -
 
 
 def asynchronous(function: Callable[Concatenate[L, P], T]) -> Callable[Concatenate[L, P], Coroutine[Any, Any, T]]:
-    """Return the method that runs a synchronous one in a thread."""
+    """Return the asynchronous form of a synchronous method, which runs in a thread."""
 
     @wraps(function)
     async def method(self: L, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -131,16 +131,17 @@ class Lab(Closing):
 
     Args:
         store: an SQLite file or any SQLAlchemy URL; by default the user's own store.
-        judge: a litellm model string, `embedded` (offline, no language model) or `recorded:PATH`; by default the one
-            that a rubric was learned with, and for learning the offline one.
-        generator: who proposes criteria; by default the judge.
+        judge: a litellm model string, `embedded` (offline, no language model) or `recorded:PATH`; by default the judge
+            that the rubric was learned with, and for learning the offline judge.
+        generator: the model that proposes criteria; by default the judge.
         settings: hyperparameters by method, for everything that is learned: `{"hypoeval": {"k": 10}}`.
-        mapping: where fields stand in files and tables: `{"output": "summary"}`; rows with `output` itself need none.
-        record: the file that requests and replies are recorded to.
+        mapping: the column of each field in files and tables: `{"output": "summary"}`; not for rows with `output`.
+        record: the file in which requests and replies are recorded.
         progress: `"auto"` for a bar in a terminal or a notebook, a function of a text and the share done, or `None`.
-        notify: a function of a text, told what a person should know beside the results; by default a log, and standard
-            error in a terminal or a notebook.
-        options: fields of `JudgeOptions`: `concurrency`, `max_cost` and others. Caps hold for all calls together.
+        notify: a function that gets each message for the user as a text; by default, messages are logged, and printed
+            to standard error in a terminal or a notebook.
+        options: fields of `JudgeOptions`: `concurrency`, `max_cost` and others. Caps limit all calls of this object
+            together.
 
     Raises:
         SettingsError: for an option that is unknown or out of bounds.
@@ -164,8 +165,8 @@ class Lab(Closing):
         _check_type("store", store, "a path or a URL", store is None or isinstance(store, str | Path))
         _check_type("settings", settings, "settings by method", isinstance(settings or {}, Mapping))
         _check_type("record", record, "a path", record is None or isinstance(record, str | Path))
-        shows = progress in (None, "auto") or callable(progress)
-        _check_type("progress", progress, "'auto', a function of a text and the share done, or None", shows)
+        valid = progress in (None, "auto") or callable(progress)
+        _check_type("progress", progress, "'auto', a function of a text and the share done, or None", valid)
         _check_type("notify", notify, "a function of a text", notify is None or callable(notify))
         self._store = store
         _check_type("mapping", mapping, "columns by field", isinstance(mapping or {}, str | Mapping))
@@ -178,7 +179,7 @@ class Lab(Closing):
         self._notify = notify or _notify
         self._judge_options = work.judge_options(options)
         self._budget = LocalBudget(self._judge_options.max_calls, self._judge_options.max_cost)
-        self._open = ExitStack()
+        self._streams = ExitStack()
 
     def __repr__(self) -> str:
         judge = self._defaults["judge"]
@@ -186,7 +187,7 @@ class Lab(Closing):
 
     def close(self) -> None:
         """End the streams of scores that are still open."""
-        self._open.close()
+        self._streams.close()
 
     def _workspace(self) -> Workspace:
         return Workspace(
@@ -199,7 +200,7 @@ class Lab(Closing):
             budget=self._budget,
         )
 
-    def _opened(self, access: Access = "read") -> Store:
+    def _open_store(self, access: Access = "read") -> Store:
         return open_store(self._store, create=False, access=access)
 
     def _options(self, model: type[OptionsT], values: Mapping[str, Any]) -> OptionsT:
@@ -219,24 +220,24 @@ class Lab(Closing):
 
     def versions(self, name: str | None = None) -> tuple[Version, ...]:
         """Return the newest version of each rubric, or all versions of one, the newest first."""
-        with self._opened() as store:
+        with self._open_store() as store:
             return managing.list_versions(store, self._notify, name)
 
     def load(self, ref: str) -> Version:
         """Return the version that `NAME` (the newest), `NAME@3` or `NAME@production` means."""
-        with self._opened() as store:
+        with self._open_store() as store:
             return store.load(ref)
 
     def training_record(self, rubric: str | Version) -> TrainingRecord:
         """Return what each candidate criterion said of each labelled text when a version was learned."""
-        with self._opened() as store:
+        with self._open_store() as store:
             return managing.training_record(store, ref_of(rubric))
 
     @with_options(managing.DisagreementsOptions)
     def disagreements(self, /, rubric: str | Version, **options: Any) -> managing.Disagreements:
         """Return the labelled texts whose held-out scores lie furthest from their labels."""
         chosen = self._options(managing.DisagreementsOptions, options)
-        with self._opened() as store:
+        with self._open_store() as store:
             version = store.load(ref_of(rubric))
             return managing.disagreements(version, managing.training_record(store, version.ref), chosen)
 
@@ -244,40 +245,40 @@ class Lab(Closing):
         """Return whether a version agrees better with people than the same judge asked directly.
 
         Raises:
-            UserError: if it was never compared, as of one method.
+            UserError: if the version was never compared, such as a rubric of a single method.
         """
-        with self._opened() as store:
+        with self._open_store() as store:
             return managing.gate(store, ref_of(rubric))
 
     def report(self, rubric: str | Version, path: str | Path | None = None) -> Document:
         """Return a page on how a version was trained, as one HTML document, and write it to `path` if given."""
         from rubriclab.report.rubrics import report
 
-        with self._opened() as store:
+        with self._open_store() as store:
             return _written(report(store, ref_of(rubric)), path)
 
     def tag(self, rubric: str | Version, tag: str, *, force: bool = False) -> Version:
-        """Point a tag to a version, and return it.
+        """Point a tag to a version, and return the version.
 
         Raises:
             BelowThreshold: for `production`, if the gate did not find the version better, unless forced.
         """
-        with self._opened("write") as store:
+        with self._open_store("write") as store:
             return managing.tag(store, ref_of(rubric), tag, self._notify, force=force)
 
     def untag(self, name: str, tag: str) -> None:
         """Remove a tag."""
-        with self._opened("write") as store:
+        with self._open_store("write") as store:
             store.untag(str(name).partition("@")[0], tag)
 
     def diff(self, before: str | Version, after: str | Version) -> VersionDiff:
         """Return what changed from one version to another."""
-        with self._opened() as store:
+        with self._open_store() as store:
             return compare(store.load(ref_of(before)), store.load(ref_of(after)))
 
     def export(self, rubric: str | Version, path: str | Path | None = None, *, anonymous: bool = False) -> Document:
         """Return a version as a pack to share, also written to `path`; with `anonymous`, without people's names."""
-        with self._opened() as store:
+        with self._open_store() as store:
             return _written(managing.export(store, ref_of(rubric), self._notify, anonymous=anonymous), path)
 
     def import_(self, path: str | Path, name: str | None = None) -> Version:
@@ -285,41 +286,41 @@ class Lab(Closing):
         return managing.import_(self._store, str(path), self._notify, name)
 
     def trust(self, rubric: str | Version, *, revoke: bool = False) -> Version:
-        """Return an imported version, which from now on may choose the judge and its address; or no longer."""
-        with self._opened("write") as store:
+        """Allow an imported version to choose the judge and its address, or with `revoke` no longer; return it."""
+        with self._open_store("write") as store:
             return (store.revoke if revoke else store.confirm)(ref_of(rubric))
 
     def verify(self, *, repair: bool = False) -> managing.VerifyResult:
-        """Return what in the store is not as it was written; with `repair`, remove damaged answers first."""
-        with self._opened("write" if repair else "read") as store:
+        """Return everything in the store that is not as it was written; with `repair`, remove damaged answers first."""
+        with self._open_store("write" if repair else "read") as store:
             return managing.verify(store, repair=repair)
 
     @with_options(managing.BatchesOptions)
     async def batches_async(self, /, **options: Any) -> managing.Batches:
-        """Return the batches that are under way at a provider, of which one may be cancelled first."""
+        """Return the batches that a provider is processing; with `cancel`, cancel one of them first."""
         with self._workspace() as workspace:
             return await managing.batches(workspace, self._options(managing.BatchesOptions, options))
 
     def store_size(self) -> managing.StoreSize:
         """Return the rows and bytes of the store by kind, cached answers by model. Every row is read."""
-        with self._opened() as store:
+        with self._open_store() as store:
             return managing.StoreSize(store.place, *store.sizes())
 
     @with_options(managing.PruneOptions)
     def prune(self, /, **options: Any) -> managing.PruneResult:
-        """Remove cached answers, and nothing else; they are asked again, and paid for again, where they are needed."""
+        """Remove cached answers, and nothing else. Those that are needed later are requested and paid for again."""
         chosen = self._options(managing.PruneOptions, options)
-        with self._opened("read" if chosen.dry_run else "write") as store:
+        with self._open_store("read" if chosen.dry_run else "write") as store:
             return managing.prune(store, chosen)
 
     def vacuum(self) -> managing.VacuumResult:
         """Give the space of removed answers back to the file system; other processes wait meanwhile."""
-        with self._opened("write") as store:
+        with self._open_store("write") as store:
             return managing.vacuum(store)
 
     @with_options(models.CheckOptions)
     def check(self, /, data: Data, **options: Any) -> checking.CheckResult:
-        """Return what data is taken for and every problem that keeps it from being used; no judge is asked."""
+        """Return how data would be read, and every problem that prevents its use; no judge is asked."""
         return checking.check(data, self._options(models.CheckOptions, options))
 
     @with_options(models.SplitOptions)
@@ -367,17 +368,17 @@ class Lab(Closing):
 
     @with_options(models.LiteratureAddOptions)
     async def literature_add_async(self, /, paper: str | Path, **options: Any) -> literature.LiteratureAdded:
-        """Return the findings about raters that a language model takes from a PDF or text file; they are kept."""
+        """Have a language model extract findings about raters from a PDF or text file; save and return them."""
         return await self._run(literature.literature_add, models.LiteratureAddOptions, options, paper)
 
     @with_options(models.LiteratureShowOptions)
     def literature_list(self, /, *findings: str, **options: Any) -> literature.FindingList:
-        """Return the findings that are kept, or those that ship; in detail if ids of some are given."""
+        """Return your own findings or the shipped ones; those whose ids are given are shown in detail."""
         return literature.list_findings(self._options(models.LiteratureShowOptions, options), findings)
 
     @with_options(models.LiteratureOptions)
     def literature_remove(self, /, *findings: str, **options: Any) -> literature.FindingList:
-        """Return the findings that were removed, given their ids, from all files or from the file of a task."""
+        """Remove findings by their ids, from all files or from the file of a task, and return them."""
         return literature.remove(self._options(models.LiteratureOptions, options), findings)
 
     @with_options(models.ScoreOptions)
@@ -403,7 +404,7 @@ class Lab(Closing):
         """Return the `Scores` of texts as `score_async` does, or with `stream` an iterator of `Score`."""
         if stream:
             scores = work.iterate(lambda: self.score_stream_async(data, rubric, **options))
-            self._open.callback(scores.close)
+            self._streams.callback(scores.close)
             return scores
         return finish(lambda: self.score_async(data, rubric, **options))
 
@@ -436,7 +437,7 @@ class Lab(Closing):
     ) -> explaining.ScoreExplanation:
         """Return why a text has its score: each criterion's share with its reason, and the nearest labelled texts.
 
-        `data` may be a `.txt` file; of several texts, or of those that the rubric was learned from, `id` names one."""
+        `data` may be a `.txt` file. Of several texts, `id` selects one; without `data`, one that was learned from."""
         return await self._run(explaining.explain, models.ExplainOptions, options, data, rubric)
 
     @with_options(models.AgreeOptions)
@@ -469,12 +470,12 @@ class Lab(Closing):
 
     @with_options(models.ImproveOptions)
     async def improve_async(self, /, data: Data, rubric: str | Version, **options: Any) -> improving.ImproveResult:
-        """Return texts rewritten where a rubric finds faults, keeping what scores higher."""
+        """Rewrite texts where a rubric finds faults, and return them; only rewrites that score higher are kept."""
         with self._workspace() as workspace:
             return await improving.improve(workspace, data, rubric, self._options(models.ImproveOptions, options))
 
     def dry_run(self, operation: str, /, *arguments: Any, **options: Any) -> DryRun:
-        """Return an estimate of what an operation asks, without asking: `lab.dry_run("learn", frame, task=...)`."""
+        """Return an estimate of the calls of an operation, without calls: `lab.dry_run("learn", frame, task=...)`."""
         if not isinstance(operation, str) or operation not in OPERATIONS:
             hint = f"{did_you_mean(operation, OPERATIONS)}Expected one of {', '.join(OPERATIONS)}."
             raise SettingsError(f"There is no operation {describe(operation)} to estimate.", hint)
@@ -513,11 +514,11 @@ class Lab(Closing):
     ) -> None:
         """Serve a rubric over HTTP until SIGINT, SIGTERM or a cancellation; print the address.
 
-        Requests under way are answered first. The caps of this object hold for all requests together.
+        Requests under way are answered first. The caps of this object limit all requests together.
 
         Args:
-            on_access: told about each answered request: time, id, client, caller, method, path, status and seconds; by
-                default these are logged."""
+            on_access: called after each answered request with its time, id, client, caller, method, path, status and
+                seconds; by default these are logged."""
         from rubriclab.web.api import log_access, serve_rubric
 
         chosen = self._options(models.ServeOptions, options)
@@ -529,8 +530,8 @@ class Lab(Closing):
         The tools list and show rubrics, score texts and explain scores; none changes a rubric, a tag or a label.
 
         Args:
-            allow_calls: whether a language model may be asked, up to `max_cost` or `max_calls`, one of which is needed
-                then; else only the offline judge and answers in the store are used.
+            allow_calls: whether a language model may be asked; this needs `max_cost` or `max_calls`. Otherwise only the
+                offline judge and cached answers are used.
         """
         from rubriclab.integrations.mcp import serve_mcp
 
@@ -600,7 +601,7 @@ def _display(progress: Progress | Literal["auto"] | None) -> work.ProgressDispla
 
 
 def _written(text: str, path: str | Path | None) -> Document:
-    """Return a text as a document, once it is written to `path` if that is given."""
+    """Write a text to `path`, if given, and return it as a document."""
     try:
         if path is not None and is_database(Path(path)):
             raise ValueError("it is a database")

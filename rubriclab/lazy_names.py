@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 
-def lazy_names(module: str, home_of: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the `__getattr__` of `module`: a name is looked up in its home, a module of rubriclab."""
+def lazy_names(module: str, module_of: Mapping[str, str]) -> Callable[[str], Any]:
+    """Return the `__getattr__` of `module`: a name is imported from its module in rubriclab."""
 
     def attribute(name: str) -> Any:
-        if name not in home_of:
+        if name not in module_of:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        return getattr(importlib.import_module(f"rubriclab.{home_of[name]}"), name)
+        return getattr(importlib.import_module(f"rubriclab.{module_of[name]}"), name)
 
     return attribute
 

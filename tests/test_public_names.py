@@ -28,7 +28,7 @@ def test_type_checkers_are_told_of_the_same_names() -> None:
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
-    assert told == {(rubriclab._HOME_OF[name], name) for name in rubriclab.__all__}
+    assert told == {(rubriclab._MODULE_OF[name], name) for name in rubriclab.__all__}
 
 
 def test_every_documented_name_is_public() -> None:

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from rubriclab.models.rubric import Rubric
     from rubriclab.models.version import TrainingAgreement, Version
 
-# What commands take whose result is a report on texts.
-MEASURING = ("Exports", "Asking")
+# The options of commands whose result is a report on texts.
+REPORT_MODELS = ("Exports", "Asking")
 
 
 @command("CheckOptions", "JsonOption")
@@ -55,7 +55,7 @@ def check(call: Call, files: tuple[str, ...]) -> None:
     """
     options = call.options(ops.options.CheckOptions)
     results = ops.check.check_each(files, options) if len(files) > 1 else [ops.check.check(files[0], options)]
-    results = [_typed(result) for result in results]
+    results = [_with_flags(result) for result in results]
     if call.as_json:
         rows = [result.to_row() for result in results]
         print_json(rows if len(files) > 1 else rows[0])
@@ -68,8 +68,8 @@ def check(call: Call, files: tuple[str, ...]) -> None:
         call.end(2)
 
 
-def _typed(result: ops.check.CheckResult) -> ops.check.CheckResult:
-    """Return the result with the options in its messages as they are typed."""
+def _with_flags(result: ops.check.CheckResult) -> ops.check.CheckResult:
+    """Return the result with the options in its messages written as flags."""
 
     def typed(lines: Iterable[str]) -> tuple[str, ...]:
         return tuple(map(as_typed, lines))
@@ -113,8 +113,8 @@ def split(call: Call, file: str, *, output: str | None) -> None:
     Groups are taken until there are --train texts. The same file and seed give the same split, whatever the order of
     the rows. All columns are kept.
     """
-    prefix, ending = _ending(output) if output else ("", "")
-    own, own_ending = ("rows", ".jsonl") if file == "-" else _ending(file)
+    prefix, ending = _split_ending(output) if output else ("", "")
+    own, own_ending = ("rows", ".jsonl") if file == "-" else _split_ending(file)
     places = [f"{prefix or own}-{side}{ending or own_ending.replace('.xlsm', '.xlsx')}" for side in SIDES]
     for place in places:
         check_rows_place(place)
@@ -133,8 +133,8 @@ def split(call: Call, file: str, *, output: str | None) -> None:
     note(f"written to {places[0]} and {places[1]}")
 
 
-def _ending(name: str) -> tuple[str, str]:
-    """Return a file name without its ending, and the ending, with the one before `.gz`."""
+def _split_ending(name: str) -> tuple[str, str]:
+    """Return a file name without its ending, and the ending, such as `.csv` or `.csv.gz`."""
     path = Path(name)
     ending = "".join(path.suffixes[-2:]) if path.suffix.lower() == ".gz" else path.suffix
     return (name[: -len(ending)], ending) if ending else (name, "")
@@ -142,7 +142,7 @@ def _ending(name: str) -> tuple[str, str]:
 
 NAME, PASS_FAIL, STORE = "coherence", "summary-pass-fail", "store.db"
 TASK = "--task summarization --aspect coherence"
-# Findings about the raters of this public set are left out, so that learning knows their labelled texts alone.
+# Published findings about the raters of this data set are left out, so that learning knows only their labels.
 LEARN = f"{TASK} --literature-without summeval JUDGE"
 MAP = "--map scores.coherence=coherence"
 # The commands of the demonstration, run in the folder of the ratings.
@@ -215,7 +215,7 @@ def run_in(folder: Path, lines: Sequence[Sequence[str]]) -> int:
         arguments = (*line, "--store", STORE)
         click.echo(f"$ rubriclab {shlex.join(arguments)}")
         sys.stdout.flush()
-        # Without the folder on Python's path: it is not ours alone.
+        # With `-P`, Python does not import modules from the folder, which may contain files of others.
         command = [sys.executable, "-P", "-m", "rubriclab", *arguments]
         if code := subprocess.run(command, cwd=folder, env=environment, check=False).returncode:
             return code
@@ -269,7 +269,7 @@ def _print_learned(result: ops.learn.LearnResult) -> None:
     agreement, chance = provenance.agreement, 0.5 if provenance.agreement and provenance.agreement.auroc else 0
     if agreement and max(correlations, default=0) <= 0 and (agreement.order.value or 0) <= chance:
         note("warning: none of the criteria tracks the labels; the scores of this rubric mean nothing")
-    # The offline judge and recordings give the same reply again.
+    # The offline judge and recordings would only give the same reply again.
     if result.effort.failed and any(map(makes_requests, (provenance.judge, provenance.generator))):
         note(f"{count(result.effort.failed, 'prompt')} had no usable reply; --retry-failed asks for them again")
     note(f"Learning took {views.wording.effort(result.effort)}.")
@@ -316,7 +316,7 @@ def plan(call: Call, texts: str, *, rubric: str, output: str | None, dry_run: bo
 
 @click.group("literature", cls=CommandGroup, section="Data")
 def literature() -> None:
-    """Take papers apart into findings about what raters reward, and keep them for learning.
+    """Extract findings about what raters reward from papers, and keep them for learning.
 
     `learn --literature PATH` proposes criteria from the findings in PATH.
     """
@@ -405,7 +405,7 @@ def score(
         if fail_under is not None and not scale.contains(fail_under):
             said = f"--fail-under: got {fail_under:g}, expected a score on the scale from {scale.describe()}."
             raise SettingsError(said, "No mean can lie beyond it.")
-        call.end_dry_run(scoring.estimate)
+        call.end_if_dry_run(scoring.estimate)
         if resume:
             ops.score.check_resumable(scoring, output)
         _write_scores(scoring, texts, output, keep_replies, resume=resume)
@@ -449,7 +449,7 @@ def check_json_place(call: Call, output: str | None, printed: str, written: str,
 def _write_scores(
     scoring: ops.score.Scoring, texts: str, output: str, keep_replies: str | None, *, resume: bool
 ) -> None:
-    """Write the scores as they come; with `resume`, after those in the file."""
+    """Write each score as soon as it is known; with `resume`, after the scores in the file."""
     from rubriclab.data.write import table_kind
 
     as_table = output != "-" and table_kind(output) is not None
@@ -500,7 +500,7 @@ def improve(call: Call, texts: str, *, rubric: str, output: str, diff: str | Non
         if diff == "-":  # a moving bar would write over the changes
             workspace.progress = ops.workspace.no_progress
         improving = ops.improve.prepare_improvement(workspace, texts, rubric, options)
-        call.end_dry_run(improving.estimate, "Texts that become longer can take more calls.")
+        call.end_if_dry_run(improving.estimate, "Texts that become longer can take more calls.")
         _write_improved(improving, output, diff)
         summary, effort = improving.summary(), workspace.effort()
     row = {**summary.to_row(), "output": output, **effort_row(effort)}
@@ -522,7 +522,7 @@ def _write_improved(improving: ops.improve.Improving, output: str, diff: str | N
             ops.workspace.finish(run)
 
 
-@command("EditOptions", "CallOptions", *MEASURING, section="Use a rubric")
+@command("EditOptions", "CallOptions", *REPORT_MODELS, section="Use a rubric")
 @click.argument("rubric")
 def edit(call: Call, rubric: str, *, preview: bool, dry_run: bool) -> None:
     """Change the criteria, weights, threshold or definition of RUBRIC, and save a version whose parent is RUBRIC.
@@ -536,7 +536,7 @@ def edit(call: Call, rubric: str, *, preview: bool, dry_run: bool) -> None:
         _print_saved(saved, f"{saved.name} without a number now means it")
 
 
-@command("EvaluateOptions", "CallOptions", "BatchOptions", *MEASURING)
+@command("EvaluateOptions", "CallOptions", "BatchOptions", *REPORT_MODELS)
 @option("rubrics", "--rubric", metavar="REF", multiple=True, required=True, help="A rubric to evaluate; repeatable.")
 @click.argument("heldout", type=FILE)
 def evaluate(call: Call, heldout: str, *, rubrics: tuple[str, ...], html: str | None) -> None:
@@ -552,7 +552,7 @@ def evaluate(call: Call, heldout: str, *, rubrics: tuple[str, ...], html: str | 
     call.export(evaluation.view(), page)
 
 
-@command("CompareOptions", "CallOptions", "RubricOption", *MEASURING)
+@command("CompareOptions", "CallOptions", "RubricOption", *REPORT_MODELS)
 @flag("--details", help="Show the criteria that changed and the texts that fell most, too.")
 @click.argument("outputs", type=FILE, nargs=-1, required=True, metavar="OLD [NEW]")
 def compare(call: Call, outputs: tuple[str, ...], *, rubric: str, details: bool) -> None:
@@ -580,7 +580,7 @@ def compare(call: Call, outputs: tuple[str, ...], *, rubric: str, details: bool)
 ORDER = "REF [REF] TEXTS"
 
 
-@command("DriftOptions", "CallOptions", *MEASURING, section="Examine a rubric")
+@command("DriftOptions", "CallOptions", *REPORT_MODELS, section="Examine a rubric")
 @option("--anchor", metavar="FILE", type=FILE, help="In place of TEXTS, labelled texts that are scored at each look.")
 @option(*OUTPUT_FILE, help="Write the texts that flip to this file, with all reasons, as JSON Lines.", **PATH)
 @flag("write_all", "--all", help="Write all texts to --output, not only those that flip.")
@@ -597,8 +597,8 @@ def drift(
 
     The result has the shift of the scores, the changes of rank, the texts that cross a threshold, and the criteria that
     cause the changes. The exit code is 1 if a limit is exceeded (--max-shift, --max-flips, --min-rank), and 3 if
-    inconclusive. With --anchor it is 1 if the errors of the labelled texts have changed since the first look, at most
-    for one in twenty judges that do not change, however often one looks.
+    inconclusive. With --anchor it is 1 if the errors on the labelled texts have changed since earlier looks. Of judges
+    that do not change, at most one in twenty is ever reported, however often you look.
     """
     named = [*named, anchor] if anchor else named
     if not 2 <= len(named) <= 3:
@@ -614,8 +614,8 @@ def drift(
     check_rows_place(output or "-")
     with call.workspace() as workspace:
         if dry_run:
-            call.end_dry_run(ops.compare.drift(workspace, texts, before, after, options).estimate)
-        # If no text flips, those of an earlier run must not remain.
+            call.end_if_dry_run(ops.compare.drift(workspace, texts, before, after, options).estimate)
+        # If no text flips, the file of an earlier run must still be replaced.
         with writing_rows(output, always=True) if output else nullcontext() as write:
 
             def on_row(row: dict[str, Any]) -> None:
@@ -632,7 +632,7 @@ def drift(
     call.end(EXIT_CODES[result.outcome])
 
 
-@command("AgreeOptions", "CallOptions", "RubricOption", *MEASURING, section="Examine a rubric")
+@command("AgreeOptions", "CallOptions", "RubricOption", *REPORT_MODELS, section="Examine a rubric")
 @click.argument("texts", type=FILE)
 def agree(call: Call, texts: str, *, rubric: str) -> None:
     """Measure the agreement of judges that score TEXTS by the same rubric: alpha, kappas, differences in severity.
@@ -644,7 +644,7 @@ def agree(call: Call, texts: str, *, rubric: str) -> None:
     result.check_answered()
 
 
-@command("TransferOptions", "CallOptions", *MEASURING, section="Examine a rubric")
+@command("TransferOptions", "CallOptions", *REPORT_MODELS, section="Examine a rubric")
 @option("target", "--to", metavar="PATH", type=FILE, required=True, help="Texts to transfer to, labelled or not.")
 @click.argument("ref")
 def transfer(call: Call, ref: str, *, target: str) -> None:
@@ -668,7 +668,7 @@ def _print_saved(saved: Version, remark: str) -> None:
     click.echo(f"\n{new if saved.new else f'equal to {saved.ref}, so there is no new version'}")
 
 
-@command("ExplainOptions", "CallOptions", "RubricOption", *MEASURING, section="Examine a rubric")
+@command("ExplainOptions", "CallOptions", "RubricOption", *REPORT_MODELS, section="Examine a rubric")
 @click.argument("text", type=FILE, required=False)
 def explain(call: Call, text: str | None, *, rubric: str) -> None:
     """Explain the score of TEXT by a rubric: each criterion's share with its reason, and the nearest labelled texts.
@@ -734,7 +734,7 @@ def mcp(call: Call, *, judge: str | None, allow_calls: bool) -> None:
     """
     from rubriclab.integrations.mcp import serve_mcp
 
-    # The protocol's SDK waits for standard input even when it is interrupted; a client that ends it is waited for.
+    # The protocol's SDK keeps waiting for standard input when it is interrupted, so SIGTERM ends the process at once.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     settings = call.workspace()
     ops.workspace.finish(lambda: serve_mcp(settings, judge, allow_calls=allow_calls))

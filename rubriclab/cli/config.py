@@ -3,10 +3,10 @@
 Options stand at the top level (`max-cost = 2.5`), hyperparameters in a table of their method (`[hypoeval]`, `k = 10`).
 The command line comes first, then the environment, then the file.
 
-A file that the user names is used as it is. One that was found in the working folder may have come with somebody else's
-repository: what it sets is printed. It may say how input is read and how results are shown. Everything else is refused
-until the user has confirmed the content (`rubriclab trust FILE`), and what a command changes in the store even then.
-Each option says which of these it is (`FromFound`).
+A file that the user names is used as it is. A file that was found in the working folder may have come with somebody
+else's repository, so its settings are printed. It may say how input is read and how results are shown. Other options
+are refused until the user has confirmed its content (`rubriclab trust FILE`). Options that say what a command changes
+in the store are always refused. `FromFound` says which of these rules holds for an option.
 
 Relative paths in a file are relative to the folder that it really lies in, never to the working folder.
 """
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
 CONFIG_NAME = "rubriclab.toml"
 
-# The command that confirms a file, and the one option that it takes from a file that was found, once confirmed: a file
-# must not decide on its own confirmation.
+# The command that confirms a file. A file must not decide on its own confirmation, so of a file that was found, this
+# command uses one option only, and only once the file is confirmed.
 CONFIRMING = "trust"
-TAKEN_TO_CONFIRM = "store"
-# What is confirmed of a folder: the file in it, with whatever content.
-ANY = "any"
-# A longer value is cut where it is printed, except where the user is asked to confirm it.
-SHOWN = 80
+USED_TO_CONFIRM = "store"
+# Stands for the digest of a confirmed folder, whose file may have any content.
+ANY_CONTENT = "any"
+# Longest setting that is printed, in characters. A file that the user confirms is printed uncut.
+MAX_SHOWN = 80
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Config:
 
     @cached_property
     def folder(self) -> Path:
-        """The folder that the file lies in, links followed."""
+        """The folder of the file, after following links."""
         return self.file.resolve().parent
 
     @cached_property
@@ -70,19 +70,19 @@ class Config:
 
     @cached_property
     def trusted(self) -> bool:
-        """Whether the user has named it, or confirmed just this content at just this path or its folder."""
+        """Whether the user has named the file, confirmed this content at this path, or confirmed the folder."""
         if self.named:
             return True
-        held, place = confirmed_files(), self.file.resolve()
-        return held.get(str(place)) == digest_of(self.content) or held.get(str(place.parent)) == ANY
+        confirmed, path = confirmed_files(), self.file.resolve()
+        return confirmed.get(str(path)) == digest_of(self.content) or confirmed.get(str(path.parent)) == ANY_CONTENT
 
-    def check_may_set(self, key: str, by: FromFound = "confirmed") -> None:
+    def check_may_set(self, key: str, rule: FromFound = "confirmed") -> None:
         """Refuse an option or a table of hyperparameters that the file may not set."""
-        if by == "always" or self.named or (by == "confirmed" and self.trusted):
+        if rule == "always" or self.named or (rule == "confirmed" and self.trusted):
             return
-        sets = f"{self.file} in this folder sets {_pair(key, self.values[key], SHOWN)}"
+        sets = f"{self.file} in this folder sets {_pair(key, self.values[key], MAX_SHOWN)}"
         self_set = "" if key in method_names() else f"; or set --{key} yourself"
-        if by == "never":
+        if rule == "never":
             hint = f"Remove it from the file; or name the file: --config {self.file}{self_set}."
             raise SettingsError(f"{sets}; what a command changes is never taken from a file that was found.", hint)
         raise NotConfirmed(
@@ -91,13 +91,13 @@ class Config:
             f"later changes: rubriclab trust .; or name it: --config {self.file}{self_set}.",
         )
 
-    def said(self, keys: Collection[str] | None = None) -> str:
-        """Return on one line what the file sets: the options and tables named by `keys`, cut, or else all, uncut."""
+    def summary(self, keys: Collection[str] | None = None) -> str:
+        """Return the file's settings on one line: those in `keys`, each cut to `MAX_SHOWN`, or else all, uncut."""
         wanted = {key: value for key, value in self.values.items() if keys is None or key in keys}
         pairs = [(key, value) for key, value in wanted.items() if key not in method_names()]
         tables = [(name, wanted[name]) for name in method_names() if isinstance(wanted.get(name), Mapping)]
         pairs += [(f"{name}.{key}", value) for name, table in tables for key, value in table.items()]
-        return ", ".join(_pair(key, value, SHOWN if keys is not None else None) for key, value in pairs)
+        return ", ".join(_pair(key, value, MAX_SHOWN if keys is not None else None) for key, value in pairs)
 
 
 def method_names() -> tuple[str, ...]:
@@ -127,7 +127,7 @@ def load_config(path: Path | None) -> Config | None:
 def defaults_from(config: Config, commands: Mapping[str, Sequence[click.Parameter]]) -> dict[str, dict[str, Any]]:
     """Return click's default map by command.
 
-    Each value is a function that checks it, which click calls only if no other source sets the option.
+    Each value is a function that checks and returns a setting. click calls it only if no other source sets the option.
     """
     values, file = config.values, config.file
     options = {name: options_of(params) for name, params in commands.items()}
@@ -149,22 +149,22 @@ def defaults_from(config: Config, commands: Mapping[str, Sequence[click.Paramete
         if not isinstance(table, Mapping):
             hint = f"Write [{method}], then k = 10."
             raise SettingsError(f"{file}: {method!r} is a table of hyperparameters; got {table!r}.", hint)
-        # As `--set` takes them.
+        # The form that `--set` expects.
         texts = {key: str(value).lower() if isinstance(value, bool) else value for key, value in table.items()}
         settings += [f"{method}.{key}={text}" for key, text in texts.items()]
     defaults = dict[str, dict[str, Any]]()
     for name, own in options.items():
-        taken = own.keys() & given
+        used = own.keys() & given
         if name == CONFIRMING and not config.named:
-            taken &= {TAKEN_TO_CONFIRM} if config.trusted else set()
-        defaults[name] = {str(own[key].name): partial(_value, config, own[key], key) for key in taken}
+            used &= {USED_TO_CONFIRM} if config.trusted else set()
+        defaults[name] = {str(own[key].name): partial(_checked_value, config, own[key], key) for key in used}
         if settings:
             defaults[name]["configured"] = configured
     return defaults
 
 
 def options_of(params: Sequence[click.Parameter]) -> dict[str, click.Option]:
-    """Return the options by the names that users know: `max-cost` for `--max-cost`."""
+    """Return the options by their names in a configuration file: `max-cost` for `--max-cost`."""
     shown = [param for param in params if isinstance(param, click.Option) and not param.hidden]
     return {max(option.opts, key=len).lstrip("-"): option for option in shown}
 
@@ -174,7 +174,7 @@ def _unusable(file: Path, error: Unreadable) -> SettingsError:
 
 
 def _pair(key: str, value: Any, most: int | None) -> str:
-    """Return an option with its value, made plain, without passwords and cut to `most` characters."""
+    """Return an option and its value on one line, with keys masked, cut to `most` characters."""
     from rubriclab.judges.providers import masked
     from rubriclab.models.characters import one_line
 
@@ -183,7 +183,7 @@ def _pair(key: str, value: Any, most: int | None) -> str:
     return shown if most is None or len(shown) <= most else f"{shown[: most - 1]}…"
 
 
-def _value(config: Config, option: click.Option, key: str) -> Any:
+def _checked_value(config: Config, option: click.Option, key: str) -> Any:
     value = config.values[key]
     several = value if option.multiple and isinstance(value, list) else [value]
     for each in several:
@@ -195,7 +195,7 @@ def _value(config: Config, option: click.Option, key: str) -> Any:
 
 
 def _check_type(file: Path, option: click.Option, key: str, value: Any) -> None:
-    """Refuse a value that is not of an option's type: click would convert it after it was checked."""
+    """Refuse a value of another type than the option's, since click would convert it after the check."""
     expected: tuple[type, ...]
     if option.is_flag:
         expected, named = (bool,), "true or false"
@@ -212,43 +212,43 @@ def _check_type(file: Path, option: click.Option, key: str, value: Any) -> None:
         raise SettingsError(f"{file}: {key}: expected {named}{several}, got {describe(value)}.")
 
 
-def place() -> Path:
-    """Return the file that holds what the user has confirmed."""
+def confirmations_file() -> Path:
     import platformdirs
 
     return platformdirs.user_config_path("rubriclab", appauthor=False) / "trusted.json"
 
 
 def confirmed_files() -> Mapping[str, str]:
-    """Return the digest of the confirmed content by absolute path, `ANY` for a folder, sorted by path.
+    """Return the digest of the confirmed content by absolute path, `ANY_CONTENT` for a folder, sorted by path.
 
-    The list is in the user's own configuration folder and not in a store, since a configuration file may name one.
+    The list is in the user's own configuration folder, and not in a store, since a configuration file may choose the
+    store.
     """
-    file = place()
+    file = confirmations_file()
     try:
-        held = json.loads(file.read_bytes())
+        confirmed = json.loads(file.read_bytes())
     except FileNotFoundError:
         return {}
     except OSError as error:
         raise SettingsError(f"{file} cannot be read: {error.strerror}.") from None
     except ValueError:
-        held = None
-    if not isinstance(held, dict) or not all(isinstance(digest, str) for digest in held.values()):
+        confirmed = None
+    if not isinstance(confirmed, dict) or not all(isinstance(digest, str) for digest in confirmed.values()):
         raise SettingsError(f"{file} is damaged: expected a JSON object of paths and digests.", "Delete it.")
-    return dict(sorted(held.items()))
+    return dict(sorted(confirmed.items()))
 
 
-def confirm(place: Path, confirmed: str) -> None:
-    """Remember that the user has confirmed the content with a digest at this path, or `ANY` in this folder."""
-    _write({**confirmed_files(), str(place.resolve()): confirmed})
+def confirm(path: Path, digest: str) -> None:
+    """Record the user's confirmation of a file's content by its digest, or of a folder by `ANY_CONTENT`."""
+    _write({**confirmed_files(), str(path.resolve()): digest})
 
 
 def revoke(file: Path) -> bool:
-    """Forget the confirmation of a file or folder, and return whether there was one."""
-    held = dict(confirmed_files())
-    digest = held.pop(str(file.resolve()), None)
+    """Remove the confirmation of a file or folder, and return whether there was one."""
+    confirmed = dict(confirmed_files())
+    digest = confirmed.pop(str(file.resolve()), None)
     if digest is not None:
-        _write(held)
+        _write(confirmed)
     return digest is not None
 
 
@@ -256,13 +256,13 @@ def digest_of(content: bytes) -> str:
     return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
-def _write(held: Mapping[str, str]) -> None:
-    """Replace the list in one step, so that a killed command leaves the old one or the new one."""
-    file = place()
+def _write(confirmed: Mapping[str, str]) -> None:
+    """Replace the list in one step, so that a killed command leaves either the old list or the new one."""
+    file = confirmations_file()
     draft = file.with_name(f"{file.name}.{os.getpid()}")
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        draft.write_text(json.dumps(held, indent=2, sort_keys=True) + "\n", "utf-8")
+        draft.write_text(json.dumps(confirmed, indent=2, sort_keys=True) + "\n", "utf-8")
         draft.chmod(0o600)
         draft.replace(file)
     except OSError as error:

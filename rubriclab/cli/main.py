@@ -28,25 +28,25 @@ from rubriclab.models.characters import one_line, plain
 LOGGER = logging.getLogger("rubriclab")
 _log = logging.getLogger(__name__)
 LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
-LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
-_installed: list[logging.Handler] = []
+_handlers: list[logging.Handler] = []
 
 
 class MaskingFormatter(logging.Formatter):
-    """Formats a record as a line, with its traceback below, without keys and characters that act on a terminal."""
+    """Formats a record as one line, with its traceback below. Masks keys and removes control characters."""
 
     def format(self, record: logging.LogRecord) -> str:
         from rubriclab.judges.providers import masked
 
         text = super().format(record)
-        traceback = record.exc_text or ""
-        line = one_line(masked(text.removesuffix(traceback)))
-        return f"{line}\n{plain(masked(traceback))}" if traceback else line
+        trace = record.exc_text or ""
+        line = one_line(masked(text.removesuffix(trace)))
+        return f"{line}\n{plain(masked(trace))}" if trace else line
 
 
 class StandardError(logging.Handler):
-    """Writes to the present `sys.stderr`, which a progress bar replaces while it is shown."""
+    """Writes to the current `sys.stderr`, which a progress bar replaces while it is shown."""
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
@@ -59,7 +59,7 @@ def start_logging(verbose: int) -> None:
     """Send warnings to standard error; with `verbose` 1 retries, waits and progress too, with 2 every request."""
     stop_logging()
     level = LEVELS[min(verbose, len(LEVELS) - 1)]
-    _install(StandardError(level), LINE if verbose else "warning: %(message)s")
+    _install(StandardError(level), LOG_FORMAT if verbose else "warning: %(message)s")
     LOGGER.setLevel(level)
 
 
@@ -68,14 +68,14 @@ def log_to_file(file: Path, command: str) -> None:
         handler = logging.FileHandler(file, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise SettingsError(f"The log file {file} cannot be written: {error.strerror}.") from None
-    _install(handler, LINE)
+    _install(handler, LOG_FORMAT)
     LOGGER.setLevel(logging.DEBUG)
     _log.info("rubriclab %s: %s", __version__, command)
 
 
 def stop_logging() -> None:
-    while _installed:
-        handler = _installed.pop()
+    while _handlers:
+        handler = _handlers.pop()
         LOGGER.removeHandler(handler)
         handler.close()
     LOGGER.setLevel(logging.NOTSET)
@@ -84,13 +84,13 @@ def stop_logging() -> None:
 def _install(handler: logging.Handler, line: str) -> None:
     handler.setFormatter(MaskingFormatter(line))
     LOGGER.addHandler(handler)
-    _installed.append(handler)
+    _handlers.append(handler)
 
 
 # EX_SOFTWARE of sysexits.h: the fault is neither the user's nor the provider's.
-EXIT_CODE = 70
-# Set to 1, it shows the traceback on standard error instead of writing it to a file.
-SHOW = "RUBRICLAB_TRACEBACK"
+BUG_EXIT_CODE = 70
+# If this environment variable is 1, the traceback is printed to standard error instead of written to a file.
+SHOW_TRACEBACK = "RUBRICLAB_TRACEBACK"
 LONGEST_CAUSE = 300
 
 
@@ -98,27 +98,27 @@ def report_bug(error: Exception) -> int:
     """Say in one line that rubriclab failed and where the traceback is, with keys masked; return the exit code."""
     from rubriclab.judges.providers import masked
 
-    told = masked("".join(traceback.format_exception(error)))
+    trace = masked("".join(traceback.format_exception(error)))
     try:
-        if os.environ.get(SHOW) == "1":
-            click.echo(told, err=True)
+        if os.environ.get(SHOW_TRACEBACK) == "1":
+            click.echo(trace, err=True)
             place = "the traceback is above"
         else:  # in a file that only this user can read
-            number, path = tempfile.mkstemp(prefix="rubriclab-bug-", suffix=".txt")
-            with os.fdopen(number, "w", encoding="utf-8", errors="backslashreplace") as file:
-                file.write(told)
+            descriptor, path = tempfile.mkstemp(prefix="rubriclab-bug-", suffix=".txt")
+            with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
+                file.write(trace)
             place = f"the traceback is in {path}"
     except OSError:
-        place = f"the traceback could not be written, {SHOW}=1 shows it"
+        place = f"the traceback could not be written, {SHOW_TRACEBACK}=1 shows it"
     what = f"{type(error).__name__}: {one_line(masked(str(error)))}"[:LONGEST_CAUSE]
     click.echo(f"error: rubriclab {__version__} has a bug: {what}. Please report it; {place}.", err=True)
-    return EXIT_CODE
+    return BUG_EXIT_CODE
 
 
 INTERRUPTED = 128 + signal.SIGINT
 TERMINATED = 128 + signal.SIGTERM
-# What writing to a full disk, or beyond a quota or limit, ends with.
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+# Errors of writing to a full disk, or beyond a quota or size limit.
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @click.group(cls=SectionGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -170,10 +170,10 @@ def cli(context: click.Context, config: Path | None, verbose: int, log_file: str
         context.default_map.setdefault(group, {}).update({own: values} if own else values)
     if loaded.named or context.invoked_subcommand == CONFIRMING:
         return
-    taken = [param for name, each in params.items() if name.split()[0] == context.invoked_subcommand for param in each]
-    tables = method_names() if any(param.name == "configured" for param in taken) else ()
-    if said := loaded.said({*options_of(taken), *tables}):
-        note(f"{loaded.file} in this folder sets {said}")
+    used = [param for name, own in params.items() if name.split()[0] == context.invoked_subcommand for param in own]
+    tables = method_names() if any(param.name == "configured" for param in used) else ()
+    if settings := loaded.summary({*options_of(used), *tables}):
+        note(f"{loaded.file} in this folder sets {settings}")
 
 
 DAILY = ("demo", "check", "label", "learn", "show", "report", "score", "evaluate", "compare", "studio")
@@ -191,11 +191,11 @@ for title in SECTIONS:
 
 
 def every_command() -> dict[str, click.Command]:
-    """Return all commands by name, those of a group as `GROUP NAME`."""
+    """Return all commands by name; a command in a group is named `GROUP NAME`."""
     found: dict[str, click.Command] = {}
     for name, command in cli.commands.items():
         if isinstance(command, click.Group):
-            found |= {f"{name} {own}": each for own, each in command.commands.items()}
+            found |= {f"{name} {member}": each for member, each in command.commands.items()}
         else:
             found[name] = command
     return found
@@ -208,23 +208,23 @@ def main(arguments: list[str] | None = None, command: click.Group = cli, name: s
     def terminate(_number: int, frame: FrameType | None) -> None:
         nonlocal terminated
         terminated = True
-        interrupt = signal.getsignal(signal.SIGINT)  # an event loop has one of its own
+        interrupt = signal.getsignal(signal.SIGINT)  # an event loop that runs has replaced the default handler
         if callable(interrupt):
             interrupt(signal.SIGINT, frame)
 
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        # As of what a shell runs in the background. An event loop ends cleanly only by a handler of its own, which it
-        # has where Ctrl-C is not ignored; so it is blocked instead.
+        # Shells ignore Ctrl-C for background commands. asyncio installs the handler that ends it cleanly only if
+        # Ctrl-C is not ignored, so the signal is blocked instead.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, terminate)
     try:
         code = run(arguments, command, name)
-    except KeyboardInterrupt:  # a further one, while the first is reported
+    except KeyboardInterrupt:  # Ctrl-C again, while the first is reported
         code = INTERRUPTED
     try:
         sys.stdout.flush()
-    except OSError:  # Python would fail on what is not written once more as it exits, with another code
+    except OSError:  # Python would try to write the rest when it exits, fail again, and change the exit code
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if code == INTERRUPTED:
         # A further Ctrl-C while Python ends would kill it, with another exit code.
@@ -234,7 +234,7 @@ def main(arguments: list[str] | None = None, command: click.Group = cli, name: s
 
 def run(arguments: list[str] | None = None, command: click.Group = cli, name: str = "rubriclab") -> int:
     for stream in (sys.stdout, sys.stderr):
-        # A terminal of another encoding shows escapes for what it cannot show, instead of failing.
+        # Characters that the stream's encoding lacks are written as escapes instead of raising an error.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
@@ -247,7 +247,7 @@ def run(arguments: list[str] | None = None, command: click.Group = cli, name: st
         click.echo(f"interrupted; answers so far are cached. To resume: {plain(masked(again))}", err=True)
         return INTERRUPTED
     except SystemExit:
-        # How click and rich end when whoever read our output has gone (`| head`), which is no fault of the command.
+        # click and rich exit like this if the reader of our output has closed it (`| head`), which is no error.
         return 0
     except Exception as error:
         return _failed(error)
@@ -256,7 +256,7 @@ def run(arguments: list[str] | None = None, command: click.Group = cli, name: st
 
 def _failed(error: Exception) -> int:
     if isinstance(error, RubriclabError):
-        # What a message quotes of a server, a pack or a row must not act on the terminal.
+        # A message may quote a server, a pack or a row, whose control characters must not reach the terminal.
         text = plain(as_typed(str(error)))
         _log.info("ended with exit code %d: %s", error.exit_code, text)
         click.echo(f"error: {text}", err=True)
@@ -273,8 +273,8 @@ def _failed(error: Exception) -> int:
         error.show()
         return error.exit_code
     if isinstance(error, OSError):
-        # Files are named where they are read and written; what is printed has no name.
-        place = error.filename or ("standard output cannot be written" if error.errno in FULL else None)
+        # An error of a file has its name, so one without a name comes from printing.
+        place = error.filename or ("standard output cannot be written" if error.errno in DISK_FULL else None)
         click.echo(f"error: {f'{place}: ' if place else ''}{error.strerror or error}", err=True)
         return RubriclabError.exit_code
     _log.info("ended by an unexpected %s", type(error).__name__)

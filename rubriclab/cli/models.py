@@ -1,4 +1,4 @@
-"""The options of several commands that only the command line has, in the same form as those of operations."""
+"""Options that several commands share and no operation has, declared like the options of operations."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class JsonOption(Options):
 
 
 class StoreJson(JsonOption, StoreOption):
-    """What every command on the store takes."""
+    """The options of every command on the store."""
 
 
 class RowsCsv(Options):
@@ -59,7 +59,7 @@ class RecordOption(Options):
 
 
 class Asking(RecordOption, StoreJson):
-    """What every command that asks a judge takes."""
+    """The options of every command that asks a judge."""
 
     dry_run: Annotated[bool, Flag(section=STORED)] = False
     """Print an estimate of calls, tokens and cost; make no calls."""

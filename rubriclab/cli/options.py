@@ -1,7 +1,7 @@
 """Options of commands, made from the models of operations; each has an environment variable.
 
 A relative path in an option's value is relative to the working folder. In a configuration file it is relative to the
-folder of the file, since the working folder may be somebody else's: types of options say which values are paths.
+folder of the file. `PlaceType` is the type of options whose values contain paths.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from rubriclab.base_options import Flag, FromFound, Options
 
 
-# Where the models of commands are; those of operations come last, as they import the most.
+# Modules that declare models of options. The slowest to import comes last.
 MODELS = ("rubriclab.cli.models", "rubriclab.judges.options", "rubriclab.ops.options")
 
 
 class PlaceType(click.ParamType):  # type: ignore[type-arg]
-    """A text with a path: of an input or output, which may be `-`, a store (or its URL), or a recorded judge."""
+    """A value that is or contains a path: an input or output (or `-`), a store (or its URL), or a recorded judge."""
 
     name = "text"
 
@@ -38,13 +38,13 @@ class PlaceType(click.ParamType):  # type: ignore[type-arg]
         self.place = place
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the value; an option in its place is refused, as the value was forgotten."""
+        """Return the value. An option in its place is refused, since the user has left out the value."""
         if isinstance(value, str) and re.match("--[a-z]", value):
             self.fail(f"expected a value, got the option {value}; a file of this name is ./{value}.", param, ctx)
         return str(click.STRING.convert(value, param, ctx))
 
     def resolved(self, value: object, folder: Path) -> str:
-        """Return `value` with a relative path taken from `folder`, unchanged if that is the working folder."""
+        """Return `value` with its path resolved against `folder`, or unchanged if that is the working folder."""
         from rubriclab.judges.cache import RECORDED_PREFIX
         from rubriclab.store.tables import resolve_store
 
@@ -66,7 +66,7 @@ def place_of(param: click.Parameter) -> str:
 
 
 class SectionOption(click.Option):
-    """An option with an environment variable, a section of help, by default its command's, and `FromFound`."""
+    """An option with an environment variable, a help section, and the rule for configuration files that were found."""
 
     def __init__(
         self, declared: Sequence[str], *, section: str = "", from_found: FromFound = "confirmed", **settings: Any
@@ -81,11 +81,11 @@ class JoinedOption(SectionOption):
     """An option that may be given several times; its values are joined by commas."""
 
     def value_from_envvar(self, ctx: click.Context) -> str | None:
-        # click would divide it at white space.
+        # click would split the variable at white space.
         return self.resolve_envvar_value(ctx)
 
     def process_value(self, ctx: click.Context, value: Any) -> str | None:
-        """Return the joined values, `None` without any; a variable or configuration file gives a single text."""
+        """Return the joined values, or `None` if there are none. A variable or configuration file gives one text."""
         values = super().process_value(ctx, (value,) if isinstance(value, str) else value)
         return ",".join(values) or None
 
@@ -141,10 +141,7 @@ class SectionCommand(click.Command):
 
 
 def _model(name: str) -> type[Options]:
-    """Return a model of options; `versions.PruneOptions` is in a module of operations.
-
-    Those of operations are imported only for a command that has one.
-    """
+    """Return a model of options by its name; `versions.PruneOptions` is declared in `rubriclab.ops.versions`."""
     module, dot, model = name.rpartition(".")
     if dot:
         return getattr(importlib.import_module(f"rubriclab.ops.{module}"), model)  # type: ignore[no-any-return]
@@ -153,7 +150,7 @@ def _model(name: str) -> type[Options]:
 
 
 class CommandGroup(click.Group):
-    """Commands such as `store size`, which the list of all commands has as one, under `section`."""
+    """A group of commands such as `store size`. The list of all commands shows it as one entry under `section`."""
 
     def __init__(self, *args: Any, section: str, **settings: Any) -> None:
         super().__init__(*args, **settings)
@@ -182,21 +179,21 @@ class SectionGroup(click.Group):
 
 
 def command(*models: str, section: str = "", name: str | None = None) -> Callable[[Callable[..., Any]], SectionCommand]:
-    """Return a decorator that makes a function a command with the options of models, which are given by name.
+    """Return a decorator that turns a function into a command with the options of the named models.
 
-    The list of all commands has it under `section`, unless it is one for every day or a member of a group.
+    The list of all commands shows it under `section`, unless it is for every day or a member of a group.
     """
     return click.command(name, cls=SectionCommand, models=models, section=section)
 
 
-# Options that a single command has and no operation: a value, and a flag.
+# Declare an option, or a flag, that one command has and no operation.
 option = partial(click.option, cls=SectionOption)
 flag = partial(click.option, cls=SectionOption, is_flag=True)
 OUTPUT_FILE, STORED = ("--output", "-o"), "Store and output"
 PATH: dict[str, Any] = {"metavar": "PATH", "type": OUTPUT}
 
 
-# What stands for numbers with bounds, which help shows behind the text.
+# Placeholders of numbers with bounds in help, which shows the bounds after the text.
 METAVARS = {click.IntRange: "N", click.FloatRange: "NUMBER"}
 
 
@@ -208,18 +205,18 @@ def options_of_models(models: Sequence[type[Options]]) -> Iterator[click.Option]
 
     fields = {name: (model, field, flag_of(field)) for model in models for name, field in model.model_fields.items()}
     names = {name: flag.names.split() or [f"--{name.replace('_', '-')}"] for name, (_, _, flag) in fields.items()}
-    long = {name: next(each for each in own if each.startswith("--")) for name, own in names.items()}
+    flags = {name: next(each for each in own if each.startswith("--")) for name, own in names.items()}
     for name, (model, field, flag) in fields.items():
         if not flag.hidden:
-            yield _option(model, field, flag, [name, *names[name]], _help(field, long))
+            yield _option(model, field, flag, [name, *names[name]], _help(field, flags))
     if "settings" in fields:
-        # What a configuration file sets.
+        # Takes the hyperparameters from a configuration file.
         yield click.Option(["configured", "--configured"], hidden=True, multiple=True)
 
 
-def _option(model: type[Options], field: FieldInfo, flag: Flag, declared: Sequence[str], shown: str) -> click.Option:
+def _option(model: type[Options], field: FieldInfo, flag: Flag, declared: Sequence[str], text: str) -> click.Option:
     declaring = next(each for each in model.__mro__ if declared[0] in inspect.get_annotations(each))
-    settings = _type(field, flag)
+    settings = _type_settings(field, flag)
     if settings.get("multiple"):
         settings["default"] = None
     elif flag.place == "output" and not field.is_required():
@@ -230,7 +227,7 @@ def _option(model: type[Options], field: FieldInfo, flag: Flag, declared: Sequen
         from_found=flag.from_found or vars(declaring).get("from_found", "confirmed"),
         required=field.is_required(),
         metavar=flag.metavar or METAVARS.get(type(settings.get("type"))),
-        help=shown,
+        help=text,
         **settings,
     )
 
@@ -245,33 +242,33 @@ def _help(field: FieldInfo, flags: Mapping[str, str]) -> str:
     return shown.replace("`", "")
 
 
-def _type(field: FieldInfo, flag: Flag) -> dict[str, Any]:
-    kind = _bare(field.annotation)
+def _type_settings(field: FieldInfo, flag: Flag) -> dict[str, Any]:
+    kind = _value_type(field.annotation)
     several = get_origin(kind) is tuple
     if several:
-        kind = _bare(get_args(kind)[0])
+        kind = _value_type(get_args(kind)[0])
     bounds = {key: getattr(each, key) for each in field.metadata for key in ("ge", "gt", "le") if hasattr(each, key)}
     limits: dict[str, Any] = {"min": bounds.get("ge", bounds.get("gt")), "max": bounds.get("le")}
     if flag.place:
-        found: Any = PlaceType(flag.place)
+        click_type: Any = PlaceType(flag.place)
     elif kind is bool:
         return {"is_flag": True}
     elif get_origin(kind) is Literal:
-        found = click.Choice(get_args(kind))
+        click_type = click.Choice(get_args(kind))
     elif kind is int:
-        found = click.IntRange(**limits) if bounds else click.INT
+        click_type = click.IntRange(**limits) if bounds else click.INT
     elif kind is float:
-        found = click.FloatRange(**limits, min_open="gt" in bounds) if bounds else click.FLOAT
+        click_type = click.FloatRange(**limits, min_open="gt" in bounds) if bounds else click.FLOAT
     else:
-        found = click.STRING
-    return {"type": found, **({"multiple": True} if several or flag.multiple or flag.joined else {})}
+        click_type = click.STRING
+    return {"type": click_type, **({"multiple": True} if several or flag.multiple or flag.joined else {})}
 
 
-def _bare(annotation: Any) -> Any:
-    """Return a type without `None` and how values are validated; a union of others stays one."""
+def _value_type(annotation: Any) -> Any:
+    """Return a type without `None` and validators; a union of several other types stays a union."""
     if get_origin(annotation) is Annotated:
-        return _bare(get_args(annotation)[0])
+        return _value_type(get_args(annotation)[0])
     if get_origin(annotation) in (Union, UnionType):
-        kinds = [_bare(kind) for kind in get_args(annotation) if kind is not NoneType]
+        kinds = [_value_type(kind) for kind in get_args(annotation) if kind is not NoneType]
         return kinds[0] if len(kinds) == 1 else annotation
     return annotation

@@ -38,13 +38,13 @@ EXIT_CODES = {
     **dict.fromkeys(("worse", "not better", "beyond", "not met"), 1),
     "inconclusive": 3,
 }
-# What SQLite keeps beside a database while it is open.
-COMPANIONS = ("", "-wal", "-shm", "-journal")
+# Endings of a database's file and of the files that SQLite keeps beside it while it is open.
+DATABASE_ENDINGS = ("", "-wal", "-shm", "-journal")
 
 
 def check_outputs(context: click.Context) -> None:
     """Refuse outputs that would overwrite the command's store, an input, another output or any database."""
-    given = [*_given(context.find_root()), *_given(context)]
+    given = [*_given_values(context.find_root()), *_given_values(context)]
     written = [(param, value) for param, value in given if place_of(param) == "output" and value != "-"]
     outputs = [(next(name for name in param.opts if name.startswith("--")), value) for param, value in written]
     inputs = list(_inputs(context, given)) if outputs else []
@@ -66,14 +66,14 @@ def check_output(path: str, name: str, inputs: list[str]) -> None:
 
 
 def same_file(one: str, other: str) -> bool:
-    """Return whether two paths lead to one file, by links too and before there is any file; devices never do."""
+    """Return whether two paths lead to the same file, also by links or before it exists; devices and pipes never do."""
     first, second = Path(one), Path(other)
     if first.exists() and second.exists():
         return not first.is_char_device() and not first.is_fifo() and first.samefile(second)
     return os.path.normcase(os.path.realpath(one)) == os.path.normcase(os.path.realpath(other))
 
 
-def _given(context: click.Context) -> Iterator[tuple[click.Parameter, str]]:
+def _given_values(context: click.Context) -> Iterator[tuple[click.Parameter, str]]:
     for param in context.command.params:
         value = context.params.get(str(param.name))
         for each in value if isinstance(value, list | tuple) else (value,):
@@ -82,7 +82,7 @@ def _given(context: click.Context) -> Iterator[tuple[click.Parameter, str]]:
 
 
 def _inputs(context: click.Context, given: list[tuple[click.Parameter, str]]) -> Iterator[str]:
-    """Yield the files that a command reads, the configuration and the store with its companions among them."""
+    """Yield the files that a command reads: its inputs, recordings, the configuration and the files of the store."""
     from rubriclab.judges.cache import RECORDED_PREFIX
     from rubriclab.store.tables import database_url, sqlite_file
 
@@ -96,7 +96,9 @@ def _inputs(context: click.Context, given: list[tuple[click.Parameter, str]]) ->
         yield str(config.file)
     if any(place_of(param) == "store" for param in context.command.params):
         store = sqlite_file(database_url(context.params["store"]))
-        yield from (f"{place}{end}" for place in ([store, store.resolve()] if store else []) for end in COMPANIONS)
+        yield from (
+            f"{place}{end}" for place in ([store, store.resolve()] if store else []) for end in DATABASE_ENDINGS
+        )
 
 
 def check_place(output: str) -> None:
@@ -105,7 +107,7 @@ def check_place(output: str) -> None:
 
 
 def check_rows_place(output: str) -> None:
-    """Refuse an output without a folder, or whose ending is not a format of rows."""
+    """Refuse an output in a folder that does not exist, or with an ending that names no format of rows."""
     from rubriclab.data.write import check_writable
 
     check_place(output)
@@ -120,8 +122,8 @@ EXPORTS = ("html", "markdown", "csv")
 def writing(output: str, after: int = 0) -> Iterator[Callable[[bytes], object]]:
     """Yield a function that writes to `output`, after the first `after` bytes of the file.
 
-    The first write opens the file: a run that is refused leaves an earlier one as it was. Each content is written as a
-    whole, so that a killed process leaves no half of it.
+    The first write opens the file, so a refused run leaves an earlier file unchanged. Each content is written as a
+    whole, so a killed process leaves no part of it.
     """
     from rubriclab.data.write import name_in_errors
 
@@ -148,7 +150,7 @@ def writing(output: str, after: int = 0) -> Iterator[Callable[[bytes], object]]:
 
 
 def _write_whole(file: IO[bytes], content: bytes) -> None:
-    """Write all of `content`, or nothing of it on a full disk."""
+    """Write all of `content`, or none of it if the disk is full."""
     left, start = memoryview(content), file.tell() if isinstance(file, FileIO) and file.seekable() else None
     try:
         while left:
@@ -169,10 +171,11 @@ def writing_rows(
     dialect: CsvDialect | None = None,
     legend: Sequence[Mapping[str, Any]] = (),
 ) -> Iterator[WriteRow]:
-    """Yield a function that writes a row in the format that the name of the file says: a table, or JSON Lines.
+    """Yield a function that writes a row in the format of the file's ending: a table, or JSON Lines.
 
-    JSON Lines are written as rows come, a table at the end, also if that is an error. With `always`, a file without
-    rows replaces that of an earlier run. `after` is as in `writing`, `dialect` and `legend` as in `table_writer`.
+    JSON Lines are written row by row. A table is written at the end, even after an error. With `always`, a run without
+    rows replaces an earlier file by one without rows. `after` is as in `writing`, `dialect` and `legend` as in
+    `table_writer`.
     """
     from rubriclab.data.write import COMMAS, json_line, table_kind, table_writer
 
@@ -202,7 +205,7 @@ def write_text(path: str, text: str) -> None:
 
 @contextmanager
 def noting_rows(rows: Callable[[], int], remark: str = "") -> Iterator[None]:
-    """Say how many rows were written if an error or Ctrl-C ends it."""
+    """Print how many rows were written if an error or Ctrl-C ends the command."""
     try:
         yield
     except (RubriclabError, KeyboardInterrupt):
@@ -265,7 +268,7 @@ def flags() -> Mapping[str, str]:
 
 
 def print_view(view: Any, *, err: bool = False) -> None:
-    """Print a text, if any, or a rich view, on standard error with `err`; plain text where that is no terminal."""
+    """Print a text or a rich view to standard output, or with `err` to standard error."""
     from rich.console import Console
 
     if isinstance(view, str):
@@ -294,7 +297,7 @@ T = TypeVar("T")
 
 
 class Call:
-    """A command under way: the values of its options by name, and where its results go."""
+    """A running command: the values of its options by name, and where its results go."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self.values = values
@@ -334,10 +337,10 @@ class Call:
 
         with self.workspace() as workspace:
             job = prepare(workspace, *arguments)
-            self.end_dry_run(job.estimate)
+            self.end_if_dry_run(job.estimate)
             return finish(job.run)
 
-    def end_dry_run(self, estimate: Callable[[], DryRun], remark: str = "") -> None:
+    def end_if_dry_run(self, estimate: Callable[[], DryRun], remark: str = "") -> None:
         """Print the estimate and end the command if this is a dry run."""
         if not self.values.get("dry_run"):
             return
@@ -370,7 +373,7 @@ class Call:
         print_json(row) if self.as_json else print_view(shown)
 
     def export(self, view: View, page: View | None = None) -> None:
-        """Write a view in each form that the options say; the HTML page shows `page`, if that is given."""
+        """Write a view in each form that an option asks for. The HTML page shows `page` if that is given."""
         page, view = with_commands(page or view), with_commands(view)
         for name, form in (("html", page.page), ("markdown", view.markdown), ("csv", view.csv)):
             if path := self.values.get(name):

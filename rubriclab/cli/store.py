@@ -1,4 +1,4 @@
-"""Commands on what the store holds, and `trust`: what may choose who gets texts and keys."""
+"""Commands on the content of the store, and `trust`, which allows a version or file to choose the judge."""
 
 from __future__ import annotations
 
@@ -91,13 +91,13 @@ def trust(call: Call, what: str | None, *, revoke: bool) -> None:
             any_content = file.is_dir()
             named = config.load_config(file / config.CONFIG_NAME if any_content else file)
             assert named, "a file that was named is loaded or refused"
-            config.confirm(file, config.ANY if any_content else config.digest_of(named.content))
+            config.confirm(file, config.ANY_CONTENT if any_content else config.digest_of(named.content))
             changes = ", also with later changes" if any_content else " as it is now"
-            said = f"{named.file} is confirmed{changes}; it sets {named.said() or 'nothing'}"
+            said = f"{named.file} is confirmed{changes}; it sets {named.summary() or 'nothing'}"
         call.show(said, {"file": str(file.resolve()), "confirmed": not revoke})
         return
-    if call.values["store"] is None and found and config.TAKEN_TO_CONFIRM in found.values:
-        found.check_may_set(config.TAKEN_TO_CONFIRM)
+    if call.values["store"] is None and found and config.USED_TO_CONFIRM in found.values:
+        found.check_may_set(config.USED_TO_CONFIRM)
     if what is None:
         _list_trusted(call)
         return
@@ -131,12 +131,13 @@ def _list_trusted(call: Call) -> None:
     with suppress(NoStore), call.store() as store:
         versions = store.imported(lambda error: note(f"left out: {error}"))
     files = {
-        name: digest == config.ANY or (Path(name).is_file() and digest == config.digest_of(Path(name).read_bytes()))
+        name: digest == config.ANY_CONTENT
+        or (Path(name).is_file() and digest == config.digest_of(Path(name).read_bytes()))
         for name, digest in config.confirmed_files().items()
     }
     row = {
         "versions": [trust_row(version) for version in versions],
-        "files": [{"file": name, "confirmed": same} for name, same in files.items()],
+        "files": [{"file": name, "confirmed": confirmed} for name, confirmed in files.items()],
     }
     call.show(views.render.view("trust", versions=versions, files=files), row)
 

@@ -12,7 +12,7 @@ from commands import Commands
 
 from rubriclab.cli.main import cli, every_command
 from rubriclab.cli.options import place_of
-from rubriclab.cli.output import COMPANIONS, check_outputs
+from rubriclab.cli.output import DATABASE_ENDINGS, check_outputs
 from rubriclab.data.write import write_rows
 from rubriclab.errors import SettingsError
 
@@ -80,7 +80,7 @@ def test_an_output_is_neither_the_store_nor_what_sqlite_keeps_beside_it_nor_any_
     for command, output in OUTPUTS:
         paths = ["other.db"]
         if any(place_of(param) == "store" for param in COMMANDS[command].params):
-            paths += [f"store.db{end}" for end in COMPANIONS]
+            paths += [f"store.db{end}" for end in DATABASE_ENDINGS]
         for path, store in itertools.product(paths, ("store.db", "sqlite:///store.db")):
             assert refused(command, **{str(output.name): path, "store": store}), (command, output.name, path)
 

@@ -9,10 +9,10 @@ from rubriclab.lazy_names import lazy_names
 if TYPE_CHECKING:
     from rubriclab.integrations.pytest.checker import RubricChecker as RubricChecker, RubricFixture as RubricFixture
 
-_HOME_OF = dict.fromkeys(("RubricChecker", "RubricFixture"), "integrations.pytest.checker")
+_MODULE_OF = dict.fromkeys(("RubricChecker", "RubricFixture"), "integrations.pytest.checker")
 
-__all__ = [*_HOME_OF]
+__all__ = [*_MODULE_OF]
 
 # Type checkers would accept any name as one of the package.
 if not TYPE_CHECKING:
-    __getattr__ = lazy_names(__name__, _HOME_OF)
+    __getattr__ = lazy_names(__name__, _MODULE_OF)
