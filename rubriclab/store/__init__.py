@@ -5,11 +5,11 @@ content has an equal digest on every machine.
 
 - A *rubric* is stored once, under the digest of its content, however many versions share it.
 - A *version* is a name and a number (`news-coherence@3`) that point to a rubric, to its provenance (with a
-  digest of its own), to the effort of learning, and to a parent version. Numbers of a name run from 1 without gaps, but
-  for versions that were imported and keep their number. A record digest covers all of this and the parent's record
-  digest, as a git commit does. Saving a rubric that equals the newest of its name makes no version.
-- An *origin* is part of that record: a version was learned in this store or imported. The judge and addresses of an
-  imported one are used only if the user has confirmed it (a *confirmation*, which may be revoked).
+  digest of its own), to the effort of learning, and to a parent version. Numbers of a name run from 1 without gaps,
+  except that an imported version keeps its number. A record digest covers all of this and the parent's record digest,
+  as a git commit does. Saving a rubric that equals the newest of its name makes no version.
+- An *origin* is part of the record: it says whether a version was learned in this store or imported. The judge and
+  addresses of an imported version are used only if the user has confirmed it (a *confirmation*, which may be revoked).
 - A *tag* points to one version of a name. Tags move; versions never change, and the database itself
   refuses to change or delete one (by triggers, on SQLite and PostgreSQL; other databases lack these).
 - An *answer* is a judge's reply under the digest of the request, with a digest over both.

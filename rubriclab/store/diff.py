@@ -20,7 +20,7 @@ HELD_OUT_VERDICTS, FITTED_VERDICTS = ("heldout_auroc", "heldout_brier"), ("auroc
 
 @dataclass(frozen=True, slots=True)
 class WeightPair:
-    """A criterion's weights, as shares, in both versions, with the later statement."""
+    """A criterion's weight in each version, as a share of all weights, and its statement in the later version."""
 
     id_before: str | None
     id_after: str | None
@@ -33,8 +33,8 @@ class WeightPair:
 class AgreementChange:
     """One statistic of the agreement with the training labels; `None` if a version has none.
 
-    `heldout_…` are by the gate's cross-validation, `reselected` by that of a version without a gate; the others are
-    with the labels that the rubric was fitted to.
+    `heldout_…` come from the gate's cross-validation, `reselected` from the cross-validation of a version without a
+    gate. The others are computed on the labels that the rubric was fitted to.
     """
 
     statistic: str
@@ -49,11 +49,11 @@ class VersionDiff(Displayed):
     Attributes:
         unchanged: number of criteria with the same wording and weight.
         optimistic: whether either version's agreement is with labels that it was learned from.
-        outcomes: of the gate before and after; `None` for a version without one.
+        outcomes: the gate's outcome before and after; `None` for a version without a gate.
         edit: how a person made the second version from the first.
-        held_out_by: what each fold of either version's held-out agreement repeats.
+        held_out_by: for each version, what its cross-validation repeats in every fold.
         labels_proposed: whether the generator of either version's criteria was shown labelled texts.
-        weights: of all criteria, those of the second version first; empty if neither version has learned weights.
+        weights: one pair for each criterion, those of the second version first; empty if neither version has weights.
     """
 
     before: str
@@ -110,14 +110,14 @@ def _weights(a: Rubric, b: Rubric, pairs: Sequence[tuple[Criterion, Criterion]])
         {term.criterion: term.weight for term in rubric.aggregation.terms} if rubric.aggregation else {}
         for rubric in (a, b)
     )
-    former = {new.id: old for old, new in pairs}
+    old_by_new_id = {new.id: old for old, new in pairs}
     for criterion in b.criteria:
-        old = former.get(criterion.id)
+        old = old_by_new_id.get(criterion.id)
         ids = (old.id if old else None, criterion.id)
         yield WeightPair(*ids, criterion.statement, before.get(old.id) if old else None, after.get(criterion.id))
-    gone = {old.id for old, _ in pairs}
+    kept = {old.id for old, _ in pairs}
     for criterion in a.criteria:
-        if criterion.id not in gone:
+        if criterion.id not in kept:
             yield WeightPair(criterion.id, None, criterion.statement, before.get(criterion.id), None)
 
 
@@ -161,17 +161,17 @@ def _fields(rubric: Rubric, provenance: Provenance) -> dict[str, JsonValue]:
 def _agreement(a: Provenance, b: Provenance) -> tuple[AgreementChange, ...]:
     if not (a.agreement or b.agreement):
         return ()
-    # Versions with labels of different kinds are compared by what both have.
+    # If only one version has labels of two levels, both are compared by correlations.
     verdicts = all(made.agreement is None or made.agreement.auroc for made in (a, b))
     held_out, fitted = (HELD_OUT_VERDICTS, FITTED_VERDICTS) if verdicts else (HELD_OUT, FITTED)
     names = [*(held_out if a.validation or b.validation else ()), *fitted]
-    # Without label-based selection this figure equals Spearman's; with a gate it is the gate's own.
+    # Without selection by labels, `reselected` equals Spearman's correlation; with a gate, the gate's own figure.
     names += ["reselected"] if _optimistic(a, b) and not (a.validation and b.validation) else []
     return tuple(AgreementChange(name, _statistic(a, name), _statistic(b, name)) for name in names)
 
 
 def _statistic(made: Provenance, name: str) -> Any:
-    """Return a figure as the gate records it if it does, so that one figure has one interval wherever it is shown."""
+    """Return a statistic, from the gate's record if it is there, so that it has the same interval everywhere."""
     validation = made.validation
     if name in (*HELD_OUT, *HELD_OUT_VERDICTS):
         return getattr(validation.evaluators[0], name.removeprefix("heldout_")) if validation else None

@@ -25,10 +25,10 @@ from rubriclab.models.version import Effort, Provenance, Version, check_name, na
 from rubriclab.store.store import PackOrigin, Store
 
 FORMAT: Final = "rubriclab-pack/1"
-# Who has edited an anonymous version.
+# Replaces the names of people in an anonymous pack.
 SOMEBODY = "somebody"
 _ACCENTS = "[\u0300-\u036f]*"
-_EXPORT = "Use a pack as it was written, unchanged: rubriclab export"
+_EXPORT_HINT = "Use a pack as it was written, unchanged: rubriclab export"
 
 
 class Pack(FrozenModel):
@@ -63,8 +63,8 @@ def persons(version: Version) -> list[str]:
     return sorted({*cited, *by_hand, *([edit.author] if edit else [])} - {"", SOMEBODY})
 
 
-def _spelled(name: str) -> str:
-    """Return a pattern of a name, also with other accents and between its words other marks: `anna-meier`."""
+def _name_pattern(name: str) -> str:
+    """Return a pattern that matches a name with any accents and with other marks between its words: `anna-meier`."""
     letters = unicodedata.normalize("NFKD", name.casefold())
     plain = "".join(letter for letter in letters if not unicodedata.combining(letter))
     words = ("".join(f"{letter}{_ACCENTS}" for letter in word) for word in re.findall(r"[^\W_]+", plain))
@@ -74,29 +74,29 @@ def _spelled(name: str) -> str:
 def without_persons(version: Version, raters: Iterable[str] = ()) -> Version:
     """Return a version without the names of `raters`, cited raters and editors, also in reasons that people wrote.
 
-    Criteria keep their words. A rubric that held names has another digest.
+    Criteria keep their words. A rubric that contained names gets a new digest.
     """
     names = sorted({*persons(version), *raters} - {""}, key=len, reverse=True)
-    named = re.compile(rf"(?<!\w)(?:{'|'.join(map(_spelled, names))})(?!\w)", re.IGNORECASE) if names else None
+    pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(_name_pattern, names))})(?!\w)", re.IGNORECASE) if names else None
 
     def unnamed(text: str) -> str:
-        if named is None:
+        if pattern is None:
             return text
-        return unicodedata.normalize("NFC", named.sub(SOMEBODY, unicodedata.normalize("NFD", text)))
+        return unicodedata.normalize("NFC", pattern.sub(SOMEBODY, unicodedata.normalize("NFD", text)))
 
-    def blank(value: Any) -> Any:
+    def anonymized(value: Any) -> Any:
         if isinstance(value, list):
-            return [blank(each) for each in value]
+            return [anonymized(each) for each in value]
         if not isinstance(value, dict):
             return value
-        content = {key: blank(each) for key, each in value.items()}
+        content = {key: anonymized(each) for key, each in value.items()}
         if content.keys() == CitedReason.model_fields.keys():
             content["rater"] = ""
         if content.keys() == DroppedCriterion.model_fields.keys():
             content["reason"] = unnamed(_BY_HAND.sub(rf"\1{SOMEBODY}", content["reason"]))
         return content
 
-    rubric = Rubric.model_validate(blank(version.rubric.model_dump(mode="json")))
+    rubric = Rubric.model_validate(anonymized(version.rubric.model_dump(mode="json")))
     provenance = version.provenance
     if edit := provenance.edit:
         anonymous = edit.model_copy(update={"author": SOMEBODY, "because": unnamed(edit.because)})
@@ -109,15 +109,15 @@ def without_persons(version: Version, raters: Iterable[str] = ()) -> Version:
 def read_pack(text: str, where: str) -> Pack:
     """Return the pack in `text`; `where` names the file in errors.
 
-    A `PackError` if it is not as rubriclab writes it, exceeds limits, does not match its digests or cannot be scored
-    by.
+    Raises `PackError` if rubriclab would write the pack in another form, if it exceeds limits or does not match its
+    digests, or if its methods could not score by it.
     """
     try:
         raw = parse_json(text)
     except Unreadable as error:
-        raise PackError(f"{where} is no pack: {error}.", _EXPORT) from None
+        raise PackError(f"{where} is no pack: {error}.", _EXPORT_HINT) from None
     if not isinstance(raw, dict):
-        raise PackError(f"{where} is no pack: expected a JSON object, found {type(raw).__name__}.", _EXPORT)
+        raise PackError(f"{where} is no pack: expected a JSON object, found {type(raw).__name__}.", _EXPORT_HINT)
     if raw.get("format") != FORMAT:
         hint = "It may come from a newer rubriclab."
         raise PackError(f"{where}: format: expected {FORMAT!r}, got {describe(raw.get('format'))}.", hint)
@@ -125,31 +125,31 @@ def read_pack(text: str, where: str) -> Pack:
         if not raw.get(field):
             raise PackError(f"{where}: {field}: missing.", "A pack needs its digests; write it with: rubriclab export")
     if beyond := first_bounds_fault(raw):
-        raise PackError(f"{where}: {beyond}.", _EXPORT)
+        raise PackError(f"{where}: {beyond}.", _EXPORT_HINT)
     try:
         pack = Pack.model_validate(raw)
         check_name(pack.name)
     except ValidationError as error:
-        raise PackError(f"{where}: {faults(error)}.", _EXPORT) from None
+        raise PackError(f"{where}: {faults(error)}.", _EXPORT_HINT) from None
     except StoreError as error:
         raise PackError(f"{where}: name: {error.message}", error.hint) from None
     for field, content in (("digest", "rubric"), ("provenance_digest", "provenance")):
         actual, expected = getattr(pack, content).digest, getattr(pack, field)
         if actual != expected:
             said = f"the {content} was changed after it was exported: its digest is {actual}, not {expected}"
-            raise PackError(f"{where}: {field}: {said}.", _EXPORT)
-    # A moment has several forms.
+            raise PackError(f"{where}: {field}: {said}.", _EXPORT_HINT)
+    # The same time can be written in several forms.
     if path := _difference(pack.model_dump(mode="json") | {"created": None}, raw | {"created": None}):
         raise PackError(f"{where}: {path}: not as rubriclab writes it.", "Fields may be neither added nor left out.")
     if unsound := next(_soundness_faults(pack.rubric, pack.provenance), None):
-        raise PackError(f"{where}: {unsound}.", _EXPORT)
+        raise PackError(f"{where}: {unsound}.", _EXPORT_HINT)
     return pack
 
 
 def import_pack(store: Store, pack: Pack, name: str | None = None) -> Version:
-    """Return the version of `store` that holds the pack's rubric under `name`, by default the pack's own.
+    """Save the pack's rubric under `name`, by default the pack's own, and return its version.
 
-    It counts as imported: its judge and addresses are used only after `Store.confirm`.
+    The version counts as imported: its judge and addresses are used only after `Store.confirm`.
     """
     origin = PackOrigin(pack.name, pack.number, pack.created)
     return store.save(name or pack.name, pack.rubric, pack.provenance, pack.effort, origin=origin)
@@ -172,7 +172,7 @@ def _difference(read: JsonValue, written: JsonValue, path: str = "") -> str | No
 
 
 def _soundness_faults(rubric: Rubric, provenance: Provenance) -> Iterator[str]:
-    """Yield what keeps the methods of an imported rubric, which may have been written by hand, from scoring with it."""
+    """Yield the reasons why methods could not score by an imported rubric, which may have been written by hand."""
     from rubriclab.methods.catalogue import METHODS
 
     ids = Counter(criterion.id for criterion in rubric.criteria)

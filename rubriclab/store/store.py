@@ -62,11 +62,10 @@ Access = Literal["write", "read", "either"]
 OnDamaged = Callable[[StoreError], object]
 
 LEARNED: Final = "learned"
-# What to do about content without a stored form.
-_UNSTORABLE = "Correct the value that is named; nothing was stored."
-# Rows fetched at a time when all are verified, which bounds the memory.
+_UNSTORABLE_HINT = "Correct the value that is named; nothing was stored."
+# Rows that `verify` fetches at a time, which bounds its memory.
 CHUNK = 1000
-# Each conflict means that another process has written in between.
+# Attempts to write. Each failure means that another process has written in between.
 MAX_ATTEMPTS = 100
 # Versions that a store keeps in memory once they are read, since they never change; about 0.3 MB each.
 MAX_CACHED_VERSIONS = 500
@@ -86,7 +85,7 @@ class PackOrigin(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What does not match somewhere in a store; `answer` is the digest of the request of a damaged answer."""
+    """A fault in a store. `answer` is the request digest of a damaged answer."""
 
     where: str
     what: str
@@ -96,7 +95,7 @@ class Problem:
         return f"{self.where}: {self.what}"
 
 
-# What the rows of a table are called, if not by its name.
+# What users call the rows of tables whose own name does not say it.
 KINDS = {
     "trainings": "training records",
     "human_judgments": "ratings by people",
@@ -127,11 +126,11 @@ def open_store(where: str | Path | None = None, *, create: bool = True, access: 
     """Return the store at `where`, created (if `create`) with its tables if necessary.
 
     `where` is a path to an SQLite file, any SQLAlchemy URL, or `None` for `store.db` in the user's data folder. With
-    the `access` `read` an SQLite file and its folder are left unchanged, with `either` if they are not writable.
+    `read`, an SQLite file and its folder stay unchanged. `either` means `write` if they are writable, and else `read`.
 
     Raises:
         NoStore: if there is no such file, and `create` is false.
-        StoreError: if it cannot be opened, or has the schema of another version of rubriclab.
+        StoreError: if the store cannot be opened, or has the schema of another version of rubriclab.
     """
     place = database_url(where)
     file = sqlite_file(place)
@@ -144,7 +143,7 @@ def open_store(where: str | Path | None = None, *, create: bool = True, access: 
 
 
 class Store(Closing):
-    """Versions of rubrics and cached answers in one database. Usable in a `with` statement.
+    """Versions of rubrics and cached answers in one database.
 
     A reference is `NAME` (the newest), `NAME@NUMBER` or `NAME@TAG`. Methods raise `NotInStore` where there is no such
     version, `StoreError` for damaged content and changes of a read-only store, `StoreUnavailable` if the database
@@ -170,7 +169,7 @@ class Store(Closing):
         return show_url(self._engine.url)
 
     def check_file(self) -> None:
-        """Check that the SQLite file is still the one that was opened: what is written to a removed one is lost."""
+        """Raise an error if the opened SQLite file was removed or replaced, as what is written to it would be lost."""
         if _inode(sqlite_file(self._engine.url)) != self._inode:
             raise StoreUnavailable(
                 f"The store {self.place} was removed or replaced while it was open.", "Put it back, and open it again."
@@ -199,24 +198,24 @@ class Store(Closing):
         training: TrainingRecord | None = None,
         origin: PackOrigin | None = None,
     ) -> Version:
-        """Return the version with `rubric` under `name`: the newest if it has the same rubric, or else a new one.
+        """Save `rubric` under `name`, and return its version: the newest if it has the same rubric, or else a new one.
 
-        The parent is by default the newest of `name`. A version from the pack `origin` keeps its number under its own
-        name if no version has it or a higher one. A new version is also made if the newest is less trusted: imported
-        instead of learned here, or with a judge that an imported version named. `training` is stored unless the version
-        has a record already.
+        The parent is by default the newest version of `name`. A version from a pack (`origin`) that is saved under the
+        pack's name keeps its number, unless the name has this number or a higher one already. A new version is also
+        made if the newest is less trusted: it was imported instead of learned here, or an imported version named its
+        judge. `training` is stored unless the version has a training record already.
         """
         check_name(name)
         content, provenance_content, effort_content = map(_content_of, (rubric, provenance, effort))
-        record_digest, packed = _packed(training) if training else ("", b"")
+        training_digest, packed = _packed(training) if training else ("", b"")
 
         def add(session: Session) -> Version:
             newest = _newest_row(session, name)
             parent_row = _find_row(session, parent) if parent else newest
-            following = newest.number + 1 if newest else 1
+            next_number = newest.number + 1 if newest else 1
             row = VersionRow(
                 name=name,
-                number=max(following, origin.number) if origin and origin.name == name else following,
+                number=max(next_number, origin.number) if origin and origin.name == name else next_number,
                 rubric_digest=digest_text(content),
                 provenance=provenance_content,
                 provenance_digest=digest_text(provenance_content),
@@ -238,7 +237,7 @@ class Store(Closing):
                 session.flush()
                 version = _read_version(row, content, new=True)
             if packed and session.get(TrainingRow, (version.name, version.number)) is None:
-                session.add(TrainingRow(name=name, number=version.number, digest=record_digest, packed=packed))
+                session.add(TrainingRow(name=name, number=version.number, digest=training_digest, packed=packed))
             return version
 
         return self._write(add)
@@ -254,7 +253,7 @@ class Store(Closing):
     def newest(self, on_damaged: OnDamaged | None = None) -> tuple[Version, ...]:
         """Return the newest version of each rubric, by name.
 
-        With `on_damaged`, versions that cannot be read are left out, and it is called with the reason for each.
+        With `on_damaged`, versions that cannot be read are left out, and the function is called with each reason.
         """
         newest = (
             select(VersionRow.name, func.max(VersionRow.number).label("number")).group_by(VersionRow.name).subquery()
@@ -265,7 +264,7 @@ class Store(Closing):
             return self._versions(session, sorted(rows, key=lambda row: row.name), on_damaged)
 
     def log(self, name: str, on_damaged: OnDamaged | None = None) -> tuple[Version, ...]:
-        """Return all versions of `name`, the newest first; `on_damaged` is that of `newest`."""
+        """Return all versions of `name`, the newest first; `on_damaged` is as in `newest`."""
         with self._session() as session:
             newest = _find_row(session, check_name(name))
             rows = select(VersionRow).where(VersionRow.name == newest.name).order_by(col(VersionRow.number).desc())
@@ -323,7 +322,7 @@ class Store(Closing):
         return self._write(work)
 
     def add_judgment(self, judgment: HumanJudgment) -> HumanJudgment:
-        """Store a person's judgment of texts, and return the stored one; one with the same id is stored once."""
+        """Store a person's judgment of texts, and return it; if its id is stored already, return the stored one."""
         content = _content_of(judgment)
 
         def add(session: Session) -> HumanJudgment:
@@ -342,7 +341,7 @@ class Store(Closing):
         return self._write(add)
 
     def judgments(self, question: str, after: int = 0) -> tuple[tuple[int, HumanJudgment], ...]:
-        """Return people's judgments about a question, given its digest, with their numbers, above `after`, in order."""
+        """Return the judgments about a question, given its digest, with numbers above `after`, in order."""
         number = col(HumanJudgmentRow.number)
         rows = select(HumanJudgmentRow).where(HumanJudgmentRow.question == question, number > after).order_by(number)
         with self._session() as session:
@@ -359,11 +358,11 @@ class Store(Closing):
             return _measure_space(session.connection())
 
     def prune(self, before: datetime, *, dry_run: bool = False) -> tuple[int, int]:
-        """Remove cached answers from `before` a time, unless `dry_run`; return how many, and the bytes of replies."""
+        """Remove answers cached before a time, unless `dry_run`; return how many, and the bytes of their replies."""
         is_older = col(AnswerRow.created) < format_time(before)
 
         def remove(session: Session) -> tuple[int, int]:
-            size = func.coalesce(func.sum(_octets(session.connection(), AnswerRow.reply)), 0)
+            size = func.coalesce(func.sum(_byte_length(session.connection(), AnswerRow.reply)), 0)
             rows, content = session.exec(select(func.count(), size).where(is_older)).one()
             if not dry_run:
                 session.exec(delete(AnswerRow).where(is_older))
@@ -377,8 +376,8 @@ class Store(Closing):
     def vacuum(self) -> None:
         """Give the space of removed rows back to the file system. Other processes wait meanwhile.
 
-        SQLite writes a copy of the file, so that the disk needs as much free space as the store takes. Other databases
-        than SQLite and PostgreSQL are a `StoreError`.
+        SQLite writes a copy of the file, so the disk needs as much free space as the store takes. Raises `StoreError`
+        for databases other than SQLite and PostgreSQL.
         """
         self.check_writable()
         with translate_errors(self._engine.url), autocommit_connection(self._engine) as connection:
@@ -415,7 +414,7 @@ class Store(Closing):
     def _versions(
         self, session: Session, rows: Sequence[VersionRow], on_damaged: OnDamaged | None = None
     ) -> tuple[Version, ...]:
-        """Return the versions of rows; those read before are not read again, but their tags and confirmations are."""
+        """Return the versions of rows. A version is read once; its tags and confirmation are read each time."""
         known = self._versions_by_record
         if len(known) > MAX_CACHED_VERSIONS:
             known.clear()
@@ -449,7 +448,7 @@ class Store(Closing):
             yield session
 
     def _write(self, work: Callable[[Session], Result]) -> Result:
-        """Return the result of `work` in one transaction, repeated if another process took its key."""
+        """Run `work` in one transaction, and return its result. Repeat it if another process has used the same key."""
         self.check_writable()
         for _ in range(MAX_ATTEMPTS):
             try:
@@ -480,7 +479,7 @@ def _inode(file: Path | None) -> tuple[int, int] | None:
 
 
 def _content_of(model: BaseModel) -> str:
-    """Return the canonical JSON of a model that reads back as the same; one created without validation may not."""
+    """Return the canonical JSON of a model. Raise `StoreError` if it would not read back as an equal model."""
     kind = type(model).__name__
     try:
         plain = model.model_dump(mode="json", warnings="error")
@@ -488,14 +487,14 @@ def _content_of(model: BaseModel) -> str:
             raise ValueError(fault)
         content = canonical(plain)
     except ValueError as error:
-        raise StoreError(f"This {kind} cannot be stored: {error}.", _UNSTORABLE) from None
+        raise StoreError(f"This {kind} cannot be stored: {error}.", _UNSTORABLE_HINT) from None
     if _read(type(model), content, f"This {kind}, once stored,") != model:
-        raise StoreError(f"This {kind} cannot be stored: it would read back as another.", _UNSTORABLE)
+        raise StoreError(f"This {kind} cannot be stored: it would read back as another.", _UNSTORABLE_HINT)
     return content
 
 
 def _packed(record: TrainingRecord) -> tuple[str, bytes]:
-    """Return the digest of a training record's canonical JSON, and the JSON compressed; it is never held as a whole."""
+    """Return the digest of a training record's canonical JSON, and the JSON compressed part by part to save memory."""
     hashed, compressor = hashlib.sha256(), zlib.compressobj()
     parts = []
     try:
@@ -503,7 +502,7 @@ def _packed(record: TrainingRecord) -> tuple[str, bytes]:
             hashed.update(part)
             parts.append(compressor.compress(part))
     except ValueError as error:
-        raise StoreError(f"This training record cannot be stored: {error}.", _UNSTORABLE) from None
+        raise StoreError(f"This training record cannot be stored: {error}.", _UNSTORABLE_HINT) from None
     return f"sha256:{hashed.hexdigest()}", b"".join((*parts, compressor.flush()))
 
 
@@ -578,7 +577,7 @@ def _record_digest(row: VersionRow, parent: VersionRow | None) -> str:
 
 
 def _serves_as(newest: VersionRow, row: VersionRow) -> bool:
-    """Return whether the newest version serves as well: it has the same rubric, from an equally trusted source."""
+    """Return whether `row` needs no new version: `newest` has the same rubric, from an equally trusted source."""
     if newest.rubric_digest != row.rubric_digest:
         return False
     if newest.provenance_digest == row.provenance_digest:
@@ -631,13 +630,13 @@ def _problems(session: Session) -> Iterator[Problem]:
         yield from _attempt(f"rubric {row.digest}", _read, Rubric, row.content, "its content")
     rows = _rows(session, VersionRow, VersionRow.name, VersionRow.number)
     versions = {_key(row): row for row in rows}
-    before = "", 0
+    previous = "", 0
     for (name, number), version in versions.items():
-        following = before[1] + 1 if before[0] == name else 1
-        # An imported version keeps its number.
-        for missing in range(following, number) if version.origin == LEARNED else ():
+        expected = previous[1] + 1 if previous[0] == name else 1
+        # An imported version keeps its number, which may leave a gap.
+        for missing in range(expected, number) if version.origin == LEARNED else ():
             yield Problem(f"{name}@{missing}", "this version is missing, though there are later ones")
-        before = name, number
+        previous = name, number
     for version in versions.values():
         yield from _version_problems(version, rubrics, versions)
     yield from _attached_problems(session, versions)
@@ -701,7 +700,7 @@ def _attempt(where: str, attempt: Callable[..., object], *arguments: object) -> 
 def _sizes(connection: Connection) -> Iterator[KindSize]:
     for name, table in METADATA.tables.items():
         texts = [column for column in table.c if column.type.python_type in (str, bytes)]
-        content = func.sum(sum((func.coalesce(_octets(connection, column), 0) for column in texts), start=0))
+        content = func.sum(sum((func.coalesce(_byte_length(connection, column), 0) for column in texts), start=0))
         query = select_columns(func.count(), content).select_from(table)
         if name == AnswerRow.__tablename__:
             query = query.add_columns(table.c.model).group_by(table.c.model)
@@ -712,7 +711,7 @@ def _sizes(connection: Connection) -> Iterator[KindSize]:
         yield from sorted(sizes, key=lambda size: (-size.rows, size.model is None, size.model))
 
 
-def _octets(connection: Connection, column: Any) -> Any:
+def _byte_length(connection: Connection, column: Any) -> Any:
     # octet_length came with SQLite 3.43.
     is_sqlite_database = connection.dialect.name == "sqlite"
     return func.length(cast(column, LargeBinary)) if is_sqlite_database else func.octet_length(column)

@@ -1,4 +1,4 @@
-"""Databases of stores: addresses and engines, tables, and triggers that refuse changes of what never changes.
+"""Databases of stores: addresses and engines, tables, and triggers that protect immutable rows.
 
 Rows are written from validated models only, since table models do not validate. Several threads and processes may use
 the tables at once.
@@ -87,7 +87,7 @@ def sqlite_file(url: sa.URL) -> Path | None:
 
 
 def may_write(url: sa.URL) -> bool:
-    """Return whether an SQLite file and its folder, which its log needs, can be written; true for other databases."""
+    """Return whether an SQLite file, and its folder for the log, can be written; true for other databases."""
     file = sqlite_file(url)
     if file is None or not file.exists():
         return True
@@ -99,8 +99,8 @@ def make_engine(url: sa.URL, *, read_only: bool = False) -> sa.Engine:
     file = sqlite_file(url)
     try:
         if file and read_only:
-            return _sqlite_reading(url, file)
-        return _sqlite(url, file) if is_sqlite(url) else sa.create_engine(url, pool_pre_ping=True)
+            return _read_only_sqlite_engine(url, file)
+        return _sqlite_engine(url, file) if is_sqlite(url) else sa.create_engine(url, pool_pre_ping=True)
     except ArgumentError as error:
         if not isinstance(error, NoSuchModuleError):
             raise _address_error() from None
@@ -130,7 +130,7 @@ def reason(error: DBAPIError) -> str:
 def with_write_lock(engine: sa.Engine) -> sa.Engine:
     """Return `engine` with transactions that take SQLite's write lock at the start.
 
-    One that takes it after reading fails if another process has written in between.
+    A transaction that takes the lock only after reading fails if another process has written in between.
     """
     return engine.execution_options(writes=True)
 
@@ -159,18 +159,18 @@ def _driver_error(url: sa.URL, error: Exception) -> StoreError:
     return StoreError(f"No driver for {show_url(url)} is installed ({error}).", f"Install it: {hint}")
 
 
-def _sqlite(url: sa.URL, file: Path | None) -> sa.Engine:
+def _sqlite_engine(url: sa.URL, file: Path | None) -> sa.Engine:
     try:
         # Answers contain users' texts, so a new store is readable by its owner only, like the log that SQLite adds.
         for folder in reversed([folder for folder in (file.parents if file else ()) if not folder.exists()]):
             folder.mkdir(0o700, exist_ok=True)
         if file and not file.exists():
-            # The real path, since a dangling link counts as existing.
+            # The target of a link, since O_EXCL fails on a link whose target does not exist.
             os.close(os.open(os.path.realpath(file), os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     except FileExistsError:
         pass
     except OSError as error:
-        # SQLite will report an error of the file.
+        # SQLite reports errors of the file itself.
         if file and not file.parent.is_dir():
             hint = "Give a place that you may write to: `store=PATH`."
             raise StoreError(f"The folder of {show_url(url)} cannot be made: {error.strerror}.", hint) from None
@@ -181,11 +181,11 @@ def _sqlite(url: sa.URL, file: Path | None) -> sa.Engine:
     return engine
 
 
-def _sqlite_reading(url: sa.URL, file: Path) -> sa.Engine:
+def _read_only_sqlite_engine(url: sa.URL, file: Path) -> sa.Engine:
     """Return an engine that reads `file` and leaves no files beside it.
 
-    With `mode=ro` SQLite leaves a log behind, and fails if it cannot create one. A connection that could write removes
-    it. Without a log the file is complete, so that `immutable` works.
+    With `mode=ro`, SQLite leaves a log behind, and fails if it cannot create one. A connection with `mode=rw` removes
+    its log. A file without a log is complete, and can be read as `immutable`, which needs no log.
     """
     log = Path(f"{file}-wal")
     has_log = log.exists() and log.stat().st_size > 0
@@ -224,11 +224,11 @@ def _begin(connection: sa.Connection) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
-# A digest is `sha256:` and 64 digits; a name or tag is at most 100.
-DIGEST = 71
-NAME = 100
-# 2026-11-21T12:00:00.000000+00:00
-TIME = 32
+# Characters of a digest (`sha256:` and 64 digits), of the longest name or tag, and of a time
+# (2026-11-21T12:00:00.000000+00:00).
+DIGEST_LENGTH = 71
+MAX_NAME_LENGTH = 100
+TIME_LENGTH = 32
 
 METADATA = sa.MetaData(
     naming_convention={
@@ -261,14 +261,14 @@ class RubricRow(StoredTable, table=True):
 
     __tablename__ = "rubrics"
 
-    digest: str = Field(primary_key=True, max_length=DIGEST)
+    digest: str = Field(primary_key=True, max_length=DIGEST_LENGTH)
     content: str = Field(sa_type=sa.Text)
 
 
 class VersionTable(StoredTable):
     """Base of the tables with at most one row for each version."""
 
-    name: str = Field(primary_key=True, max_length=NAME)
+    name: str = Field(primary_key=True, max_length=MAX_NAME_LENGTH)
     number: int = Field(primary_key=True)
 
     @property
@@ -277,9 +277,9 @@ class VersionTable(StoredTable):
 
 
 class VersionRow(VersionTable, table=True):
-    """A rubric under a name and a number. `record_digest` covers all the rest and the parent's record.
+    """A rubric under a name and a number. `record_digest` covers all other columns and the parent's record.
 
-    `origin` is `learned`, or the `NAME@NUMBER` of the pack that it came from; `created` is then the pack's too.
+    `origin` is `learned`, or the `NAME@NUMBER` of an imported pack, from which `created` is then taken too.
     """
 
     __tablename__ = "versions"
@@ -288,22 +288,22 @@ class VersionRow(VersionTable, table=True):
         sa.CheckConstraint("number >= 1", name="number_from_one"),
     )
 
-    rubric_digest: str = Field(foreign_key="rubrics.digest", max_length=DIGEST)
+    rubric_digest: str = Field(foreign_key="rubrics.digest", max_length=DIGEST_LENGTH)
     provenance: str = Field(sa_type=sa.Text)
-    provenance_digest: str = Field(max_length=DIGEST)
+    provenance_digest: str = Field(max_length=DIGEST_LENGTH)
     effort: str = Field(sa_type=sa.Text)
-    parent_name: str | None = Field(default=None, max_length=NAME)
+    parent_name: str | None = Field(default=None, max_length=MAX_NAME_LENGTH)
     parent_number: int | None = None
-    created: str = Field(max_length=TIME)
-    record_digest: str = Field(max_length=DIGEST)
-    origin: str = Field(max_length=NAME + 11)
+    created: str = Field(max_length=TIME_LENGTH)
+    record_digest: str = Field(max_length=DIGEST_LENGTH)
+    origin: str = Field(max_length=MAX_NAME_LENGTH + 11)
 
     @property
     def parent(self) -> str | None:
         return f"{self.parent_name}@{self.parent_number}" if self.parent_name else None
 
 
-def _of_version() -> sa.ForeignKeyConstraint:
+def _version_foreign_key() -> sa.ForeignKeyConstraint:
     return sa.ForeignKeyConstraint(["name", "number"], ["versions.name", "versions.number"])
 
 
@@ -311,9 +311,9 @@ class TrainingRow(VersionTable, table=True):
     """A training record as canonical JSON compressed by zlib; `digest` is that of the JSON. It may be deleted."""
 
     __tablename__ = "trainings"
-    __table_args__ = (_of_version(),)
+    __table_args__ = (_version_foreign_key(),)
 
-    digest: str = Field(max_length=DIGEST)
+    digest: str = Field(max_length=DIGEST_LENGTH)
     packed: bytes = Field(sa_type=sa.LargeBinary)
 
 
@@ -321,10 +321,10 @@ class ConfirmationRow(VersionTable, table=True):
     """The user's confirmation that an imported version may choose the judge; `record_digest` is the version's."""
 
     __tablename__ = "confirmations"
-    __table_args__ = (_of_version(),)
+    __table_args__ = (_version_foreign_key(),)
 
-    record_digest: str = Field(max_length=DIGEST)
-    created: str = Field(max_length=TIME)
+    record_digest: str = Field(max_length=DIGEST_LENGTH)
+    created: str = Field(max_length=TIME_LENGTH)
 
 
 class HumanJudgmentRow(StoredTable, table=True):
@@ -334,20 +334,20 @@ class HumanJudgmentRow(StoredTable, table=True):
     __table_args__ = (sa.UniqueConstraint("id"),)
 
     number: int | None = Field(default=None, primary_key=True)
-    id: str = Field(max_length=NAME)
-    question: str = Field(max_length=DIGEST, index=True)
+    id: str = Field(max_length=MAX_NAME_LENGTH)
+    question: str = Field(max_length=DIGEST_LENGTH, index=True)
     content: str = Field(sa_type=sa.Text)
-    digest: str = Field(max_length=DIGEST)
+    digest: str = Field(max_length=DIGEST_LENGTH)
 
 
 class TagRow(StoredTable, table=True):
     """A movable pointer to a version."""
 
     __tablename__ = "tags"
-    __table_args__ = (_of_version(),)
+    __table_args__ = (_version_foreign_key(),)
 
-    name: str = Field(primary_key=True, max_length=NAME)
-    tag: str = Field(primary_key=True, max_length=NAME)
+    name: str = Field(primary_key=True, max_length=MAX_NAME_LENGTH)
+    tag: str = Field(primary_key=True, max_length=MAX_NAME_LENGTH)
     number: int
 
 
@@ -356,11 +356,11 @@ class AnswerRow(StoredTable, table=True):
 
     __tablename__ = "answers"
 
-    digest: str = Field(primary_key=True, max_length=DIGEST)
+    digest: str = Field(primary_key=True, max_length=DIGEST_LENGTH)
     reply: str = Field(sa_type=sa.Text)
-    created: str = Field(max_length=TIME)
-    reply_digest: str = Field(max_length=DIGEST)
-    model: str | None = Field(default=None, max_length=NAME)
+    created: str = Field(max_length=TIME_LENGTH)
+    reply_digest: str = Field(max_length=DIGEST_LENGTH)
+    model: str | None = Field(default=None, max_length=MAX_NAME_LENGTH)
 
 
 class BatchRow(StoredTable, table=True):
@@ -368,9 +368,9 @@ class BatchRow(StoredTable, table=True):
 
     __tablename__ = "batches"
 
-    key: str = Field(primary_key=True, max_length=NAME)
-    judge: str = Field(max_length=DIGEST, index=True)
-    created: str = Field(max_length=TIME)
+    key: str = Field(primary_key=True, max_length=MAX_NAME_LENGTH)
+    judge: str = Field(max_length=DIGEST_LENGTH, index=True)
+    created: str = Field(max_length=TIME_LENGTH)
     content: str = Field(sa_type=sa.Text)
 
 
@@ -382,7 +382,7 @@ _COUNT = sa.select(sa.func.count()).select_from(_ANSWERS)
 
 
 class AnswerTable:
-    """Replies by the digest of their request; if `remote`, calls wait for a network, unlike those of SQLite."""
+    """Replies by the digest of their request. If `remote`, queries wait for a network."""
 
     def __init__(self, engine: sa.Engine, *, read_only: bool = False) -> None:
         self.remote = not is_sqlite(engine.url)
@@ -395,15 +395,15 @@ class AnswerTable:
         return read_reply(digest, rows[0].reply, rows[0].reply_digest) if rows else None
 
     def put(self, digest: str, reply: dict[str, Any]) -> bool:
-        """Return whether `reply` (JSON types only) was cached under `digest`; the first reply stays."""
+        """Cache `reply` (JSON types only) under `digest` unless a reply is there; return whether it was cached."""
         text = canonical(reply)
         row = {
             "digest": digest,
             "reply": text,
             "reply_digest": answer_digest(digest, text),
             "created": now(),
-            # A provider may send any text.
-            "model": one_line(model)[:NAME] if isinstance(model := reply.get("model"), str) else None,
+            # A provider may send a long text or one with control characters.
+            "model": one_line(model)[:MAX_NAME_LENGTH] if isinstance(model := reply.get("model"), str) else None,
         }
         try:
             with translate_errors(self._engine.url), autocommit_connection(self._engine) as connection:
@@ -447,8 +447,6 @@ def read_reply(digest: str, text: str, reply_digest: str) -> dict[str, Any]:
 
 
 class BatchTable:
-    """Open batches."""
-
     def __init__(self, engine: sa.Engine) -> None:
         self.remote = not is_sqlite(engine.url)
         self._engine = with_write_lock(engine)
@@ -491,7 +489,7 @@ LOCK = 0x72_75_62_72_69_63
 def prepare_schema(engine: sa.Engine, *, read_only: bool = False) -> None:
     """Create the schema in the database of `engine` if it has none. Several processes may do so at once.
 
-    A database with another schema is a `StoreError`, and so is one without any that is only read.
+    Raises `StoreError` if the database has another schema, or has none and is opened to read only.
     """
     with translate_errors(engine.url):
         with engine.connect() as connection:
