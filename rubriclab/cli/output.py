@@ -227,18 +227,19 @@ def as_typed(text: str) -> str:
     return runnable(with_flags(text, flags()))
 
 
-# A command in words of ours: in backticks, or after a colon up to the end of the line.
+# A command in our own messages: in backticks, or after a colon up to the end of the line.
 _COMMAND = re.compile(r"(?<=`)rubriclab [a-z]+ [^`\n]+(?=`)|(?<=: )rubriclab [a-z]+[^`<\n]*")
-# What stands for a file with the same columns, and the options that are typed again for such a file; --store always is.
+# Placeholders of files with the same columns, and the options repeated for such files; --store is always repeated.
 _FILES = {"LABELLED", "HELDOUT", "TEXTS"}
 _REPEATED = ("store", "mapping", "missing", "level_scores")
 
 
 def runnable(text: str, quote: Callable[[str], str] = str, repeated: Sequence[str] = _REPEATED) -> str:
-    """Return a text whose commands have the options typed for the present one without which they would fail."""
+    """Return `text`, in which each command has the options of the running command that it would fail without."""
     context = click.get_current_context(silent=True)
-    given = {str(param.name): (max(param.opts, key=len), value) for param, value in _given(context)} if context else {}
-    # The environment and the configuration file hold for the next command, too.
+    values = _given_values(context) if context else ()
+    given = {str(param.name): (max(param.opts, key=len), value) for param, value in values}
+    # The next command reads the environment and the configuration file itself.
     typed = [each for each in given if context and context.get_parameter_source(each) is ParameterSource.COMMANDLINE]
 
     def completed(match: re.Match[str]) -> str:
@@ -251,7 +252,7 @@ def runnable(text: str, quote: Callable[[str], str] = str, repeated: Sequence[st
 
 
 def with_commands(view: Any) -> Any:
-    """Return a view, or that of a result, whose commands have `--store`; longer ones would be broken over lines."""
+    """Return a view, or the view of a result, whose commands have `--store`. More options would break over lines."""
     from markupsafe import Markup, escape
 
     found = view.view() if hasattr(view, "view") else view
