@@ -41,7 +41,7 @@ from rubriclab.stats.agreement import (
     scored_texts,
     used_texts,
 )
-from rubriclab.stats.correlation import FloatArray, floats, spearman_rows
+from rubriclab.stats.correlation import FloatArray, floats, pearson_rows
 from rubriclab.stats.intervals import Interval
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class ScoredVersion:
 
 @dataclass(frozen=True, slots=True)
 class CriterionRow:
-    """One criterion's agreement with the labels (AUROC for two levels, else Spearman), and texts without a rating."""
+    """One criterion's agreement with the labels (AUROC for two levels, else Pearson), and texts without a rating."""
 
     id: str
     criterion: Criterion | None
@@ -136,7 +136,7 @@ def fit_of_intervals(held: int, number: int, confidence: float) -> str:
     """Return whether intervals hold as many labels as they should, but for chance: two standard errors of a share."""
     above = held - number * confidence
     if abs(above) <= 2 * math.sqrt(number * confidence * (1 - confidence)):
-        return "they fit, but for chance"
+        return "they fit, within chance"
     return "they are wider than need be" if above > 0 else "they are too narrow"
 
 
@@ -162,9 +162,9 @@ def criterion_agreements(scored: ScoredVersion, level: Level, constant: Constant
         if scored.version.rubric.scores_on.names:
             agreement = verdict_statistic("AUROC", [values], scored.labels, scored.groups)
         else:
-            # What `rubriclab.stats.agreement` gives for Spearman, without the time that Kendall takes.
+            # What `rubriclab.stats.agreement` gives for Pearson, without the time that Kendall takes.
             texts = used_texts(scored_texts([values], scored.labels, scored.groups, scored.systems), level, constant)
-            agreement = coefficient_interval(texts, spearman_rows, level, constant)
+            agreement = coefficient_interval(texts, pearson_rows, level, constant)
         unscored = int(np.isnan(values).sum()) - inapplicable
         found.append(CriterionRow(name, by_id.get(name), agreement, inapplicable, unscored))
     return found
@@ -172,7 +172,7 @@ def criterion_agreements(scored: ScoredVersion, level: Level, constant: Constant
 
 # Which rubric agrees best, and whether it is above the baselines on the same texts.
 
-# The level that the summary speaks of: the first at which a correlation is defined.
+# The level of the paired differences: the first at which a correlation is defined.
 PREFERRED: tuple[Level, ...] = ("group", "dataset", "system")
 Verdict = Literal["above", "below", "overlaps", "too few groups", "not comparable with"]
 
@@ -218,13 +218,17 @@ class EvaluatorRow:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationSummary:
-    """The rubrics of one aspect, best first, then its baselines; `errors` are those of the best."""
+    """The rubrics of one aspect, best first, then its baselines.
+
+    `errors` are those of the best, and `leading` its agreement at the level of its verdict at learning.
+    """
 
     aspect: str
     level: Level
     evaluators: tuple[EvaluatorRow, ...]
     baselines: tuple[EvaluatorComparison, ...]
     errors: ScoreErrors | None
+    leading: Result
 
     @property
     def comparisons(self) -> tuple[tuple[str, EvaluatorComparison], ...]:
@@ -287,7 +291,11 @@ def summarize(
         for row in (*ranked, *beside)
     )
     against = tuple(_comparison(ranked[0], row, versions, free) for row in beside)
-    return EvaluationSummary(aspect, level, evaluators, against, versions[ranked[0].evaluator].errors)
+    best = versions[ranked[0].evaluator]
+    made = best.version.provenance.validation
+    of_best = [row for row in defined if row.evaluator == best.version.ref]
+    leading = next((row for row in of_best if made and row.agreement.level == made.level), ranked[0])
+    return EvaluationSummary(aspect, level, evaluators, against, best.errors, leading)
 
 
 def _comparison(
@@ -338,7 +346,8 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
     errors = [*map(error_row, with_errors), *map(raters_row, graded.values())]
     # By aspect and level, the results of rubrics and those of free baselines.
     blocks: dict[tuple[str, str], tuple[list[Result], list[Result]]] = {}
-    for result in evaluation.results:
+    leading = {name: each and each.leading.agreement.level for name, each in summaries.items()}
+    for result in sorted(evaluation.results, key=lambda each: each.agreement.level != leading.get(each.aspect)):
         if result.aspect in graded:
             parts = blocks.setdefault((result.aspect, result.agreement.level), ([], []))
             parts[wording.is_baseline(result.evaluator)].append(result)
@@ -362,8 +371,10 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
         versions={version.ref: version for version in versions},
         examples=evaluation.examples,
         judges=list(dict.fromkeys(wording.judge(made, score.judge) for made, score in judged)),
-        axis=charts.agreement_axis(result.agreement.spearman for result in evaluation.results),
-        details=[] if brief else [_details(each, summaries[each.version.rubric.aspect.name]) for each in scored],
+        axis=charts.agreement_axis(result.agreement.pearson for result in evaluation.results),
+        details=[]
+        if brief
+        else [_details(each, summaries[each.version.rubric.aspect.name], evaluation.results) for each in scored],
     )
 
 
@@ -482,16 +493,18 @@ def _scored(evaluation: Evaluation, version: Version) -> ScoredVersion:
     return scored_version(version, evaluation.examples, scores[version.ref])
 
 
-def _details(scored: ScoredVersion, summary: EvaluationSummary | None) -> dict[str, Any]:
+def _details(scored: ScoredVersion, summary: EvaluationSummary | None, results: Sequence[Result]) -> dict[str, Any]:
     """Return what the page shows of one rubric; its criteria in full are on the page of `rubriclab report`."""
     version, scale, terms = scored.version, scored.version.rubric.scores_on, wording.terms(scored.version.rubric)
     pairs = zip(scored.labels.tolist(), (each.score for each in scored.scores), strict=True)
     criteria: list[CriterionRow] = []
     whole: list[Interval] = []
     if summary:
-        criteria = criterion_agreements(scored, summary.level, summary.evaluators[0].result.agreement.constant)
+        level, ref = summary.leading.agreement.level, version.ref
+        criteria = criterion_agreements(scored, level, summary.leading.agreement.constant)
         criteria.sort(key=lambda each: -abs(terms[each.id].weight) if each.id in terms else 0)
-        whole = [row.result.agreement.spearman for row in summary.evaluators if row.ref == version.ref]
+        own = [each.agreement for each in results if each.evaluator == ref and each.agreement.level == level]
+        whole = [each.pearson for each in own]
         if scale.names:
             whole = [verdict_statistic("AUROC", [scored.values], scored.labels, scored.groups)]
     recorded = [
@@ -509,7 +522,7 @@ def _details(scored: ScoredVersion, summary: EvaluationSummary | None) -> dict[s
         "pairs": [] if scale.names else [pair for pair in pairs if pair[1] is not None],
         "criteria": criteria,
         "whole": whole,
-        "level": summary.level if summary else "",
+        "level": summary.leading.agreement.level if summary else "",
         "terms": terms,
         "axis": rubrics.score_axis_of(version, [text for text, _ in recorded]),
         "furthest": [

@@ -125,10 +125,12 @@ def meanings(verdicts: Sequence[GateVerdict], measures: Measures) -> list[tuple[
     return [(word, meaning) for word, meaning in known.items() if word in said]
 
 
-def grounds(verdict: GateVerdict, measures: Measures) -> str:
-    """Return what each gain shows, as `Worse in error, no real gain in Pearson`."""
+def grounds(verdict: GateVerdict, measures: Measures, level: str) -> str:
+    """Return what each gain shows, as `Worse in error, no real gain in Pearson over all texts`."""
     names = dict[str, list[str]]({wording.outcome(verdict.overall): []})
-    for words, name in zip(in_words(verdict), (wording.error_name(measures), measures.order), strict=True):
+    for words, name in zip(
+        in_words(verdict), (wording.error_name(measures), f"{measures.order} {wording.LEVELS[level]}"), strict=True
+    ):
         names.setdefault(words, []).append(name)
     found = ", ".join(f"{words} in {listed(those)}" for words, those in names.items() if words and those)
     return found[:1].upper() + found[1:]

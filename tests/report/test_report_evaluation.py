@@ -81,7 +81,7 @@ def test_a_rubric_is_held_against_the_best_free_baseline(rate: Rate, verdict: st
     assert found.evaluators[0].best_baseline
     assert found.evaluators[0].best_baseline.verdict == verdict
     assert words(found).startswith(said)
-    assert " points and a Spearman correlation of " in words(found)
+    assert " points and a Pearson correlation of " in words(found)
     assert words(summary_of(rate, beside=False)).startswith("NO COMPARISON MADE as no baseline was evaluated")
 
 
@@ -102,7 +102,7 @@ def test_rubrics_stand_best_first_and_are_held_against_the_best() -> None:
     assert found.evaluators[0].best is None
     assert found.evaluators[1].best
     assert found.evaluators[1].best.verdict == "below"
-    assert "news@2 has a mean absolute error of 0.00 [0.00, 0.00] points and a Spearman correlation of 1.00" in words(
+    assert "news@2 has a mean absolute error of 0.00 [0.00, 0.00] points and a Pearson correlation of 1.00" in words(
         found
     )
     assert re.search(r"news@1 news@2 .* worse", words(found))
@@ -115,9 +115,11 @@ def test_baselines_are_no_rubrics_and_the_best_rubric_is_held_against_each() -> 
     assert [one.ref for one in found.evaluators] == ["news@1", "shown@1", "plain@1"]
     assert [contest.verdict for contest in found.baselines] == ["overlaps", "above"]
     said = words(found)
-    assert said.startswith("NO REAL GAIN news@1 compared with shown@1 No real gain in error and Spearman. news@1 has")
+    assert said.startswith(
+        "NO REAL GAIN news@1 compared with shown@1 No real gain in error and Spearman within groups. news@1"
+    )
     assert "Next - Score with what costs less: " in said
-    assert "news@1 has a mean absolute error of 0.00 [0.00, 0.00] points and a Spearman correlation of 1.00" in said
+    assert "news@1 has a mean absolute error of 0.00 [0.00, 0.00] points and a Pearson correlation of 1.00" in said
     assert re.search(r"news@1 plain@1 .* better", said)
     assert "The best of several" not in said
     alone = summary_of((unlabelled(), against_people), (shown(), like_people))
@@ -142,7 +144,7 @@ def test_figures_that_count_groups_with_constant_labels_say_on_how_many_texts_th
     assert rests_on["gain in error"] == (24, 6)
     assert rests_on["gain in Spearman"] == (20, 5)
     said = words_of(view, 200)
-    assert " points (all scored texts) and a Spearman correlation of " in said
+    assert " points (all scored texts) and a Pearson correlation of " in said
     assert "in points, on 24 texts of 6 groups, also those with constant labels, and " in said
     assert "within groups, on 20 texts of 5 groups" in said
 
@@ -176,7 +178,7 @@ def test_a_criterions_agreement_is_that_of_the_statistics(level: Any) -> None:
             [text.system or "" for text in texts],
             level=level,
         )
-        assert one.agreement == expected.spearman
+        assert one.agreement == expected.pearson
 
 
 def test_pages_say_what_each_method_asks() -> None:
