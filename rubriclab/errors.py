@@ -29,7 +29,8 @@ from collections.abc import Sequence
 class RubriclabError(Exception):
     """Base of all errors that rubriclab raises on purpose. `hint` says what to do; `exit_code` is the command line's.
 
-    Messages and hints name options as in Python, in backticks: `scale` or `scale=1:5`. The command line shows flags.
+    Messages and hints name options in backticks: `scale` or `scale=1:5`. The command line shows them as flags, `str` as
+    arguments of Python.
     """
 
     exit_code = 2
@@ -42,11 +43,13 @@ class RubriclabError(Exception):
 
     @property
     def text(self) -> str:
-        """Message and hint."""
+        """Message and hint, with options as both are written."""
         return f"{self.message} {self.hint}" if self.hint else self.message
 
     def __str__(self) -> str:
-        return self.text
+        from rubriclab.models.characters import as_python
+
+        return as_python(self.text)
 
 
 class UserError(RubriclabError):

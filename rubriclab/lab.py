@@ -19,7 +19,7 @@ from rubriclab.display import Document
 from rubriclab.errors import SettingsError
 from rubriclab.methods.method import Progress
 from rubriclab.models.base import is_database
-from rubriclab.models.characters import describe, did_you_mean
+from rubriclab.models.characters import as_python, describe, did_you_mean
 from rubriclab.ops import (
     check as checking,
     compare as comparing,
@@ -587,6 +587,7 @@ def _check_type(name: str, value: object, expected: str, valid: bool) -> None:
 
 
 def _notify(text: str) -> None:
+    text = as_python(text)
     logger.info(text)
     if work.in_notebook() or sys.stderr.isatty():
         print(text, file=sys.stderr)

@@ -60,3 +60,10 @@ def test_an_error_of_an_option_keeps_its_message_and_its_hint(options: dict[str,
 )
 def test_the_command_line_shows_options_as_flags_but_not_in_quoted_text(message: str, typed: str) -> None:
     assert with_flags(message, flags()) == typed
+
+
+def test_python_shows_options_as_arguments_but_not_in_quoted_text() -> None:
+    hint = 'Give `mapping="output=Text, final",id=Nr`, `missing=99`, `settings=direct.ask=once`, `scale=1:5` or `k=3`.'
+    shown = 'mapping={"output": "Text, final", "id": "Nr"}`, `missing="99"`, `settings={"direct": {"ask": "once"}}`'
+    error = SettingsError("It says '`scale=1:5`'.", hint)
+    assert str(error) == f"It says '`scale=1:5`'. Give `{shown}, `scale=\"1:5\"` or `k=3`."

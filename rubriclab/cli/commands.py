@@ -449,7 +449,6 @@ def check_json_place(call: Call, output: str | None, printed: str, written: str,
 def _write_scores(
     scoring: ops.score.Scoring, texts: str, output: str, keep_replies: str | None, *, resume: bool
 ) -> None:
-    """Write each score as soon as it is known; with `resume`, after the scores in the file."""
     from rubriclab.data.write import table_kind
 
     as_table = output != "-" and table_kind(output) is not None

@@ -257,7 +257,7 @@ def run(arguments: list[str] | None = None, command: click.Group = cli, name: st
 def _failed(error: Exception) -> int:
     if isinstance(error, RubriclabError):
         # A message may quote a server, a pack or a row, whose control characters must not reach the terminal.
-        text = plain(as_typed(str(error)))
+        text = plain(as_typed(error.text))
         _log.info("ended with exit code %d: %s", error.exit_code, text)
         click.echo(f"error: {text}", err=True)
         return error.exit_code

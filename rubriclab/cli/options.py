@@ -233,7 +233,6 @@ def _option(model: type[Options], field: FieldInfo, flag: Flag, declared: Sequen
 
 
 def _help(field: FieldInfo, flags: Mapping[str, str]) -> str:
-    """Return the documentation of a field as help, with its default at the end."""
     text, _, default = " ".join((field.description or "").split()).partition(" Default: ")
     value = None if field.is_required() else field.get_default(call_default_factory=True)
     if not default and value and isinstance(value, str | int | float):

@@ -82,7 +82,6 @@ def _given_values(context: click.Context) -> Iterator[tuple[click.Parameter, str
 
 
 def _inputs(context: click.Context, given: list[tuple[click.Parameter, str]]) -> Iterator[str]:
-    """Yield the files that a command reads: its inputs, recordings, the configuration and the files of the store."""
     from rubriclab.judges.cache import RECORDED_PREFIX
     from rubriclab.store.tables import database_url, sqlite_file
 

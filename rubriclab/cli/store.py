@@ -129,7 +129,7 @@ def _outcome(version: Version) -> str:
 def _list_trusted(call: Call) -> None:
     versions: tuple[Version, ...] = ()
     with suppress(NoStore), call.store() as store:
-        versions = store.imported(lambda error: note(f"left out: {error}"))
+        versions = store.imported(lambda error: note(f"left out: {error.text}"))
     files = {
         name: digest == config.ANY_CONTENT
         or (Path(name).is_file() and digest == config.digest_of(Path(name).read_bytes()))

@@ -48,7 +48,6 @@ def parquet_rows(path: Path, longest: int = MAX_ROW_BYTES) -> text_files.RowStre
 
 
 def _batch_rows(where: str, before: int, batch: Any) -> list[Any]:
-    """Return the rows of a batch; a row that cannot be converted to Python values becomes a fault."""
     try:
         rows: list[Any] = batch.to_pylist()
     except (ValueError, OverflowError) as error:  # text that is not UTF-8, dates beyond Python's calendar

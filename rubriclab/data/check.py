@@ -157,7 +157,6 @@ def _scale(rated: tuple[Example, ...], compared: list[PairwiseComparison], aspec
 
 
 def _outlier_notes(rated: Sequence[Example], aspect: str) -> Iterator[str]:
-    """Yield a note on an extreme score if it is farther from the next one than the others are from each other."""
     scores = sorted(value for example in rated for value in values_of(example, aspect))
     if len(set(scores)) < 3:
         return

@@ -466,7 +466,6 @@ def _are_numbers(cells: Sequence[Any]) -> bool:
 
 
 def _are_measured(column: str, cells: Sequence[Any], aspect: str | None) -> bool:
-    """Return whether numbers look like identifiers or measurements, and their name is not that of a score."""
     if aspect is not None and _is_similar(column, aspect):
         return False
     if any(map(_MEASURED.fullmatch, _plain(column).split("-"))):

@@ -264,7 +264,6 @@ def _text(path: Path, kind: str, options: ReadingOptions) -> RawRows:
 
 
 def _checked_kind(path: Path, options: ReadingOptions) -> str:
-    """Return the kind of a file; raise an error if it cannot be read or an option does not apply to it."""
     kind = table_kind(path, (PARQUET, *WORKBOOK, *JSON_LINES, *DELIMITED))
     exists = os.path.exists(path)
     if kind is None and not exists and (any(map(str.isspace, path.name)) or not path.suffix):

@@ -234,7 +234,6 @@ def drop_placeholder(text: str | None) -> str | None:
 
 
 def _is_wordy(value: Any) -> bool:
-    """Return whether a cell is a text with letters; a formula without a stored result is not."""
     return isinstance(value, str) and value != UNCALCULATED and any(map(str.isalpha, value))
 
 

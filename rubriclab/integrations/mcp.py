@@ -157,7 +157,7 @@ class RubricTools:
                 explanation = UserError(error.message, f"The user can start {higher}; answers so far are kept.")
             raise ToolError(plain(str(explanation))) from error
         except RubriclabError as error:
-            raise ToolError(plain(str(error))) from error
+            raise ToolError(plain(error.text)) from error
 
 
 def server(tools: RubricTools) -> MCPServer[Any]:

@@ -349,7 +349,7 @@ async def ask(
         if value is None and repair:
             reply, value, complaint = await answer(prompt.repaired(first.text, complaint))
     except (JudgeUnavailable, PromptRejected) as error:
-        return JudgeAnswer(None, str(error), replied=False)
+        return JudgeAnswer(None, error.text, replied=False)
     if salvage is None and issubclass(prompt.reply, KeyedReply):
         salvage = prompt.reply
     if value is None and salvage:

@@ -228,7 +228,7 @@ async def find_candidates(
         cells=tuple(zip(*columns, strict=True)),
         parts=tuple(parts),
         notes=(
-            *(f"{name} is left out: {error}" for name, error in failures.items()),
+            *(f"{name} is left out: {error.text}" for name, error in failures.items()),
             *(f"{learned.part.method}: {note}" for learned in results for note in learned.notes),
         ),
     )

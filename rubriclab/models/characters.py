@@ -114,6 +114,25 @@ def with_flags(text: str, flags: Mapping[str, str]) -> str:
     return _QUOTED_OR_OPTION.sub(written, text)
 
 
+def as_python(text: str) -> str:
+    """Return a message with its options written as Python's arguments: `scale="1:5"` for "`scale=1:5`"."""
+
+    def written(match: re.Match[str]) -> str:
+        name, value = match[2], match[3]
+        if not value or (name != "missing" and re.fullmatch(r"\d+(\.\d+)?", value)):
+            return match[0]
+        given: Any = value
+        if name == "mapping":
+            given = dict(pair.split("=", 1) for pair in comma_values(value) if "=" in pair)
+        elif name == "settings":
+            setting, _, chosen = value.partition("=")
+            method, _, setting = setting.partition(".")
+            given = {method: {setting: chosen}}
+        return f"`{name}={json.dumps(given, ensure_ascii=False)}`"
+
+    return _QUOTED_OR_OPTION.sub(written, text)
+
+
 # Maximum characters of a judge's name in a sentence.
 JUDGE_SHOWN = 80
 

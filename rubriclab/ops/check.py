@@ -219,8 +219,6 @@ def check_each(files: Sequence[str | Path], options: CheckOptions) -> list[Check
 
 @dataclass
 class _Reading:
-    """The state of a check while the rows of a file are read."""
-
     raw: RawRows
     options: CheckOptions
     numbered: list[checks.NumberedExample] = field(default_factory=list)
@@ -288,7 +286,6 @@ class _Reading:
         return tuple(row.example for row in self.numbered)
 
     def _find_faults(self, chosen: str | None, aspects: Sequence[str]) -> None:
-        """Find the faults of readable rows; with `skip_faulty`, drop the faulty rows and scores."""
         scale = self._scale(chosen)
         if self.options.skip_faulty and chosen:
             self.numbered, outside = checks.drop_invalid_ratings(self.numbered, chosen, scale)
@@ -346,7 +343,6 @@ class _Reading:
             self.compared += [(line, comparison) for comparison in parsed]
 
     def _column_notes(self, chosen: str | None, aspects: Sequence[str]) -> Iterator[str]:
-        """Yield notes on columns that may hold data but are not read as fields."""
         columns = reading.output_columns(self.sample)
         if len(columns) > 1:
             melt = f"frame.melt(id_vars=[...], value_vars={columns!r}, var_name='system', value_name='output')"
@@ -367,7 +363,6 @@ class _Reading:
         return parse_scale(self.options.scale, (each.scores[aspect] for each in labelled(self.examples, aspect)))
 
     def _training(self, chosen: str | None, aspects: Sequence[str]) -> tuple[str, ...]:
-        """Return the notes that learning gives; an error that stops it is a problem if the aspect was named."""
         if not self.numbered:
             return ()
         if chosen is None:
@@ -529,7 +524,6 @@ def split(data: Data, options: SplitOptions, notify: Notify) -> SplitResult:
 
 
 def _choose_groups(sizes: Counter[str], options: SplitOptions, notify: Notify) -> frozenset[str]:
-    """Return the groups to learn from, at least one and not all."""
     texts = sizes.total()
     if len(sizes) < 2:
         problem = f"All {count(texts, 'text')} are of one {options.by}, which is never divided."

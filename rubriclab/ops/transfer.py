@@ -365,7 +365,7 @@ async def measure_transfer(
         except (errors.BudgetReached, errors.JudgeRefused, errors.ProviderDown):
             raise
         except (errors.DataError, errors.JudgeError, errors.ReplayMiss, errors.SettingsError) as error:
-            skipped = str(error)
+            skipped = error.text
     # Another judge uses the scale differently, even if the labels are too few to show it.
     default: Action = "reuse" if judge.name == source.provenance.judge else "recalibrate"
     labels, groups, scale = fitted_to.table.labels, fitted_to.table.groups, fitted_to.label_scale

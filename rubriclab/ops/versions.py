@@ -92,7 +92,7 @@ def list_versions(store: Store, notify: Notify, name: str | None = None) -> tupl
     damaged: list[StoreError] = []
     versions = store.log(name, damaged.append) if name else store.newest(damaged.append)
     for error in damaged:
-        notify(f"left out: {error}")
+        notify(f"left out: {error.text}")
     if not versions and not damaged:
         notify(f"No rubric is stored in {store.place} yet; `rubriclab learn` makes one.")
     return versions

@@ -151,7 +151,7 @@ def test_one_text_in_two_rows_is_told_apart_from_one_id_for_two_texts():
 @pytest.mark.parametrize(
     ("given", "aspect", "said"),
     [
-        (rows(), "fluency", r"'coherence' \(12\).*`mapping=scores\.fluency=COLUMN`"),
+        (rows(), "fluency", r"'coherence' \(12\).*`mapping={.scores\.fluency.: .COLUMN.}`"),
         (rows(scores=None), "coherence", "no scores at all"),
         (rows(1), "coherence", "1 of 1; learning needs at least 10"),
         (rows(9), "coherence", "9 of 9; learning needs at least 10"),
@@ -196,7 +196,7 @@ def test_labels_that_are_too_few_or_all_the_same_are_left_out_where_none_are_nee
 
 
 def test_without_labels_or_a_scale_nothing_can_be_made():
-    with pytest.raises(SettingsError, match="`scale=LOW:HIGH`"):
+    with pytest.raises(SettingsError, match='`scale="LOW:HIGH"`'):
         learned(rows(scores={}), labels_needed=False)
 
 

@@ -141,7 +141,7 @@ def test_an_open_quote_is_noticed_before_it_has_swallowed_the_whole_stream():
     [
         ("id,output,id\n1,A,2\n", "'id' twice"),
         ('id,"output\n1,A\n', "broken CSV row"),
-        ("id,summary\n1,A\n", "`mapping=output=summary`"),
+        ("id,summary\n1,A\n", '`mapping={"output": "summary"}`'),
         ("id,output\n", "has no rows"),
         ("\n\n", "has no rows"),
         ("", "has no rows"),

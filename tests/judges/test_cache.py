@@ -222,7 +222,7 @@ async def test_replay_answers_like_the_judge_that_was_recorded(server: RunningSe
     replay = Replay(f"recorded:{path}")
     assert await replay.reply(rate(alternatives=5)) == replace(said, cached=True)
     assert said.tokens
-    with pytest.raises(ReplayMiss, match=rf"questions/rate prompt \(sha256:.*`judge=openai/fake` and `record={path}`"):
+    with pytest.raises(ReplayMiss, match=rf"rate prompt \(sha256:.*`judge=.openai/fake.` and `record=.{path}.`"):
         await replay.reply(rate(alternatives=4))
     assert (replay.name, replay.recorded_name) == (f"recorded:{path}", "openai/fake")
     assert replay.identity == source.identity

@@ -285,7 +285,7 @@ def test_criteria_that_were_rated_as_one_are_one_fault_of_the_aspect():
 
 def test_scores_without_reasons_are_nothing_to_rewrite_by():
     weighted = Part(method="direct", settings={"scoring": "weighted"}, criteria=(whole(),))
-    with pytest.raises(SettingsError, match=r"r@1 scores by probabilities.*settings=direct\.scoring=once"):
+    with pytest.raises(SettingsError, match=r"r@1 scores by probabilities.*`settings={.direct.: {.scoring.: .once.}}`"):
         rewriting.require_reasons(of_parts(weighted), "r@1")
     both = of_parts(weighted, Part(method="hypoeval", settings={}, criteria=(criterion("a"),)))
     rewriting.require_reasons(both, "r@1")

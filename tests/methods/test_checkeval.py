@@ -451,5 +451,5 @@ async def test_the_left_out_scores_owe_nothing_to_the_group_s_own_labels():
 
 
 async def test_without_seed_questions_there_is_nothing_to_start_from():
-    with pytest.raises(ChecklistError, match="`checklist=FILE`"):
+    with pytest.raises(ChecklistError, match='`checklist="FILE"`'):
         await run_learn(given=None)

@@ -483,7 +483,7 @@ async def test_with_the_filter_off_or_without_labels_all_stay():
 
 
 async def test_without_a_pack_and_without_proposals_there_is_nothing_to_ask():
-    with pytest.raises(ChecklistError, match="`checklist=FILE`"):
+    with pytest.raises(ChecklistError, match='`checklist="FILE"`'):
         await run(given=None, proposed=0)
     with pytest.raises(JudgeError, match="no questions to ask: no sub-dimensions could be proposed: unusable reply"):
         await run(given=None, generator=FakeJudge(lambda _: "no"))

@@ -27,7 +27,7 @@ from rubriclab.models.text import (
 @pytest.mark.parametrize(
     ("task", "name", "definition", "message"),
     [
-        ("summarization", "clarity", None, r"consistency, fluency, informativeness.*`definition=TEXT`"),
+        ("summarization", "clarity", None, r'consistency, fluency, informativeness.*`definition="TEXT"`'),
         ("recipe", "clarity", None, "dialogue, factuality, paraphrase, story, summarization"),
         ("story", "clarity", "  ", "needs a name and a definition"),
         ("story", " ", "Is it clear?", "needs a name and a definition"),

@@ -110,7 +110,7 @@ def test_what_has_no_rows_is_refused_with_what_is_expected(data: Any, message: s
 @pytest.mark.parametrize("table", TABLES)
 def test_a_table_without_the_named_column_is_one_error_as_a_file_is(table: str) -> None:
     rows = [{"summary": "one text"}, {"summary": "another"}]
-    with pytest.raises(DataError, match=r"field 'output': got nothing.*`mapping=output=summary`\.$"):
+    with pytest.raises(DataError, match=r'got nothing.*`mapping=\{"output": "summary"\}`\.$'):
         examples(TABLES[table](rows))
     with pytest.raises(DataError, match=r"field 'source': got nothing, expected a column 'article'"):
         examples(TABLES[table](rows), mapping="output=summary,source=article")
@@ -159,7 +159,7 @@ def test_a_field_that_all_training_texts_had_is_asked_for_with_its_column(
     }
     with pytest.raises(SettingsError, match="every text that help@1 was learned from had it") as error:
         calls[operation](mapping=mapping)
-    assert "context=Kundenfrage" in str(error.value)
+    assert '"context": "Kundenfrage"' in str(error.value)
     calls[operation](mapping={"output": "Antwort", "scores.helpfulness": "Note", "context": "Kundenfrage"})
 
 

@@ -346,7 +346,7 @@ def _labelled(studio: Studio, version: Version, name: str) -> tuple[Any, str | N
             explaining = explain_score(workspace, None, version, ExplainOptions(id=name))
             return explanation_view(finish(explaining.run)).body(), None
         except RubriclabError as error:
-            return None, str(error)
+            return None, error.text
 
 
 class Draft(Allowance, Edit):
@@ -500,7 +500,8 @@ def _failed(studio: Studio, request: Request, error: Exception) -> Response:
         status, words = error.status_code, "There is no such page." if error.status_code == 404 else error.detail
     else:
         of_provider = isinstance(error, RubriclabError) and error.exit_code == 4
-        status, words = 404 if isinstance(error, NotInStore) else 502 if of_provider else 422, plain(str(error))
+        status = 404 if isinstance(error, NotInStore) else 502 if of_provider else 422
+        words = plain(error.text if isinstance(error, RubriclabError) else str(error))
     if request.method not in READING or "application/json" in request.headers.get("accept", ""):
         return JSONResponse({"error": words}, status)
     return studio.page("failed.html", "Not found" if status == 404 else "Error", status=status, words=words)
