@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from types import MappingProxyType
 
 from rubriclab.data import mapping as reading
@@ -36,6 +37,8 @@ MIN_ALIKE = 3
 MAX_OUTSIDE = 3
 # Maximum number of lines that a message names for one number.
 MAX_LINES = 5
+# A given scale may be wrong if the scores use at most this share of it.
+MAX_NARROW_SHARE = 0.5
 TWO_LEVELS = "two levels, "
 COMPARED_SCALE = Scale(low=0, high=1, whole=False)
 
@@ -89,8 +92,10 @@ def training_examples(
         notes.append(f"{TWO_LEVELS}{worse!r} and {better!r}: scores are probabilities of {better!r}")
         if ties := labels.count(0.5):
             notes.append(f"texts on which raters are tied, which figures of verdicts leave out: {ties}")
-    elif given_scale is None:
-        span = f"scale {format_score(used_scale.low)} to {format_score(used_scale.high)}"
+    elif given_scale:
+        notes += _narrow_notes(rated, aspect, given_scale)
+    else:
+        span = f"scale {_span(used_scale.low, used_scale.high, ' to ')}"
         if rated:
             notes.append(f"{span} taken from the labels; give the scale if the raters used another")
             notes += _outlier_notes(rated, aspect)
@@ -131,7 +136,7 @@ def _select_sound(
     faults += training_faults(placed, aspect, given_scale)
     faults += comparison_faults(where, comparisons, examples, {fault.id for fault in faults if fault.id})
     if not skip_faulty:
-        _stop_at(faults, verdict_words(values), numbers_beside_words(placed, faults))
+        _stop_at(faults, verdict_words(values), numbers_beside_words(placed, faults), given_scale)
         return placed, comparisons, given_scale, ()
     faulty = {(fault.where, fault.line) for fault in faults}
     sound_rows = [row for row in placed if (row.where, row.line) not in faulty]
@@ -154,6 +159,15 @@ def _scale(rated: tuple[Example, ...], compared: list[PairwiseComparison], aspec
         hint = "Give it: `scale=LOW:HIGH`."
         raise SettingsError(f"No row has a score for {aspect!r}, so the scale is unknown.", hint)
     return COMPARED_SCALE
+
+
+def _narrow_notes(rated: Sequence[Example], aspect: str, scale: Scale) -> Iterator[str]:
+    scores = [value for example in rated for value in values_of(example, aspect)]
+    used = scale_of(scores) if scores else scale
+    if used.width <= MAX_NARROW_SHARE * scale.width:
+        spans = " of the given scale ".join(_span(each.low, each.high, " to ") for each in (used, scale))
+        narrower = f"`scale={_span(used.low, used.high)}`"
+        yield f"the scores use only {spans}; if the raters' scale is narrower, give it: {narrower}"
 
 
 def _outlier_notes(rated: Sequence[Example], aspect: str) -> Iterator[str]:
@@ -222,7 +236,9 @@ def unassessed_notes(rows: Rows, aspect: str) -> Iterator[str]:
         yield f"answers that a text cannot be assessed, which are no labels: {number}"
 
 
-def _stop_at(faults: list[RowError], words: Sequence[str], numbers: Mapping[float, Sequence[str]]) -> None:
+def _stop_at(
+    faults: list[RowError], words: Sequence[str], numbers: Mapping[float, Sequence[str]], scale: Scale | None
+) -> None:
     if not faults:
         return
     single = [fault for row in sorted(faults, key=lambda fault: fault.line) for fault in row.all]
@@ -231,7 +247,7 @@ def _stop_at(faults: list[RowError], words: Sequence[str], numbers: Mapping[floa
     start = f"{count} in the training rows; fix or remove each, since learning stops at faulty rows:"
     left_out = "or leave out these scores, or rows that have no others: `skip_faulty`"
     raise DataError(
-        "\n  ".join([start, *fault_hints(single, words, numbers), left_out, *first_faults(fault_lines(single))]),
+        "\n  ".join([start, *fault_hints(single, words, numbers, scale), left_out, *first_faults(fault_lines(single))]),
         faults=named,
     )
 
@@ -370,7 +386,7 @@ def _faults_of(row: NumberedExample, aspect: str, scale: Scale | None) -> Iterat
     ]
     if aspect in example.scores:
         numbers.insert(0, (f"scores.{aspect}", example.scores[aspect]))
-    expected = f"a score from {format_score(scale.low)} to {format_score(scale.high)}" if scale else "a finite number"
+    expected = f"a score from {_span(scale.low, scale.high, ' to ')}" if scale else "a finite number"
     for name, number in numbers:
         if not _is_valid(number, scale):
             got = format_score(number) if math.isfinite(number) else describe(number)
@@ -390,11 +406,14 @@ def numbers_beside_words(placed: Iterable[NumberedExample], faults: Sequence[Row
 
 
 def fault_hints(
-    faults: Sequence[RowError], words: Sequence[str] = (), numbers: Mapping[float, Sequence[str]] = MappingProxyType({})
+    faults: Sequence[RowError],
+    words: Sequence[str] = (),
+    numbers: Mapping[float, Sequence[str]] = MappingProxyType({}),
+    scale: Scale | None = None,
 ) -> list[str]:
-    """Return the options that would make faulty scores valid: levels and missing values.
+    """Return the options that would make faulty scores valid: levels, a wider scale, and missing values.
 
-    `words` and `numbers` are those in other rows, which are of the same scale.
+    `words` and `numbers` are those in other rows, which are of the same `scale`.
     """
     outside = list(dict.fromkeys(fault.outside for fault in faults if fault.outside))
     faulty = [fault.word for fault in faults if fault.word]
@@ -408,10 +427,25 @@ def fault_hints(
             "to store the results of formulas, open the workbook in a spreadsheet program and save it; or leave the "
             "rows out with `skip_faulty`"
         )
+    if scale and outside and (wider := _wider_scale(scale, list(map(float, outside)))):
+        hints.append(f"if the raters' scale is wider, give it: `scale={wider}`")
     if outside and len(outside) <= MAX_OUTSIDE:
         means = "stands for a missing value" if len(outside) == 1 else "stand for missing values"
         hints.append(f"if {' and '.join(outside)} {means}, add `missing={','.join(outside)}`")
     return hints
+
+
+def _wider_scale(scale: Scale, outside: Sequence[float]) -> str | None:
+    """Return the scale that also has the scores outside; `None` if they are few and far off, as codes for missing."""
+    values = sorted({scale.low, scale.high, *outside})
+    gap = max(high - low for low, high in pairwise(values) if (low, high) != (scale.low, scale.high))
+    if len(set(outside)) <= MAX_OUTSIDE and gap > max(1, scale.width / 2):
+        return None
+    return _span(math.floor(values[0]), math.ceil(values[-1]))
+
+
+def _span(low: float, high: float, between: str = ":") -> str:
+    return f"{format_score(low)}{between}{format_score(high)}"
 
 
 def fault_lines(faults: Sequence[RowError]) -> list[str]:

@@ -273,7 +273,7 @@ class _Reading:
             aspects=checked,
             problems=tuple(self.problems),
             problem_count=len(self.problems) - len(lines) + cells,
-            hints=tuple(checks.fault_hints([*cell_faults, *self.left_out], numbers=numbers)),
+            hints=tuple(checks.fault_hints([*cell_faults, *self.left_out], numbers=numbers, scale=scale)),
             notes=tuple(notes),
             next=None if self.problems else self._next(data, chosen, checked),
             proposal=self.proposal,

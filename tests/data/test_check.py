@@ -266,3 +266,12 @@ def test_a_column_of_chats_is_the_output_and_equal_faults_share_a_line():
         "t.csv: 6 rows, the first in line 2: field 'output': got nothing, expected a non-empty text",
         "t.csv:9: field 'id': got a number, expected a text",
     ]
+
+
+def test_the_narrower_or_wider_scale_that_scores_seem_to_be_of_is_proposed():
+    (note,) = (note for note in learned(rows(), scale="1:7").notes if "given scale" in note)
+    assert note.startswith("the scores use only 1 to 4 of the given scale 1 to 7;")
+    assert note.endswith("give it: `scale=1:4`")
+    assert not any("given scale" in note for note in learned(rows(), scale="1:5").notes)
+    assert "if the raters' scale is wider, give it: `scale=1:4`" in stopped(rows(), scale="1:2").text
+    assert "wider" not in stopped(rows(), rows(1, id="x", scores={"coherence": 99}), scale="1:5").text
