@@ -45,6 +45,8 @@ def test_an_unknown_table_is_described_and_a_mapping_proposed_that_makes_it_usab
     survey(here.folder / "umfrage.csv")
     found = here("check", "umfrage.csv", "--aspect", "coherence")
     assert found.code == 2
+    assert "umfrage.csv: Not usable as it is, but with the mapping below." in found.out
+    assert "usable text" not in found.out
     assert "field 'output': got nothing" in found.out
     assert f"columns that look like fields: --map '{MAPPING}'" in found.out
     usable = here("check", "umfrage.csv", "--aspect", "coherence", "--scale", "1:5", "--map", MAPPING)
