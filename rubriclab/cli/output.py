@@ -274,7 +274,8 @@ def print_view(view: Any, *, err: bool = False) -> None:
     if isinstance(view, str):
         click.echo(view, nl=bool(view), err=err)
         return
-    Console(file=sys.stderr if err else sys.stdout, soft_wrap=False).print(with_commands(view))
+    # A command or digest longer than a line is neither broken nor cut off.
+    Console(file=sys.stderr if err else sys.stdout, soft_wrap=False).print(with_commands(view), crop=False)
 
 
 def effort_row(effort: Effort) -> dict[str, Any]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
+from itertools import chain, groupby
 from typing import Any, Literal
 from xml.etree.ElementTree import Element
 
@@ -37,13 +39,16 @@ STYLES = {
 # Columns of plain text.
 PLAIN_WIDTH = 100
 INDENT, DEEPEST, GAP = 2, 12, 2
+# A command or digest with more characters stays on one line, else it could not be copied; the terminal wraps the line.
+MAX_COPIED = 40
+_COPIED = re.compile(r"`rubriclab [^`\n]+`|: rubriclab [^\n]+|sha256:[0-9a-f]+")
 # Columns that are left to names before figures are set above their intervals.
 NAMES = 20
 
 
 def rendered(tree: Element, *, unfolded: bool) -> RenderableType:
     """Return a view as something that a rich console prints."""
-    return Group(*_blocks(tree, unfolded=unfolded))
+    return Group(*(_whole(block) if _is_whole(block) else block for block in _blocks(tree, unfolded=unfolded)))
 
 
 def plain_text(view: RenderableType) -> str:
@@ -51,7 +56,7 @@ def plain_text(view: RenderableType) -> str:
     # In a notebook, rich would show the lines as output of the cell.
     options: dict[str, Any] = {"color_system": None, "legacy_windows": False, "force_jupyter": False}
     console = Console(file=(lines := StringIO()), width=PLAIN_WIDTH, **options)
-    console.print(view)
+    console.print(view, crop=False)
     return "\n".join(line.rstrip() for line in lines.getvalue().rstrip().splitlines())
 
 
@@ -80,10 +85,10 @@ def _block(element: Element, *, unfolded: bool) -> Iterator[RenderableType]:
         case "p" | "blockquote" if kind != "kicker":
             yield _text(element, STYLES.get(kind, ""), unfolded=unfolded)
         case "ul":
-            yield from (_grid([(Text("-"), _text(item))], 1) for item in element)
+            yield from chain.from_iterable(_pairs([(Text("-"), _text(item))], 1) for item in element)
         case "dl":
             pairs = [(Text(words_of(name), "dim"), _cell(value, unfolded=unfolded)) for name, value in element]
-            yield _grid(pairs, 2)
+            yield from _pairs(pairs, 2)
         case "table":
             yield _FittedTable(element, unfolded)
         case _:
@@ -94,15 +99,15 @@ def _group(element: Element, *, unfolded: bool) -> Iterator[RenderableType]:
     kind, heading, hint = element.get("class", ""), element.find("h2"), element.get("data-hint")
     match element.tag:
         case "div":
-            yield _indented(element, unfolded=unfolded)
+            yield from _indented(element, unfolded=unfolded)
         case "article":
             yield ""
             yield Text() if heading is None else _text(heading, "bold")
-            yield _indented((child for child in element if child is not heading), unfolded=unfolded)
+            yield from _indented((child for child in element if child is not heading), unfolded=unfolded)
         case "details" if unfolded or "short" in kind:
             if hint:
                 yield Text.assemble("\n", _text(element[0], "bold"))
-            yield _indented(element[1:], unfolded=unfolded)
+            yield from _indented(element[1:], unfolded=unfolded)
         case "details" if hint:
             yield Text(f"{words_of(element[0])}; {hint}", "dim", overflow="fold")
         case "section" if "page" not in kind and (unfolded or "more" not in kind):
@@ -114,6 +119,17 @@ def _group(element: Element, *, unfolded: bool) -> Iterator[RenderableType]:
                 title.append("  ").append_text(_text(inside.pop(0), "dim"))
             yield title
             yield from _blocks(inside, unfolded=unfolded)
+
+
+def _pairs(pairs: Sequence[tuple[Text, RenderableType]], gap: int) -> Iterator[RenderableType]:
+    width = max((len(name) for name, _ in pairs), default=0)
+    for name, _ in pairs:
+        name.pad_right(width - len(name))
+    for is_whole, run in groupby(pairs, lambda pair: _is_whole(pair[1])):
+        if is_whole:
+            yield from (_whole(name, " " * gap, value) for name, value in run)
+        else:
+            yield _grid(run, gap)
 
 
 def _grid(rows: Iterable[tuple[RenderableType, RenderableType]], gap: int) -> Table:
@@ -152,8 +168,21 @@ def _between_spaces(words: str) -> str:
     return f"{_between_spaces(before)}{one_line(words)}{_between_spaces(after)}" if words else ""
 
 
-def _indented(elements: Iterable[Element], *, unfolded: bool) -> Padding:
-    return Padding(Group(*_blocks(elements, unfolded=unfolded)), (0, 0, 0, INDENT), expand=False)
+def _indented(elements: Iterable[Element], *, unfolded: bool) -> Iterator[RenderableType]:
+    for is_whole, run in groupby(_blocks(elements, unfolded=unfolded), _is_whole):
+        if is_whole:
+            yield from (_whole(" " * INDENT, block) for block in run)
+        else:
+            yield Padding(Group(*run), (0, 0, 0, INDENT), expand=False)
+
+
+def _is_whole(block: RenderableType) -> bool:
+    return isinstance(block, Text) and any(len(words) > MAX_COPIED for words in _COPIED.findall(block.plain))
+
+
+def _whole(*parts: Any) -> Text:
+    """Return a line that is neither wrapped nor cut off, as it would be in a grid or with padding."""
+    return Text.assemble(*parts, no_wrap=True, overflow="ignore")
 
 
 def _prose(line: str) -> RenderableType:

@@ -277,7 +277,9 @@ def test_every_command_that_is_printed_runs_as_it_stands(here: Commands) -> None
     words = "\n".join([learned.err, refused.err, unvalidated.err, page])
     printed = set(re.findall(r"(?:`|: |<code>)(rubriclab (?:learn|show|score|evaluate|plan) [^`<\n]+)", words))
     assert {line.split()[1] for line in printed} >= {"learn", "show"}
-    assert "--store 'an own.db'" in " ".join(learned.out.split())
+    assert "--store 'an own.db'" in learned.out
+    evidence = here("show", "m", "--evidence", "--store", "an own.db").out
+    assert re.search(r"sha256:[0-9a-f]{64}\n", evidence)
     for line in printed:
         assert "--store 'an own.db'" in line
         filled = re.sub("LABELLED|HELDOUT|TEXTS", "umfrage.csv", line).replace("MODEL", "embedded")
