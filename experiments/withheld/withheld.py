@@ -314,12 +314,15 @@ def first_screen(rows: Sequence[StoredRow]) -> str:
             ["offline judge: mean absolute error in points, lower is better", *error_row],
             ["offline judge: Spearman's correlation within groups, higher is better", *order_row],
             [
-                "offline judge: 95 % intervals of mean scores that hold, 95 % is right",
+                "offline judge: share of 95 % intervals of a mean that contain people's, should be 95 %",
                 f"**{corrected}**",
                 f"{alone} by scores alone",
             ],
-            ["small model: mean absolute error", f"**{small:.2f}**", f"{plain:.2f} {DIRECT}"],
-            ["small model: mean absolute error", f"{small:.2f}", f"{calibrated:.2f} {DIRECT} and calibrated"],
+            [
+                "small model: mean absolute error in points",
+                f"**{small:.2f}**",
+                f"{plain:.2f} {DIRECT}, {calibrated:.2f} when calibrated",
+            ],
         ],
     )
     aspects = len({each["case"] for each in real})

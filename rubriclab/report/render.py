@@ -252,9 +252,11 @@ def signed(value: float | None) -> str:
 
 
 def p_value(value: float | None) -> Markup:
-    """Return a p value to three digits, in files in full; empty for none."""
-    form = Markup('<data value="{},,"><span class="value">{:.3g}</span></data>')
-    return Markup() if value is None else form.format(repr(float(value)), value)
+    """Return a p value to three decimals, in files in full; empty for none."""
+    form = Markup('<data value="{},,"><span class="value">{}</span></data>')
+    return (
+        Markup() if value is None else form.format(repr(float(value)), f"{value:.3f}" if value >= 0.0005 else "<0.001")
+    )
 
 
 def badge(words: str, tone: str, remark: str = "") -> Markup:

@@ -113,16 +113,15 @@ def in_words(verdict: GateVerdict) -> tuple[str, str]:
 
 
 def meanings(verdicts: Sequence[GateVerdict], measures: Measures) -> list[tuple[str, str]]:
-    """Return what each word means that is said of one of these gains."""
+    """Return what each word means that can be said of a gain, if one is said of these."""
     said = {words for each in verdicts for words in in_words(each)}
-    none, matters = wording.outcome("not better"), f"a gain that would matter ({wording.least_gain(measures)})"
     known = {
         "better": "the interval of the gain is above 0",
         "worse": "the interval of the gain is below 0",
-        none: f"{matters} is ruled out",
-        "inconclusive": f"{'such a gain' if none in said else matters} is not ruled out",
+        wording.outcome("not better"): f"a gain that would matter ({wording.least_gain(measures)}) is ruled out",
+        "inconclusive": "such a gain is not ruled out",
     }
-    return [(word, meaning) for word, meaning in known.items() if word in said]
+    return list(known.items()) if any(said) else []
 
 
 def grounds(verdict: GateVerdict, measures: Measures, level: str) -> str:
