@@ -96,15 +96,9 @@ SCORED, FAULTY_ROW, RATINGS_MISSING = "scored", "faulty_row", "ratings_missing"
 
 @dataclass(slots=True)
 class Ledger:
-    """Running totals; several judges may share one.
+    """Running totals; several judges may share one. Attributes are as in `Effort`, and these:
 
     Attributes:
-        calls: replies received from the provider.
-        cached: cached replies, and replies shared with an identical request in flight.
-        failed: prompts without a usable reply.
-        repaired: prompts that were repeated because the first reply was unusable.
-        by_name_or_order: replies with entries that were recognised by names or order instead of ids.
-        stages, stage_tokens: replies and their tokens by prompt template, cached ones included.
         texts: number of texts by outcome: `scored`, or why they have no score.
         usage: of the replies from the provider; the cost is `None` once any price is unknown.
         damaged: digests of requests that were repeated because their cached answer is damaged.

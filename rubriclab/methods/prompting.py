@@ -25,7 +25,7 @@ from rubriclab.models.base import MAX_NAME_LENGTH, MAX_WORDING_LENGTH, digest
 from rubriclab.models.characters import plain
 from rubriclab.models.rubric import CitedReason
 from rubriclab.models.text import CANNOT_ASSESS, Example, Scale, Words, named_annotations, named_reasons, text_digest
-from rubriclab.prompts.prompt import KeyedReply, Prompt, is_salvage
+from rubriclab.prompts.prompt import AROUND_ID, KeyedReply, Prompt, is_salvage
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -124,15 +124,11 @@ def require_any(what: str, given: Sequence[tuple[Any, str]]) -> None:
         raise JudgeError(reason, "Try another `judge`.")
 
 
-# A model may copy an id with its brackets or markers, or format it like the beginning of a line.
-_AROUND_ID = " \t\n[](){}<>*_`~\"'“”‘’.:"
-
-
 def bare_id(value: Any, ids: Sequence[str]) -> Any:
     """Return an id without surrounding marks; any other value unchanged."""
     if not isinstance(value, str) or value in ids:
         return value
-    bare = value.strip(_AROUND_ID)
+    bare = value.strip(AROUND_ID)
     return bare if bare in ids else bare.lower()
 
 
@@ -215,7 +211,7 @@ OnScale = Annotated[Number, pydantic.AfterValidator(_on_scale)]
 
 
 def _or_not_assessed(value: Any, handler: pydantic.ValidatorFunctionWrapHandler) -> float:
-    said = isinstance(value, str) and value.strip(_AROUND_ID).casefold() in CANNOT_ASSESS
+    said = isinstance(value, str) and value.strip(AROUND_ID).casefold() in CANNOT_ASSESS
     return math.nan if said else float(handler(value))
 
 

@@ -88,7 +88,7 @@ REASONS = frozenset({"reason", "reasoning", "thought"})
 # The fields by which an entry of a list says what it is about.
 _ID_FIELDS = ("id", "name", "criterion", "question", "sentence", "text")
 # A model may copy an id with its brackets or markers, or format it like the beginning of a line.
-_AROUND_ID = " \t\n[](){}<>*_`~\"'“”‘’.:#"
+AROUND_ID = " \t\n[](){}<>*_`~\"'“”‘’.:#"
 _AFTER_ID = re.compile(r"[\]:,]")
 _NUMBERED = re.compile(r"(\D*)(\d{1,6})")
 
@@ -329,7 +329,7 @@ class _Recognition:
         if any(key == each.id for each in self._expected):
             return key, "id"
         plain = _plain(key)
-        id_ = self._by_id.get(plain) or self._by_id.get(_plain(_AFTER_ID.split(key.strip(_AROUND_ID))[0]))
+        id_ = self._by_id.get(plain) or self._by_id.get(_plain(_AFTER_ID.split(key.strip(AROUND_ID))[0]))
         return (id_, "id") if id_ else (self._by_name.get(plain), "name")
 
     def _shifted(self) -> set[str]:
@@ -363,7 +363,7 @@ class _Recognition:
 
 
 def _plain(key: str) -> str:
-    return " ".join(key.strip(_AROUND_ID).casefold().split())
+    return " ".join(key.strip(AROUND_ID).casefold().split())
 
 
 def _unique(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
