@@ -69,8 +69,6 @@ def check(call: Call, files: tuple[str, ...]) -> None:
 
 
 def _with_flags(result: ops.check.CheckResult) -> ops.check.CheckResult:
-    """Return the result with the options in its messages written as flags."""
-
     def typed(lines: Iterable[str]) -> tuple[str, ...]:
         return tuple(map(as_typed, lines))
 
@@ -134,7 +132,6 @@ def split(call: Call, file: str, *, output: str | None) -> None:
 
 
 def _split_ending(name: str) -> tuple[str, str]:
-    """Return a file name without its ending, and the ending, such as `.csv` or `.csv.gz`."""
     path = Path(name)
     ending = "".join(path.suffixes[-2:]) if path.suffix.lower() == ".gz" else path.suffix
     return (name[: -len(ending)], ending) if ending else (name, "")
@@ -203,7 +200,6 @@ def demo(call: Call, folder: Path, *, sample_only: bool) -> None:
 
 
 def demo_parts(judge: Sequence[str]) -> dict[str, list[list[str]]]:
-    """Return the arguments of the commands of each part, with options that name the judge."""
     asked = shlex.join(judge)
     return {title: [shlex.split(line.replace("JUDGE", asked)) for line in lines] for title, lines in PARTS.items()}
 

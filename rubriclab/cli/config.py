@@ -244,7 +244,6 @@ def confirm(path: Path, digest: str) -> None:
 
 
 def revoke(file: Path) -> bool:
-    """Remove the confirmation of a file or folder, and return whether there was one."""
     confirmed = dict(confirmed_files())
     digest = confirmed.pop(str(file.resolve()), None)
     if digest is not None:

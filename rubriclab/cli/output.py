@@ -204,7 +204,6 @@ def write_text(path: str, text: str) -> None:
 
 @contextmanager
 def noting_rows(rows: Callable[[], int], remark: str = "") -> Iterator[None]:
-    """Print how many rows were written if an error or Ctrl-C ends the command."""
     try:
         yield
     except (RubriclabError, KeyboardInterrupt):
@@ -342,7 +341,6 @@ class Call:
             return finish(job.run)
 
     def end_if_dry_run(self, estimate: Callable[[], DryRun], remark: str = "") -> None:
-        """Print the estimate and end the command if this is a dry run."""
         if not self.values.get("dry_run"):
             return
         if self.as_json:
@@ -358,13 +356,11 @@ class Call:
         click.get_current_context().exit(code)
 
     def show(self, shown: Any, row: Any, *, err: bool = False) -> None:
-        """Print a result, or its row as JSON, and write the exports."""
         print_json(row) if self.as_json else print_view(shown, err=err)
         if any(self.values.get(name) for name in EXPORTS):
             self.export(shown if hasattr(shown, "markdown") else shown.view())
 
     def show_rows(self, shown: Any, row: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> None:
-        """Print a result, or its row as JSON, and write its rows as CSV if a path is given."""
         from rubriclab.data.write import csv_text, flatten
 
         if path := self.values["csv"]:

@@ -374,7 +374,6 @@ _TEXT = ("output", "source", "context", "group", "system")
 
 
 def is_rating(row: Any, mapping: FieldMap, rules: CellRules) -> bool:
-    """Return whether a row is a rating of a text: it has scores, and names the rater or the aspect of mapped scores."""
     if not isinstance(row, Mapping) or any(look_up(row, column) is ABSENT for column in mapping.columns.values()):
         return False
     fields, is_mapped = Fields(row, mapping, rules), bool(mapped_aspects(mapping))

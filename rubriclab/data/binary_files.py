@@ -171,7 +171,6 @@ def _chosen_sheet(path: Path, names: Sequence[str], sheet: str | int | None, hid
 
 
 def _fill_merged(cells: list[list[Any]], ranges: Sequence[Range]) -> int:
-    """Fill the empty cells of each merged range with its value; return the number of filled cells."""
     width = len(cells[0]) if cells else 0
     filled = 0
     for (top, left), (bottom, right) in ranges:
@@ -208,10 +207,7 @@ def _check_format(path: Path) -> None:
 
 
 def _error_cells(path: Path, archive: zipfile.ZipFile, sheet: str) -> _Cells:
-    """Return a sheet's errors by row and column from 1, and its hidden rows and columns (`row`, `col`).
-
-    python-calamine reads errors as empty cells.
-    """
+    """Return a sheet's errors, which python-calamine reads as empty, by row and column from 1, and what is hidden."""
     parts = {name.casefold(): name for name in archive.namelist()}
     errors: dict[tuple[int, int], str] = {}
     hidden: dict[str, set[int]] = {"row": set(), "col": set()}

@@ -260,9 +260,11 @@ def _check_any(examples: tuple[Example, ...], labels: int, aspect: str, rows: Ro
         named = ", ".join(map(repr, words[: reading.MAX_LEVEL_WORDS]))
         hint = f"If they are levels, give their scores: {reading.propose_level_scores(words) or '`level_scores`'}."
         raise DataError(f"The answers to {aspect!r} are words without scores: {named}.", hint)
-    proposed = reading.propose_mapping([row], aspect) if isinstance(row, Mapping) else {}
-    scores = {field: column for field, column in proposed.items() if field.partition(".")[0] in reading.TABLES}
-    proposal = reading.mapping_text(scores or {f"scores.{aspect}": "COLUMN"})
+    given = rows.mapping.columns
+    proposed = reading.propose_mapping([row], aspect, given) if isinstance(row, Mapping) else {}
+    if not any(name.partition(".")[0] in reading.TABLES for name in proposed):
+        proposed[f"scores.{aspect}"] = "COLUMN"
+    proposal = reading.mapping_text({**given, **proposed})
     skipped, scored = rows.first_skipped, sorted({name for each in examples for name in each.scores})
     raise DataError(
         f"None of the {len(examples)} rows has a score for {aspect!r}; {scored_aspects(examples)}"
@@ -321,8 +323,6 @@ def repeated_notes(examples: Sequence[Example]) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class NumberedExample:
-    """An example with its file and line."""
-
     where: str
     line: int
     example: Example

@@ -113,7 +113,6 @@ class CellRules:
         return [part for words in divided for part in self._values(words.strip())]
 
     def is_list(self, text: str) -> bool:
-        """Return whether a text holds several values; `1,250` is one number."""
         return (
             self.level(text) is None
             and self.number(text) is None
@@ -214,6 +213,8 @@ _MIN_TEXT_LENGTH = 25
 MAX_RATING = 10
 _RULES = (CellRules(typed=False), CellRules(typed=False, decimal_comma=True))
 
+# Rows whose cells are kept to describe columns and propose a mapping.
+MAX_SAMPLED = 200
 # The value of a column that a row lacks; a column with null is not absent.
 ABSENT: Final = object()
 
@@ -302,6 +303,19 @@ def look_up(row: Mapping[str, Any], column: str) -> Any:
     return value
 
 
+def proposed_columns(rows: Sequence[Mapping[str, Any]], given: Mapping[str, str], aspect: str | None) -> dict[str, str]:
+    """Return `given` and columns for other fields; scores of an unknown aspect get the placeholder `ASPECT`."""
+    if aspect:
+        return {**given, **propose_mapping(rows, aspect, given)}
+    found = propose_mapping(rows, mapped=given)
+    if named := rated_aspects(rows, found.get("aspect") or given.get("aspect", "aspect")):
+        pairs = (pair for aspect in named for pair in propose_mapping(rows, aspect, given).items())
+        return {**given, **dict(pairs)}
+    columns = {str(column) for row in rows for column in row}
+    has_scores = any(name.partition(".")[0] in TABLES for name in (*given, *columns))
+    return {**given, **({} if has_scores else propose_mapping(rows, "ASPECT", given)), **found}
+
+
 def propose_mapping(
     rows: Sequence[Mapping[str, Any]], aspect: str | None = None, mapped: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str, str]:
@@ -349,7 +363,6 @@ def propose_mapping(
 
 
 def _rating_columns(free: Mapping[str, Sequence[Any]], outputs: Sequence[Any], taken: set[str]) -> dict[str, str]:
-    """Return the columns of the aspects and, if texts repeat, of the raters of a table with a row for each rating."""
     found: dict[str, str] = {}
     repeat = len(set(map(str, outputs))) < len(outputs)
     for name, words in _RATING_NAMES.items():

@@ -439,7 +439,8 @@ def _parse(raw: RawRows, options: ReadingOptions) -> Rows:
             mapping = mapping if options.needs_ratings else mapping.without_absent_ratings(row)
             # All rows of a table have the same columns: one error for the table instead of one for each row.
             if not is_checked and isinstance(row, Mapping):
-                check_columns(row, where, mapping)
+                aspect = getattr(options, "aspect", None) if options.needs_ratings else None
+                check_columns(row, where, mapping, (other for _, other in raw.numbered), aspect)
                 is_checked = True
             is_empty = False
             yield line, row, parse_row(row, where, line, mapping, rules)

@@ -20,16 +20,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
+from itertools import islice
 from numbers import Real
 from typing import Any, TypeVar
 
 from rubriclab.data.mapping import (
     ABSENT,
     FIELDS,
+    MAX_SAMPLED,
     NATIVE,
     TYPED,
     UNCALCULATED,
@@ -43,6 +45,7 @@ from rubriclab.data.mapping import (
     look_up,
     mapping_text,
     propose_mapping,
+    proposed_columns,
 )
 from rubriclab.errors import DataError
 from rubriclab.models.base import MAX_NAME_LENGTH, digest
@@ -81,8 +84,6 @@ class FieldError(Exception):
 
 
 class Fields:
-    """The values of a row by field, after mapping columns to fields."""
-
     def __init__(self, row: Mapping[Any, Any], mapping: FieldMap, rules: CellRules) -> None:
         self.row, self.mapping, self.rules = row, mapping, rules
 
@@ -322,12 +323,13 @@ def make_fault(error: FieldError, where: str, line: int, fields: Fields) -> RowE
 
 
 def is_derived(name: str) -> bool:
-    """Return whether an id or group was derived from the text itself."""
     return _DERIVED_ID.fullmatch(name) is not None
 
 
-def check_columns(row: Mapping[str, Any], where: str, mapping: FieldMap) -> None:
-    """Raise `DataError` unless a table with the columns of `row` has one for each needed or mapped field."""
+def check_columns(
+    row: Mapping[str, Any], where: str, mapping: FieldMap, others: Iterable[Any] = (), aspect: str | None = None
+) -> None:
+    """Raise `DataError`, with a mapping by `row` and the `others`, if a needed or mapped field has no column."""
     fields, absent = Fields(row, mapping, UNTYPED), dict[str, str]()
     if "output" not in mapping.columns and "output" not in row:
         absent["output"] = "a column of texts, and none is mapped to it"
@@ -343,7 +345,11 @@ def check_columns(row: Mapping[str, Any], where: str, mapping: FieldMap) -> None
         )
     named = "; ".join(f"field {name!r}: got nothing, expected {expected}" for name, expected in absent.items())
     proposed = corrected_columns(row, mapping)
-    proposed |= {} if "output" in proposed else propose_mapping([row], mapped=proposed)
+    if aspect:
+        rows = [row, *islice((each for each in others if isinstance(each, Mapping)), MAX_SAMPLED - 1)]
+        proposed = proposed_columns(rows, proposed, aspect)
+    elif "output" not in proposed:
+        proposed |= propose_mapping([row], mapped=proposed)
     columns = {**proposed, **{name: "COLUMN" for name in absent if name not in proposed}}
     holding = "the column that holds it" if len(absent) == 1 else "the columns that hold them"
     raise DataError(f"{where}: {named}{fields.columns()}.", f"Name {holding}: `mapping={mapping_text(columns)}`.")
@@ -409,7 +415,6 @@ def mapped_aspects(mapping: FieldMap) -> set[str]:
 
 
 def other_aspect(fields: Fields) -> str | None:
-    """Return the aspect that a row names for its rating if it is not a mapped one."""
     named, mapped = look_up(fields.row, fields.mapping.columns.get("aspect", "aspect")), mapped_aspects(fields.mapping)
     is_other = (
         bool(mapped) and isinstance(named, str) and not is_blank(named) and named.strip().casefold() not in mapped

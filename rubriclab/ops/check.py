@@ -84,12 +84,6 @@ def check_aspect(examples: Sequence[Example], aspect: str, scale: Scale | None) 
     return AspectCheck(aspect, len(labels), names, scale, dict(sorted(counts.items())), reasons, agreement)
 
 
-# Rows whose cells are kept to describe columns and propose a mapping.
-MAX_SAMPLED = 200
-# Stands for the aspect in a proposed mapping.
-ASPECT = "ASPECT"
-
-
 @dataclass(frozen=True, slots=True)
 class ColumnUse:
     """A column, the fields that it is read as (`None` if it is not used), and what its cells hold."""
@@ -206,7 +200,6 @@ def _raters_note(result: CheckResult, options: CheckOptions) -> list[str]:
 
 
 def check_each(files: Sequence[str | Path], options: CheckOptions) -> list[CheckResult]:
-    """Check each file; if a file cannot be read, the error is its only problem."""
     results = []
     for file in files:
         try:
@@ -304,7 +297,7 @@ class _Reading:
         for line, row in self.raw.numbered:
             self.rows += 1
             if isinstance(row, Mapping):
-                if len(self.sample) < MAX_SAMPLED:
+                if len(self.sample) < reading.MAX_SAMPLED:
                     self.sample.append(row)
                 if isinstance(answers := row.get("answers"), Mapping):
                     self.answered.update(
@@ -324,9 +317,9 @@ class _Reading:
             given = corrected_columns(self.sample[0], mapping)
             unknown = (name.split(".")[1] for name in mapping.columns if name not in given and "." in name)
             aspect = aspect or next(unknown, None)
-        new = reading.propose_mapping(self.sample, aspect, given) if aspect else _with_scores(self.sample, given)
-        if new or given != mapping.columns:
-            self.proposal = reading.mapping_text({**given, **new})
+        proposed = reading.proposed_columns(self.sample, given, aspect)
+        if proposed != mapping.columns:
+            self.proposal = reading.mapping_text(proposed)
         if not self.rows and not self.problems:
             self.problems.append(self.raw.source.without_rows().text)
 
@@ -411,17 +404,6 @@ def _command_line(operation: str, file: str, options: Mapping[str, str]) -> str:
     short = {"mapping": "map", "level_scores": "levels"}
     flags = [(f"--{short.get(name, name).replace('_', '-')}", value) for name, value in options.items()]
     return shlex.join(["rubriclab", operation, *filter(None, (file, *chain.from_iterable(flags)))])
-
-
-def _with_scores(rows: Sequence[Mapping[str, Any]], given: Mapping[str, str]) -> dict[str, str]:
-    """Return a proposed mapping, with the placeholder `ASPECT` if no column is known to hold scores."""
-    found = reading.propose_mapping(rows, mapped=given)
-    if named := reading.rated_aspects(rows, found.get("aspect") or given.get("aspect", "aspect")):
-        return dict(pair for aspect in named for pair in reading.propose_mapping(rows, aspect, given).items())
-    columns = {str(column) for row in rows for column in row}
-    if any(name.partition(".")[0] in reading.TABLES for name in (*given, *columns)):
-        return found
-    return {**reading.propose_mapping(rows, ASPECT, given), **found}
 
 
 # Words in which two questions with the same meaning may differ.
@@ -579,7 +561,6 @@ def write_sample(folder: str | Path) -> SampleFiles:
 
 
 def write_ratings(folder: Path) -> None:
-    """Write the human ratings of summaries that the demonstration uses to `folder`, as `write_sample` does."""
     _write_content("ratings", DEMO_FILES, folder)
 
 

@@ -108,8 +108,8 @@ def test_all_wrong_columns_are_named_and_corrected_together(here: Commands) -> N
     for said in ("'anser'", "'qestion'", "'other'"):
         assert said in found.out
         assert said in refused.error
-    assert "--map output=answer,context=question,scores.q=verdict" in found.out
-    assert "--map output=answer,context=question,scores.q=COLUMN" in refused.error
+    for answer in (found.out, refused.error):
+        assert "--map output=answer,context=question,scores.q=verdict" in answer
 
 
 def test_a_file_of_which_nothing_can_be_read_is_described_among_several(here: Commands) -> None:
