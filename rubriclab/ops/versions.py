@@ -149,17 +149,17 @@ def tag(store: Store, ref: str, tag: str, notify: Notify, *, force: bool = False
 
 
 def export(store: Store, ref: str, notify: Notify, *, anonymous: bool = False) -> str:
-    """Return a version as a pack, JSON to review and share; `anonymous` leaves the names of persons out."""
-    from rubriclab.store.packs import persons, without_persons, write_pack
+    """Return a version as a pack, JSON to review and share; `anonymous` leaves the names of people out."""
+    from rubriclab.store.packs import named_people, without_named_people, write_pack
 
     version = store.load(ref)
     if anonymous:
         record = store.training(version.ref)
         texts = record.texts if record else ()
-        version = without_persons(version, {name for text in texts for name in (*text.raters, *text.reasons)})
+        version = without_named_people(version, {name for text in texts for name in (*text.raters, *text.reasons)})
         if version.provenance.edit and version.provenance.edit.because:
             notify("the reason of the edit is kept without these names; check that it names nobody else")
-    elif names := persons(version):
+    elif names := named_people(version):
         notify(f"the pack names raters or editors ({', '.join(names)}); `anonymous` leaves their names out")
     else:
         notify("the pack names no persons")

@@ -1,4 +1,4 @@
-"""Reports: views give templates their data, and `report.render` makes pages, terminal views and files of them."""
+"""Reports: views pass data to templates; `report.render` renders them as pages, terminal output and files."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 else:
     __getattr__ = lazy_modules(__name__)
 
-# By class of result: the template that shows it as `found`, or that shows these attributes by their names. Others that
-# have `lines()` are shown by these.
+# The template for each class of result. It gets the result as `found`, or else the attributes that are listed. A class
+# in neither table is shown by its `lines()`.
 TEMPLATES: Mapping[str, tuple[str, ...]] = {
     "AgreeResult": ("interrater", "version", "agreement"),
     "EditResult": ("edit",),
@@ -35,7 +35,7 @@ TEMPLATES: Mapping[str, tuple[str, ...]] = {
     "VacuumResult": ("store",),
     "VerifyResult": ("verify",),
 }
-# The module and the function that make the view of any other result.
+# The module and the function for each class of result whose view needs more than its attributes.
 VIEWS: Mapping[str, tuple[str, str]] = {
     "CheckResult": ("results", "check_view"),
     "CompareResult": ("results", "result_view"),
@@ -48,7 +48,6 @@ VIEWS: Mapping[str, tuple[str, str]] = {
 
 
 def view_of(result: Displayed) -> View:
-    """Return what is shown of a result."""
     from rubriclab.report.render import view
 
     name = type(result).__name__
@@ -56,5 +55,5 @@ def view_of(result: Displayed) -> View:
         template, *attributes = TEMPLATES.get(name, ("lines",))
         return view(template, **({each: getattr(result, each) for each in attributes} or {"found": result}))
     module, function = VIEWS[name]
-    shown: View = getattr(importlib.import_module(f"rubriclab.report.{module}"), function)(result)
-    return shown
+    made: View = getattr(importlib.import_module(f"rubriclab.report.{module}"), function)(result)
+    return made

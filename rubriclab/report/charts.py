@@ -1,4 +1,4 @@
-"""Charts as inline SVG, by percentages, so that dots and letters keep their size; colours are of the style sheet."""
+"""Charts as inline SVG. Positions are percentages, so that dots and letters keep their size; CSS sets the colours."""
 
 from __future__ import annotations
 
@@ -15,21 +15,20 @@ from rubriclab.models.text import Scale, format_score
 from rubriclab.models.version import ReliabilityBin
 from rubriclab.stats.intervals import Interval
 
-# More numbers than this and one touch each other on the narrowest strip.
-MOST_STEPS = 5
-SMALLEST = 2e-4
-# Of a plot: its size, the space around it, and the opacity of one dot.
+# On the narrowest strip, the labels of more steps would touch.
+MAX_STEPS = 5
+MIN_RANGE = 2e-4
+# The size of a plot and its margins.
 WIDTH, HEIGHT = 420, 330
 LEFT, RIGHT, TOP, BOTTOM = 46, 12, 12, 44
-DOT = 0.55
-# The height of a row of one line.
-LINE = 31
+DOT_OPACITY = 0.55
+ROW_HEIGHT = 31
 BAR = '<svg y="50%" overflow="visible"><rect class="{}" x="{}" y="-6" width="{}" height="12"/></svg>'
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A range of values with the ones that are marked, lowest first; bars begin at `base`."""
+    """A range of values with its marked values, lowest first; bars begin at `base`."""
 
     low: float
     high: float
@@ -40,18 +39,17 @@ class Axis:
         return (value - self.low) / (self.high - self.low)
 
     def percent(self, value: float) -> str:
-        """Return how far along the axis `value` lies, as SVG writes it."""
         return f"{100 * self.share(value):.2f}%"
 
 
 def axis_of(statistics: Iterable[Interval], *marks: float) -> Axis:
-    """Return an axis from tick to tick over all values, their intervals and `marks`."""
-    ends = [end for each in statistics for end in (each.value, each.low, each.high) if end is not None]
-    low, high = min([*marks, *ends], default=0.0), max([*marks, *ends], default=1.0)
-    if high - low < SMALLEST:
+    """Return an axis over all values, their intervals and `marks`, which begins and ends at a tick."""
+    known = [each for found in statistics for each in (found.value, found.low, found.high) if each is not None]
+    low, high = min([*marks, *known], default=0.0), max([*marks, *known], default=1.0)
+    if high - low < MIN_RANGE:
         low, high = low - 0.5, high + 0.5
-    power = 10.0 ** math.floor(math.log10((high - low) / MOST_STEPS))
-    step = next(power * factor for factor in (1, 2, 5, 10, 20) if (high - low) / (power * factor) <= MOST_STEPS)
+    power = 10.0 ** math.floor(math.log10((high - low) / MAX_STEPS))
+    step = next(power * factor for factor in (1, 2, 5, 10, 20) if (high - low) / (power * factor) <= MAX_STEPS)
     # Rounded first, as 1 / 0.2 may lie above 5.
     first, last = math.floor(round(low / step, 6)), math.ceil(round(high / step, 6))
     ticks = tuple(round(step * place, 9) for place in range(first, last + 1))
@@ -59,18 +57,17 @@ def axis_of(statistics: Iterable[Interval], *marks: float) -> Axis:
 
 
 def agreement_axis(statistics: Iterable[Interval], chance: float = 0.0) -> Axis:
-    """Return an axis from 0 to 1, extended to the left to include the lowest value, with its base at `chance`."""
+    """Return an axis from 0 to 1 whose base is `chance`; lower values extend it to the left."""
     return replace(axis_of(statistics, 0.0, 1.0), base=chance)
 
 
 def weight_axis(percents: Iterable[Interval]) -> Axis:
-    """Return an axis over weights that marks its ends and 0 only, as the strip is narrow."""
+    """Return an axis over weights with ticks at 0 and its ends only, as the strip is narrow."""
     axis = axis_of(percents, 0.0)
     return replace(axis, ticks=tuple(sorted({axis.low, 0.0, axis.high})))
 
 
 def tick_row(axis: Axis, unit: str = "") -> Markup:
-    """Return the numbers of the axis with their unit, to be shown above strips."""
     words = Markup("").join(
         Markup('<text x="{}" y="13" text-anchor="middle">{}{}</text>').format(axis.percent(tick), _number(tick), unit)
         for tick in axis.ticks
@@ -79,12 +76,12 @@ def tick_row(axis: Axis, unit: str = "") -> Markup:
 
 
 def whisker(axis: Axis, statistic: Interval, *, baseline: bool) -> Markup:
-    """Return a dot (a hollow diamond for a baseline) with its interval; the grid alone if the value is undefined."""
+    """Return a dot (for a baseline, a hollow diamond) with its interval, or an empty strip if undefined."""
     return _strip(axis, _interval(axis, statistic) + _dot(axis, statistic, baseline=baseline))
 
 
 def bar(axis: Axis, statistic: Interval, kind: Literal["", "total", "unused"] = "") -> Markup:
-    """Return a bar from the base with its interval, of the whole rubric or of a criterion that is not `unused`."""
+    """Return a bar with its interval for the rubric (`total`), or for a used or `unused` criterion."""
     if statistic.value is None:
         return _strip(axis, Markup(""))
     shape = _bar(axis, axis.base, statistic.value, f"bar {kind}".rstrip())
@@ -96,7 +93,7 @@ def limit(axis: Axis, value: float) -> Markup:
 
 
 def step(axis: Axis, start: float, end: float) -> Markup:
-    """Return one step of a waterfall, a bar from `start` to `end`; a dot if both are equal."""
+    """Return one step of a waterfall chart: a bar from `start` to `end`, or a dot if both are equal."""
     if start == end:
         return _strip(axis, _dot(axis, Interval(end), baseline=False))
     return _strip(axis, _bar(axis, start, end, "rise" if end > start else "fall"))
@@ -110,20 +107,22 @@ def rated(axis: Axis, label: float, raters: Iterable[float], predicted: Interval
 
 
 def scatter(pairs: Sequence[tuple[float, float]], scale: Scale, name: str) -> Markup:
-    """Return labels (across) against scores by `name` (up). Texts of equal scores fall on one, stronger dot."""
+    """Plot labels (across) against scores by `name` (up). Equal points make one dot more opaque."""
     x = axis_of((), scale.low, scale.high, *(label for label, _ in pairs))
     y = axis_of((), scale.low, scale.high, *(score for _, score in pairs))
     dots = Counter((round(_across(x, label)), round(_up(y, score))) for label, score in pairs)
     drawn = Markup("").join(
-        Markup('<circle class="dot" cx="{}" cy="{}" r="4" opacity="{:.2f}"/>').format(*spot, 1 - (1 - DOT) ** many)
-        for spot, many in sorted(dots.items())
+        Markup('<circle class="dot" cx="{}" cy="{}" r="4" opacity="{:.2f}"/>').format(
+            *position, 1 - (1 - DOT_OPACITY) ** number
+        )
+        for position, number in sorted(dots.items())
     )
     label = f"Scatter of {count(len(pairs), 'text')}: label across, {plain(name)} up"
     return _plot(x, y, ("label", name), drawn, label)
 
 
 def reliability(bins: Iterable[ReliabilityBin], share: str) -> Markup:
-    """Return a reliability curve: mean scores (across) against the shares of texts that pass, with their intervals."""
+    """Plot mean scores (across) against the shares of texts that pass (up), with their intervals."""
     axis = axis_of((), 0.0, 1.0)
     drawn = Markup("")
     for each in bins:
@@ -157,9 +156,9 @@ def _strip(axis: Axis, content: Markup) -> Markup:
         )
         for mark in marks
     )
-    # Marks stand beside the first line of a row, however tall it is.
+    # Marks stay beside the first line of a row with several lines.
     form = '<svg class="strip" aria-hidden="true">{}<svg height="{}" overflow="visible">{}</svg></svg>'
-    return Markup(form).format(grid, LINE, content)
+    return Markup(form).format(grid, ROW_HEIGHT, content)
 
 
 def _bar(axis: Axis, start: float, end: float, kind: str) -> Markup:
@@ -186,7 +185,7 @@ def _dot(axis: Axis, statistic: Interval, *, baseline: bool) -> Markup:
     place = axis.percent(statistic.value)
     if not baseline:
         return Markup('<circle class="dot" cx="{}" cy="50%" r="5"/>').format(place)
-    # Paths know no percentages, so the diamond stands at the origin of a box that is placed.
+    # Paths cannot use percentages, so an `<svg>` with a position holds the diamond at its origin.
     return Markup('<svg x="{}" y="50%" overflow="visible"><path class="hollow" d="M0-6 6 0 0 6-6 0Z"/></svg>').format(
         place
     )

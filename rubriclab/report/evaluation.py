@@ -1,4 +1,4 @@
-"""How far rubrics and baselines agree with people on texts that the rubrics have not seen."""
+"""View of an evaluation: how well rubrics and baselines agree with people on new texts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from rubriclab.models.text import Example, labelled
 from rubriclab.models.version import DIRECT, GateVerdict, RecordedText, VerdictAgreement
 from rubriclab.ops.evaluate import Evaluation, Evaluator, Result, baseline_evaluators
 from rubriclab.report import charts, rubrics, wording
-from rubriclab.report.render import View, line, q, quiet, view
+from rubriclab.report.render import View, external, line, quiet, view
 from rubriclab.stats.agreement import (
     ConstantRule,
     Level,
@@ -49,13 +49,13 @@ if TYPE_CHECKING:
 
 # Texts with their labels and scores.
 
-MAX_TEXTS, TITLE = 6, 60
-BasedRow = tuple[list[object], dict[str, Any]]
+MAX_TEXTS, TITLE_LENGTH = 6, 60
+RowWithBasis = tuple[list[object], dict[str, Any]]
 
 
 @dataclass(frozen=True, eq=False)
 class ScoredVersion:
-    """A version with its score of each text that has a label for its aspect."""
+    """A version with its scores of the texts that have a label for its aspect."""
 
     version: Version
     texts: Sequence[Example]
@@ -76,7 +76,6 @@ class ScoredVersion:
 
     @property
     def systems(self) -> list[str]:
-        """The system of each text; empty where it is not known."""
         return [text.system or "" for text in self.texts]
 
     @cached_property
@@ -86,13 +85,13 @@ class ScoredVersion:
 
     @property
     def error_basis(self) -> dict[str, Any]:
-        """The texts that the errors rest on: all scored ones, also of groups without a correlation."""
+        """The numbers of texts and groups behind `errors`, also groups without a correlation."""
         return {"level": "dataset", **_counted(self.values, self.groups)}
 
 
 @dataclass(frozen=True, slots=True)
 class CriterionRow:
-    """One criterion's agreement with the labels (AUROC for two levels, else Pearson), and texts without a rating."""
+    """One criterion's agreement with the labels (AUROC for two levels, else Pearson), and numbers of unrated texts."""
 
     id: str
     criterion: Criterion | None
@@ -102,46 +101,46 @@ class CriterionRow:
 
 
 def scored_version(version: Version, examples: Sequence[Example], scores: Sequence[Score]) -> ScoredVersion:
-    """Return a version with its scores of all examples or of the labelled ones; ValueError for other scores."""
+    """Pair a version with its scores of all examples or of the labelled ones; ValueError for other scores."""
     aspect = version.rubric.aspect.name
-    rated = labelled(examples, aspect)
-    texts = rated if len(scores) == len(rated) else examples
+    with_label = labelled(examples, aspect)
+    texts = with_label if len(scores) == len(with_label) else examples
     if [example.id for example in texts] != [score.id for score in scores]:
         raise ValueError(
             f"scored[{version.ref!r}]: expected one score for each of the {len(examples)} examples, or of the "
-            f"{len(rated)} with a label for {aspect!r}, in their order; got {len(scores)} scores with other ids or in "
-            "another order"
+            f"{len(with_label)} with a label for {aspect!r}, in their order; got {len(scores)} scores with other "
+            "ids or in another order"
         )
     return ScoredVersion(
-        version, rated, [each for text, each in zip(texts, scores, strict=True) if aspect in text.scores]
+        version, with_label, [each for text, each in zip(texts, scores, strict=True) if aspect in text.scores]
     )
 
 
-def error_row(scored: ScoredVersion) -> BasedRow | None:
-    """Return the cells of the table of errors, and what they rest on; `None` if no text has a score."""
+def error_row(scored: ScoredVersion) -> RowWithBasis | None:
+    """Return a row of the table of errors with its basis; `None` if no text has a score."""
     if scored.errors is None:
         return None
     pairs = zip(scored.labels.tolist(), scored.scores, strict=True)
     held = [each.interval[0] <= label <= each.interval[1] for label, each in pairs if each.interval]
-    aggregation, inside = scored.version.rubric.aggregation, Markup()
+    aggregation, coverage = scored.version.rubric.aggregation, Markup()
     if held and aggregation and aggregation.conformal:
-        shown = f"{sum(held):,} of {len(held):,} ({wording.percent(sum(held) / len(held))})"
-        inside = line(shown, quiet(fit_of_intervals(sum(held), len(held), aggregation.conformal.confidence)))
+        share = f"{sum(held):,} of {len(held):,} ({wording.percent(sum(held) / len(held))})"
+        coverage = line(share, quiet(fit_of_intervals(sum(held), len(held), aggregation.conformal.confidence)))
     basis = scored.error_basis
-    cells = [*rubrics.error_cells(scored.errors), f"{basis['n']:,}", inside]
-    return [q(scored.version.ref), *cells], {"aspect": scored.version.rubric.aspect.name, **basis}
+    cells = [*rubrics.error_cells(scored.errors), f"{basis['n']:,}", coverage]
+    return [external(scored.version.ref), *cells], {"aspect": scored.version.rubric.aspect.name, **basis}
 
 
 def fit_of_intervals(held: int, number: int, confidence: float) -> str:
-    """Return whether intervals hold as many labels as they should, but for chance: two standard errors of a share."""
-    above = held - number * confidence
-    if abs(above) <= 2 * math.sqrt(number * confidence * (1 - confidence)):
+    """Return whether the share of labels in intervals differs from `confidence` by more than two standard errors."""
+    excess = held - number * confidence
+    if abs(excess) <= 2 * math.sqrt(number * confidence * (1 - confidence)):
         return "they fit, within chance"
-    return "they are wider than need be" if above > 0 else "they are too narrow"
+    return "they are wider than need be" if excess > 0 else "they are too narrow"
 
 
-def raters_row(scored: ScoredVersion) -> BasedRow | None:
-    """Return the errors of single raters on the same texts; `None` where they are not known."""
+def raters_row(scored: ScoredVersion) -> RowWithBasis | None:
+    """Return the row of errors of single raters on the same texts; `None` if unknown."""
     rubric = scored.version.rubric
     errors = rater_errors(scored.texts, rubric.aspect.name, rubric.scores_on)
     if errors is None:
@@ -151,10 +150,10 @@ def raters_row(scored: ScoredVersion) -> BasedRow | None:
 
 
 def criterion_agreements(scored: ScoredVersion, level: Level, constant: ConstantRule) -> list[CriterionRow]:
-    """Return the agreement of every criterion that the texts were scored by, in the rubric's order."""
+    """Return the agreement of each criterion by which texts were scored, in the order of the rubric."""
     by_id: dict[str, Criterion] = {criterion.id: criterion for criterion in scored.version.rubric.criteria}
     rated = dict.fromkeys(part.id for score in scored.scores for part in score.criteria)
-    found = []
+    rows = []
     for name in [*(name for name in by_id if name in rated), *(name for name in rated if name not in by_id)]:
         ratings = [next((part for part in score.criteria if part.id == name), None) for score in scored.scores]
         inapplicable = sum(part is not None and part.score is None and not part.applies for part in ratings)
@@ -162,26 +161,26 @@ def criterion_agreements(scored: ScoredVersion, level: Level, constant: Constant
         if scored.version.rubric.scores_on.names:
             agreement = verdict_statistic("AUROC", [values], scored.labels, scored.groups)
         else:
-            # What `rubriclab.stats.agreement` gives for Pearson, without the time that Kendall takes.
+            # `stats.agreement.agreement` would also compute Kendall's tau, which is slow.
             texts = used_texts(scored_texts([values], scored.labels, scored.groups, scored.systems), level, constant)
             agreement = coefficient_interval(texts, pearson_rows, level, constant)
         unscored = int(np.isnan(values).sum()) - inapplicable
-        found.append(CriterionRow(name, by_id.get(name), agreement, inapplicable, unscored))
-    return found
+        rows.append(CriterionRow(name, by_id.get(name), agreement, inapplicable, unscored))
+    return rows
 
 
-# Which rubric agrees best, and whether it is above the baselines on the same texts.
+# Comparisons of each rubric with the best rubric and the baselines on the same texts.
 
-# The level of the paired differences: the first at which a correlation is defined.
-PREFERRED: tuple[Level, ...] = ("group", "dataset", "system")
+# The level of paired differences: the first at which a correlation is defined.
+LEVELS_BY_PREFERENCE: tuple[Level, ...] = ("group", "dataset", "system")
 Verdict = Literal["above", "below", "overlaps", "too few groups", "not comparable with"]
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluatorComparison:
-    """A rubric against another evaluator on the texts that both scored; unknown gains are undefined.
+    """A rubric against another evaluator on the texts that both scored.
 
-    `n` and `groups` are what the difference in correlation rests on, `error_basis` what the gain in error does.
+    `n` and `groups` are the basis of the difference in correlation, `error_basis` is that of the gain in error.
     """
 
     other: Result
@@ -193,18 +192,20 @@ class EvaluatorComparison:
 
     @property
     def verdict(self) -> Verdict:
-        """`above` if the rubric is better by both gains together, `below` if it is worse."""
         if self.gains is None:
             return "not comparable with"
         if self.gains.few_groups is not None:
             return "too few groups"
-        words = self.gains.overall
-        return "above" if words == "better" else "below" if words == "worse" else "overlaps"
+        outcome = self.gains.overall
+        return "above" if outcome == "better" else "below" if outcome == "worse" else "overlaps"
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluatorRow:
-    """How well one rubric or baseline agrees, against the best free baseline and the first of its ranking."""
+    """One evaluator's agreement, compared with the best free baseline and with the best rubric.
+
+    `seen` is the number of its texts from groups that it was learned from.
+    """
 
     result: Result
     best_baseline: EvaluatorComparison | None
@@ -220,7 +221,7 @@ class EvaluatorRow:
 class EvaluationSummary:
     """The rubrics of one aspect, best first, then its baselines.
 
-    `errors` are those of the best, and `leading` its agreement at the level of its verdict at learning.
+    `errors` are those of the best rubric, and `leading` is its agreement at the level of its verdict at learning.
     """
 
     aspect: str
@@ -232,12 +233,11 @@ class EvaluationSummary:
 
     @property
     def comparisons(self) -> tuple[tuple[str, EvaluatorComparison], ...]:
-        """Every paired comparison that was made, each with the rubric or baseline whose side it takes."""
+        """Each comparison with the reference of the evaluator that it is about."""
         made = [(row.ref, each) for row in self.evaluators for each in (row.best_baseline, row.best) if each]
         return (*made, *((self.evaluators[0].ref, each) for each in self.baselines))
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """Return one JSON object for each comparison: both gains on the same texts, and what they show."""
         return [
             {
                 "evaluator": ref,
@@ -259,98 +259,102 @@ class EvaluationSummary:
 def summarize(
     scored: Sequence[ScoredVersion], results: Sequence[Result], free_baselines: Sequence[Evaluator]
 ) -> EvaluationSummary | None:
-    """Return how the rubrics of one aspect did on the same texts; `None` if no correlation is defined."""
+    """Rank and compare the rubrics of one aspect; `None` if no correlation is defined."""
     versions = {each.version.ref: each for each in scored}
     aspect = scored[0].version.rubric.aspect.name
     defined = [row for row in results if row.aspect == aspect and row.agreement.spearman.value is not None]
     measured = {row.agreement.level for row in defined if row.evaluator in versions}
-    level = next((level for level in PREFERRED if level in measured), None)
+    level = next((level for level in LEVELS_BY_PREFERENCE if level in measured), None)
     if level is None:
         return None
     rows = [row for row in defined if row.agreement.level == level]
     rows.sort(key=lambda row: -(row.agreement.spearman.value or 0.0))
-    free = {_key(baseline.name): baseline.scores for baseline in free_baselines}
-    # All that a version of one baseline method does is what the baseline does; several parts are a rubric.
+    free_scores = {_key(baseline.name): baseline.scores for baseline in free_baselines}
+    # A version that consists of one baseline method counts as a baseline, not as a rubric.
     methods = {ref: [part.method for part in each.version.rubric.parts] for ref, each in versions.items()}
     as_baselines = {ref for ref, names in methods.items() if len(names) == 1 and is_baseline(names[0])}
     ours = [row for row in rows if row.evaluator in versions]
     baselines = [row for row in ours if row.evaluator in as_baselines]
     ranked = [row for row in ours if row not in baselines] or baselines
-    beside = [row for row in baselines if row not in ranked]
-    rival = next((row for row in rows if wording.is_baseline(row.evaluator)), None)
+    other_baselines = [row for row in baselines if row not in ranked]
+    best_free = next((row for row in rows if wording.is_baseline(row.evaluator)), None)
 
-    def contest(row: Result, other: Result | None) -> EvaluatorComparison | None:
-        return None if other is None or other is row else _comparison(row, other, versions, free)
+    def compared(row: Result, other: Result | None) -> EvaluatorComparison | None:
+        return None if other is None or other is row else _comparison(row, other, versions, free_scores)
 
     def seen(ref: str) -> int:
         learned_from = () if all(map(never_sees_labels, methods[ref])) else versions[ref].version.provenance.groups
         return sum(group in learned_from for group in versions[ref].groups)
 
     evaluators = tuple(
-        EvaluatorRow(row, contest(row, rival), contest(row, None if row in beside else ranked[0]), seen(row.evaluator))
-        for row in (*ranked, *beside)
+        EvaluatorRow(
+            row,
+            compared(row, best_free),
+            None if row in other_baselines else compared(row, ranked[0]),
+            seen(row.evaluator),
+        )
+        for row in (*ranked, *other_baselines)
     )
-    against = tuple(_comparison(ranked[0], row, versions, free) for row in beside)
+    with_baselines = tuple(_comparison(ranked[0], row, versions, free_scores) for row in other_baselines)
     best = versions[ranked[0].evaluator]
-    made = best.version.provenance.validation
+    validation = best.version.provenance.validation
     of_best = [row for row in defined if row.evaluator == best.version.ref]
-    leading = next((row for row in of_best if made and row.agreement.level == made.level), ranked[0])
-    return EvaluationSummary(aspect, level, evaluators, against, best.errors, leading)
+    leading = next((row for row in of_best if validation and row.agreement.level == validation.level), ranked[0])
+    return EvaluationSummary(aspect, level, evaluators, with_baselines, best.errors, leading)
 
 
 def _comparison(
-    row: Result, other: Result, versions: Mapping[str, ScoredVersion], free: Mapping[str, FloatArray]
+    row: Result, other: Result, versions: Mapping[str, ScoredVersion], free_scores: Mapping[str, FloatArray]
 ) -> EvaluatorComparison:
-    own, rival = versions[row.evaluator], versions.get(other.evaluator)
-    theirs = rival.values if rival else free.get(_key(other.evaluator))
-    if theirs is None:
+    scored, other_scored = versions[row.evaluator], versions.get(other.evaluator)
+    other_values = other_scored.values if other_scored else free_scores.get(_key(other.evaluator))
+    if other_values is None:
         return EvaluatorComparison(other, None)
-    rule = row.agreement
+    rule, labels, groups = row.agreement, scored.labels, scored.groups
     found = difference(
-        own.values, theirs, own.labels, own.groups, own.systems, level=rule.level, constant=rule.constant
+        scored.values, other_values, labels, groups, scored.systems, level=rule.level, constant=rule.constant
     )
-    scale, gain = own.version.rubric.scores_on, None
-    if rival and rival.version.rubric.scores_on == scale and not scale.names and found.n:
-        gain = less_error([theirs, own.values], own.labels, own.groups)
+    scale, gain = scored.version.rubric.scores_on, None
+    if other_scored and other_scored.version.rubric.scores_on == scale and not scale.names and found.n:
+        gain = less_error([other_values, scored.values], labels, groups)
     few = found.too_few_groups
     gains = verdict_on(other.evaluator, found.spearman, gain, scale, labels=found.n, clusters=found.groups, few=few)
     known = gains if gain or found.spearman.value is not None or few else None
-    basis = _counted(theirs + own.values, own.groups) if gain else {}
+    basis = _counted(other_values + scored.values, groups) if gain else {}
     return EvaluatorComparison(other, known, found.n, found.groups, found.p, basis)
 
 
 def _counted(scores: FloatArray, groups: Sequence[str]) -> dict[str, int]:
-    """Return how many texts have a score, and of how many groups."""
     scored = np.flatnonzero(~np.isnan(scores)).tolist()
     return {"n": len(scored), "groups": len({groups[place] for place in scored})}
 
 
 def _key(evaluator: str) -> str:
-    """Return a free baseline's name without the remark that says for which rubrics it was evaluated."""
+    """Return an evaluator's name; that of a free baseline is without the remark about its rubrics."""
     return wording.BASELINE + wording.evaluator_parts(evaluator)[0] if wording.is_baseline(evaluator) else evaluator
 
 
-# The page.
+# The view.
 
 
 def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
-    """Return every figure of an evaluation, and in words how its rubrics compare; ValueError for missing scores."""
+    """Return the verdicts and all figures of an evaluation; ValueError for missing scores."""
     versions = evaluation.versions
     summaries = evaluation_summaries(evaluation)
     scored = [_scored(evaluation, version) for version in versions]
-    judged = [(each.version.provenance, score) for each in scored for score in each.scores]
-    with_errors = [each for each in scored if not each.version.rubric.scores_on.names]
-    graded = {each.version.rubric.aspect.name: each for each in with_errors}
-    fitted = (each.version.rubric.aggregation for each in with_errors)
+    judgments = [(each.version.provenance, score) for each in scored for score in each.scores]
+    graded_versions = [each for each in scored if not each.version.rubric.scores_on.names]
+    graded = {each.version.rubric.aspect.name: each for each in graded_versions}
+    fitted = (each.version.rubric.aggregation for each in graded_versions)
     nominal = {wording.percent(each.conformal.confidence) for each in fitted if each and each.conformal}
-    errors = [*map(error_row, with_errors), *map(raters_row, graded.values())]
-    # By aspect and level, the results of rubrics and those of free baselines.
+    errors = [*map(error_row, graded_versions), *map(raters_row, graded.values())]
+    # The results of rubrics, and those of free baselines, by aspect and level.
     blocks: dict[tuple[str, str], tuple[list[Result], list[Result]]] = {}
     leading = {name: each and each.leading.agreement.level for name, each in summaries.items()}
     for result in sorted(evaluation.results, key=lambda each: each.agreement.level != leading.get(each.aspect)):
         if result.aspect in graded:
-            parts = blocks.setdefault((result.aspect, result.agreement.level), ([], []))
-            parts[wording.is_baseline(result.evaluator)].append(result)
+            of_rubrics, of_baselines = blocks.setdefault((result.aspect, result.agreement.level), ([], []))
+            (of_baselines if wording.is_baseline(result.evaluator) else of_rubrics).append(result)
     return view(
         "evaluation",
         title=listed(summaries) if summaries else "",
@@ -370,7 +374,7 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
         called=lambda evaluator: _called(evaluator, versions),
         versions={version.ref: version for version in versions},
         examples=evaluation.examples,
-        judges=list(dict.fromkeys(wording.judge(made, score.judge) for made, score in judged)),
+        judges=list(dict.fromkeys(wording.judge(made, score.judge) for made, score in judgments)),
         axis=charts.agreement_axis(result.agreement.pearson for result in evaluation.results),
         details=[]
         if brief
@@ -384,7 +388,7 @@ def is_baseline(name: str) -> bool:
 
 
 def never_sees_labels(name: str) -> bool:
-    """Return whether a method needs no labels: a version's labelled groups are then those that it was measured on."""
+    """Return whether a method learns from no labels; the labels that its version records only measured it."""
     method = installed(name)
     return method is not None and method.is_baseline and not method.needs_labels
 
@@ -403,7 +407,7 @@ def evaluation_summaries(evaluation: Evaluation) -> dict[str, EvaluationSummary 
     """Return the summary of each aspect, `None` if no correlation is defined."""
     summaries = {}
     for aspect, chosen in _by_aspect(evaluation).items():
-        # The scores of the free baselines, which the comparison needs and the results do not contain.
+        # Results contain no scores of free baselines, which the comparison needs.
         best = {version.ref: version.provenance.baseline for version in chosen if version.provenance.baseline}
         baselines = baseline_evaluators(labelled(evaluation.examples, aspect), best)
         scored = [_scored(evaluation, version) for version in chosen]
@@ -419,7 +423,7 @@ def _by_aspect(evaluation: Evaluation) -> dict[str, list[Version]]:
 
 
 def verdict_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
-    """Return how the verdicts on each aspect agree with people's as JSON."""
+    """Return the agreement of decisions with labels as JSON objects, aspect by aspect."""
     rows: list[dict[str, Any]] = []
     for each in _verdicts(evaluation):
         start = {"levels": each.names, **{name: each.basis[name] for name in ("aspect", "level", "groups")}}
@@ -441,7 +445,7 @@ def error_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class EvaluatedVerdicts:
-    """How verdicts on one aspect agree with the labels, and the AUROC of each rubric above the best free baseline."""
+    """How decisions on one aspect agree with the labels; `gains` are in AUROC over `best`, the best free baseline."""
 
     aspect: str
     names: tuple[str, str]
@@ -454,15 +458,15 @@ class EvaluatedVerdicts:
 
 
 def _verdicts(evaluation: Evaluation) -> Iterator[EvaluatedVerdicts]:
-    """Yield how the verdicts on each aspect agree with people's; nothing for aspects without verdicts."""
+    """Yield the agreement of decisions with labels for each aspect whose rubrics decide."""
     for aspect, chosen in _by_aspect(evaluation).items():
         scored = [_scored(evaluation, version) for version in chosen]
         labels, groups = scored[0].labels, scored[0].groups
-        own = {version.ref: version.provenance.baseline for version in chosen if version.provenance.baseline}
-        baselines = baseline_evaluators(scored[0].texts, own)
-        free = {wording.evaluator_parts(each.name)[0]: each.scores for each in baselines}
-        reached = {name: verdict_statistic("AUROC", [values], labels, groups) for name, values in free.items()}
-        best = max(reached, key=lambda name: reached[name].value or 0.0)
+        recorded = {version.ref: version.provenance.baseline for version in chosen if version.provenance.baseline}
+        baselines = baseline_evaluators(scored[0].texts, recorded)
+        free_scores = {wording.evaluator_parts(each.name)[0]: each.scores for each in baselines}
+        aurocs = {name: verdict_statistic("AUROC", [values], labels, groups) for name, values in free_scores.items()}
+        best = max(aurocs, key=lambda name: aurocs[name].value or 0.0)
         found, gains, thresholds, names = [], {}, dict[str, str](), ("", "")
         for each in scored:
             ref, rubric = each.version.ref, each.version.rubric
@@ -471,18 +475,16 @@ def _verdicts(evaluation: Evaluation) -> Iterator[EvaluatedVerdicts]:
             names, thresholds[ref] = rubric.scores_on.names, wording.threshold(rubric)
             decided = verdicts_of(each.values, rubric.threshold)
             found.append(verdict_agreement(ref, each.values, decided, labels, groups))
-            gain = verdict_statistic("AUROC", [each.values, free[best]], labels, groups)
-            few = gain.low is None
-            gains[ref] = verdict_on(
-                best, gain, None, rubric.scores_on, labels=len(labels), clusters=len(set(groups)), few=few
-            )
+            gain = verdict_statistic("AUROC", [each.values, free_scores[best]], labels, groups)
+            counts: dict[str, Any] = {"labels": len(labels), "clusters": len(set(groups))}
+            gains[ref] = verdict_on(best, gain, None, rubric.scores_on, few=gain.low is None, **counts)
         if not found:
             continue
         if raters := raters_verdicts([text.annotations.get(aspect, ()) for text in scored[0].texts], groups):
             found.append(raters)
         basis = {"aspect": aspect, "level": "dataset", "n": sum(found[0].cells), "groups": len(set(groups))}
-        shown = [f"{words} ({ref})" if len(thresholds) > 1 else words for ref, words in thresholds.items()]
-        yield EvaluatedVerdicts(aspect, names, found, gains, shown, best, reached[best], basis)
+        named = [f"{words} ({ref})" if len(thresholds) > 1 else words for ref, words in thresholds.items()]
+        yield EvaluatedVerdicts(aspect, names, found, gains, named, best, aurocs[best], basis)
 
 
 def _scored(evaluation: Evaluation, version: Version) -> ScoredVersion:
@@ -494,7 +496,7 @@ def _scored(evaluation: Evaluation, version: Version) -> ScoredVersion:
 
 
 def _details(scored: ScoredVersion, summary: EvaluationSummary | None, results: Sequence[Result]) -> dict[str, Any]:
-    """Return what the page shows of one rubric; its criteria in full are on the page of `rubriclab report`."""
+    """Return the figures and texts of one rubric; `rubriclab report` shows its criteria in full."""
     version, scale, terms = scored.version, scored.version.rubric.scores_on, wording.terms(scored.version.rubric)
     pairs = zip(scored.labels.tolist(), (each.score for each in scored.scores), strict=True)
     criteria: list[CriterionRow] = []
@@ -507,10 +509,8 @@ def _details(scored: ScoredVersion, summary: EvaluationSummary | None, results: 
         whole = [each.pearson for each in own]
         if scale.names:
             whole = [verdict_statistic("AUROC", [scored.values], scored.labels, scored.groups)]
-    recorded = [
-        (_recorded(*each), each[-1].criteria)
-        for each in zip(scored.texts, scored.labels.tolist(), scored.scores, strict=True)
-    ]
+    triples = zip(scored.texts, scored.labels.tolist(), scored.scores, strict=True)
+    recorded = [(_recorded(text, label, score), score.criteria) for text, label, score in triples]
     differing = sorted(
         (each for each in recorded if rubrics.distance(each[0])),
         key=lambda each: (-rubrics.distance(each[0]), each[0].id),
@@ -534,11 +534,11 @@ def _details(scored: ScoredVersion, summary: EvaluationSummary | None, results: 
 
 
 def _criterion_name(row: CriterionRow, terms: Mapping[str, Term]) -> Markup:
-    title = wording.title(row.criterion, TITLE) if row.criterion else wording.excerpt(row.id, TITLE)
+    title = wording.title(row.criterion, TITLE_LENGTH) if row.criterion else wording.excerpt(row.id, TITLE_LENGTH)
     remarks = [f"weight {wording.percent(terms[row.id].weight)}"] if row.id in terms else []
     remarks += [f"{row.inapplicable} n/a"] if row.inapplicable else []
     remarks += [f"{count(row.unscored, 'text')} unscored"] if row.unscored else []
-    return line(q(title), quiet(", ".join(remarks)))
+    return line(external(title), quiet(", ".join(remarks)))
 
 
 def _recorded(text: Example, label: float, score: Score) -> RecordedText:
@@ -556,14 +556,14 @@ def _recorded(text: Example, label: float, score: Score) -> RecordedText:
 
 
 def _answer(part: CriterionRating, criterion: Criterion | None) -> tuple[Markup, Markup, Markup]:
-    """Return a criterion, its rating of a text, and the reason with those of single units."""
-    title = q(wording.title(criterion, TITLE) if criterion else part.id)
+    """Return a criterion's title, its rating of a text, and the reasons for the rating and for single units."""
+    title = external(wording.title(criterion, TITLE_LENGTH) if criterion else part.id)
     added = f"added {part.contribution:+.2f}" if part.contribution is not None else ""
     answer = line(wording.answered(part, criterion, whole=not part.units), quiet(added))
-    reasons = [q(part.reason)]
+    reasons = [external(part.reason)]
     for unit in sorted(part.units, key=lambda unit: 1.0 if unit.value is None else unit.value):
         support = f"(by: {'; '.join(unit.support)})" if unit.support else ""
-        text = q(f"“{wording.excerpt(unit.unit)}”")
-        reasons.append(line(wording.verdict(unit), text, q(unit.reason, "quiet"), q(support, "quiet")))
+        text = external(f"“{wording.excerpt(unit.unit)}”")
+        reasons.append(line(wording.verdict(unit), text, external(unit.reason, "quiet"), external(support, "quiet")))
     paragraphs = Markup().join(map(Markup("<p>{}</p>").format, reasons))
     return title, answer, paragraphs

@@ -1,4 +1,4 @@
-"""Views of comparisons, checks of data, transfers, rewritten texts, plans, lists of a store, and scores."""
+"""Views of comparisons, checks of data, judges, rewritten texts, plans, lists of a store, scores and edits."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def result_view(found: CompareResult) -> View:
 
 
 def comparison_view(comparison: Comparison, version: Version | None = None) -> View:
-    """Return the view of a comparison; with the `version` that scored the outputs, its own verdict is shown too."""
+    """Return the view of a comparison, with the verdict of the `version` that scored the outputs, if any."""
     changed = [
         each
         for each in comparison.criteria
@@ -75,13 +75,13 @@ def comparison_view(comparison: Comparison, version: Version | None = None) -> V
 
 
 def limit_badge(check: LimitCheck, *, human: bool) -> tuple[str, str, str]:
-    """Return the outcome of a limit, with the figure, of `human` scores or the judge's, and the limit if any."""
+    """Return the outcome of a check, its tone, and its figure with any limit; `human`: of human scores."""
     words, tone = BADGES[check.outcome]
     if check.allowed is None:
         return {"within": "not worse", "beyond": "worse"}.get(check.outcome, words), tone, ""
-    found = "an undefined figure" if check.value is None else format_score(round(check.value, 4))
-    figures = LIMITS["max_human_drop" if human else check.limit].format(found)
-    return words, tone, f"{figures}, limit {format_score(check.allowed)}"
+    value = "an undefined figure" if check.value is None else format_score(round(check.value, 4))
+    measured = LIMITS["max_human_drop" if human else check.limit].format(value)
+    return words, tone, f"{measured}, limit {format_score(check.allowed)}"
 
 
 def intervals(groups: int) -> str:
@@ -92,7 +92,7 @@ def intervals(groups: int) -> str:
 
 
 def check_view(result: CheckResult, *, commands: bool = True) -> View:
-    """Return the view of a check; without `commands`, a terminal prints those of `check_commands` unbroken."""
+    """Return the view of a check; without `commands`, the caller prints `check_commands` itself, unwrapped."""
     return view(
         "check",
         found=result,
@@ -106,7 +106,7 @@ def check_view(result: CheckResult, *, commands: bool = True) -> View:
 
 
 def check_commands(result: CheckResult) -> Iterator[str]:
-    """Yield the options that would solve problems, the mapping that is proposed, and the command to run next."""
+    """Yield options that would solve problems, the proposed mapping, and the next command."""
     yield from result.hints
     if result.proposal:
         yield f"columns that look like fields: --map {shlex.quote(result.proposal)}"
@@ -114,9 +114,9 @@ def check_commands(result: CheckResult) -> Iterator[str]:
         yield f"next: {result.next}"
 
 
-# Judges beside each other.
+# Comparisons of judges.
 
-# The tables of criteria: their kind, title and remark.
+# Kind, title and remark of each table of criteria.
 KINDS = (("yes/no", "Yes/no questions", "alpha: nominal"), ("graded", "Graded criteria", "alpha: interval"))
 ZONES: Mapping[Reliability, str] = {
     "unreliable": f"below {TENTATIVE:.3f}",
@@ -126,7 +126,7 @@ ZONES: Mapping[Reliability, str] = {
 
 
 def letters(judges: Sequence[JudgeScores]) -> dict[str, str]:
-    """Return what tables call each judge: a letter, or a number beyond them."""
+    """Return the name of each judge in tables: a letter, or a number after the letter Z."""
     names = [*ascii_uppercase, *(str(place + 1) for place in range(len(ascii_uppercase), len(judges)))]
     return {each.judge: name for each, name in zip(judges, names, strict=False)}
 
@@ -145,7 +145,6 @@ def edits(change: ChangedSentence) -> Iterator[tuple[str, str]]:
 
 # Plans of what to label.
 
-
 PLAN_TITLE = 60
 
 
@@ -158,16 +157,16 @@ def why(planned: PlannedText) -> str:
     if criterion.question is None:
         number, usual = (format_score(round(value, 1)) for value in (rating, mean))
         return f"{group}; “{title}”: {number} here, {usual} on average so far"
-    # A score of a question says whether its answer speaks for the text, not whether it is yes.
-    answer, share = "yes" if (rating >= 0.5) == (criterion.question.better == "yes") else "no", mean
-    return f"{group}; “{title}”: {answer} here, as for {share if rating >= 0.5 else 1 - share:.0%} so far"
+    # The score of a question is 1 for its better answer, which may be "no".
+    answer = "yes" if (rating >= 0.5) == (criterion.question.better == "yes") else "no"
+    return f"{group}; “{title}”: {answer} here, as for {mean if rating >= 0.5 else 1 - mean:.0%} so far"
 
 
 # What a store holds.
 
 
 def names_view(versions: Sequence[Version]) -> View:
-    """Return one line a version: what it is called and judges, and how well it agreed while learning."""
+    """Return a table of versions: name, aspect, verdict, and the agreement that each records."""
     rows = [(version, recorded_agreement(version)) for version in versions]
     by_name: dict[str, list[str]] = {}
     for version, found in rows:
@@ -177,7 +176,6 @@ def names_view(versions: Sequence[Version]) -> View:
 
 
 def log_view(versions: Sequence[Version]) -> View:
-    """Return a few lines a version, in the given order: when it was made, by what, from what, and its parent."""
     return view("log", versions=versions)
 
 
@@ -191,41 +189,39 @@ def finding_facts(finding: Finding) -> Iterator[tuple[str, str]]:
             yield name, str(value)
 
 
-# What raters have labelled, and scores.
+# Agreement of raters, and scores.
 
-# Characters of a title.
-TITLE = 90
-BLOCKS = "▁▂▃▄▅▆▇█"
+TITLE_LENGTH = 90
+HISTOGRAM_BARS = "▁▂▃▄▅▆▇█"
 
 
 def agreement_words(agreement: RaterAgreement | None) -> str:
     if agreement is None:
         return "Agreement among raters is known once two of them have judged the same texts."
-    judged = f"{agreement.raters} raters, {agreement.units} judged by two or more"
+    basis = f"{agreement.raters} raters, {agreement.units} judged by two or more"
     if agreement.alpha.value is None:
-        return f"Agreement among raters is not known yet ({judged})."
-    return f"Agreement among raters: Krippendorff's alpha {estimate(agreement.alpha)} ({judged})."
+        return f"Agreement among raters is not known yet ({basis})."
+    return f"Agreement among raters: Krippendorff's alpha {estimate(agreement.alpha)} ({basis})."
 
 
 def consistency_words(consistency: Consistency | None) -> str:
     if consistency is None:
         return "nothing rated twice yet"
-    same = f"{consistency.same:.0%} equal of {count(consistency.repeats, 'repeat')}"
-    return f"{same}, {consistency.difference:.2f} points apart on average"
+    equal = f"{consistency.same:.0%} equal of {count(consistency.repeats, 'repeat')}"
+    return f"{equal}, {consistency.difference:.2f} points apart on average"
 
 
 def distribution_view(summary: ScoreDistribution) -> View:
-    """Return the mean human score, the scores' mean, spread and histogram, and the main reasons for missing scores."""
     return view("distribution", summary=summary)
 
 
 def criteria_rows(rubric: Rubric) -> list[dict[str, Any]]:
-    """Return what the columns of criteria in a table of scores stand for: id, title, statement and weight."""
+    """Return the key to the criteria columns in a table of scores: id, title, statement and weight."""
     terms = wording.terms(rubric)
     return [
         {
             "criterion": criterion.id,
-            "title": wording.title(criterion, TITLE),
+            "title": wording.title(criterion, TITLE_LENGTH),
             "statement": criterion.statement,
             "weight": terms[criterion.id].weight if criterion.id in terms else None,
         }
@@ -235,14 +231,15 @@ def criteria_rows(rubric: Rubric) -> list[dict[str, Any]]:
 
 def bars(counts: Sequence[int]) -> str:
     highest = max(1, *counts)
-    return "".join(BLOCKS[round(number / highest * (len(BLOCKS) - 1))] if number else "." for number in counts)
+    return "".join(
+        HISTOGRAM_BARS[round(number / highest * (len(HISTOGRAM_BARS) - 1))] if number else "." for number in counts
+    )
 
 
-# Edits of a rubric, and two versions beside each other.
+# Edits of a rubric, and differences between versions.
 
 
 def edit_effect(result: EditResult) -> Markup:
-    """Return the effect of an edit beside the weights of the parent's criteria."""
     return view("edit_effect", found=result).body()
 
 
@@ -257,18 +254,20 @@ STATISTICS = {
     "auroc": "AUROC",
 }
 FITTED = ("spearman", "pearson", "kendall", "auroc")
-# Lines shown around those of a text that changed, and characters of a text that has no other side.
-CONTEXT, EXCERPT = 1, 300
+# Unchanged lines shown around a change.
+CONTEXT = 1
+# Characters shown of a text that was added or removed as a whole.
+EXCERPT_LENGTH = 300
 
 
 def difference_view(difference: VersionDiff, *, with_effect: bool = True) -> View:
-    """Return what changed between two versions; `with_effect` begins with the title and the effect of an edit."""
-    marks = {"reselected": OPTIMISTIC if difference.labels_proposed else ""}
-    marks |= dict.fromkeys(FITTED, ", fitted" if difference.optimistic else "")
+    """Return the differences between two versions; `with_effect` adds the title and the effect of an edit."""
+    remarks = {"reselected": OPTIMISTIC if difference.labels_proposed else ""}
+    remarks |= dict.fromkeys(FITTED, ", fitted" if difference.optimistic else "")
     verdicts = any(change.statistic == "auroc" for change in difference.agreement)
     titles = {**STATISTICS, "reselected": f"{'AUROC' if verdicts else 'Spearman'}, cross-validated"}
     agreement = [
-        (titles[change.statistic] + marks.get(change.statistic, ""), change)
+        (titles[change.statistic] + remarks.get(change.statistic, ""), change)
         for change in difference.agreement
         if change.before != change.after or change.statistic.startswith("heldout")
     ]
@@ -283,7 +282,6 @@ def difference_view(difference: VersionDiff, *, with_effect: bool = True) -> Vie
 
 
 def paired_effect(difference: VersionDiff) -> str:
-    """Return the paired effect of an edit on agreement, with which a difference begins; empty without an edit."""
     edit = difference.edit
     if edit is None or edit.difference.value is None:
         return ""
@@ -291,11 +289,11 @@ def paired_effect(difference: VersionDiff) -> str:
 
 
 def sides(change: FieldChange) -> Iterator[tuple[str, str]]:
-    """Yield the lines of a field that changed, each with its sign; none for a remark."""
+    """Yield the changed lines of a field, each with its sign, which is empty for remarks."""
     before, after = change.before, change.after
     if isinstance(before, str) and isinstance(after, str) and "\n" in before + after:
         old, new = (wording.lines(wording.cut(side)) for side in (before, after))
-        # Two lines for the files' names, and one for where the first change is.
+        # Skip the two lines with file names and the position of the first change.
         changed = list(islice(difflib.unified_diff(old, new, n=CONTEXT, lineterm=""), 3, None))
         if not changed:
             yield "", "white space only"
@@ -307,9 +305,9 @@ def sides(change: FieldChange) -> Iterator[tuple[str, str]]:
                 yield sign, words
         return
     if before is not None:
-        yield "-", wording.excerpt(value_words(before), EXCERPT) if after is None else value_words(before)
+        yield "-", wording.excerpt(value_words(before), EXCERPT_LENGTH) if after is None else value_words(before)
     if after is not None:
-        yield "+", wording.excerpt(value_words(after), EXCERPT) if before is None else value_words(after)
+        yield "+", wording.excerpt(value_words(after), EXCERPT_LENGTH) if before is None else value_words(after)
 
 
 def value_words(value: JsonValue) -> str:

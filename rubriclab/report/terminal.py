@@ -1,4 +1,4 @@
-"""Views in a terminal, by rich; no string goes through its markup, and no control character reaches the terminal."""
+"""Render views in a terminal by rich, without its markup and without control characters."""
 
 from __future__ import annotations
 
@@ -36,24 +36,21 @@ STYLES = {
     "total": "bold",
     "lead": "bold",
 }
-# Columns of plain text.
 PLAIN_WIDTH = 100
-INDENT, DEEPEST, GAP = 2, 12, 2
-# A command or digest with more characters stays on one line, else it could not be copied; the terminal wraps the line.
-MAX_COPIED = 40
+INDENT, MAX_INDENT, COLUMN_GAP = 2, 12, 2
+# Longer commands and digests stay on one line, so that users can copy them.
+MAX_WRAPPED = 40
 _COPIED = re.compile(r"`rubriclab [^`\n]+`|: rubriclab [^\n]+|sha256:[0-9a-f]+")
-# Columns that are left to names before figures are set above their intervals.
-NAMES = 20
+# Columns that names keep before figures are stacked on their intervals.
+NAME_WIDTH = 20
 
 
 def rendered(tree: Element, *, unfolded: bool) -> RenderableType:
-    """Return a view as something that a rich console prints."""
-    return Group(*(_whole(block) if _is_whole(block) else block for block in _blocks(tree, unfolded=unfolded)))
+    return Group(*(_unwrapped(block) if _is_copied(block) else block for block in _blocks(tree, unfolded=unfolded)))
 
 
 def plain_text(view: RenderableType) -> str:
-    """Return a view as lines without colours."""
-    # In a notebook, rich would show the lines as output of the cell.
+    # Otherwise rich prints into the output cell of a notebook.
     options: dict[str, Any] = {"color_system": None, "legacy_windows": False, "force_jupyter": False}
     console = Console(file=(lines := StringIO()), width=PLAIN_WIDTH, **options)
     console.print(view, crop=False)
@@ -61,13 +58,13 @@ def plain_text(view: RenderableType) -> str:
 
 
 def _blocks(elements: Iterable[Element], *, unfolded: bool) -> Iterator[RenderableType]:
-    before = ""
+    previous_tag = ""
     for element in elements:
         badge = element.get("class") == "badge"
-        if before in ("table", "section") and element.tag in ("p", "blockquote", "dl", "table") and not badge:
+        if previous_tag in ("table", "section") and element.tag in ("p", "blockquote", "dl", "table") and not badge:
             yield ""
         yield from _block(element, unfolded=unfolded)
-        before = element.tag
+        previous_tag = element.tag
 
 
 def _block(element: Element, *, unfolded: bool) -> Iterator[RenderableType]:
@@ -125,9 +122,9 @@ def _pairs(pairs: Sequence[tuple[Text, RenderableType]], gap: int) -> Iterator[R
     width = max((len(name) for name, _ in pairs), default=0)
     for name, _ in pairs:
         name.pad_right(width - len(name))
-    for is_whole, run in groupby(pairs, lambda pair: _is_whole(pair[1])):
-        if is_whole:
-            yield from (_whole(name, " " * gap, value) for name, value in run)
+    for copied, run in groupby(pairs, lambda pair: _is_copied(pair[1])):
+        if copied:
+            yield from (_unwrapped(name, " " * gap, value) for name, value in run)
         else:
             yield _grid(run, gap)
 
@@ -151,65 +148,64 @@ def _cell(cell: Element, *, unfolded: bool, stacked: bool = False) -> Renderable
 
 
 def _text(element: Element, style: str = "", *, unfolded: bool = True) -> Text:
-    """Return words on one line that wraps; long words are broken rather than cut off."""
+    """Return the text of an element with its styles; long words are broken rather than cut off."""
     text = Text("", style, overflow="fold")
     for words, styles in texts_of(element, detailed=unfolded):
-        own = " ".join(STYLES[each] for each in styles if each in STYLES)
-        text.append(_between_spaces(words), own)
+        rich_style = " ".join(STYLES[each] for each in styles if each in STYLES)
+        text.append(_with_outer_spaces(words), rich_style)
     text.rstrip()
     return text
 
 
-def _between_spaces(words: str) -> str:
-    """Return words on one line, with up to two of the spaces that hold them apart from their neighbours."""
+def _with_outer_spaces(words: str) -> str:
+    """Return words on one line, with at most two of the spaces before and after them."""
     if words.isspace():
         return " " if "\n" in words else "  "[: len(words)]
     before, after = words[: len(words) - len(words.lstrip())], words[len(words.rstrip()) :]
-    return f"{_between_spaces(before)}{one_line(words)}{_between_spaces(after)}" if words else ""
+    return f"{_with_outer_spaces(before)}{one_line(words)}{_with_outer_spaces(after)}" if words else ""
 
 
 def _indented(elements: Iterable[Element], *, unfolded: bool) -> Iterator[RenderableType]:
-    for is_whole, run in groupby(_blocks(elements, unfolded=unfolded), _is_whole):
-        if is_whole:
-            yield from (_whole(" " * INDENT, block) for block in run)
+    for copied, run in groupby(_blocks(elements, unfolded=unfolded), _is_copied):
+        if copied:
+            yield from (_unwrapped(" " * INDENT, block) for block in run)
         else:
             yield Padding(Group(*run), (0, 0, 0, INDENT), expand=False)
 
 
-def _is_whole(block: RenderableType) -> bool:
-    return isinstance(block, Text) and any(len(words) > MAX_COPIED for words in _COPIED.findall(block.plain))
+def _is_copied(block: RenderableType) -> bool:
+    return isinstance(block, Text) and any(len(words) > MAX_WRAPPED for words in _COPIED.findall(block.plain))
 
 
-def _whole(*parts: Any) -> Text:
+def _unwrapped(*parts: Any) -> Text:
     """Return a line that is neither wrapped nor cut off, as it would be in a grid or with padding."""
     return Text.assemble(*parts, no_wrap=True, overflow="ignore")
 
 
 def _prose(line: str) -> RenderableType:
-    indent = min(len(line) - len(line.lstrip(" ")), DEEPEST)
+    indent = min(len(line) - len(line.lstrip(" ")), MAX_INDENT)
     text = Text(one_line(line), overflow="fold")
     return Padding(text, (0, 0, 0, indent), expand=False) if line else Text()
 
 
 @dataclass(frozen=True, slots=True)
 class _FittedTable:
-    """A table that sets figures above their intervals where the terminal is too narrow."""
+    """A table that stacks figures on their intervals if the terminal is too narrow."""
 
     table: Element
     unfolded: bool
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        every = columns_of(self.table)
-        places = [place for place, column in enumerate(every) if not column.drawing]
-        titles = {place: words_of(every[place].title) for place in places}
-        # Figures stand above their intervals where whole ones would break the words beside them.
+        columns = columns_of(self.table)
+        places = [place for place, column in enumerate(columns) if not column.drawing]
+        titles = {place: words_of(columns[place].title) for place in places}
         stacked, widths = False, self._widths(titles, options.max_width, stacked=False)
         if not widths:
             stacked, widths = True, self._widths(titles, options.max_width, stacked=True)
         drawn = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-        drawn.show_header = any(words_of(column.title) for column in every)
+        drawn.show_header = any(words_of(column.title) for column in columns)
         for place in places:
-            justify: Literal["right", "left"] = "right" if every[place].numeric else "left"
+            justify: Literal["right", "left"] = "right" if columns[place].numeric else "left"
             title = Text(titles[place], overflow="fold")
             drawn.add_column(title, overflow="fold", justify=justify, width=widths.get(place))
         for row in self.table.iterfind("tr"):
@@ -223,7 +219,7 @@ class _FittedTable:
         yield drawn
 
     def _widths(self, titles: Mapping[int, str], width: int, *, stacked: bool) -> dict[int, int]:
-        """Return the width of each column if no word has to be broken, else none: rich then breaks words."""
+        """Return the width of each column; empty if the table is too narrow to keep all words whole."""
         rows = [row for row in self.table.iterfind("tr") if row.get("class") != "title"]
         least, most = {}, {}
         for place, title in titles.items():
@@ -232,19 +228,20 @@ class _FittedTable:
             most[place] = max(cell_len(title), *(long for _, long in cells), 1)
         if self.table.find("tr[@class='title']") is not None:
             most[0] = max(most[0], *(cell_len(words_of(row)) for row in self.table.iterfind("tr[@class='title']")))
-        widths = {place: least[place] if stacked else max(least[place], min(most[place], NAMES)) for place in titles}
-        free = width - sum(widths.values()) - GAP * (len(widths) - 1)
-        if free < 0:
+        widths = {
+            place: least[place] if stacked else max(least[place], min(most[place], NAME_WIDTH)) for place in titles
+        }
+        spare = width - sum(widths.values()) - COLUMN_GAP * (len(widths) - 1)
+        if spare < 0:
             return {}
-        # What is left goes where it saves most lines.
-        for _ in range(free):
-            if short_of := [place for place in titles if widths[place] < most[place]]:
-                widths[max(short_of, key=lambda place: most[place] / widths[place])] += 1
+        # Spare columns go to the column whose longest text has most lines.
+        for _ in range(spare):
+            if too_narrow := [place for place in titles if widths[place] < most[place]]:
+                widths[max(too_narrow, key=lambda place: most[place] / widths[place])] += 1
         return widths
 
 
 def _widths_of(cell: Element, *, stacked: bool) -> tuple[int, int]:
-    """Return the widths of the longest word of a cell and of its longest line."""
     words = words_of(cell)
     if figure_of(cell):
         widest = max(map(cell_len, words.replace(" [", "\n[").split("\n"))) if stacked else cell_len(words)

@@ -1,4 +1,4 @@
-"""Numbers, names, rubrics and their agreement with people in words."""
+"""Wording of numbers, names, rubrics and their agreement with people."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ if TYPE_CHECKING:
 BASELINE = "baseline: "
 DIGEST_SHOWN = 12
 EXCERPT = 420
-# Characters of one text that are shown: wrapping takes minutes for millions of them, and nobody reads on.
+# Characters shown of one text: wrapping millions of characters takes minutes.
 LONGEST_SHOWN = 20_000
-# Ends of intervals below are 0 but for rounding errors.
+# Interval ends below this are rounding errors of 0.
 SMALLEST = 1e-6
 
 LEVELS: Mapping[str, str] = {"group": "within groups", "dataset": "over all texts", "system": "between systems"}
@@ -58,17 +58,17 @@ LEVEL_NOTES: Mapping[str, str] = {
 
 
 def lines(text: str) -> list[str]:
-    """Return the lines of `text`, made plain, with their indentation; never more than one empty line in a row."""
+    """Return the lines of a text without control characters; several empty lines in a row become one."""
     stripped = [line.rstrip() for line in plain(text).strip().expandtabs(4).split("\n")]
     return [line for place, line in enumerate(stripped) if line or (place and stripped[place - 1])]
 
 
 def cut(text: str) -> str:
-    """Return a text, or the beginning of one that is too long, with the number of missing characters."""
-    more = len(text) - LONGEST_SHOWN
-    if more <= 0:
+    """Return a text; one that is too long is cut, with the number of missing characters."""
+    missing = len(text) - LONGEST_SHOWN
+    if missing <= 0:
         return text
-    return f"{text[:LONGEST_SHOWN]} … ({more:,} more characters; `rubriclab export` writes all of them)"
+    return f"{text[:LONGEST_SHOWN]} … ({missing:,} more characters; `rubriclab export` writes all of them)"
 
 
 def excerpt(text: str, most: int = EXCERPT) -> str:
@@ -123,17 +123,15 @@ def counted(number: int, noun: str) -> str:
 
 
 def missing_answers(missing: int, answers: int) -> str:
-    """Return `864 of 1,872 answers missing`."""
     return f"{missing:,} of {count(answers, 'answer')} missing"
 
 
 def is_baseline(evaluator: str) -> bool:
-    """Return whether an evaluator of this name is a free baseline; see `rubriclab.ops.evaluate`."""
     return evaluator.startswith(BASELINE)
 
 
 def evaluator_parts(evaluator: str) -> tuple[str, str]:
-    """Return what an evaluator is called in a table, and the remark in brackets that its name may end with."""
+    """Return the name of an evaluator in tables, and any remark in brackets at the end of its name."""
     name, _, remark = evaluator.removeprefix(BASELINE).partition(" (")
     if is_baseline(evaluator) and name.startswith("-"):
         name = f"{'fewer' if name.endswith('s') else 'less'} {name[1:].replace('_', ' ')}"
@@ -141,34 +139,31 @@ def evaluator_parts(evaluator: str) -> tuple[str, str]:
 
 
 def short_digest(digest: str) -> str:
-    """Return a digest's algorithm and first digits."""
     algorithm, _, digits = digest.rpartition(":")
     return f"{algorithm}:{digits[:DIGEST_SHOWN]}" if algorithm else digits[:DIGEST_SHOWN]
 
 
-def moment(created: datetime) -> str:
+def utc_time(created: datetime) -> str:
     from datetime import UTC
 
     return f"{created.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def effort(spent: Effort) -> str:
-    """Return calls, tokens, cost and time."""
     failed = "" if not spent.failed else f", {spent.failed:,} failed"
     repaired = "" if not spent.repaired else f", {spent.repaired:,} repaired"
     unclear = "" if not spent.by_name_or_order else f", {spent.by_name_or_order:,} read by name or order"
     calls = f"{count(spent.calls, 'call')} ({spent.cached:,} more answered from cache{failed}{repaired}{unclear})"
-    # What the provider's prompt cache gave and saved.
-    difference = f"saved ${spent.saved_usd:.4f}" if spent.saved_usd >= 0 else f"cost ${-spent.saved_usd:.4f} more"
-    money = f", which {difference}" if spent.saved_usd else ""
-    kept = f" ({spent.cached_prompt_tokens:,} read from the provider's prompt cache{money})"
+    saving = f"saved ${spent.saved_usd:.4f}" if spent.saved_usd >= 0 else f"cost ${-spent.saved_usd:.4f} more"
+    money = f", which {saving}" if spent.saved_usd else ""
+    from_cache = f" ({spent.cached_prompt_tokens:,} read from the provider's prompt cache{money})"
     tokens = f"{spent.prompt_tokens:,} + {spent.completion_tokens:,} tokens"
-    tokens += kept if spent.cached_prompt_tokens or spent.saved_usd else ""
+    tokens += from_cache if spent.cached_prompt_tokens or spent.saved_usd else ""
     return f"{calls}, {tokens}, {cost(spent.cost_usd)}, {spent.seconds:,.0f} s"
 
 
 def stages(spent: Effort) -> str:
-    """Return the number of replies to each prompt with their tokens, the most first; empty if not recorded."""
+    """Return the number of replies to each prompt with their tokens, largest first; empty if not recorded."""
     most_first = sorted(spent.stages.items(), key=lambda stage: (-stage[1], stage[0]))
     return ", ".join(
         f"{name} {number:,}" + (f" ({tokens:,} tokens)" if (tokens := spent.stage_tokens.get(name)) else "")
@@ -177,7 +172,6 @@ def stages(spent: Effort) -> str:
 
 
 def cost(usd: float | None) -> str:
-    """Return a cost in dollars, or `cost unknown`."""
     if usd is None:
         return "cost unknown"
     if usd == 0:
@@ -186,7 +180,6 @@ def cost(usd: float | None) -> str:
 
 
 def baseline_feature(baseline: Baseline) -> str:
-    """Return what a free baseline measures, by its title if the catalogue has it."""
     from rubriclab.models.text_features import CATALOGUE
 
     titles = {entry.name: entry.title for entry in CATALOGUE}
@@ -195,12 +188,10 @@ def baseline_feature(baseline: Baseline) -> str:
 
 
 def too_few_groups(groups: int) -> str:
-    """Return `too few groups for an interval (2; 5 are needed)`."""
     return f"too few groups for an interval ({groups}; {MIN_GROUPS} are needed)"
 
 
 def basis(result: Result) -> str:
-    """Return the basis of a result: texts, groups, constant groups, unscored texts, missing answers."""
     agreement = result.agreement
     parts = [f"{count(agreement.n, 'text')} in {count(agreement.groups, 'group')}"]
     if agreement.systems is not None:
@@ -226,7 +217,7 @@ def basis(result: Result) -> str:
 
 
 def bases(results: Sequence[Result]) -> list[str]:
-    """Return the basis of the results, one line if all share it, else one for each; then remarks on evaluators."""
+    """Return the basis of results, in one line if all have the same, and remarks on evaluators."""
     by_basis: dict[str, list[str]] = {}
     for result in results:
         by_basis.setdefault(basis(result), []).append(evaluator_parts(result.evaluator)[0])
@@ -241,24 +232,23 @@ def bases(results: Sequence[Result]) -> list[str]:
 
 ANSWERS = ("yes", "no", "n/a")
 
-
-# What the recording of `rubriclab demo` has in place of a model's name.
+# The recording of `rubriclab demo` has this instead of a model's name.
 UNNAMED = "large-language-model"
 
 
-def judge(made: Provenance, name: str | None = None, address: str | None = None) -> str:
-    """Return a judge of a version, by default the one it was learned with: of a recording, the model that replied."""
-    name, address = (name, address) if name else (made.judge, made.judge_address)
+def judge(provenance: Provenance, name: str | None = None, address: str | None = None) -> str:
+    """Return a judge of a version, by default the one of learning; for a recording, the model that replied."""
+    if not name:
+        name, address = provenance.judge, provenance.judge_address
     if name == EMBEDDED:
         return f"{name} (offline, no language model)"
     if name.startswith(RECORDED):
-        model = name.removeprefix(RECORDED).partition("#")[2] or listed(made.model_versions)
+        model = name.removeprefix(RECORDED).partition("#")[2] or listed(provenance.model_versions)
         return f"{model if model and UNNAMED not in model else 'a language model'}, recorded"
     return asked_at(name, address)
 
 
 def scales(rubric: Rubric) -> str:
-    """Return the scale of the scores, and that of the criteria if it differs."""
     if rubric.aggregation and rubric.scale.whole and rubric.scores_on.same_ends(rubric.scale):
         ends = f"{format_score(rubric.scale.low)} (lowest) to {format_score(rubric.scale.high)} (highest)"
         return f"{ends}; ratings are whole numbers, scores are not"
@@ -268,23 +258,23 @@ def scales(rubric: Rubric) -> str:
 
 
 def threshold(rubric: Rubric) -> str:
-    """Return from which score on a text passes, and where that is from; empty for a rubric without verdicts."""
-    names, made = rubric.scores_on.names, rubric.aggregation
+    """Return the score from which a text passes, and its origin; empty for a rubric without decisions."""
+    names, aggregation = rubric.scores_on.names, rubric.aggregation
     if names is None or rubric.threshold is None:
         return ""
-    origin = "learned from the labels" if made and made.threshold is not None else "not learned"
-    if threshold_by_hand(made) is not None:
+    origin = "learned from the labels" if aggregation and aggregation.threshold is not None else "not learned"
+    if threshold_by_hand(aggregation) is not None:
         origin = "set by hand"
     return f"{names[1]!r} from a score of {figure(rubric.threshold)}, {origin}"
 
 
-def carried_over(provenance: Provenance) -> str:
-    """Return how a version was transferred from its parent: the action, the number of labels, the former judge."""
+def transfer_summary(provenance: Provenance) -> str:
+    """Return how a version was transferred from its parent; empty if it was not."""
     transfer = provenance.transfer
     if transfer is None:
         return ""
-    others = f", calibrated for {transfer.judge}" if transfer.judge != provenance.judge else ""
-    return f"{transfer.action} with {count(transfer.labels, 'label')} from a rubric of {transfer.aspect}{others}"
+    new_judge = f", calibrated for {transfer.judge}" if transfer.judge != provenance.judge else ""
+    return f"{transfer.action} with {count(transfer.labels, 'label')} from a rubric of {transfer.aspect}{new_judge}"
 
 
 def labels(provenance: Provenance) -> str:
@@ -314,24 +304,22 @@ def contents(criteria: Sequence[Criterion]) -> str:
 
 
 def title(criterion: Criterion, most: int | None = None) -> str:
-    """Return the title of a criterion, cut after `most`, and whether "no" is the better answer."""
+    """Return the title of a criterion, cut after `most` characters, and whether "no" is the better answer."""
     return f"{excerpt(criterion.title, most) if most else criterion.title}{polarity(criterion)}"
 
 
 def distinct_titles(titles: Mapping[str, str], most: int) -> dict[str, str]:
-    """Return the titles of criteria by id, cut after `most`; with the id where two would read the same."""
-    cut = {name: excerpt(words, most) for name, words in titles.items()}
-    counts = Counter(cut.values())
-    return {name: f"{words} ({name})" if counts[words] > 1 else words for name, words in cut.items()}
+    """Return the cut titles of criteria by id; equal titles get the id appended."""
+    cut_titles = {name: excerpt(words, most) for name, words in titles.items()}
+    counts = Counter(cut_titles.values())
+    return {name: f"{words} ({name})" if counts[words] > 1 else words for name, words in cut_titles.items()}
 
 
 def polarity(criterion: Criterion) -> str:
-    """Return the remark that "no" is the better answer; empty for any other criterion."""
     return " (no is better)" if criterion.question and criterion.question.better == "no" else ""
 
 
 def verdict(unit: UnitVerdict) -> str:
-    """Return the verdict on a unit: `holds`, `fails`, a share of the scale, or `none`."""
     if unit.value is None:
         return "none"
     if unit.value in (0, 1):
@@ -340,7 +328,6 @@ def verdict(unit: UnitVerdict) -> str:
 
 
 def terms(rubric: Rubric) -> dict[str, Term]:
-    """Return the term of each criterion by its id; empty for a rubric without aggregation."""
     return {term.criterion: term for term in rubric.aggregation.terms} if rubric.aggregation else {}
 
 
@@ -349,7 +336,7 @@ def weight(term: Term) -> str:
 
 
 def weighing(criterion: Criterion, term: Term | None) -> str:
-    """Return the weight of a criterion, and if it is fitted, how often it is chosen over resamples of the groups."""
+    """Return the weight of a criterion; a fitted one with the share of resamples that chose the criterion."""
     if term is None:
         return f"weight {format_score(round(criterion.weight, 2))}"
     set_by_hand = f", {limits(term.bounds)} by hand" if term.bounds else ""
@@ -357,7 +344,7 @@ def weighing(criterion: Criterion, term: Term | None) -> str:
 
 
 def limits(bounds: Bounds | None) -> str:
-    """Return the limits that a person set for a weight; empty if it is fitted freely."""
+    """Return the limits that a user set for a weight; empty without limits."""
     if bounds is None:
         return ""
     low, high = bounds
@@ -365,7 +352,6 @@ def limits(bounds: Bounds | None) -> str:
 
 
 def correlation_name(rubric: Rubric) -> str:
-    """Return what the correlation of a single criterion with the labels is called."""
     return "correlation with passing" if rubric.scores_on.names else "Pearson"
 
 
@@ -380,7 +366,7 @@ def answers(evidence: Evidence) -> str:
 
 
 def answered(part: CriterionRating | Cell, criterion: Criterion | None, *, whole: bool = True) -> str:
-    """Return a rating of a text: a score, or a question's answer unless it was asked of units."""
+    """Return a rating: a score, or the answer to a question that was asked of the whole text."""
     if part.score is None:
         return "none" if part.applies else "n/a"
     if criterion is None or criterion.question is None or part.score not in (0, 1) or not whole:
@@ -397,27 +383,27 @@ def rounded(score: float | None) -> str:
     return "none" if score is None else format_score(round(score, 2))
 
 
-def score_interval(ends: tuple[float, float]) -> str:
-    low, high = (format_score(round(end, 2)) for end in ends)
+def score_interval(interval: tuple[float, float]) -> str:
+    low, high = (format_score(round(end, 2)) for end in interval)
     return f"[{low}, {high}]"
 
 
 def origin(evidence: Evidence) -> str:
     """Return the origin of a criterion, with the numbers of texts and findings that the generator saw."""
-    saw = [count(len(evidence.examples), "text")] if evidence.examples else []
-    saw += [count(len(evidence.findings), "finding")] if evidence.findings else []
-    saw += [f"from {count(len(evidence.reasons), 'reason')}"] if evidence.reasons else []
+    inputs = [count(len(evidence.examples), "text")] if evidence.examples else []
+    inputs += [count(len(evidence.findings), "finding")] if evidence.findings else []
+    inputs += [f"from {count(len(evidence.reasons), 'reason')}"] if evidence.reasons else []
     refined = f", refined {count(evidence.refined, 'time')}" if evidence.refined else ""
-    return f"{evidence.origin}{f' ({listed(saw)})' if saw else ''}{refined}"
+    return f"{evidence.origin}{f' ({listed(inputs)})' if inputs else ''}{refined}"
 
 
 def reasons(evidence: Evidence) -> str:
-    """Return the texts whose raters' reasons a criterion came from: pages that are shared name no rater."""
+    """Return the texts whose raters' reasons led to a criterion, without names: pages may be shared."""
     return ", ".join(dict.fromkeys(reason.example for reason in evidence.reasons))
 
 
 def percent(share: float) -> str:
-    """Return a share as `19 %`, or `<1 %` for one that is not 0 but would be shown so."""
+    """Return a share as `19 %`, or `<1 %` if it would be rounded to 0."""
     return "<1 %" if 0 < share < 0.005 else f"{100 * share:z.0f} %"
 
 
@@ -433,7 +419,7 @@ def share(statistic: Interval, part: int, whole: int) -> str:
 
 # How far a rubric agrees with people.
 
-# What tables and sentences call evaluators whose names do not tell.
+# Wording for evaluators whose names are not self-explanatory.
 EVALUATORS: Mapping[str, str] = {
     JOINT: "this rubric",
     DIRECT: "the same judge asked directly",
@@ -442,13 +428,10 @@ EVALUATORS: Mapping[str, str] = {
     "all text features": "a model of all text features",
     "best text feature": "the text feature chosen in each fold",
 }
-
-
 SINGLE_RATERS = "single raters, each against the mean of the others"
 
 
 def evaluator_name(name: str) -> str:
-    """Return what an evaluator that the gate names is called where it is shown."""
     if name in EVALUATORS:
         return EVALUATORS[name]
     note = method_note(name)
@@ -456,20 +439,19 @@ def evaluator_name(name: str) -> str:
 
 
 def method_note(name: str) -> str:
-    """Return what a method asks, in a few words; empty if it says nothing or is not installed."""
     method = installed(name)
     return method.note if method else ""
 
 
 def procedure(validation: Validation) -> str:
-    """Return the level and the procedure that the held-out agreement is measured by, and the labels it rests on."""
+    """Return the level, the procedure and the numbers of texts and groups of the held-out agreement."""
     return (
         f"{LEVELS[validation.level]}, cross-validated on its {count(validation.n, 'training text')} of "
         f"{count(validation.groups, 'group')}"
     )
 
 
-# What people read in place of values that they read twice.
+# Outcomes that are shown in other words than those of JSON.
 OUTCOMES: Mapping[str, str] = {"not better": "no real gain"}
 
 
@@ -478,13 +460,13 @@ def outcome(value: str) -> str:
 
 
 def least_gain(measures: Measures) -> str:
-    """Return the least gain in order or error that counts, by which `no real gain` is told from `inconclusive`."""
+    """Return the least gain in order or error that matters; smaller ones are `no real gain`."""
     if measures == VERDICTS:
         return f"{MIN_EFFECT} in {VERDICTS.order} or {MIN_BRIER_EFFECT} in Brier score"
     return f"{MIN_EFFECT} in {measures.order} or {percent(MIN_ERROR_EFFECT)} of the scale in error"
 
 
-# What evaluations measure gains by.
+# The measures of gains in evaluations.
 SPEARMAN = GRADED._replace(order="Spearman")
 
 
@@ -497,7 +479,7 @@ def rubric_agreement(validation: Validation) -> EvaluatorAgreement:
 
 
 class RecordedAgreement(NamedTuple):
-    """The agreement that a version records: the statistic, its level and procedure, its value and errors."""
+    """The agreement that a version records; `name` has the statistic, its level and the procedure."""
 
     name: str
     value: Interval
@@ -505,32 +487,33 @@ class RecordedAgreement(NamedTuple):
     errors: ScoreErrors | None = None
 
 
-# Appended to cross-validated figures of criteria that were proposed from labels of all groups.
 OPTIMISTIC = " (optimistic: labels of all groups helped to propose the criteria)"
 
 
 def recorded_agreement(version: Version) -> RecordedAgreement | None:
     """Return the least optimistic agreement that a version records, `None` if it records none."""
-    made = version.provenance
-    if made.validation:
-        if made.validation.verdict_agreements:
+    provenance = version.provenance
+    if provenance.validation:
+        if provenance.validation.verdict_agreements:
             name = "balanced accuracy of decisions, cross-validated"
-            return RecordedAgreement(name, made.validation.verdict_agreements[0].balanced_accuracy, made.validation.n)
-        name = f"{made.validation.measures.order}, {LEVELS[made.validation.level]}, cross-validated"
-        rubric = rubric_agreement(made.validation)
-        return RecordedAgreement(name, rubric.order, made.validation.n, rubric.errors)
-    if made.agreement is None:
+            return RecordedAgreement(
+                name, provenance.validation.verdict_agreements[0].balanced_accuracy, provenance.validation.n
+            )
+        name = f"{provenance.validation.measures.order}, {LEVELS[provenance.validation.level]}, cross-validated"
+        rubric = rubric_agreement(provenance.validation)
+        return RecordedAgreement(name, rubric.order, provenance.validation.n, rubric.errors)
+    if provenance.agreement is None:
         return None
-    if made.agreement.optimistic:
+    if provenance.agreement.optimistic:
         still = OPTIMISTIC if labels_proposed(version.rubric) else ""
-        name = f"{made.agreement.measure}, {LEVELS['dataset']}, cross-validated{still}"
-        return RecordedAgreement(name, made.agreement.reselected, made.agreement.n)
-    name = f"{made.agreement.measure}, {LEVELS['dataset']}, on labels not learned from"
-    return RecordedAgreement(name, made.agreement.order, made.agreement.n)
+        name = f"{provenance.agreement.measure}, {LEVELS['dataset']}, cross-validated{still}"
+        return RecordedAgreement(name, provenance.agreement.reselected, provenance.agreement.n)
+    name = f"{provenance.agreement.measure}, {LEVELS['dataset']}, on labels not learned from"
+    return RecordedAgreement(name, provenance.agreement.order, provenance.agreement.n)
 
 
 def errors_words(errors: ScoreErrors, *, verdicts: bool = False) -> str:
-    """Return mean absolute error, bias, and the share of texts near their labels; of probabilities in percent."""
+    """Return mean absolute error, bias, and the share of texts near their labels; for verdicts in percentage points."""
     if verdicts:
         ends = (errors.absolute.value, errors.absolute.low, errors.absolute.high)
         absolute = Interval(*(None if end is None else 100 * end for end in ends))
@@ -544,14 +527,14 @@ def within(errors: ScoreErrors) -> str:
 
 
 def above_ceiling(correlations: Iterable[float | None], ceiling: float) -> str:
-    """Return how a correlation can be above the one that a perfect judge would reach; empty if none is."""
+    """Return why a correlation can exceed the ceiling for a perfect judge; empty if none does."""
     if not any(each is not None and each > ceiling for each in correlations):
         return ""
     return " Both are estimates: no judge is better than perfect, so a correlation above this one may be chance."
 
 
 def calls(number: float) -> str:
-    """Return calls per text, with one decimal where they are no whole number; with two below one call."""
+    """Return a number of calls per text with at most one decimal, below one call with two."""
     return format_score(round(number, 1 if number >= 1 else 2))
 
 

@@ -54,7 +54,7 @@ def write_pack(version: Version) -> str:
 _BY_HAND = re.compile(r"((?:dropped|(?:reworded|merged): \S+ replaces it) by )([^:]+)")
 
 
-def persons(version: Version) -> list[str]:
+def named_people(version: Version) -> list[str]:
     rubric, edit = version.rubric, version.provenance.edit
     dropped = rubric.all_dropped
     criteria = (*rubric.criteria, *(each.criterion for each in dropped))
@@ -71,12 +71,12 @@ def _name_pattern(name: str) -> str:
     return "[^a-z0-9]{0,2}".join(words).replace(f"s{_ACCENTS}" * 2, "(?:ss|ß)") or re.escape(name)
 
 
-def without_persons(version: Version, raters: Iterable[str] = ()) -> Version:
+def without_named_people(version: Version, raters: Iterable[str] = ()) -> Version:
     """Return a version without the names of `raters`, cited raters and editors, also in reasons that people wrote.
 
     Criteria keep their words. A rubric that contained names gets a new digest.
     """
-    names = sorted({*persons(version), *raters} - {""}, key=len, reverse=True)
+    names = sorted({*named_people(version), *raters} - {""}, key=len, reverse=True)
     pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(_name_pattern, names))})(?!\w)", re.IGNORECASE) if names else None
 
     def unnamed(text: str) -> str:

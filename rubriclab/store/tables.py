@@ -389,18 +389,18 @@ class AnswerTable:
         self._engine = engine
         self._read_only = read_only
 
-    def get(self, digest: str) -> dict[str, Any] | None:
-        """Return the reply cached under `digest`, or `None`; raise `DamagedAnswer` if it was changed."""
-        rows = fetch_rows(self._engine, _REPLY, {"wanted": digest})
-        return read_reply(digest, rows[0].reply, rows[0].reply_digest) if rows else None
+    def get(self, request_digest: str) -> dict[str, Any] | None:
+        """Return the reply cached for a request, or `None`; raise `DamagedAnswer` if it was changed."""
+        rows = fetch_rows(self._engine, _REPLY, {"wanted": request_digest})
+        return read_reply(request_digest, rows[0].reply, rows[0].reply_digest) if rows else None
 
-    def put(self, digest: str, reply: dict[str, Any]) -> bool:
-        """Cache `reply` (JSON types only) under `digest` unless a reply is there; return whether it was cached."""
+    def put(self, request_digest: str, reply: dict[str, Any]) -> bool:
+        """Cache `reply` (JSON types only) for a request unless a reply is there; return whether it was cached."""
         text = canonical(reply)
         row = {
-            "digest": digest,
+            "digest": request_digest,
             "reply": text,
-            "reply_digest": answer_digest(digest, text),
+            "reply_digest": answer_digest(request_digest, text),
             "created": now(),
             # A provider may send a long text or one with control characters.
             "model": one_line(model)[:MAX_NAME_LENGTH] if isinstance(model := reply.get("model"), str) else None,
@@ -427,22 +427,24 @@ class AnswerTable:
         return int(fetch_rows(self._engine, _COUNT)[0][0])
 
 
-def answer_digest(digest: str, text: str) -> str:
+def answer_digest(request_digest: str, text: str) -> str:
     """Return the digest over a stored reply and its request, so that replies cannot be swapped."""
-    return digest_text(f"{digest}\n{text}")
+    return digest_text(f"{request_digest}\n{text}")
 
 
-def read_reply(digest: str, text: str, reply_digest: str) -> dict[str, Any]:
+def read_reply(request_digest: str, text: str, reply_digest: str) -> dict[str, Any]:
     """Return the reply in `text`; raise `DamagedAnswer` if it does not match its digest or is no JSON object."""
     hint = "See: rubriclab verify --repair"
-    if answer_digest(digest, text) != reply_digest:
-        raise DamagedAnswer(f"The answer {digest} does not match its digest: it was changed after it was stored.", hint)
+    if answer_digest(request_digest, text) != reply_digest:
+        raise DamagedAnswer(
+            f"The answer {request_digest} does not match its digest: it was changed after it was stored.", hint
+        )
     try:
         reply = json.loads(text)
     except ValueError:
         reply = None
     if not isinstance(reply, dict):
-        raise DamagedAnswer(f"The answer {digest} is not a JSON object.", hint)
+        raise DamagedAnswer(f"The answer {request_digest} is not a JSON object.", hint)
     return reply
 
 

@@ -1,1 +1,1 @@
-"""Pages in a browser, served by this process: `server` runs them, `security` guards them, `page` renders them."""
+"""Pages in a browser and the HTTP service: `server` runs and guards `label`, `studio` and `api`."""

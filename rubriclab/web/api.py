@@ -1,4 +1,4 @@
-"""The application of a service: its routes, and what they answer."""
+"""The HTTP service that scores texts: its routes, its access control and its log."""
 
 from __future__ import annotations
 
@@ -64,15 +64,15 @@ from rubriclab.web.api_models import (
 )
 from rubriclab.web.server import HEADERS, Access, Server, is_own_origin, listen, owner_of, port_of
 
-# Seconds within which the thread that scores has to respond.
-RESPONSIVE = 10.0
+# Seconds within which the scoring thread has to respond.
+HEALTH_TIMEOUT = 10.0
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
 class Service:
-    """What the paths answer. The work of a request that was given up goes on: paid answers are kept in the store."""
+    """The responses by path. Work goes on after a request timed out, so that paid answers reach the store."""
 
     scorer: TextScorer
     options: ServeOptions
@@ -82,7 +82,7 @@ class Service:
 
     async def score(self, request: Request) -> Response:
         _check_query(request)
-        # Before the request counts as under way: a caller whose bodies arrive slowly must not keep others waiting.
+        # A request counts as under way only once its body is complete, so that slow callers do not block others.
         texts, several = await texts_of(request, self.options.max_body_bytes, self.options.max_texts)
         request.state.noted["texts"] = len(texts)
         scores = await self._scores(texts)
@@ -100,29 +100,27 @@ class Service:
         return Response(self.metrics.exposition(), media_type=CONTENT_TYPE_LATEST)
 
     async def health(self, _request: Request) -> Response:
-        """Return whether the thread that scores responds."""
         try:
-            async with asyncio.timeout(RESPONSIVE):
+            async with asyncio.timeout(HEALTH_TIMEOUT):
                 await self.scorer.respond()
         except (TimeoutError, RuntimeError):
-            raise Refused("not_responding", "The service does not score at present.", RESPONSIVE) from None
+            raise Refused("not_responding", "The service does not score at present.", HEALTH_TIMEOUT) from None
         return _json(Health(status="ok").model_dump())
 
     async def openapi(self, _request: Request) -> Response:
         return _json(description(tokens=self.has_tokens))
 
     async def finish(self, patience: float) -> int:
-        """Return, once all work has ended or `patience` seconds have passed, how many requests' work is left."""
+        """Wait up to `patience` seconds for requests under way; return how many have not ended."""
         if not self._under_way:
             return 0
-        _, left = await asyncio.wait(self._under_way, timeout=patience)
-        return len(left)
+        _, unfinished = await asyncio.wait(self._under_way, timeout=patience)
+        return len(unfinished)
 
     async def _scores(self, texts: Sequence[InputText]) -> Scores:
-        """Return the scores of the texts of a request, which counts as under way until they are known."""
         if len(self._under_way) >= self.options.at_once:
-            most = f"{self.options.at_once:,} requests are under way"
-            raise Refused("too_many_at_once", f"{most}; send this one later.", WHEN_BUSY)
+            under_way = f"{self.options.at_once:,} requests are under way"
+            raise Refused("too_many_at_once", f"{under_way}; send this one later.", WHEN_BUSY)
         rows: list[dict[str, Any]] = [text.model_dump(exclude_none=True) for text in texts]
         work = asyncio.create_task(self.scorer.score_rows_async(rows))
         self._under_way.add(work)
@@ -138,11 +136,10 @@ class Service:
     def _ended(self, work: asyncio.Task[Scores]) -> None:
         self._under_way.discard(work)
         if not work.cancelled():
-            work.exception()  # nobody may be waiting for it any more
+            work.exception()  # marks it as retrieved: the request may have timed out
 
 
 def application(service: Service, tokens: Tokens, hosts: Collection[str], access_log: AccessLog) -> ASGIApp:
-    """Return the guarded application; `hosts` and `access_log` are as for `Gate`."""
     routes = [
         Route(SCORE, service.score, methods=["POST"]),
         Route(RUBRIC, service.rubric),
@@ -167,29 +164,29 @@ def _check_query(request: Request) -> None:
 
 
 def _failed(request: Request, error: Exception) -> Response:
-    """Return the response to a request that failed; what the caller must not know goes to the log."""
+    """Return the response to a failed request; details that the caller must not see go to the log."""
     codes = {404: "no_such_path", 405: "other_method"}
     if isinstance(error, HTTPException) and error.status_code in codes:
         code = request.state.noted["problem"] = codes[error.status_code]
         return problem_response(Refused(code), request.state.id, error.headers)
-    found = refused(error)
-    if isinstance(error, RubriclabError) and (found.status >= 500 or isinstance(error, BudgetReached)):
+    refusal = refused(error)
+    if isinstance(error, RubriclabError) and (refusal.status >= 500 or isinstance(error, BudgetReached)):
         _log.warning("request %s: %s: %s", request.state.id, type(error).__name__, error)
-    request.state.noted["problem"] = found.code
-    return problem_response(found, request.state.id)
+    request.state.noted["problem"] = refusal.code
+    return problem_response(refusal, request.state.id)
 
 
 def _json(content: Mapping[str, Any]) -> Response:
     return Response(orjson.dumps(content), media_type="application/json")
 
 
-# Seconds until the whole body has to be there.
-PATIENCE = 30.0
+# Seconds within which the whole body has to arrive.
+BODY_TIMEOUT = 30.0
 
 
 async def texts_of(request: Request, most_bytes: int, most_texts: int) -> tuple[tuple[InputText, ...], bool]:
     """Return the texts in the body of a request, and whether it is a list; Refused for a faulty body."""
-    # Pages of other sites can send other types without asking (cross-site request forgery).
+    # Browsers let pages of other sites send some other types without a preflight (cross-site request forgery).
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json":
         given = f"got {media_type!r:.80}" if media_type else "there is none"
@@ -238,24 +235,23 @@ def _unique(pairs: Sequence[tuple[str, Any]]) -> Mapping[str, Any]:
 async def _content(request: Request, most: int) -> bytes:
     content = bytearray()
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(BODY_TIMEOUT):
             async for part in request.stream():
                 content += part
                 if len(content) > most:
                     raise Refused("too_large", f"Expected a body of at most {most:,} bytes.")
     except TimeoutError:
-        raise Refused("late_body", f"The body was not complete after {PATIENCE:g} seconds.") from None
+        raise Refused("late_body", f"The body was not complete after {BODY_TIMEOUT:g} seconds.") from None
     except ClientDisconnect:
         raise Refused("incomplete_body") from None
     return bytes(content)
 
 
-# Bytes of the head of a request.
-LARGEST_HEAD = 16_384
-# Characters of a path and of a method in the log.
-LONGEST_PATH = 200
-LONGEST_METHOD = 20
-# The status in the log of a request whose caller has gone.
+MAX_HEAD_BYTES = 16_384
+# Characters in the log.
+MAX_LOGGED_PATH = 200
+MAX_LOGGED_METHOD = 20
+# The status in the log if the caller closed the connection.
 CLIENT_CLOSED = 499
 OTHER = "other"
 # RFC 6750, section 3; RFC 9112, section 6.1.
@@ -269,7 +265,7 @@ AccessLog = Callable[[Mapping[str, Any]], object]
 
 
 class Gate:
-    """ASGI middleware that refuses requests without a token, or of other hosts and sites, and logs each request."""
+    """ASGI middleware that logs requests, and refuses those without a token, with a large head, or from other sites."""
 
     def __init__(
         self, app: ASGIApp, tokens: Tokens, hosts: Collection[str], registry: CollectorRegistry, access_log: AccessLog
@@ -306,32 +302,32 @@ class Gate:
             self._admit(scope)
             await self._app(scope, receive, send_noted)
         except Refused as error:
-            # By `_admit`: the application answers its own.
+            # Raised by `_admit`; the application responds to its own refusals.
             state["noted"]["problem"] = error.code
             await problem_response(error, state["id"], _HEADERS.get(error.code))(scope, receive, send_noted)
         except Exception as error:
-            # The application has answered, unless the response had begun.
+            # The application has usually responded before it raised the error again.
             _log.error("request %s: unexpected %s", state["id"], type(error).__name__, exc_info=error)
             if status == CLIENT_CLOSED:
                 await problem_response(refused(error), state["id"])(scope, receive, send_noted)
         except asyncio.CancelledError:
-            # The server cancels the requests that are still open once its time to shut down is over.
+            # The server cancels requests that are still open when its grace period ends.
             if status != CLIENT_CLOSED:
                 raise
             state["noted"]["problem"] = "stopping"
-            late = Refused("stopping", "The service is shutting down; send the request again.", WHEN_DOWN)
-            await problem_response(late, state["id"])(scope, receive, send_noted)
+            refusal = Refused("stopping", "The service is shutting down; send the request again.", WHEN_DOWN)
+            await problem_response(refusal, state["id"])(scope, receive, send_noted)
         finally:
             self._in_flight.dec()
             self._note(scope, status, time.monotonic() - began)
 
     def _admit(self, scope: Scope) -> None:
         headers = Headers(scope=scope)
-        address = len(scope["raw_path"]) + len(scope["query_string"])
-        if address + sum(len(name) + len(value) for name, value in headers.raw) > LARGEST_HEAD:
-            raise Refused("large_head", f"Expected a head of at most {LARGEST_HEAD:,} bytes.")
+        address_bytes = len(scope["raw_path"]) + len(scope["query_string"])
+        if address_bytes + sum(len(name) + len(value) for name, value in headers.raw) > MAX_HEAD_BYTES:
+            raise Refused("large_head", f"Expected a head of at most {MAX_HEAD_BYTES:,} bytes.")
         if "content-length" in headers and "transfer-encoding" in headers:
-            # A proxy may take the other one, and what it takes for the body for the next request (request smuggling).
+            # A proxy may use the other header, and so see another end of the body (request smuggling).
             raise Refused("two_lengths")
         if not self._tokens and [host.lower() for host in headers.getlist("host")] not in self._hosts:
             raise Refused("other_host")
@@ -347,9 +343,9 @@ class Gate:
 
     def _note(self, scope: Scope, status: int, seconds: float) -> None:
         path, state = scope["path"], scope["state"]
-        known = path if path in PATHS else OTHER
-        self._answered.labels(known, str(status)).inc()
-        self._seconds.labels(known).observe(seconds)
+        path_label = path if path in PATHS else OTHER
+        self._answered.labels(path_label, str(status)).inc()
+        self._seconds.labels(path_label).observe(seconds)
         caller = state["caller"]
         self._access_log(
             {
@@ -357,8 +353,8 @@ class Gate:
                 "request": state["id"],
                 "client": (scope.get("client") or ("",))[0],
                 "caller": None if caller == ANYBODY else caller,
-                "method": scope["method"][:LONGEST_METHOD],
-                "path": scope["raw_path"][:LONGEST_PATH].decode("ascii", "backslashreplace"),
+                "method": scope["method"][:MAX_LOGGED_METHOD],
+                "path": scope["raw_path"][:MAX_LOGGED_PATH].decode("ascii", "backslashreplace"),
                 "status": status,
                 "seconds": round(seconds, 4),
                 **state["noted"],
@@ -367,10 +363,10 @@ class Gate:
 
 
 VARIABLE = "RUBRICLAB_SERVE_TOKEN"
-# Characters: 16 random ones of base64 are 96 bits, which cannot be guessed over a network.
-SHORTEST, LONGEST = 16, 1_000
-MOST_BYTES = 1_000_000
-# The name of the caller with the token of the environment, and of every caller of a service without tokens.
+# Characters of a token. 16 random characters of base64 are 96 bits, too many to guess over a network.
+MIN_TOKEN, MAX_TOKEN = 16, 1_000
+MAX_FILE_BYTES = 1_000_000
+# Names of the caller with the environment's token, and of all callers of a service without tokens.
 OF_ENVIRONMENT, ANYBODY = "token", "anybody"
 _TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
 _NAME = re.compile(r"[\w.\-]{1,100}", re.ASCII)
@@ -378,7 +374,7 @@ _NAME = re.compile(r"[\w.\-]{1,100}", re.ASCII)
 
 @dataclass(frozen=True)
 class Tokens:
-    """The digest of each caller's token, by the caller's name; none if everybody who reaches the service may use it."""
+    """The digest of each caller's token, by name; without tokens, everybody who reaches the service may use it."""
 
     digests: Mapping[str, bytes] = field(default_factory=dict, repr=False)
 
@@ -386,7 +382,7 @@ class Tokens:
         return bool(self.digests)
 
     def caller(self, authorization: str) -> str | None:
-        """Return whose token a header `Authorization` has, in constant time; `ANYBODY` without tokens."""
+        """Return the caller whose token an `Authorization` header has (in constant time); `ANYBODY` without tokens."""
         if not self.digests:
             return ANYBODY
         given = authorization.partition(" ")[2].strip() if is_bearer(authorization) else ""
@@ -399,7 +395,7 @@ def is_bearer(authorization: str) -> bool:
 
 
 def read_tokens(file: str | Path | None, environment: Mapping[str, str] | None = None) -> Tokens:
-    """Return the tokens of the environment and of a file with `TOKEN` or `NAME TOKEN` on each line; # begins a comment.
+    """Return the tokens of the environment and of a file; each line has `TOKEN` or `NAME TOKEN`, # begins a comment.
 
     Raises:
         SettingsError: if the file cannot be read, or a token is too short, repeated or not of the form of RFC 6750.
@@ -410,7 +406,7 @@ def read_tokens(file: str | Path | None, environment: Mapping[str, str] | None =
         _add(found, OF_ENVIRONMENT, given, VARIABLE)
     if file is not None:
         try:
-            lines = decode_text(read_file(Path(file), MOST_BYTES)).splitlines()
+            lines = decode_text(read_file(Path(file), MAX_FILE_BYTES)).splitlines()
         except Unreadable as error:
             raise SettingsError(f"`token_file`: {file} cannot be used: {error}.") from None
         for number, line in enumerate(lines, 1):
@@ -427,9 +423,9 @@ def read_tokens(file: str | Path | None, environment: Mapping[str, str] | None =
 
 def _add(found: dict[str, bytes], name: str, token: str, place: str) -> None:
     # A message must not repeat the token.
-    if not SHORTEST <= len(token) <= LONGEST:
+    if not MIN_TOKEN <= len(token) <= MAX_TOKEN:
         raise SettingsError(
-            f"{place}: a token has {SHORTEST} to {LONGEST} characters, this one {len(token)}.",
+            f"{place}: a token has {MIN_TOKEN} to {MAX_TOKEN} characters, this one {len(token)}.",
             "Make one with: openssl rand -base64 32",
         )
     if not _TOKEN.fullmatch(token):
@@ -460,10 +456,11 @@ async def serve_rubric(
     on_access: AccessLog = log_access,
     on_address: Callable[[str], object] = print,
 ) -> None:
-    """Serve a rubric over HTTP until a signal or a cancellation; requests under way are answered.
+    """Serve a rubric over HTTP until a signal or cancellation, then finish requests under way.
 
     Raises:
-        NotInStore, NotConfirmed: if there is no such rubric, or an imported one that is not confirmed names the judge.
+        NotInStore: if there is no such rubric.
+        NotConfirmed: if an imported rubric names the judge and was not confirmed.
         SettingsError, StoreError: if address, tokens or store cannot be used, or others could reach it without a token.
     """
     tokens = read_tokens(options.token_file)
@@ -480,7 +477,7 @@ async def serve_rubric(
         try:
             if is_language_model(scorer.judge):
                 opened.store.check_writable()
-                await asyncio.to_thread(load_litellm)  # else the first caller waits for it, for seconds
+                await asyncio.to_thread(load_litellm)  # otherwise the first caller waits some seconds for it
             shown = f"[{host}]" if ":" in host else host
             address = f"http://{shown}:{port_of(bound)}"
             hosts = Access.at(port_of(bound), [shown]).hosts

@@ -1,4 +1,4 @@
-"""What a service takes and returns, as JSON."""
+"""The requests and responses of the HTTP service as JSON models, and its OpenAPI description."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def shown_judge(judge: str) -> str:
 
 
 def describe_rubric(rubric: Rubric, name: str, judge: str, version: Version | None) -> RubricDescription:
-    """Return the description of a rubric, which is known as `name` and rated by `judge`."""
+    """Return the description of a rubric as callers see it."""
     provenance = version.provenance if version else None
     validation = provenance.validation if provenance else None
     weights = {term.criterion: term.weight for term in rubric.aggregation.terms} if rubric.aggregation else {}
@@ -149,18 +149,18 @@ def describe_rubric(rubric: Rubric, name: str, judge: str, version: Version | No
     )
 
 
-class _Taken(BaseModel):
+class _RequestModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)
 
 
-class InputText(_Taken, GivenText):
+class InputText(_RequestModel, GivenText):
     """A text to score."""
 
     system: str | None = None
     """Which system wrote the text."""
 
 
-class InputTexts(_Taken):
+class InputTexts(_RequestModel):
     """Several texts to score."""
 
     texts: Annotated[tuple[InputText, ...], Field(min_length=1, strict=False)]
@@ -260,11 +260,11 @@ class ProblemDetails(DescriptionModel):
 
 
 def score_row(score: Score) -> Mapping[str, Any]:
-    """Return a score as `ScoreResult`: as `rubriclab score` writes it."""
+    """Return a score as `ScoreResult`, which has the fields that `rubriclab score` writes."""
     return {**score.to_row(), "judge": shown_judge(score.judge)}
 
 
-# The HTTP status of each problem, and what is wrong and to do, by its code, which does not change with the wording.
+# The HTTP status and the meaning of each problem, by its code. Codes never change.
 KINDS: Mapping[str, tuple[int, str]] = {
     "not_json": (400, "The body is not JSON."),
     "incomplete_body": (400, "The connection was closed before the body was complete."),
@@ -305,7 +305,7 @@ WHEN_DOWN, WHEN_LOCKED, WHEN_BUSY = 30, 2, 1
 
 
 class Refused(Exception):
-    """A request that gets no result: a code of `KINDS`, and the seconds after which to try again, if that helps."""
+    """A refused request: a code of `KINDS`, and after how many seconds another attempt may succeed, if ever."""
 
     def __init__(self, code: str, detail: str | None = None, retry_after: float | None = None) -> None:
         self.status, meaning = KINDS[code]
@@ -315,7 +315,7 @@ class Refused(Exception):
         self.retry_after = retry_after
 
 
-# The refusals of errors, of which the first that fits holds.
+# The code of each error, and the seconds to another attempt; the first class that matches applies.
 _REFUSALS: Sequence[tuple[type[Exception], str, int | None]] = (
     (BudgetReached, "budget_reached", None),
     (ProviderDown, "judge_unavailable", WHEN_DOWN),
@@ -328,11 +328,11 @@ _REFUSALS: Sequence[tuple[type[Exception], str, int | None]] = (
 
 
 def refused(error: Exception) -> Refused:
-    """Return what a caller is told of an error; what the provider, the store or a bug says is for the log only."""
+    """Return an error as callers see it; messages of providers, stores and bugs are for the log only."""
     if isinstance(error, Refused):
         return error
     if isinstance(error, SettingsError | DataError):
-        # The hint is about options, which the caller does not have.
+        # The error's own hint is about options, which callers do not have.
         hint = " Send it with each text." if isinstance(error, FieldMissing) else ""
         return Refused("unusable_texts", f"{plain(error.message)}{hint}")
     code, retry_after = next((code, seconds) for kind, code, seconds in _REFUSALS if isinstance(error, kind))
@@ -340,7 +340,6 @@ def refused(error: Exception) -> Refused:
 
 
 def problem_response(error: Refused, request: str, headers: Mapping[str, str] | None = None) -> Response:
-    """Return the response to a request that failed, which names the id of the request."""
     problem = ProblemDetails(
         title=HTTPStatus(error.status).phrase,
         status=error.status,
@@ -348,9 +347,9 @@ def problem_response(error: Refused, request: str, headers: Mapping[str, str] | 
         detail=error.detail,
         request=request,
     )
-    own = {} if error.retry_after is None else {"Retry-After": str(math.ceil(error.retry_after))}
+    retry = {} if error.retry_after is None else {"Retry-After": str(math.ceil(error.retry_after))}
     content = orjson.dumps(problem.model_dump(mode="json"))
-    return Response(content, error.status, {**own, **(headers or {})}, MEDIA_TYPE)
+    return Response(content, error.status, {**retry, **(headers or {})}, MEDIA_TYPE)
 
 
 SCORE, RUBRIC, HEALTH, METRICS, OPENAPI = "/v1/score", "/v1/rubric", "/health", "/metrics", "/openapi.json"
@@ -363,11 +362,17 @@ _EXAMPLE = {"output": "The council closes the bridge.", "source": "The council m
 
 @cache
 def description(*, tokens: bool) -> dict[str, Any]:
-    """Return the description, which is the same for every rubric; `tokens` says whether callers need one."""
-    taken: tuple[type[BaseModel], ...] = (InputText, InputTexts)
-    returned: tuple[type[BaseModel], ...] = (ScoreResult, ScoreResults, RubricDescription, Health, ProblemDetails)
-    modes: list[Any] = [(model, "validation") for model in taken]
-    modes += [(model, "serialization") for model in returned]
+    """Return the OpenAPI description, the same for every rubric; `tokens`: whether callers need a token."""
+    request_models: tuple[type[BaseModel], ...] = (InputText, InputTexts)
+    response_models: tuple[type[BaseModel], ...] = (
+        ScoreResult,
+        ScoreResults,
+        RubricDescription,
+        Health,
+        ProblemDetails,
+    )
+    modes: list[Any] = [(model, "validation") for model in request_models]
+    modes += [(model, "serialization") for model in response_models]
     schemas = models_json_schema(modes, ref_template=_REF)[1]["$defs"]
     secured: dict[str, Any] = {"security": [{"token": []}]} if tokens else {}
     kinds = " ".join(f"{status} `{code}`: {meaning}" for code, (status, meaning) in KINDS.items())
@@ -422,7 +427,6 @@ def _paths(*, tokens: bool) -> dict[str, Any]:
 
 
 def _json(words: str, *models: str) -> dict[str, Any]:
-    """Return a response or body that is one of some models."""
     one_of = [{"$ref": _REF.format(model=model)} for model in models]
     return _content(words, "application/json", {"oneOf": one_of} if len(models) > 1 else one_of[0])
 

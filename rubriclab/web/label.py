@@ -1,7 +1,7 @@
-"""The requests of the labelling page.
+"""The labelling page.
 
-Raters are known by their link on a shared page, and by the name that they gave otherwise. All work with the store is
-done in threads, so that raters do not wait for each other.
+On a shared page, a rater is identified by a personal link, otherwise by the name that the rater gave. All access to the
+store runs in threads, so that raters do not wait for each other.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ from rubriclab.ops.workspace import Notify, Workspace
 from rubriclab.report.results import agreement_words, consistency_words
 from rubriclab.web import server
 
-# Larger requests are refused: a reason has at most 2,000 characters.
-MOST_BYTES = 64_000
+# A reason, the longest part of a request, has at most 2,000 characters.
+MAX_REQUEST_BYTES = 64_000
 
 
 class _Body(FrozenModel):
@@ -60,7 +60,7 @@ class _Undo(_Body):
 def label_app(
     labeling: Labeling, access: server.Access, *, finish: Callable[[], str], stop: Callable[[], None]
 ) -> ASGIApp:
-    """Return the guarded application; `finish` writes the labels and returns what to tell the rater."""
+    """Return the application behind its guard; `finish` writes the labels and returns a message for the rater."""
     page = _LabelPage(labeling, access, finish, stop)
     routes = [
         Route("/", page.show),
@@ -73,11 +73,11 @@ def label_app(
         *server.static_routes(),
     ]
     handlers: Mapping[Any, Any] = {RubriclabError: _failed}
-    return server.Guard(Starlette(routes=routes, exception_handlers=handlers), access, MOST_BYTES)
+    return server.Guard(Starlette(routes=routes, exception_handlers=handlers), access, MAX_REQUEST_BYTES)
 
 
 def _failed(_request: Request, error: RubriclabError) -> Response:
-    """Return an error as JSON; the page sends an answer again only after 5xx."""
+    """Return an error as JSON; after status 503, the page sends its answer again."""
     return JSONResponse({"error": error.text}, 503 if error.retryable else 400)
 
 
@@ -94,7 +94,7 @@ class _LabelPage:
         fields: dict[str, Any] = {"token": self._access.token, "question": question, "shared": bool(self._access.links)}
         title = f"{question.aspect.name} – rubriclab label"
         if not given:
-            # As on the page of texts, the number is rounded: it would betray that some come twice.
+            # The exact number would reveal that some texts are repeated.
             items = len(self._labeling.items(""))
             texts = f"About {10 * round(items / 10)} texts" if items > 7 else "A few texts"
             return server.rendered("label/name.html", title=title, texts=texts, **fields)
@@ -132,7 +132,7 @@ class _LabelPage:
     async def finish(self, request: Request) -> Response:
         self._rater(request, (await server.body_of(request, _Body)).rater)
         words = await run_in_threadpool(self._finish)
-        # Files of this computer are nobody else's business.
+        # Only the host may see file names of this computer.
         return JSONResponse({"words": words if self._is_host(request) else "Your answers are kept. Thank you."})
 
     async def stop(self, request: Request) -> Response:
@@ -143,14 +143,13 @@ class _LabelPage:
         return JSONResponse({})
 
     def _is_host(self, request: Request) -> bool:
-        """Return whether the request comes from whoever started the page: that one pays, and owns the files."""
         return not self._access.links or request.state.visitor == self._labeling.options.rater
 
     def _rater(self, request: Request, given: str | None) -> str:
-        fixed = request.state.visitor or self._labeling.options.rater
-        if fixed and given not in (None, fixed):
-            raise SettingsError(f"This page belongs to {fixed}, not to {given!r}.", "Load the page again.")
-        return str(fixed or rater_name(given))
+        known = request.state.visitor or self._labeling.options.rater
+        if known and given not in (None, known):
+            raise SettingsError(f"This page belongs to {known}, not to {given!r}.", "Load the page again.")
+        return str(known or rater_name(given))
 
     def _item_at(self, rater: str, position: int | None) -> dict[str, Any]:
         progress = self._labeling.progress(rater)
@@ -182,23 +181,22 @@ def duration(seconds: float | None) -> str:
     return f"about {minutes} min" if minutes < 90 else f"about {minutes / 60:.1f} h"
 
 
-# More levels than this are typed as a number.
-MOST_BUTTONS = 11
+# On scales with more levels, raters type a number.
+MAX_BUTTONS = 11
 
 
 def page_settings(labeling: Labeling, rater: str) -> dict[str, Any]:
     question, scale = labeling.question, labeling.question.scale
     ends = {"low": scale.low, "high": scale.high, "whole": scale.whole, "named": scale.names is not None}
     words = {name: getattr(question.words, name) for name in ("output", "source", "context")}
-    # The user's own names of columns say more than ours.
     words |= {name: labeling.options.mapping.columns.get(name, words[name]) for name in ("source", "context")}
     shown = {**ends, "text": scale.describe(), "levels": levels(scale)}
     return {"rater": rater, "question": question.digest, "scale": shown, "words": words}
 
 
 def levels(scale: Scale) -> list[dict[str, Any]]:
-    """Return the scores that have a button, with name and number key; none if decimals are allowed or too many."""
-    if not scale.whole or scale.width >= MOST_BUTTONS:
+    """Return the scores that have a button, with name and number key; none for decimals or too many scores."""
+    if not scale.whole or scale.width >= MAX_BUTTONS:
         return []
     scores = [int(scale.low) + step for step in range(int(scale.width) + 1)]
     keys = {score: str(score) for score in scores if 0 <= score <= 9}
@@ -228,7 +226,7 @@ PORT = 8787
 
 
 async def label(workspace: Workspace, data: Data, output: str | Path | None, options: LabelOptions) -> LabelResult:
-    """Serve the page on which people label `data` until it is ended, and return the labels.
+    """Serve a page for labelling `data` until a user ends it, and return the labels.
 
     Raises:
         DataError: if a row is faulty, there is nothing to label, or `output` cannot be written.
@@ -245,7 +243,7 @@ async def label(workspace: Workspace, data: Data, output: str | Path | None, opt
         writing = threading.Lock()
 
         def finish() -> str:
-            # Several raters may finish at the same time: one file is written after the other.
+            # Several raters may finish at the same time.
             with writing:
                 result = written(labeling, output, dialect)
             texts = count(result.labelled, "labelled text")
@@ -254,9 +252,9 @@ async def label(workspace: Workspace, data: Data, output: str | Path | None, opt
         def app(stop: Callable[[], None]) -> ASGIApp:
             return label_app(labeling, access, finish=finish, stop=stop)
 
-        own = f"http://{server.LOOPBACK}:{server.port_of(bound)}/"
+        address = f"http://{server.LOOPBACK}:{server.port_of(bound)}/"
         try:
-            await server.serve(app, bound, own, browser=not options.no_browser and not options.share)
+            await server.serve(app, bound, address, browser=not options.no_browser and not options.share)
         finally:
             with writing:
                 result = written(labeling, output, dialect, workspace.notify)
@@ -264,17 +262,16 @@ async def label(workspace: Workspace, data: Data, output: str | Path | None, opt
 
 
 def access_of(question: LabelQuestion, options: LabelOptions, port: int) -> server.Access:
-    """Return who may use the page: everybody at this computer, or only those with a link."""
+    """Allow everybody at this computer or, on a shared page, only raters with a link."""
     names = (server.local_address(), socket.gethostname(), socket.getfqdn()) if options.share else ()
     token = kept_secret("label", "token", question.digest)
-    # Those that the page is shared with, and the one at this computer.
+    # Also the person at this computer needs a link.
     raters = dict.fromkeys((*options.share, *filter(None, (options.rater,)))) if options.share else ()
     links = {rater: kept_secret("label", "link", question.digest, rater) for rater in raters}
     return server.Access.at(port, names, token=token, links=links)
 
 
 def addresses(access: server.Access, port: int) -> list[str]:
-    """Return where raters find the page, in lines for the person who started it."""
     if not access.links:
         return [
             f"Label at http://{server.LOOPBACK}:{port}/ until you press Ctrl-C. Every answer is kept as it is given."
@@ -287,7 +284,7 @@ def addresses(access: server.Access, port: int) -> list[str]:
 def written(
     labeling: Labeling, output: str | Path | None, dialect: CsvDialect = COMMAS, notify: Notify = lambda _text: None
 ) -> LabelResult:
-    """Return the labels so far, written to `output` if there are any; `notify` is told what is not."""
+    """Write any labels so far to `output` and return them; `notify` gets the number of texts without a label."""
     result = labeling.result()
     if output is not None and result.rows:
         write_rows(result.rows, output, dialect=dialect)
@@ -297,14 +294,13 @@ def written(
     return result
 
 
-# A random key in a file that only the user can read: secrets that are derived from it stay the same when a server is
-# started again, so that open pages and sent links keep working.
+# This file of the user has a random key. Secrets are derived from it, so that pages and links survive a restart.
 KEY_FILE = "page-key"
 KEY_BYTES = 32
 
 
 def kept_secret(*purpose: str) -> str:
-    """Return an unguessable text for a purpose, the same one each time; SettingsError if the key cannot be kept."""
+    """Derive a secret for a purpose, always the same one; SettingsError if the key cannot be kept."""
     content = "\0".join(purpose).encode("utf-8", "surrogatepass")
     return base64.urlsafe_b64encode(hmac.digest(_key(), content, hashlib.sha256)).decode().rstrip("=")
 
@@ -313,7 +309,7 @@ def _key() -> bytes:
     file = platformdirs.user_data_path("rubriclab", appauthor=False) / KEY_FILE
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # The first of several processes decides.
+        # If several processes create the key at once, the first one wins.
         with suppress(FileExistsError):
             new = os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
             os.write(new, secrets.token_bytes(KEY_BYTES))

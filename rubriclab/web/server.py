@@ -1,4 +1,4 @@
-"""A web application served by this process until Ctrl-C, or until the application itself ends it."""
+"""Serve web applications from this process until Ctrl-C, and guard the access to their pages."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ from rubriclab.report.wording import excerpt, rounded
 
 LOOPBACK = "127.0.0.1"
 EVERYWHERE = "0.0.0.0"
-# Seconds that open connections get once the server is to end.
+# Seconds that open requests get after the server was told to stop.
 PATIENCE = 1
-# Seconds until the head of a request has to be complete.
+# Seconds within which the head of a request has to arrive.
 HEAD_PATIENCE = 10.0
 QUEUED = 1024
 
 
 def listen(host: str = LOOPBACK, port: int | None = None, *, preferred: int = 0) -> socket.socket:
-    """Return a socket that listens at `port`, else at `preferred` or any free port; SettingsError if it cannot."""
+    """Return a socket at `port`, or by default at `preferred` or any free port; SettingsError if it is taken."""
     for wanted in (port,) if port else (preferred, 0):
         bound = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
-        # A server that is started again gets its port back at once.
+        # A restarted server can use its port again at once.
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             bound.bind((host, wanted))
@@ -70,10 +70,10 @@ def port_of(bound: socket.socket) -> int:
 
 
 def local_address() -> str:
-    """Return the address by which others on the network reach this computer, or the loopback address without one."""
+    """Return this computer's address in the local network, or the loopback address without a network."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
-            # Chooses the outgoing interface and sends nothing; the address is reserved for documentation (RFC 5737).
+            # This sends nothing, and only selects the interface; the address is reserved (RFC 5737).
             probe.connect(("192.0.2.1", 9))
         except OSError:
             return LOOPBACK
@@ -81,7 +81,7 @@ def local_address() -> str:
 
 
 class _Connection(H11Protocol):
-    """A connection that is closed without a complete head within `HEAD_PATIENCE`, for which uvicorn has no limit."""
+    """A connection that closes if no complete head arrives within `HEAD_PATIENCE`; uvicorn has no such limit."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)  # type: ignore[arg-type]
@@ -100,7 +100,7 @@ class _Connection(H11Protocol):
 
 
 class Server(uvicorn.Server):
-    """An application at a socket, until `stop`, a signal or its cancellation; open requests get `patience` seconds."""
+    """Runs an application until `stop`, a signal or cancellation; then open requests get `patience` seconds."""
 
     def __init__(
         self, app: ASGIApp, bound: socket.socket, on_ready: Callable[[], None] = lambda: None, patience: int = PATIENCE
@@ -130,7 +130,7 @@ class Server(uvicorn.Server):
         self.should_exit = True
 
     async def run_until_stopped(self) -> None:
-        """Serve until `stop` is called or a signal (SIGINT, SIGTERM) arrives; `on_ready` is called once it answers."""
+        """Serve until `stop`, SIGINT or SIGTERM; `on_ready` is called once the server accepts requests."""
         try:
             await self.serve(sockets=[self._bound])
         except asyncio.CancelledError:
@@ -149,7 +149,7 @@ class Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """End the server at a signal while the block runs, in the main thread."""
+        """Let SIGINT and SIGTERM stop the server while the block runs, if it runs in the main thread."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -157,34 +157,34 @@ class Server(uvicorn.Server):
         def stop(number: int, frame: FrameType | None) -> None:
             self.handle_exit(number, frame)
 
-        before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+        previous = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             yield
         finally:
-            for number, handler in before.items():
+            for number, handler in previous.items():
                 signal.signal(number, handler)
 
 
 async def serve(
     app: Callable[[Callable[[], None]], ASGIApp], bound: socket.socket, address: str, *, browser: bool = True
 ) -> None:
-    """Serve what `app` makes from the function that stops it, and open `address` in the browser once it answers."""
+    """Serve `app(stop)`, and open `address` in the browser once the server is ready; `stop` ends it."""
 
-    def opened() -> None:
-        # Some browsers block until they are closed.
+    def open_browser() -> None:
+        # Some browsers block until the user closes them.
         if browser:
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
     def stop() -> None:
         server.stop()
 
-    server = Server(app(stop), bound, opened)
+    server = Server(app(stop), bound, open_browser)
     await server.run_until_stopped()
 
 
 BodyT = TypeVar("BodyT", bound=FrozenModel)
 HERE = Path(__file__).parent
-# Browsers keep these files, and ask each time whether they have changed.
+# Browsers cache these files, and check each time whether they have changed.
 REVALIDATED = {"Cache-Control": "no-cache"}
 
 
@@ -199,18 +199,17 @@ def templates() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.globals["wording"] = wording
-    # Text from outside, without characters that act on a page; cells of a report; numbers as reports write them.
     environment.filters |= {"plain": plain, "cell": inline, "rounded": rounded, "excerpt": excerpt, "typeset": typeset}
     return environment
 
 
 def rendered(template: str, status: int = 200, **fields: Any) -> HTMLResponse:
-    """Return a page; templates extend `base.html`, which needs `title` and `token` (`security.Access.token`)."""
+    """Return a page; templates extend `base.html`, which needs `title` and `token` (`Access.token`)."""
     return HTMLResponse(templates().get_template(template).render(fields), status)
 
 
 async def body_of(request: Request, model: type[BodyT]) -> BodyT:
-    """Return what a page has posted; SettingsError if it has not the form that is expected."""
+    """Return the posted body as `model`; SettingsError if it is invalid."""
     try:
         return model.model_validate_json(await request.body())
     except ValidationError as error:
@@ -218,7 +217,7 @@ async def body_of(request: Request, model: type[BodyT]) -> BodyT:
 
 
 def static_routes() -> list[BaseRoute]:
-    """Return the routes of scripts and styles under `/static`, those of the reports among them."""
+    """Return the routes of scripts and styles under `/static`, including the style of reports."""
 
     async def report_style(_request: Request) -> Response:
         return FileResponse(STYLE, headers=REVALIDATED)
@@ -233,9 +232,9 @@ class _Revalidated(StaticFiles):
         return response
 
 
-# The header in which a page's script sends `Access.token` with everything that is not a GET.
+# Scripts of a page send `Access.token` in this header with every request other than GET.
 TOKEN_HEADER = "X-Rubriclab-Token"
-# The path of a link with a secret.
+# The path of personal links, before their secret.
 JOIN = "/join/"
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -250,11 +249,11 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
     "Cache-Control": "no-store",
 }
-# Browsers take it over https and from this computer only, and warn about it on any other page.
+# Only for https and this computer: on other pages, browsers ignore it with a warning.
 OPENER_POLICY = ("Cross-Origin-Opener-Policy", "same-origin")
 READING = ("GET", "HEAD")
-# The page that a link with a secret leads to. A redirect would not carry the new cookie, since the first request may
-# come from another site: a message with the link.
+# The page of a personal link. Not a redirect: a strict cookie is not sent after a redirect from another site, and the
+# link may have been followed on one.
 _JOINED = """<!DOCTYPE html>
 <html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=/"><title>rubriclab</title>
 <p><a href="/">Continue</a></p></html>
@@ -267,7 +266,7 @@ def new_secret() -> str:
 
 @dataclass(frozen=True)
 class Access:
-    """Who may use a page: its `HOST:PORT`, the token of its own script, and the secret of each visitor's link."""
+    """Who may use a page: its hosts (`HOST:PORT`), the token of its script, and the link secret of each visitor."""
 
     hosts: frozenset[str]
     token: str = field(default_factory=new_secret, repr=False)
@@ -277,7 +276,7 @@ class Access:
     def at(
         cls, port: int, names: Iterable[str] = (), *, token: str | None = None, links: Mapping[str, str] | None = None
     ) -> Access:
-        """Return the access to a page served at a port of this computer, which has the given names beside localhost."""
+        """Return the access to a page at a port of this computer; `names` are its host names besides localhost."""
         every = [name.lower() for name in ("127.0.0.1", "localhost", *names)]
         # Browsers leave out the port of a plain http address.
         hosts = {f"{name}:{port}" for name in every} | (set(every) if port == 80 else set())
@@ -287,18 +286,18 @@ class Access:
         return f"{JOIN}{self.links[visitor]}"
 
     def visitor(self, secret: str) -> str | None:
-        own = {name: link.encode() for name, link in self.links.items()}
-        return owner_of(secret.encode("utf-8", "surrogateescape"), own)
+        link_secrets = {name: link.encode() for name, link in self.links.items()}
+        return owner_of(secret.encode("utf-8", "surrogateescape"), link_secrets)
 
 
 def owner_of(secret: bytes, secrets_by_name: Mapping[str, bytes]) -> str | None:
-    """Return whose secret it is, in a time that does not depend on the secret; `None` if it is nobody's."""
+    """Return the name of the owner of a secret, or `None`, in a time that does not depend on the secret."""
     found = [name for name, own in secrets_by_name.items() if hmac.compare_digest(own, secret)]
     return found[-1] if found else None
 
 
 class Guard:
-    """ASGI middleware that refuses requests without access and bodies above `most_bytes`, and restricts the browser."""
+    """ASGI middleware that refuses requests without access or with large bodies, and sets security headers."""
 
     def __init__(self, app: ASGIApp, access: Access, most_bytes: int) -> None:
         self._app, self._access, self._most_bytes = app, access, most_bytes
@@ -339,7 +338,7 @@ class Guard:
             return refused
         site, origin = headers.get("sec-fetch-site"), headers.get("origin")
         if scope["method"] in READING:
-            # A link from elsewhere may lead here, nothing else.
+            # Other sites may link to a page, but not load anything from here.
             followed = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
             allowed = followed or site in (None, "none", "same-origin")
             return None if allowed else _refusal(403, "Requests of other sites are refused.")
@@ -350,7 +349,7 @@ class Guard:
         return None if right else _refusal(403, "The page is out of date: load it again.")
 
     def _identify(self, scope: Scope, headers: Headers) -> Response | None:
-        """Note the visitor of a shared page, or return the response to one without the page's cookie."""
+        """Note the visitor of a shared page; return the response to a personal link or an unknown visitor."""
         access, cookie = self._access, f"rubriclab_{max(self._access.hosts).rpartition(':')[2]}"
         path = scope["path"]
         if path.startswith(JOIN):
@@ -369,7 +368,7 @@ def _refusal(status: int, words: str) -> Response:
 
 
 def is_own_origin(origin: str, headers: Headers, scope: Scope) -> bool:
-    """Return whether a request comes from a page of the host that it names, by its header `Origin`."""
+    """Return whether the `Origin` header names the host of the request."""
     return origin.lower() == f"{scope['scheme']}://{headers['host'].lower()}"
 
 

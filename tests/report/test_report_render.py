@@ -17,7 +17,7 @@ from report_samples import joint_record, joint_version, version, words_of
 from syrupy.assertion import SnapshotAssertion
 from view_samples import PAGES, VIEWS, hostile, pinned
 
-from rubriclab.report.render import View, badge, head, q, row
+from rubriclab.report.render import View, badge, external, head, row
 from rubriclab.report.rubrics import learned_view, matrix_rows, overview
 from rubriclab.report.wording import estimate
 from rubriclab.stats.intervals import Interval
@@ -95,7 +95,7 @@ HOSTILE_NAME = "| <script>alert(1)</script> *x* `y` \\input{a} & % $ # _ ^ ~"
 
 
 def view(name: str = "rubric") -> View:
-    rows = row(q(name), Interval(0.5, 0.4, 0.6), "12") + row("baselines:", kind="title")
+    rows = row(external(name), Interval(0.5, 0.4, 0.6), "12") + row("baselines:", kind="title")
     html = """<h1>Results</h1>{}<p>A sentence.</p><section><h2>Agreement</h2><table>{}{}</table></section>
         <ul><li>First.</li></ul>"""
     return View(Markup(html).format(badge("better", "good", "than word count"), head("", "+Pearson", "+n"), rows))
@@ -122,7 +122,9 @@ def test_markdown_has_headings_sentences_and_tables() -> None:
 
 def test_csv_has_figures_as_numbers_and_states_what_they_rest_on() -> None:
     basis: dict[str, Any] = {"aspect": "coherence", "level": "group", "n": 24, "groups": 6}
-    cells = row(q("a-1"), q("-words"), Interval(-0.5, -0.75, -0.25), "1,234", compared_with="-words", **basis)
+    cells = row(
+        external("a-1"), external("-words"), Interval(-0.5, -0.75, -0.25), "1,234", compared_with="-words", **basis
+    )
     html = Markup("<h1>Results</h1><table>{}{}</table>").format(head("", "compared with", "+Spearman", "+n"), cells)
     first, second = csv.DictReader(io.StringIO(View(html).csv()))
     start = {"table": "Results", "row": "a-1", "compared_with": "'-words", **{k: str(v) for k, v in basis.items()}}

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from syrupy.assertion import SnapshotAssertion
 from view_samples import VIEWS, hostile, pinned
 
-from rubriclab.report.render import View, head, q, row
+from rubriclab.report.render import View, external, head, row
 from rubriclab.report.rubrics import version_view
 from rubriclab.stats.intervals import Interval
 
@@ -62,7 +62,7 @@ def test_hostile_words_are_shown_do_nothing_and_stay_within_the_width(name: str)
 
 @pytest.mark.parametrize("width", [40, 60, 80])
 def test_no_digit_of_a_figure_is_cut_off(width: int) -> None:
-    cells = row(q("a-rubric-with-a-long-name@12"), WIDE, WIDE, WIDE)
+    cells = row(external("a-rubric-with-a-long-name@12"), WIDE, WIDE, WIDE)
     text = printed(View(Markup("<table>{}{}</table>").format(head("", "+a", "+b", "+c"), cells)), width)
     assert "…" not in text
     assert widest(text) <= width

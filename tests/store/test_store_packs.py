@@ -31,7 +31,7 @@ from rubriclab.models.version import EditOrigin, Effort, Version
 from rubriclab.report.results import difference_view, log_view, names_view
 from rubriclab.report.rubrics import evidence_view
 from rubriclab.store.diff import compare
-from rubriclab.store.packs import import_pack, persons, read_pack, without_persons, write_pack
+from rubriclab.store.packs import import_pack, named_people, read_pack, without_named_people, write_pack
 from rubriclab.store.store import Store, open_store
 
 VERSION = version_of(rubric(), provenance())
@@ -136,14 +136,14 @@ def test_an_anonymous_pack_names_neither_raters_nor_editors() -> None:
     part = Part(method="hypoeval", settings={}, criteria=(kept,), dropped=(dropped,))
     edit = EditOrigin(author="Dora", because="dora, not Adora, and carl's words", changes=())
     named = version_of(rubric(parts=(part,)), provenance(edit=edit))
-    assert persons(named) == ["Anna B.", "Carl", "Dora"]
-    anonymous = write_pack(without_persons(named))
+    assert named_people(named) == ["Anna B.", "Carl", "Dora"]
+    anonymous = write_pack(without_named_people(named))
     assert not {"anna", "carl", "dora"} & set(re.findall(r"\w+", anonymous.lower()))
     assert json.loads(anonymous)["provenance"]["edit"]["because"] == "somebody, not Adora, and somebody's words"
-    assert persons(without_persons(named)) == []
+    assert named_people(without_named_people(named)) == []
     for written in ("Äthel Strauß", "ATHEL-STRAUSS", "athel_strauss", "athelstrauss"):
         mild = edit.model_copy(update={"because": f"{written}: mild"})
-        version = without_persons(version_of(rubric(), provenance(edit=mild)), ["athel-strauss"])
+        version = without_named_people(version_of(rubric(), provenance(edit=mild)), ["athel-strauss"])
         assert '"because": "somebody: mild"' in write_pack(version)
     assert read_pack(anonymous, "pack.json").rubric.criteria[0].statement == "It is h01."
 

@@ -1,1 +1,1 @@
-"""The studio: a store of rubrics as pages in a browser. `app` serves it; the other modules are its pages."""
+"""The studio: a store of rubrics as pages in a browser. `studio` has what the pages share, `pages` their routes."""

@@ -1,4 +1,4 @@
-"""The list of all rubrics, one version, all versions of its rubric, and two versions side by side."""
+"""The pages of the studio, and the server that shows them."""
 
 from __future__ import annotations
 
@@ -54,7 +54,6 @@ from rubriclab.web.studio.studio import KEPT, Allowance, PriceQuote, Query, Stud
 
 
 def version_routes(studio: Studio) -> list[BaseRoute]:
-    """Return the routes of the list, of a version, of its versions, and of two versions side by side."""
 
     def rubrics(request: Request) -> Response:
         search = request.query_params.get("search", "")
@@ -92,12 +91,12 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
         versions = studio.reading.open_store(access="read").log(version.name)
         others = [each for each in studio.reading.store.newest(lambda _error: None) if each.name != version.name]
         asked = request.query_params.get("with", "")
-        # A child is what the reader of its parent most likely looks for.
-        rivals = sorted(
+        # The reader of a version most likely wants to compare it with its children.
+        candidates = sorted(
             (each for each in versions if each.ref != version.ref), key=lambda each: each.parent != version.ref
         )
-        parent = [each for each in rivals if each.ref == version.parent]
-        other = studio.version(asked) if asked else next(iter(parent or rivals), None)
+        parent = [each for each in candidates if each.ref == version.parent]
+        other = studio.version(asked) if asked else next(iter(parent or candidates), None)
         sides = [version, other] if other else []
         sides.sort(key=lambda each: each.number if other and other.name == version.name else each.created)
         difference = compare_versions(*sides) if sides else None
@@ -110,7 +109,7 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
             effect=paired_effect(difference) if difference else "",
             shown=difference_view(difference, with_effect=False).body() if difference else "",
             other=other.ref if other else "",
-            versions=rivals,
+            versions=candidates,
             others=others,
         )
 
@@ -127,7 +126,7 @@ KINDS = {"scores": False, "decisions": True}
 
 
 def summary(version: Version, others: Sequence[Version] = ()) -> dict[str, Any]:
-    """Return what a list shows of a version; `words` are what a search looks through, in lower case."""
+    """Return the fields of a version in lists; searches look through `words`, in lower case."""
     made, rubric = version.provenance, version.rubric
     badge = badge_of(version)
     figures, measured = _measured(version)
@@ -151,7 +150,7 @@ def summary(version: Version, others: Sequence[Version] = ()) -> dict[str, Any]:
         "price": wording.price(version),
         "judge": judge,
         "criteria": wording.contents(rubric.criteria) + (f"; {idle} of them only explain (weight 0)" if idle else ""),
-        "created": wording.moment(version.created),
+        "created": wording.utc_time(version.created),
         "origin": origin,
         "words": "\n".join(parts).lower(),
     }
@@ -178,7 +177,7 @@ def _measured(version: Version) -> tuple[Mapping[str, Interval], str]:
 
 
 def _compared_with(version: Version, others: Sequence[Version]) -> tuple[Version, ScoreErrors] | None:
-    """Return the rubric that was compared with a version of the plain question, and the errors measured there."""
+    """Return the rubric that was compared with a version of the plain question, and the version's errors there."""
     made = version.provenance
     if made.validation or made.agreement is None:
         return None
@@ -187,7 +186,7 @@ def _compared_with(version: Version, others: Sequence[Version]) -> tuple[Version
         if validation is None or (other.provenance.judge, other.provenance.examples) != (made.judge, made.examples):
             continue
         for each in validation.evaluators:
-            # The same correlation on the same texts: the question is the same.
+            # An equal correlation on the same texts means that the same question was asked.
             if each.name == DIRECT and each.errors and each.pearson == made.agreement.pearson:
                 return other, each.errors
     return None
@@ -202,12 +201,11 @@ def _origin(version: Version) -> str:
         )
         return f"{changes}: {made.edit.because} (edited by {made.edit.author})"
     if made.transfer:
-        return f"transferred: {wording.carried_over(made)}"
+        return f"transferred: {wording.transfer_summary(made)}"
     return f"imported from {version.imported_from}" if version.imported else ""
 
 
 def text_routes(studio: Studio) -> list[BaseRoute]:
-
     def texts(request: Request) -> Response:
         version = studio.version(request.path_params["ref"])
         try:
@@ -218,7 +216,7 @@ def text_routes(studio: Studio) -> list[BaseRoute]:
         matrix = studio.matrix(version)
 
         def address(**changes: object) -> str:
-            """Return the address of the same texts with something changed, on the first page unless it says which."""
+            """Return the address of this page with `changes` to the query, by default at the first page of texts."""
             fields = {**query.model_dump(exclude_defaults=True), "page": 1, **changes}
             return f"?{urlencode({name: value for name, value in fields.items() if value != _DEFAULTS[name]})}"
 
@@ -239,13 +237,11 @@ def text_routes(studio: Studio) -> list[BaseRoute]:
 
 _DEFAULTS = Query().model_dump()
 
-
 SHOWN = 10
 SIDES = {"both": "All", "higher": "Rubric higher", "lower": "Rubric lower"}
 
 
 def disagreement_routes(studio: Studio) -> list[BaseRoute]:
-
     def page(request: Request) -> Response:
         asked = request.query_params
         options = DisagreementsOptions(count=asked.get("count", SHOWN), side=asked.get("side", "both"))
@@ -269,20 +265,20 @@ def disagreement_routes(studio: Studio) -> list[BaseRoute]:
     return [Route("/{ref}/disagreements", page)]
 
 
-# The most characters of a pasted text and of its source: ten times the longest that is common.
-LONGEST = 1_000_000
+# Characters of a pasted text, its source or its context.
+MAX_LENGTH = 1_000_000
 SUGGESTED = 20
 PASTED = "pasted text"
 FIELDS = ("source", "context")
 
 
 class PastedText(Allowance):
-    output: str = Field(max_length=LONGEST)
-    source: str = Field(default="", max_length=LONGEST)
-    context: str = Field(default="", max_length=LONGEST)
+    output: str = Field(max_length=MAX_LENGTH)
+    source: str = Field(default="", max_length=MAX_LENGTH)
+    context: str = Field(default="", max_length=MAX_LENGTH)
 
     def example(self, version: Version) -> Example:
-        """Return the text as a row; SettingsError if it is empty, or lacks what the version's texts had."""
+        """Return the text as an example; SettingsError if it is empty or lacks a field of the version's texts."""
         if is_blank(self.output):
             raise SettingsError("Expected a text, got an empty one.", "Paste the text to explain.")
         given = {name: None if is_blank(getattr(self, name)) else getattr(self, name) for name in FIELDS}
@@ -296,7 +292,6 @@ class PastedText(Allowance):
 
 
 def explanation_routes(studio: Studio) -> list[BaseRoute]:
-
     def page(request: Request) -> Response:
         version, name = studio.version(request.path_params["ref"]), request.query_params.get("id")
         shown, fault = _labelled(studio, version, name) if name else (None, None)
@@ -340,7 +335,7 @@ def explanation_routes(studio: Studio) -> list[BaseRoute]:
 
 
 def _labelled(studio: Studio, version: Version, name: str) -> tuple[Any, str | None]:
-    """Return the explanation of a labelled text as HTML, or else why there is none. Its kept ratings are used."""
+    """Return the explanation of a labelled text by its stored ratings as HTML, or why there is none."""
     with studio.workspace() as workspace:
         try:
             explaining = explain_score(workspace, None, version, ExplainOptions(id=name))
@@ -372,7 +367,7 @@ def edit_routes(studio: Studio) -> list[BaseRoute]:
             return found
 
     def editable_of(ref: str) -> EditableVersion:
-        """Return a version whose criteria are selected in each fold, which takes a second the first time."""
+        """Return a version with its criteria selected in each fold, which takes a second the first time."""
         with selecting:
             return selected(studio.version(ref).ref)
 
@@ -436,16 +431,15 @@ def edit_routes(studio: Studio) -> list[BaseRoute]:
 
 
 def effect_summary(effect: EditEffect) -> str:
-    """Return the agreement before and after in one line, which says so if no difference can be told."""
     low, high = effect.difference.low, effect.difference.high
     told = "; no difference can be told" if low is not None and high is not None and low <= 0 <= high else ""
     return typeset(f"{effect.statistic} {figure(effect.before.value)} before, {figure(effect.after.value)} after{told}")
 
 
-# The port that the studio is served at if it is free, so that its address can be kept.
+# The preferred port, so that bookmarks keep working.
 PORT = 8521
-# Larger requests are refused: the largest is a draft with all criteria of a rubric, or a text to explain.
-MOST_BYTES = 1_000_000
+# The largest requests are a draft with all criteria of a rubric, and a text to explain.
+MAX_REQUEST_BYTES = 1_000_000
 
 
 def application(studio: Studio) -> ASGIApp:
@@ -462,7 +456,9 @@ def application(studio: Studio) -> ASGIApp:
             yield
 
     handlers: Mapping[Any, Callable[[Request, Exception], Response]] = {RubriclabError: failed, HTTPException: failed}
-    return Guard(Starlette(routes=routes, exception_handlers=handlers, lifespan=opened), studio.access, MOST_BYTES)
+    return Guard(
+        Starlette(routes=routes, exception_handlers=handlers, lifespan=opened), studio.access, MAX_REQUEST_BYTES
+    )
 
 
 async def serve_studio(
@@ -474,16 +470,16 @@ async def serve_studio(
     browser: bool = True,
     on_address: Callable[[str], object] = print,
 ) -> None:
-    """Serve the studio on this computer only, until it is stopped; it opens at the page of `rubric`, if one is named.
+    """Serve the studio on this computer only, until it is stopped; it opens at the page of any `rubric`.
 
     Raises:
         NoStore, NotInStore, SettingsError: without a store or such a rubric, or if the port cannot be used.
     """
     with settings:
-        # Fails here rather than in the browser. A name stays one: its page is that of the newest version.
+        # Errors appear here rather than in the browser.
         settings.open_store(access="either")
         with suppress(StoreError):
-            # They stay in memory. What is wrong with one is said by the pages that show it.
+            # This fills the cache. Pages report damaged versions themselves.
             settings.open_store(access="read").newest()
         if rubric:
             settings.open_store(access="read").load(rubric)
@@ -495,7 +491,6 @@ async def serve_studio(
 
 
 def _failed(studio: Studio, request: Request, error: Exception) -> Response:
-    """Return what a page shows of an error, or what a script gets of it."""
     if isinstance(error, HTTPException):
         status, words = error.status_code, "There is no such page." if error.status_code == 404 else error.detail
     else:

@@ -1,4 +1,4 @@
-"""The studio's application: what its pages share, its routes, and how it is served."""
+"""What the pages of the studio share: the store, operations with their price and progress, and labelled texts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from rubriclab.models.version import Candidate, Cell, RecordedText, TrainingReco
 from rubriclab.ops.versions import training_record
 from rubriclab.ops.workspace import Job, Notify, Workspace, finish, no_progress, spent
 from rubriclab.report import wording
-from rubriclab.report.evaluation import TITLE
+from rubriclab.report.evaluation import TITLE_LENGTH
 from rubriclab.report.rubrics import ranked
 from rubriclab.stats.correlation import BoolArray, FloatArray
 from rubriclab.web.server import Access, rendered
@@ -47,15 +47,15 @@ TABS: Mapping[str, str] = {
 
 @dataclass(frozen=True, eq=False)
 class Studio:
-    """What the pages share: the store, who may use them, and the judge asked instead of that of a rubric, if any."""
+    """The store of all pages, the access to them, and any judge that replaces the judges of rubrics."""
 
     reading: Workspace
     access: Access
     judge: str | None = None
 
     def matrix(self, version: Version) -> Matrix:
-        """Return the labelled texts of a version; those of the versions that were looked at last are kept."""
-        # A record may be deleted while its version stays: then nothing is shown of its texts any more.
+        """Return the labelled texts of a version; those of the last `KEPT` versions are cached."""
+        # The digest is part of the cache key, so that nothing of a deleted record is shown.
         return self._matrix(version.ref, self.reading.store.training_digest(version.ref))
 
     @cached_property
@@ -67,7 +67,7 @@ class Studio:
         return read
 
     def workspace(self, notify: Notify = lambda _text: None) -> Workspace:
-        """Return a workspace for an operation that asks or writes, to be closed after it; its effort is its own."""
+        """Return a workspace with a ledger of its own for one operation, which has to close it."""
         return replace(self.reading, notify=notify, progress=no_progress, ledger=Ledger())
 
     @cached_property
@@ -75,7 +75,7 @@ class Studio:
         return Asking(self.workspace)
 
     def version(self, ref: str) -> Version:
-        """Return the version that `NAME`, `NAME@NUMBER` or `NAME@TAG` in an address means, or raise NotInStore."""
+        """Return the version of a reference (`NAME`, `NAME@NUMBER` or `NAME@TAG`), or raise NotInStore."""
         try:
             parse_ref(ref)
         except StoreError as error:
@@ -97,14 +97,14 @@ class Studio:
         return rendered(f"studio/{template}", status, **shared, **fields)
 
 
-# Versions whose labelled texts are kept for the next page: those of 10,000 texts take some 0.2 GB.
+# Versions whose labelled texts are cached: 10,000 texts take about 0.2 GB.
 KEPT = 2
 
 T = TypeVar("T")
 
 
 class Allowance(FrozenModel):
-    """The number of calls that a user has agreed to, and a name of the operation, under which its progress is asked."""
+    """The number of calls that a user has agreed to, and the name under which the page asks for progress."""
 
     agreed: int = Field(default=0, ge=0)
     request: str = Field(default="", max_length=100)
@@ -112,7 +112,7 @@ class Allowance(FrozenModel):
 
 @dataclass(frozen=True)
 class PriceQuote:
-    """About how many calls an operation needs, what they cost, and both in words by judge, with tokens."""
+    """The estimated calls and cost of an operation; `words` has both by judge, with tokens."""
 
     calls: int
     money: str
@@ -130,7 +130,7 @@ class Done(Generic[T]):
 
 @dataclass(eq=False)
 class Asking:
-    """Runs operations of pages, each in a workspace of its own with common caps, and knows how far each is."""
+    """Runs operations of pages, each in its own workspace with common caps, and tracks their progress."""
 
     workspace: Callable[[Notify], Workspace]
     _spending: threading.Lock = field(default_factory=threading.Lock)
@@ -138,7 +138,7 @@ class Asking:
     _stopped: set[str] = field(default_factory=set)
 
     async def run(self, prepare: Callable[[Workspace], Job[T]], allowance: Allowance) -> Done[T] | PriceQuote:
-        """Return the result of an operation, or its price if more calls than agreed; Stopped if the user did."""
+        """Return the result, or the price if it needs more calls than agreed; Stopped if the user stopped it."""
         return await run_in_threadpool(self._run, prepare, allowance)
 
     def progress(self, request: str) -> dict[str, Any]:
@@ -154,7 +154,7 @@ class Asking:
         def notify(text: str) -> None:
             notices.append(text)
 
-        with self.workspace(notify) as workspace, self._shown(workspace, allowance.request):
+        with self.workspace(notify) as workspace, self._tracked(workspace, allowance.request):
             job = prepare(workspace)
             if allowance.agreed and price_of(job.estimate()).calls <= allowance.agreed:
                 with self._spending:
@@ -166,8 +166,7 @@ class Asking:
                 return price_of(job.estimate())
 
     @contextmanager
-    def _shown(self, workspace: Workspace, request: str) -> Iterator[None]:
-
+    def _tracked(self, workspace: Workspace, request: str) -> Iterator[None]:
         @contextmanager
         def display(ledger: Ledger) -> Iterator[Progress]:
             def advance(doing: str, share: float) -> None:
@@ -187,7 +186,7 @@ class Asking:
 
 
 def operation_routes(asking: Asking) -> list[BaseRoute]:
-    """Return the routes by which a page sees and stops its operations; no rubric has a name that begins with `-`."""
+    """Return the routes to see and stop operations. No name of a rubric begins with `-`, so that none can clash."""
 
     async def progress(request: Request) -> Response:
         return JSONResponse(asking.progress(request.path_params["request"]))
@@ -200,7 +199,7 @@ def operation_routes(asking: Asking) -> list[BaseRoute]:
 
 
 class Stopped(SettingsError):
-    """The user has stopped an operation."""
+    """The user stopped an operation."""
 
 
 def price_of(estimate: DryRun) -> PriceQuote:
@@ -218,7 +217,7 @@ FIGURES = {"label": "label", "rubric": "rubric", "difference": "difference"}
 
 
 class Query(FrozenModel):
-    """Which texts are shown, and in which order; missing values come last."""
+    """The choice and order of texts on a page; texts with missing values come last."""
 
     search: str = Field("", max_length=1000)
     side: Literal["", "higher", "lower"] = ""
@@ -245,7 +244,7 @@ class TextRow:
 
 @dataclass(frozen=True)
 class Page:
-    """Some of the texts: those of one page, from the place `first`, and how many there are on all pages."""
+    """The texts of one page; `first` is the position of its first text, `found` the number on all pages."""
 
     rows: tuple[TextRow, ...]
     columns: tuple[Column, ...]
@@ -257,7 +256,7 @@ class Page:
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """A training record as columns (figures, then criteria, kept ones first); `ratings` are NaN where missing."""
+    """A training record as a table: figures, then criteria, kept ones first. Missing `ratings` are NaN."""
 
     record: TrainingRecord
     columns: tuple[Column, ...]
@@ -268,7 +267,6 @@ class Matrix:
     high: float
 
     def page(self, query: Query) -> Page:
-        """Return the texts that a query asks for."""
         shown = [column for column in self.columns if query.every or not column.candidate or column.candidate.kept]
         texts = self.record.texts
         label, rubric = np.array([(text.label, text.predicted) for text in texts], dtype=float).T
@@ -279,9 +277,9 @@ class Matrix:
             keep &= values[:, 2] > 0 if query.side == "higher" else values[:, 2] < 0
         chosen = np.flatnonzero(keep)
         if query.sort in (keys := [column.key for column in self.columns]):
-            by = values[chosen, keys.index(query.sort)]
-            # Stable, so that equal values keep the order of the record; NaN is last in both directions.
-            chosen = chosen[np.argsort(-by if query.order == "descending" else by, kind="stable")]
+            sort_values = values[chosen, keys.index(query.sort)]
+            # `stable` keeps the record's order among equal values; NaN is last in both directions.
+            chosen = chosen[np.argsort(-sort_values if query.order == "descending" else sort_values, kind="stable")]
         pages = max(1, math.ceil(len(chosen) / ROWS))
         number = min(query.page, pages)
         places = chosen[(number - 1) * ROWS : number * ROWS]
@@ -294,12 +292,15 @@ class Matrix:
         return TextRow(
             text,
             None if np.isnan(difference) else float(difference),
-            tuple((wording.answered(cell, of.criterion), self._shade(of, cell), cell.reason) for of, cell in criteria),
+            tuple(
+                (wording.answered(cell, candidate.criterion), self._shade(candidate, cell), cell.reason)
+                for candidate, cell in criteria
+            ),
         )
 
-    def _shade(self, of: Candidate, cell: Cell) -> str:
-        """Return how high a rating is on its scale, for the style sheet; empty for text features, which have none."""
-        kind = of.criterion.kind
+    def _shade(self, candidate: Candidate, cell: Cell) -> str:
+        """Return the CSS class for a rating's position on its scale; empty for text features, which have no scale."""
+        kind = candidate.criterion.kind
         if cell.score is None or kind == "feature":
             return ""
         low, high = (0.0, 1.0) if kind == "question" else (self.low, self.high)
@@ -311,7 +312,7 @@ def matrix_of(version: Version, record: TrainingRecord) -> Matrix:
     places = ranked(record)
     columns = [Column(key, name, "") for key, name in FIGURES.items()]
     columns += [
-        Column(f"c{place}", candidate.criterion.id, wording.title(candidate.criterion, TITLE), candidate)
+        Column(f"c{place}", candidate.criterion.id, wording.title(candidate.criterion, TITLE_LENGTH), candidate)
         for place, candidate in ((place, record.candidates[place]) for place in places)
     ]
     words = tuple("\n".join((text.id, text.group, text.output, text.source or "")).lower() for text in record.texts)

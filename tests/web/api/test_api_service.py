@@ -222,7 +222,7 @@ def test_callers_whose_bodies_arrive_slowly_keep_nobody_waiting(store: Path) -> 
 
 
 def test_a_body_that_does_not_arrive_is_refused(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rubriclab.web.api.PATIENCE", 0.2)
+    monkeypatch.setattr("rubriclab.web.api.BODY_TIMEOUT", 0.2)
     with serving(store) as service, connected(service) as slow:
         slow.sendall(head(service, "Content-Type: application/json", "Content-Length: 1000") + b'{"output": "')
         assert slow.recv(10_000).startswith(b"HTTP/1.1 408 ")
