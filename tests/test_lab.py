@@ -76,7 +76,7 @@ def test_options_stand_in_the_signature_and_in_the_documentation() -> None:
         ({"criteria": 0}, "`criteria`: expected a number of at least 1, got 0."),
         ({"scale": "five"}, "The scale 'five' is not understood;"),
         ({"methods": "unheard"}, "`methods`: there is no method 'unheard'."),
-        ({"criteria": 3}, "`criteria` is for rubrics of several methods: `methods=hypoeval` alone"),
+        ({"criteria": 3}, '`criteria` is for rubrics of several methods: `methods="hypoeval"` alone'),
     ],
 )
 def test_a_faulty_option_is_told_by_its_name_in_python(lab: Lab, options: dict[str, Any], complaint: str) -> None:
