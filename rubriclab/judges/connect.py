@@ -70,10 +70,10 @@ def connect(
     )
     breaker = breaker or local_breaker(options)
 
-    def budgeted(judge: Judge, **price: Any) -> Judge:
+    def budgeted(judge: Judge, **bounds: Any) -> Judge:
         if metrics:
             judge = metrics.observed(judge)
-        return Budgeted(judge, budget, **price)
+        return Budgeted(judge, budget, **bounds)
 
     def retried(judge: Judge, attempts: int = options.attempts) -> Judge:
         judge, on_retry = Limited(judge, limits), lambda: None
@@ -81,7 +81,7 @@ def connect(
             judge, on_retry = metrics.queued(judge), metrics.retries.inc
         return Retried(judge, attempts=attempts, breaker=breaker, on_retry=on_retry)
 
-    points = judge_points().get(spec.partition(":")[0])
+    entry_points = judge_points().get(spec.partition(":")[0])
     probed: SchemaProbed | None = None
     judge: Judge
     if options.batch and not makes_requests(spec):
@@ -92,13 +92,13 @@ def connect(
         judge = EmbeddedJudge()
     elif spec.startswith(RECORDED_PREFIX):
         judge = Replay(spec)
-    elif points:
+    elif entry_points:
         if options.batch:
             raise SettingsError(
                 f"`batch`: {spec} is the judge of a plug-in, which has no batches.",
                 "Leave `batch` out, or name a language model.",
             )
-        judge = retried(budgeted(plug_in_judge(points, spec, options), price=options.price))
+        judge = retried(budgeted(plug_in_judge(entry_points, spec, options), price=options.price))
     else:
         by_batch = options.batch and answers is not None and batches is not None
         settings = options.model_dump(include=MODEL_OPTIONS) | {"price": options.price}
@@ -109,10 +109,10 @@ def connect(
         single = budgeted(model, **({"price": model.highest_price, "tokens": model.most_tokens} if capped else {}))
         if isinstance(model, BatchModel) and answers is not None and batches is not None:
             scheduler = BatchScheduler(model, answers, batches, options.batch_size, notify)
-            price: dict[str, Any] = {"price": model.batch_price, "tokens": model.most_tokens} if capped else {}
-            waves = Budgeted(scheduler, budget, grace=0.0, **price)
+            bounds: dict[str, Any] = {"price": model.batch_price, "tokens": model.most_tokens} if capped else {}
+            by_scheduler = Budgeted(scheduler, budget, grace=0.0, **bounds)
             judge = Batched(
-                Retried(waves, attempts=options.attempts, base=0.0, breaker=breaker), direct=retried(single)
+                Retried(by_scheduler, attempts=options.attempts, base=0.0, breaker=breaker), direct=retried(single)
             )
         else:
             # At most two attempts: some servers answer an unknown setting with an error that looks temporary.
@@ -139,7 +139,7 @@ def is_language_model(spec: str) -> bool:
 
 
 def account(spec: str) -> str:
-    """Return a name that judges with the same key share: the key's environment variable, or the plug-in's name."""
+    """Return the name that all judges with one key have in common: the key's variable, or the plug-in's name."""
     name = spec.partition(":")[0]
     return name if name in judge_points() else key_variable(spec)
 

@@ -31,7 +31,7 @@ from rubriclab.stats.correlation import pearson_rows
 
 
 @functools.cache
-def _rules() -> str:
+def _rules_digest() -> str:
     features = Path(text_features.__file__)
     files = [Path(__file__), features, features.with_suffix(".csv")]
     return digest_text("\n".join(file.read_text("utf-8") for file in files))
@@ -45,7 +45,7 @@ class EmbeddedJudge:
     @property
     def identity(self) -> Mapping[str, Any]:
         """The digest of the rules, so that answers of an older version are not taken for its own."""
-        return {"model": "embedded", "rules": _rules()}
+        return {"model": "embedded", "rules": _rules_digest()}
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         """Return the reply as JSON text; `JudgeRefused` for a kind of prompt that it has no answer to."""
@@ -67,7 +67,7 @@ DEVIATIONS = 4
 
 _BY_TITLE = {feature.title: feature for feature in CATALOGUE}
 _NUMBER = r"(-?[\d.]+(?:e[-+]?\d+)?)"
-_OWN = re.compile(
+_OWN_WORDING = re.compile(
     rf'(more|less) of "({"|".join(map(re.escape, _BY_TITLE))})" \(about {_NUMBER}, give or take {_NUMBER}\)'
 )
 _KEYWORDS = {feature: re.compile(rf"(?<![a-z])(?:{'|'.join(feature.keywords)})") for feature in CATALOGUE}
@@ -77,20 +77,20 @@ _features = cached_by_size(2**20)(Features)
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A text feature read as a quality: more of it is better if `rising`, else less."""
+    """A text feature read as a quality, of which either more or less is better."""
 
     feature: TextFeature
-    rising: bool
+    more_is_better: bool
     middle: float
     spread: float
 
     def share(self, values: Mapping[str, float]) -> float:
         """Return the quality from 0 to 1, 0.5 at the middle; nan where the feature is undefined."""
         distance = (values[self.feature.name] - self.middle) / (self.spread * DEVIATIONS)
-        return float(np.clip(0.5 + (distance if self.rising else -distance), 0, 1))
+        return float(np.clip(0.5 + (distance if self.more_is_better else -distance), 0, 1))
 
     def __str__(self) -> str:
-        amount = "more" if self.rising else "less"
+        amount = "more" if self.more_is_better else "less"
         return f'{amount} of "{self.feature.title}" (about {self.middle:.3g}, give or take {self.spread:.3g})'
 
 
@@ -105,7 +105,7 @@ def _about(fields: Mapping[str, Any]) -> tuple[str, str, str]:
 def own_readings(text: str) -> tuple[Reading, ...]:
     return tuple(
         Reading(_BY_TITLE[title], amount == "more", float(middle), float(spread))
-        for amount, title, middle, spread in _OWN.findall(text)
+        for amount, title, middle, spread in _OWN_WORDING.findall(text)
     )
 
 
@@ -126,8 +126,8 @@ def _readings(text: str, *about: str) -> tuple[Reading, ...]:
         for feature in CATALOGUE
         if feature.name in known
     }
-    most = sorted(filter(hits.get, hits), key=lambda feature: -hits[feature])[:MAX_FEATURES]
-    return tuple(Reading(each, known[each.name] > 0, each.typical, each.spread) for each in most or hits)
+    best = sorted(filter(hits.get, hits), key=lambda feature: -hits[feature])[:MAX_FEATURES]
+    return tuple(Reading(each, known[each.name] > 0, each.typical, each.spread) for each in best or hits)
 
 
 def measure(fields: Mapping[str, Any], text: str) -> tuple[float, str]:
@@ -139,7 +139,7 @@ def measure(fields: Mapping[str, Any], text: str) -> tuple[float, str]:
 
 
 def learned_readings(fields: Mapping[str, Any], observations: Sequence[Mapping[str, Any]], count: int) -> list[Reading]:
-    """Return the `count` features that correlate most with the labels, combined with what is assumed before.
+    """Return the `count` features that correlate most with the labels, combined with the assumed correlations.
 
     Features that do not vary, or repeat a stronger one, are left out. If none is left, the usual ones are returned.
     """
@@ -164,7 +164,7 @@ def learned_readings(fields: Mapping[str, Any], observations: Sequence[Mapping[s
 
 
 def statement_of(fields: Mapping[str, Any], found: Sequence[Reading]) -> str:
-    """Return a statement that is read back as the readings `found`."""
+    """Return a statement that names the readings `found` in the form that `own_readings` parses."""
     return f"Scores for {fields['aspect']['name']} rise with {'; '.join(map(str, found))}."
 
 
@@ -183,7 +183,7 @@ MIN_SHARED = 0.4
 MAX_SENTENCES = 3
 
 _NUMBERS = word_set("two three four five six seven eight nine ten eleven twelve")
-_PRESUPPOSED = {"absent": "n/a", "broken": "no"}
+_PRESUPPOSED = {"absent": "n/a", "broken": "no"}  # answers if its subject is absent, and if the text makes no sense
 _FAULT = re.compile(
     r"\b(?:absent|ambigu|awkward|bias|confus|contradict|distort|error|exaggerat|fabricat|fault|flaw|garbl|hallucinat"
     r"|illogical|inaccura|incoheren|incomplete|inconsisten|incorrect|invent|irrelevan|mislead|missing|mistake|omit"
@@ -278,7 +278,7 @@ def _elaborate(fields: Fields) -> Answer:
         _new(fields, replace(reading, middle=reading.middle + point * reading.spread))
         for reading, point in product(readings(fields, fields["question"]["text"]), POINTS)
     ]
-    return {"reasoning": "Cut the features that it speaks of at several points.", "questions": found[: fields["most"]]}
+    return {"reasoning": "Asked about several values of each feature.", "questions": found[: fields["most"]]}
 
 
 def _new(fields: Fields, reading: Reading) -> Answer:
@@ -389,7 +389,7 @@ def _of_units(fields: Fields, verdict: Callable[[Fields, str], Answer]) -> Answe
     questions = fields["questions"]
     equal = {question["id"]: 1 / len(questions) for question in questions}
     units = {unit: {each["id"]: verdict(each, text) for each in questions} for unit, text in texts.items()}
-    if fields["bare"]:  # the last field of an entry, without its reason
+    if fields["bare"]:  # only the last field of each entry, without its reason
         units = {unit: {id_: list(entry.values())[-1] for id_, entry in own.items()} for unit, own in units.items()}
     return {**units, **({"weights": equal} if fields["weigh"] else {})}
 
@@ -466,7 +466,7 @@ def _compare(fields: Fields) -> Answer:
 
 
 def _convert(fields: Fields) -> Answer:
-    """Return -1 for each reason whose first sentence either names a fault or denies something, else 1."""
+    """Return -1 for each reason whose first sentence names a fault or denies something, but not both; else 1."""
     marks = {}
     for each in fields["reasons"]:
         first = " ".join(split_sentences(each["text"].lower())[:1])
@@ -477,9 +477,9 @@ def _convert(fields: Fields) -> Answer:
 
 
 def _rewrite(fields: Fields) -> Answer:
-    """Replace each failing sentence, or else the last one, by the nearest sentence that is shown and new to the text.
+    """Replace each failing sentence, or the last if none fails, by the most similar one of source, context, reference.
 
-    Without such a sentence, it is removed. Later samples draw one of the nearest at random.
+    If no sentence there is new to the text, the failing one is removed. Later samples draw one of the most similar.
     """
     texts = {sentence["id"]: sentence["text"] for sentence in fields["sentences"]}
     material = [each for name in ("source", "context", "reference") for each in split_sentences(fields[name] or "")]

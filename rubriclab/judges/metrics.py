@@ -30,9 +30,9 @@ class Metrics(Collector):
         registry.register(self)
         self.ended = Counter("rubriclab_requests", "Requests sent, by outcome.", ["outcome"], registry=registry)
         self.seconds = Histogram(
-            "rubriclab_request_seconds", "Seconds until a request was over.", buckets=BUCKETS, registry=registry
+            "rubriclab_request_seconds", "Duration of a request, in seconds.", buckets=BUCKETS, registry=registry
         )
-        self.retries = Counter("rubriclab_retries", "Further attempts at a prompt.", registry=registry)
+        self.retries = Counter("rubriclab_retries", "Attempts repeated after a failed request.", registry=registry)
         self.in_flight = Gauge("rubriclab_requests_in_flight", "Requests being answered.", registry=registry)
         self.waiting = Gauge("rubriclab_requests_waiting", "Requests that wait for a limit.", registry=registry)
 
@@ -48,7 +48,7 @@ class Metrics(Collector):
     def collect(self) -> Iterable[Metric]:
         ledger, usage = self._ledger, self._ledger.usage
         yield _counter("replies", "Replies received from the provider.", ledger.calls)
-        yield _counter("cache_hits", "Replies taken from the cached answers instead.", ledger.cached)
+        yield _counter("cache_hits", "Replies from the cache, without a request.", ledger.cached)
         yield _counter("prompts_failed", "Prompts without a usable reply.", ledger.failed)
         yield _counter("prompts_repaired", "Prompts repeated after an unusable reply.", ledger.repaired)
         tokens = CounterMetricFamily("rubriclab_tokens", "Tokens, as the provider counts them.", labels=["kind"])
@@ -78,7 +78,7 @@ class ObservedJudge(JudgeWrapper):
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         started, outcome = time.monotonic(), "fault"
         self.metrics.in_flight.inc()
-        # `QueuedJudge` counts a request until it ends, although it waits no longer.
+        # `QueuedJudge` counts this request as waiting until it ends, but from here on it waits no longer.
         self.metrics.waiting.dec()
         try:
             reply = await self.judge.reply(prompt)
@@ -88,7 +88,7 @@ class ObservedJudge(JudgeWrapper):
             outcome = "cancelled"
             raise
         except RubriclabError as error:
-            # `JudgeUnavailable` is `judge_unavailable`.
+            # The error `JudgeUnavailable` becomes the outcome `judge_unavailable`.
             outcome = re.sub(r"(?<!^)(?=[A-Z])", "_", type(error).__name__).lower()
             raise
         finally:

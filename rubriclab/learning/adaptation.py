@@ -215,12 +215,12 @@ def mean_aggregation(target: LabelledTarget) -> Aggregation:
     table = target.table
     criteria = [candidate.criterion for candidate in target.rated.candidates]
     centers, spreads = centers_and_spreads(table.values)
-    spreads = round_significant(np.where(spreads > 0, spreads, np.where(table.unit, 1 / table.scale.width, 1.0)))
+    spreads = round_significant(np.where(spreads > 0, spreads, np.where(table.is_share, 1 / table.scale.width, 1.0)))
     centers = round_significant(centers)
-    points = np.where(table.unit, table.scale.width, 1.0)
+    points = np.where(table.is_share, table.scale.width, 1.0)
     sizes = np.array([criterion.weight for criterion in criteria], dtype=float) * spreads * points
     weights = (sizes / sizes.sum()).round(DIGITS)
-    calibration = mean_rating_map(weights, centers, spreads, table.unit, table.scale)
+    calibration = mean_rating_map(weights, centers, spreads, table.is_share, table.scale)
     if calibration is None:
         raise ValueError("expected criteria with positive weights, got none")
     terms = fixed_terms([criterion.id for criterion in criteria], weights, centers, spreads)

@@ -223,14 +223,14 @@ def fit(
     settings: JointSettings,
     pool: CandidatePool | None = None,
     *,
-    redundant: float = weighting.REDUNDANT,
+    least_redundant: float = weighting.REDUNDANT,
 ) -> Fit:
     """Return the weights and calibration fitted to all texts of the table, independent of the order of texts.
 
-    Only one of several columns that correlate by `redundant` or more is kept. Raises SettingsError if `calibration` is
-    `none` with signed candidates.
+    Only one of several columns that correlate by `least_redundant` or more is kept. Raises SettingsError if
+    `calibration` is `none` with signed candidates.
     """
-    matrix = weighting.design(table.rows(canonical_order(table)), redundant)
+    matrix = weighting.design(table.rows(canonical_order(table)), least_redundant)
     every = np.ones(len(table.labels), dtype=bool)
     pool = pool or CandidatePool(tuple(range(len(table.methods))))
     return _fit_rows(matrix, every, matrix.moments(every), pool, settings)
@@ -249,7 +249,7 @@ def fit_folds(
     folds: IntArray,
     pool_of: Callable[[int, int], CandidatePool],
     *,
-    redundant: float = weighting.REDUNDANT,
+    least_redundant: float = weighting.REDUNDANT,
 ) -> HeldOut:
     """Return each text's score by rubrics fitted to the texts of other folds, averaged over repetitions.
 
@@ -260,7 +260,7 @@ def fit_folds(
         pool_of: by repetition and fold, the columns to select from.
     """
     order = canonical_order(table)
-    matrix = weighting.design(table.rows(order), redundant)
+    matrix = weighting.design(table.rows(order), least_redundant)
     total = matrix.moments(np.ones(len(order), dtype=bool))
     scores, raws, fits = np.full(folds.shape, np.nan), np.full(folds.shape, np.nan), []
     for repetition, fold in enumerate(folds[:, order]):
@@ -330,7 +330,7 @@ def _fit_rows(
     raw = _weighted_sums(table.values[:, chosen], shares, centers, spreads)
     mean_rating = None
     if not table.signed[chosen].any():
-        mean_rating = mean_rating_map(shares, centers, spreads, table.unit[chosen], table.scale)
+        mean_rating = mean_rating_map(shares, centers, spreads, table.is_share[chosen], table.scale)
     reasons = dict.fromkeys(range(len(table.methods)), DroppedColumn("outranked"))
     reasons |= dict.fromkeys(usable, DroppedColumn("weightless")) | dropped
     return Fit(

@@ -25,7 +25,7 @@ class RatingMatrix:
         values: shape (texts, candidates), NaN where missing. Questions are from 0 to 1, text features in their own
             units, all others on the raters' scale.
         signed: whether higher values may be worse; false if a candidate's wording says which end is better.
-        unit: whether scores are shares, 0 to 1, rather than points of the scale.
+        is_share: whether scores are shares, 0 to 1, rather than points of the scale.
         prior_direction: prior weight relative to candidates of the same kind: 1 if judged, -1 to 1 if signed.
         seen: shape (texts, candidates), true if the candidate was generated from the text's label.
         limits: the lowest and highest weight that a person allows, as shares, shape (candidates, 2).
@@ -36,7 +36,7 @@ class RatingMatrix:
     groups: tuple[str, ...]
     methods: tuple[str, ...]
     signed: BoolArray
-    unit: BoolArray
+    is_share: BoolArray
     holistic: BoolArray
     prior_direction: FloatArray
     seen: BoolArray
@@ -53,7 +53,7 @@ class RatingMatrix:
         )
 
     def columns(self, chosen: Sequence[int]) -> RatingMatrix:
-        places, by_candidate = list(chosen), ("values", "signed", "unit", "holistic", "prior_direction", "seen")
+        places, by_candidate = list(chosen), ("values", "signed", "is_share", "holistic", "prior_direction", "seen")
         return replace(
             self,
             **{name: getattr(self, name)[..., places] for name in by_candidate},
@@ -90,7 +90,7 @@ def rating_matrix(
         groups=groups,
         methods=tuple(candidate.method for candidate in candidates),
         signed=signed,
-        unit=np.array([criterion.kind == "question" for criterion in criteria], dtype=bool),
+        is_share=np.array([criterion.kind == "question" for criterion in criteria], dtype=bool),
         holistic=np.array([criterion.kind == "score" for criterion in criteria], dtype=bool),
         prior_direction=np.array(prior, dtype=float),
         seen=np.array(seen, dtype=bool).reshape(len(candidates), len(examples)).T,

@@ -395,7 +395,7 @@ class Comparison(FrozenModel):
 
 
 class AnchorLook(FrozenModel):
-    """Labelled texts scored once more, and how their errors have changed since the first look.
+    """Labelled texts scored once more, and how their errors differ from those at earlier looks.
 
     Attributes:
         bias, absolute_error: the means of score minus label at this look, and of its absolute value.

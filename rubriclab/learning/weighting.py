@@ -19,17 +19,16 @@ from rubriclab.learning.calibration import MIN_SHRINKAGE
 from rubriclab.learning.matrix import ROUNDING, RatingMatrix, centers_and_spreads, standardise
 from rubriclab.stats.correlation import BoolArray, FloatArray
 
-# In units of the labels' standard deviation. Chosen on 220 learning sets of 20 aspects with the offline judge and three
-# recorded ones of a language model; agreement on other groups changes by at most 0.02 from half to twice each value.
-NOISE = 0.9
-PRIOR_SPREAD = 0.5
-COMPOSITE_ERROR = 0.3
-WEIGHT_VARIANCE = 0.25
-# Prior weight of each kind of column, divided by the sum over the kinds that are present. The best value for the whole
-# was 0.65 to 0.8 with a language model on the recorded sets, and 0.5 with the offline judge.
+# For labels of variance 1. Chosen on 220 learning sets of 20 aspects with the offline judge and three recorded ones of
+# a language model; agreement on other groups changes by at most 0.02 from half to twice each value.
+NOISE = 0.9  # standard deviation of the error e
+PRIOR_SPREAD = 0.5  # standard deviation of the scores by the prior mean
+COMPOSITE_ERROR = 0.3  # prior standard deviation of the weight of a composite: the weighted sum of one kind of columns
+WEIGHT_VARIANCE = 0.25  # variance that weights have besides, shared equally among the columns
+# Prior weight of each kind of column, divided by the sum over the kinds that are present. The best `WHOLE` was 0.65 to
+# 0.8 with a language model on the recorded sets, and 0.5 with the offline judge.
 WHOLE, JUDGED, MEASURED = 0.75, 0.25, 0.2
-# Standardised scores are clipped to this.
-MAX_STANDARD_SCORE = 3.0
+MAX_STANDARD_SCORE = 3.0  # standardised scores are clipped to plus or minus this
 
 # Of columns that correlate at least this much, the one closer to the labels is kept.
 REDUNDANT = 0.95
@@ -37,8 +36,7 @@ REDUNDANT = 0.95
 MIN_SPREAD = 0.15
 # Each correlation is shrunk to the mean of its kind as if the mean had the weight of this many labels.
 SHRINKAGE_LABELS = 30.0
-# A smaller sum of weights counts as 0.
-NO_WEIGHT = 1e-9
+NO_WEIGHT = 1e-9  # a smaller sum of weights counts as 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +84,7 @@ class DesignMatrix:
         centers, spreads: by column, over all texts; folds use the same, since they do not depend on labels.
         z: standardised scores, shape (texts, columns), 0 if missing.
         counts: whether a cell is used for learning: it has a score, and its criterion was not generated from the text.
-        correlations, redundant: shape (columns, columns): each two columns' correlation, and whether it is too high.
+        correlations, redundant: of each pair, shape (columns, columns): the correlation, and whether it is too high.
     """
 
     table: RatingMatrix
@@ -113,16 +111,16 @@ class DesignMatrix:
         )
 
 
-def design(table: RatingMatrix, redundant: float = REDUNDANT) -> DesignMatrix:
-    """Return the table prepared for the model; columns that correlate by `redundant` or more are redundant."""
+def design(table: RatingMatrix, least_redundant: float = REDUNDANT) -> DesignMatrix:
+    """Return the table prepared for the model; columns that correlate by `least_redundant` or more are redundant."""
     centers, spreads = centers_and_spreads(table.values)
     z = standardise(table.values, centers, spreads)
     lengths = np.sqrt((z**2).sum(axis=0))
     unit = z / np.where(lengths > 0, lengths, 1.0)
     correlations = (unit.T @ unit).round(9)
-    is_redundant = np.where(table.signed | table.signed[:, np.newaxis], np.abs(correlations), correlations) >= redundant
+    compared = np.where(table.signed | table.signed[:, np.newaxis], np.abs(correlations), correlations)
+    is_redundant = (compared >= least_redundant) & ~np.eye(len(correlations), dtype=bool)
     counts: BoolArray = ~np.isnan(table.values) & ~table.seen
-    is_redundant &= ~np.eye(len(correlations), dtype=bool)
     return DesignMatrix(table, centers, spreads, z, counts, correlations, is_redundant)
 
 
@@ -131,7 +129,7 @@ def shrunken_correlations(table: RatingMatrix, moments: Moments) -> FloatArray:
     r, n = moments.correlations, moments.counted
     r = np.where(table.signed, np.abs(r), r)
     shrunken = np.zeros_like(r)
-    for kind in (table.holistic, table.signed, table.unit, ~(table.holistic | table.signed | table.unit)):
+    for kind in (table.holistic, table.signed, table.is_share, ~(table.holistic | table.signed | table.is_share)):
         mean = float(n[kind] @ r[kind]) / max(float(n[kind].sum()), 1.0)
         shrunken[kind] = (n[kind] * r[kind] + SHRINKAGE_LABELS * mean) / (n[kind] + SHRINKAGE_LABELS)
     return shrunken.round(9)
@@ -142,8 +140,8 @@ class Posterior:
     """Weights of some columns, in standard deviations of the labels for each standard deviation of the column.
 
     Attributes:
-        mean: shape (columns,); 0 for judged columns with a negative estimate. If all would be 0, a small part of the
-            prior, which ranks the texts with scores close to the mean label.
+        mean: shape (columns,); 0 for judged columns with a negative estimate. If all would be 0, the prior times
+            `MIN_SHRINKAGE`, which ranks the texts with scores close to the mean label.
         errors: standard deviation of each weight.
         spread, average: standard deviation and mean of the labels.
     """
@@ -159,16 +157,16 @@ def posterior(table: RatingMatrix, moments: Moments, columns: Sequence[int]) -> 
     """Return the posterior weights of these columns, or the prior if labels are constant."""
     places, n = list(columns), max(float(moments.n), 1.0)
     gram = moments.zz[np.ix_(places, places)] - np.outer(moments.z[places], moments.z[places]) / n
-    along = moments.zy[places] - moments.z[places] * float(moments.y) / n
+    with_labels = moments.zy[places] - moments.z[places] * float(moments.y) / n
     average = float(moments.y) / n
     spread = np.sqrt(max(float(moments.yy) / n - average**2, 0.0))
     prior, precision = _prior(table, places, gram / n)
     varied = spread > ROUNDING * max(1.0, abs(average))
     precision = precision + gram / NOISE**2 * varied
     covariance = np.linalg.inv(precision)
-    start = prior + covariance @ ((along / spread - gram @ prior) / NOISE**2 if varied else np.zeros(len(places)))
-    # The wording of a judged criterion says which end is better, and thirty labels are too few to refute it: means and
-    # variances are conditional on 0 for judged weights that would be negative.
+    start = prior + covariance @ ((with_labels / spread - gram @ prior) / NOISE**2 if varied else np.zeros(len(places)))
+    # The wording of a judged criterion says which end is better, and thirty labels are too few to refute it: the
+    # means, but not `errors`, are conditional on 0 for judged weights that would be negative.
     judged, zero, mean = ~table.signed[places], np.zeros(len(places), dtype=bool), start
     while (negative := judged & ~zero & (mean < -ROUNDING)).any():
         zero |= negative
@@ -196,21 +194,22 @@ def _prior(table: RatingMatrix, columns: Sequence[int], gram: FloatArray) -> tup
             composite = composite / size
             units.append(composite / max(deviation(composite), MIN_SPREAD))
             shares.append(share)
-    single = len(places) / WEIGHT_VARIANCE
+    single_precision = len(places) / WEIGHT_VARIANCE
     if not units:
-        return np.zeros(len(places)), single * np.eye(len(places))
+        return np.zeros(len(places)), single_precision * np.eye(len(places))
     composites, weights = np.stack(units), np.array(shares) / sum(shares)
     mean = weights @ composites
     mean = mean * PRIOR_SPREAD / max(deviation(mean), MIN_SPREAD)
-    # The inverse of the identity over `single` plus the outer products of the composites (Woodbury's formula).
-    inner = np.eye(len(units)) / COMPOSITE_ERROR**2 + single * composites @ composites.T
-    return mean, single * np.eye(len(places)) - single**2 * composites.T @ np.linalg.solve(inner, composites)
+    # The precision is the inverse of I / single_precision + COMPOSITE_ERROR² · Σ c cᵀ over composites c (Woodbury).
+    inner = np.eye(len(units)) / COMPOSITE_ERROR**2 + single_precision * composites @ composites.T
+    shared = single_precision**2 * composites.T @ np.linalg.solve(inner, composites)
+    return mean, single_precision * np.eye(len(places)) - shared
 
 
 def constrain_weights(
     mean: FloatArray, precision: FloatArray, limits: FloatArray, signs: FloatArray, *, fallback: FloatArray
 ) -> FloatArray:
-    """Return the most probable weights whose shares of the sum of sizes are within limits that a person sets.
+    """Return the most probable weights whose absolute values, as shares of their sum, are within a person's limits.
 
     With fixed signs this is a least distance problem over a cone, solved by nonnegative least squares (Lawson & Hanson
     1974, "Solving Least Squares Problems", chapter 23).
@@ -237,7 +236,7 @@ def constrain_weights(
 
 
 def _nearest(point: FloatArray, metric: FloatArray, constraints: FloatArray) -> FloatArray:
-    """Return the nearest point whose products with all `constraints` are at least 0."""
+    """Return the point nearest to `point` by `metric` whose products with all `constraints` are at least 0."""
     from scipy.linalg import solve_triangular
     from scipy.optimize import nnls
 

@@ -222,8 +222,8 @@ def refitted(rated: RatedRubric, selected: FoldSelection) -> fitting.SelectedRub
 
     table, settings, pool = rated.table, rated.fit_settings, fitting.CandidatePool(rated.kept, reasons=True)
     return fitting.SelectedRubric(
-        fitting.fit(table, settings, pool, redundant=KEEP_ALL),
-        fitting.fit_folds(table, settings, selected.folds, pool_of, redundant=KEEP_ALL),
+        fitting.fit(table, settings, pool, least_redundant=KEEP_ALL),
+        fitting.fit_folds(table, settings, selected.folds, pool_of, least_redundant=KEEP_ALL),
     )
 
 

@@ -22,7 +22,7 @@ from rubriclab.methods.method import CriterionRating
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Example, format_score, split_sentences
 from rubriclab.models.version import Effort, Version
-from rubriclab.ops.inputs import Data, ReadRow, notify_left_out, own_columns, remembered, rows_of, with_progress
+from rubriclab.ops.inputs import Data, ReadRow, append_pending, notify_left_out, other_columns, rows_of, with_progress
 from rubriclab.ops.options import ImproveOptions
 from rubriclab.ops.workspace import JudgeChoice, Workspace, judge_named, judge_of, version_of
 from rubriclab.stats.correlation import BoolArray, float_table
@@ -386,17 +386,17 @@ class Improving:
 
     async def stream(self) -> AsyncGenerator[Improvement]:
         workspace, options, ledgers = self.workspace, self.options, self.ledgers
-        rows, ahead = rows_of(self.data, options, workspace.notify), deque[ReadRow]()
+        rows, pending = rows_of(self.data, options, workspace.notify), deque[ReadRow]()
         judge = workspace.judge(self.choices["judge"])
         writer = workspace.generator(self.choices["writer"], self.choices["judge"], judge)
         self._judge_name = judge.name
         # Each role has a ledger of its own besides the shared ledger.
         metered, metered_writer = Metered(judge, ledgers["judge"]), Metered(writer, ledgers["writer"])
         reviser = Reviser(self.rubric, self.version.ref, metered, metered_writer, options)
-        texts = reviser.stream(remembered(rows, ahead), workspace.under_way)
+        texts = reviser.stream(append_pending(rows, pending), workspace.under_way)
         async with aclosing(with_progress(workspace, texts, self.data)) as revised:
             async for improved in revised:
-                text = replace(improved, columns=own_columns(ahead.popleft()[0], options.mapping))
+                text = replace(improved, columns=other_columns(pending.popleft()[0], options.mapping))
                 self.metrics.append(text.metrics)
                 if text.before and text.before.unscored:
                     self.failures["judge"] = text.before.unscored

@@ -38,7 +38,7 @@ BLOCK_BYTES = 2**20
 
 
 def rows_of(data: Data, options: ReadingOptions, notify: Notify = lambda _text: None) -> Rows:
-    """Return the rows of `data` as examples and faults, read as they are asked for."""
+    """Return the rows of `data` as examples and faults, read lazily."""
     if isinstance(data, str | Path):
         rows = read(data, options)
         if note := rows.source.note():
@@ -99,10 +99,10 @@ def describe(data: Data) -> str:
 def usable_texts(
     data: Data, options: ReadingOptions, aspects: Iterable[tuple[str, Scale]], notify: Notify
 ) -> tuple[Example, ...]:
-    """Return the texts of `data`; texts that people only compared with others get labels fitted to the comparisons."""
+    """Return the texts of `data`; texts with comparisons and no score get a label fitted to the comparisons."""
     rows, scales = rows_of(data, options, notify), tuple(aspects)
     parsed = list(rows)
-    notify_skipped(rows, notify)
+    notify_faulty(rows, notify)
     examples = tuple(row for row in parsed if isinstance(row, Example))
     faults = [fault for row in parsed if isinstance(row, RowError) for fault in row.all]
     for fault_line in first_faults(fault_lines(faults)):
@@ -153,7 +153,7 @@ def usable_examples(rows: Rows, notify: Notify, name: str = "") -> Iterator[Exam
         raise DataError(f"None of the {total} rows of {name or rows.where} can be used.", "Fix the rows named above.")
 
 
-def notify_skipped(rows: Rows, notify: Notify) -> None:
+def notify_faulty(rows: Rows, notify: Notify) -> None:
     found = {"faulty row": rows.skipped, "faulty score": rows.skipped_scores}
     left_out = [count(number, what) for what, number in found.items() if number]
     if left_out:
@@ -162,10 +162,10 @@ def notify_skipped(rows: Rows, notify: Notify) -> None:
 
 def notify_left_out(rows: Rows, notify: Notify) -> None:
     """Notify of the faulty rows that `skip_faulty` left out, and of rows that only compare texts."""
-    notify_skipped(rows, notify)
+    notify_faulty(rows, notify)
     if rows.comparisons:
         lines = len({line for line, _ in rows.comparisons})
-        notify(f"{count(lines, 'row')} left out that hold no text, but compare others")
+        notify(f"left out: {count(lines, 'row')} with only comparisons of texts")
 
 
 async def with_progress(
@@ -185,10 +185,10 @@ async def with_progress(
 ReadRow = tuple[Any, Example | None]
 
 
-def remembered(rows: Rows, ahead: deque[ReadRow]) -> Iterator[Example | RowError]:
-    """Yield the rows, and append each to `ahead`, where it stays until its score arrives."""
+def append_pending(rows: Rows, pending: deque[ReadRow]) -> Iterator[Example | RowError]:
+    """Yield the rows, and append each to `pending`, where it stays until its score arrives."""
     for row in rows:
-        ahead.append((rows.row, row if isinstance(row, Example) else None))
+        pending.append((rows.row, row if isinstance(row, Example) else None))
         yield row
 
 
@@ -199,7 +199,7 @@ def cell_of(row: Any, column: str) -> Any:
     return None if found is ABSENT else found
 
 
-def own_columns(row: Any, mapping: FieldMap) -> dict[str, Any]:
+def other_columns(row: Any, mapping: FieldMap) -> dict[str, Any]:
     """Return the columns of a user's row that are neither fields nor mapped to fields."""
     used = {*FIELDS, *(column.partition(".")[0] for column in mapping.columns.values()), *mapping.columns.values()}
     columns = row.items() if isinstance(row, Mapping) else ()
@@ -276,7 +276,7 @@ def _check_fields(version: Version, examples: Sequence[Example], none_has: str, 
 def _proposal(row: Any, mapping: FieldMap, missing: Sequence[ShownField], needed: Collection[ShownField]) -> str:
     """Return the mapping with a column for each missing field, guessed from the columns' names.
 
-    A column that is mapped to a source or context that is not needed may hold a missing field.
+    A mapping to a source or context that is not needed is dropped, as its column may hold a missing field.
     """
     unsure = {*missing, *({"source", "context"} - {*needed})}
     columns = {field: column for field, column in mapping.columns.items() if field not in unsure}

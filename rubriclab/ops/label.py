@@ -28,7 +28,7 @@ from rubriclab.models.base import FrozenModel
 from rubriclab.models.characters import count
 from rubriclab.models.rubric import Criterion, Rubric
 from rubriclab.models.version import Effort, TrainingRecord, Version
-from rubriclab.ops.inputs import Data, notify_skipped, own_columns, rows_of
+from rubriclab.ops.inputs import Data, notify_faulty, other_columns, rows_of
 from rubriclab.ops.options import LabelOptions, PlanOptions, ScoreOptions
 from rubriclab.ops.score import Scoring
 from rubriclab.ops.versions import missing_record
@@ -262,12 +262,12 @@ def prepare_labeling(workspace: Workspace, data: Data, options: LabelOptions) ->
         if isinstance(row, RowError):
             faults.append(str(row))
             continue
-        text = LabelText(row, own_columns(rows.row, options.mapping))
+        text = LabelText(row, other_columns(rows.row, options.mapping))
         if texts.setdefault(row.id, text).key != text.key:
             faults.append(f"{rows.where}:{rows.line}: the id {row.id!r} is that of another text")
     examples = [text.example for text in texts.values()]
     faults += map(str, comparison_faults(rows.where, rows.comparisons, examples))
-    notify_skipped(rows, workspace.notify)
+    notify_faulty(rows, workspace.notify)
     if faults:
         more = f"The others: {'; '.join(faults[1:4])}. " if len(faults) > 1 else ""
         hint = f"{more}Correct them, or leave them out: `skip_faulty`."
@@ -505,7 +505,7 @@ def _pool(rows: Rows, version: Version, options: PlanOptions, notify: Notify) ->
     # A draw by digests is as good as a random one, and does not depend on the order of the rows.
     drawn = heapq.nsmallest(options.sample, unlabelled(), key=lambda found: (found[0], found[1].example.id))
     pool = tuple(dict(reversed(drawn)).values())[::-1]
-    notify_skipped(rows, notify)
+    notify_faulty(rows, notify)
     for fault in faults[:FAULTS_SHOWN]:
         notify(f"left out: {fault}")
     for number, what, why in (

@@ -145,12 +145,12 @@ class Scoring:
 
     async def stream(self) -> AsyncGenerator[ScoredRow]:
         """Yield one scored row for each row, in order; a faulty row is unscored, with its fault as the reason."""
-        work, rows, ahead = self.workspace, self._rows(), deque[inputs.ReadRow]()
+        work, rows, pending = self.workspace, self._rows(), deque[inputs.ReadRow]()
         kept = self.counts.rows
-        stream = inputs.with_progress(work, self._scores(inputs.remembered(rows, ahead)), self.data, kept)
+        stream = inputs.with_progress(work, self._scores(inputs.append_pending(rows, pending)), self.data, kept)
         async with aclosing(stream) as scores:
             async for score in scores:
-                row, example = ahead.popleft()
+                row, example = pending.popleft()
                 if self.version and example:
                     self.counts.without.update(inputs.missing_fields(self.version, [example]))
                 scored = ScoredRow(score, row, example, example is not None and addresses_judge(example.output))

@@ -18,7 +18,7 @@ BoolArray = npt.NDArray[np.bool_]
 # Up to this many elements, Kendall's tau is computed from the matrix of all pairs (32 MB at this size); above, by
 # scipy's O(n log n) algorithm for each row.
 PAIR_LIMIT = 2000
-# Below this many ratings the correlation of a criterion with the labels is undefined: Fisher's interval needs four.
+# With fewer ratings a criterion's correlation is undefined: its standard error by Fisher, 1/√(n - 3), is at least 1.
 MIN_RATINGS = 5
 # Maximum absolute correlation before Fisher's transform, as the transform of 1 is infinite.
 MAX_CORRELATION = 1 - 1e-9
@@ -39,7 +39,7 @@ def pearson_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | No
 
     Args:
         x: shape (n,), or (rows, n).
-        y: shape (n,), or (rows, n); a single row is paired with every row of the other arguments.
+        y: shape (n,), or (rows, n); a single row is repeated for each row of the others.
         weights: how often each element counts, integers of shape (n,) or (rows, n); 1 by default.
 
     Raises ValueError if lengths differ or a value is NaN or infinite.
@@ -137,9 +137,10 @@ def _levels(rows: FloatArray, weights: FloatArray) -> tuple[IntArray, FloatArray
     places[:, 1:] = np.cumsum(ascending[:, 1:] != ascending[:, :-1], axis=1)
     levels = np.empty_like(places)
     np.put_along_axis(levels, order, places, axis=1)
-    number, width = len(weights), int(levels.max(initial=-1)) + 1
-    cells = levels + width * np.arange(number)[:, np.newaxis]
-    ties = np.bincount(cells.ravel(), weights.ravel(), minlength=number * width).reshape(number, width).astype(float)
+    row_count, level_count = len(weights), int(levels.max(initial=-1)) + 1
+    cells = levels + level_count * np.arange(row_count)[:, np.newaxis]
+    cell_weights = np.bincount(cells.ravel(), weights.ravel(), minlength=row_count * level_count).astype(float)
+    ties = cell_weights.reshape(row_count, level_count)
     # Exact, since weights are whole numbers.
     return levels, ties, (ties.sum(axis=1) ** 2 - (ties**2).sum(axis=1)) / 2
 

@@ -52,7 +52,7 @@ def test_texts_are_scored_and_evaluated_beside_comparisons(rubriclab: Commands) 
     rubriclab("learn", file, *TASK, "--method", "direct", "--name", "news")
     scored = rubriclab("score", file, "--rubric", "news")
     assert len(scored.rows) == len(ROWS)
-    assert "90 rows left out that hold no text, but compare others" in scored.err
+    assert "left out: 90 rows with only comparisons of texts" in scored.err
     evaluated = rubriclab("evaluate", file, "--rubric", "news", "--include-training", "--level", "group", "--json")
     assert evaluated.json["results"][0]["n"] == len(ROWS)
     assert "36 labels are fitted to 90 comparisons" in evaluated.err

@@ -73,11 +73,11 @@ def observations(sign: int = 1) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("feature", CATALOGUE, ids=lambda feature: feature.name)
-@pytest.mark.parametrize("rising", [True, False])
-def test_its_own_wording_is_read_back(feature: Any, rising: bool) -> None:
+@pytest.mark.parametrize("more_is_better", [True, False])
+def test_its_own_wording_is_read_back(feature: Any, more_is_better: bool) -> None:
     for middle, spread in ((-0.25, 1e-5), (1234.5, 80)):
-        (found,) = own_readings(statement_of(fields(), [Reading(feature, rising, middle, spread)]))
-        assert (found.feature, found.rising) == (feature, rising)
+        (found,) = own_readings(statement_of(fields(), [Reading(feature, more_is_better, middle, spread)]))
+        assert (found.feature, found.more_is_better) == (feature, more_is_better)
         assert (found.middle, found.spread) == pytest.approx((middle, spread), rel=0.01)
 
 

@@ -22,7 +22,7 @@ def matrix(values: FloatArray, labels: FloatArray, groups: Iterable[str], **give
     usual = {
         "methods": ("hypoeval",) * m,
         "signed": nothing,
-        "unit": nothing,
+        "is_share": nothing,
         "holistic": nothing,
         "prior_direction": np.ones(m),
         "seen": np.zeros((n, m), dtype=bool),

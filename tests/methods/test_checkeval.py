@@ -24,7 +24,7 @@ from rubriclab.methods.checkeval.score import (
     CheckEvalSettings,
     QuestionVerdict,
     ask_questions,
-    of_questions,
+    reply_form,
     score,
     text_score,
 )
@@ -53,7 +53,7 @@ SALVAGED = {**ASKED, SALVAGE: True}
 FILTER = {"questions": [asked("a1"), asked("a2")], "aspect": {"name": scripts.ASPECT}, "others": [{"name": "Fluency"}]}
 
 
-ANSWERS, VERDICTS = of_questions(ASKED, AnswerEntry), of_questions(FILTER, QuestionVerdict)
+ANSWERS, VERDICTS = reply_form(ASKED, AnswerEntry), reply_form(FILTER, QuestionVerdict)
 
 
 def answer(given: Any) -> dict[str, Any]:

@@ -263,7 +263,7 @@ async def filter_questions(
     elif settings.procedure == "improved":
         # `lint` checks the questions of a person.
         written = [(each.id, question_of(each)) for each in pool if not is_handwritten(each)]
-        reasons = {name: why for name, stated in written if (why := scoring.fault(stated.broken, stated.better))}
+        reasons = {name: why for name, stated in written if (why := scoring.unearned(stated.broken, stated.better))}
         for word, question in itertools.product(lacking, pool):
             if question.needs_source and re.search(rf"\b{re.escape(word)}\b", question.statement, re.IGNORECASE):
                 reasons[question.id] = f"it asks about the {word}, which no labelled text has"
@@ -356,7 +356,7 @@ async def _verdicts(
                 "questions": [payload(question) for question in some],
                 "others": others,
             }
-            form, longest = scoring.of_questions(fields, scoring.QuestionVerdict), 256 + 128 * len(some)
+            form, longest = scoring.reply_form(fields, scoring.QuestionVerdict), 256 + 128 * len(some)
             prompts.append(Prompt("checkeval/filter", fields, form, max_tokens=longest))
     answers = await asyncio.gather(*(ask(generator, prompt) for prompt in prompts))
     return {name: verdict for answer in answers if answer.value for name, verdict in answer.value.entries.items()}
@@ -380,7 +380,7 @@ def _with_verdict(question: Criterion, verdict: scoring.QuestionVerdict, aspect:
     elif verdict.about != aspect:
         problem = "it is about something else" if verdict.about == scoring.ELSEWHERE else f"it is about {verdict.about}"
     else:
-        earned = None if is_handwritten(question) else scoring.fault(verdict.broken, better)
+        earned = None if is_handwritten(question) else scoring.unearned(verdict.broken, better)
         problem = earned or STYLES.get(verdict.style, "")
     return judged, f"{problem}: {verdict.reasoning}".removesuffix(": ") if problem else None
 

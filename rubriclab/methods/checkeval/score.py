@@ -54,28 +54,28 @@ class CheckEvalSettings(FrozenModel):
     the aspect's definition alone (HypoEval, section 3)."""
 
     seeds_per_sub_dimension: prompting.Whole = pydantic.Field(default=0, ge=0, le=20)
-    """Most seeds of each sub-dimension that are used, the first ones; 0 uses all. The paper's lists have 3 to 5 seeds
-    in 2 to 5 sub-dimensions. With `procedure=paper`, seeds about a fault come last."""
+    """At most this many seeds of each sub-dimension are used, the first ones; 0 uses all. The paper's lists have 3 to
+    5 seeds in 2 to 5 sub-dimensions. With `procedure=paper`, seeds about a fault come last."""
 
     diversified: prompting.Whole = pydantic.Field(default=3, ge=0, le=20)
     """New questions requested per sub-dimension about sides that its seeds do not cover; 0 requests none. The paper's
     lists have 5 to 12 per dimension of 3 to 5 sub-dimensions (tables 12 and 13)."""
 
     elaborated_most: prompting.Whole = pydantic.Field(default=10, ge=0, le=30)
-    """Most finer questions per seed; 0 requests none."""
+    """At most this many finer questions per seed; 0 requests none."""
 
     procedure: Literal["improved", "paper"] = "improved"
     """The rules of diversification, elaboration and the model's filter: ours, or those of the paper, which
-    `docs/methods.md` compares. The paper's filter also drops questions whose good answer is "no", but none that ask
-    several things or are nested in others; its diversification is shown no raters' reasons."""
+    `docs/methods.md` compares. The paper's filter also drops questions whose good answer is "no", but keeps those that
+    ask several things or are nested in others; its diversification is shown no raters' reasons."""
 
     filter: Literal["model and labels", "model", "off"] = "model and labels"
     """What drops questions: the model that wrote them (paper) and then the training labels, the model alone, or nothing
     (the paper's ablation). Without labelled texts only the model does."""
 
     most: prompting.Whole = pydantic.Field(default=35, ge=1, le=100)
-    """Most questions that are asked about texts, as evenly from all seeds as possible; the paper's final lists have 20
-    to 35."""
+    """At most this many questions are asked about texts, as evenly from all seeds as possible; the paper's final lists
+    have 20 to 35."""
 
 
 # The subject of a question that is about none of the aspects named.
@@ -107,7 +107,7 @@ SeedId = Annotated[
     pydantic.AfterValidator(_check_shown),
 ]
 
-# What is not requested: absent from the schema, and ignored in a reply.
+# Both are absent from the schema and ignored in a reply; then `NotAsked` is `None`, and `Needed` is true.
 NotAsked = Annotated[YesNo | None, pydantic.BeforeValidator(lambda _: None), SkipJsonSchema()]
 Needed = Annotated[bool, pydantic.BeforeValidator(lambda _: True), SkipJsonSchema()]
 
@@ -119,7 +119,7 @@ class AnswerEntry(pydantic.BaseModel):
     answer: Readable
 
 
-def of_questions(fields: Mapping[str, Any], form: Any) -> type[KeyedReply]:
+def reply_form(fields: Mapping[str, Any], form: Any) -> type[KeyedReply]:
     return keyed_reply(
         tuple(ExpectedEntry(each["id"], form, names=(each["text"],)) for each in shown_questions(fields))
     )
@@ -154,9 +154,9 @@ class Elaboration(pydantic.BaseModel):
     def _usable(self, info: pydantic.ValidationInfo) -> Self:
         fewest = 1 if is_salvage(info) or not info.context else info.context.get("fewest", 1)
         if len(self.questions) < fewest:
-            raise ValueError(f"expected at least {fewest} of them, got {len(self.questions)}")
+            raise ValueError(f"expected at least {fewest} questions, got {len(self.questions)}")
         for question in () if is_salvage(info) else self.questions:
-            if problem := fault(question.broken):
+            if problem := unearned(question.broken):
                 raise ValueError(
                     f"{problem}. Reword it so that such a text does not get its good answer ({question.text!r:.100})"
                 )
@@ -215,7 +215,7 @@ class WrittenSeeds(pydantic.BaseModel):
 
 
 def _form(base: Any, name: str, doc: str, question: tuple[Any, str, str], **fields: Any) -> Any:
-    """Return a model like `base` with other `fields` in its questions, whose base, name and description are given."""
+    """Return a subclass of `base` whose questions get `fields`; `question` is their base, name and description."""
     like, its_name, its_doc = question
     one: Any = pydantic.create_model(its_name, __base__=like, __doc__=its_doc, **fields)
     several: Any = Sequence[one]
@@ -269,8 +269,8 @@ class Removals(pydantic.BaseModel):
     removed: Annotated[list[Removal], prompting.keep_valid(("reason",))]
 
 
-def fault(broken: YesNo | None, better: str = "yes") -> str | None:
-    """Return what makes a generated question unusable regardless of its content, or `None`."""
+def unearned(broken: YesNo | None, better: str = "yes") -> str | None:
+    """Return why a question cannot be used if a broken text would get its good answer, else `None`."""
     if broken == better:
         return f"a text that is empty or makes no sense would earn its good answer, {broken}"
     return None
@@ -352,7 +352,7 @@ def answer_prompts(
             # Answers stated for an absent subject may be n/a, which is not allowed where only yes or no is requested.
             "sub_dimensions": sub_dimension_fields(group, dimensions, presupposed=not bare),
         }
-        form = of_questions(fields, YesOrNo if bare else AnswerEntry)
+        form = reply_form(fields, YesOrNo if bare else AnswerEntry)
         longest = 256 + TOKENS_PER_ANSWER * len(group)
         prompts.append(Prompt("checkeval/answer", fields, form, max_tokens=longest))
     return prompts
