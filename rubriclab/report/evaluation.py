@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from markupsafe import Markup
@@ -173,7 +173,6 @@ def criterion_agreements(scored: ScoredVersion, level: Level, constant: Constant
 
 # The level of paired differences: the first at which a correlation is defined.
 LEVELS_BY_PREFERENCE: tuple[Level, ...] = ("group", "dataset", "system")
-Verdict = Literal["above", "below", "overlaps", "too few groups", "not comparable with"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,15 +188,6 @@ class EvaluatorComparison:
     groups: int = 0
     p: float | None = None
     error_basis: Mapping[str, int] = field(default_factory=dict)
-
-    @property
-    def verdict(self) -> Verdict:
-        if self.gains is None:
-            return "not comparable with"
-        if self.gains.few_groups is not None:
-            return "too few groups"
-        outcome = self.gains.overall
-        return "above" if outcome == "better" else "below" if outcome == "worse" else "overlaps"
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +240,7 @@ class EvaluationSummary:
                 **{f"less_error_{name}": number for name, number in each.error_basis.items()},
                 "difference": asdict(each.gains.difference if each.gains else Interval(None)),
                 "permutation_p": each.p,
-                "verdict": each.verdict,
+                "verdict": each.gains and each.gains.overall,
             }
             for ref, each in self.comparisons
         ]

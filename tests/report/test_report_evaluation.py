@@ -70,16 +70,16 @@ def words(found: EvaluationSummary | None) -> str:
 @pytest.mark.parametrize(
     ("rate", "verdict", "said"),
     [
-        (like_people, "above", "BETTER news@1 compared with the best free baseline, "),
-        (against_people, "below", "WORSE news@1 compared with the best free baseline, "),
-        (like_the_baseline, "overlaps", "NO REAL GAIN news@1 compared with the best free baseline, word count"),
+        (like_people, "better", "BETTER news@1 compared with the best free baseline, "),
+        (against_people, "worse", "WORSE news@1 compared with the best free baseline, "),
+        (like_the_baseline, "not better", "NO REAL GAIN news@1 compared with the best free baseline, word count"),
     ],
 )
 def test_a_rubric_is_held_against_the_best_free_baseline(rate: Rate, verdict: str, said: str) -> None:
     found = summary_of(rate)
     assert found
     assert found.evaluators[0].best_baseline
-    assert found.evaluators[0].best_baseline.verdict == verdict
+    assert found.evaluators[0].best_baseline.gains.overall == verdict
     assert words(found).startswith(said)
     assert " points and a Pearson correlation of " in words(found)
     assert words(summary_of(rate, beside=False)).startswith("NO COMPARISON MADE as no baseline was evaluated")
@@ -89,7 +89,7 @@ def test_two_groups_give_no_interval_and_no_verdict() -> None:
     groups = sorted({text.group for text in examples()})[:2]
     found = summary_of(like_people, like_the_baseline, texts=[text for text in examples() if text.group in groups])
     assert found
-    assert {comparison.verdict for _, comparison in found.comparisons} == {"too few groups"}
+    assert {comparison.gains.overall for _, comparison in found.comparisons} == {"inconclusive"}
     assert {(row["groups"], row["difference"]["low"]) for row in found.to_rows()} == {(2, None)}
     assert words(found).count("too few groups to tell") == 4
     assert "Label texts of at least 3 more groups (sources); `rubriclab plan TEXTS --rubric news@1`" in words(found)
@@ -101,7 +101,7 @@ def test_rubrics_stand_best_first_and_are_held_against_the_best() -> None:
     assert [evaluator_agreement.ref for evaluator_agreement in found.evaluators] == ["news@2", "news@1"]
     assert found.evaluators[0].best is None
     assert found.evaluators[1].best
-    assert found.evaluators[1].best.verdict == "below"
+    assert found.evaluators[1].best.gains.overall == "worse"
     assert "news@2 has a mean absolute error of 0.00 [0.00, 0.00] points and a Pearson correlation of 1.00" in words(
         found
     )
@@ -113,7 +113,7 @@ def test_baselines_are_no_rubrics_and_the_best_rubric_is_held_against_each() -> 
     found = summary_of((unlabelled(), against_people), (shown(), like_people), (version(), like_people))
     assert found
     assert [one.ref for one in found.evaluators] == ["news@1", "shown@1", "plain@1"]
-    assert [contest.verdict for contest in found.baselines] == ["overlaps", "above"]
+    assert [contest.gains.overall for contest in found.baselines] == ["not better", "better"]
     said = words(found)
     assert said.startswith(
         "NO REAL GAIN news@1 compared with shown@1 No real gain in error and Spearman within groups. news@1"
