@@ -9,6 +9,7 @@ from commands import Commands
 
 from rubriclab.models.version import Effort, EvaluatorAgreement, GateVerdict, Validation
 from rubriclab.report.rubrics import verdict
+from rubriclab.report.wording import outcome as in_words
 from rubriclab.stats.intervals import Interval
 from rubriclab.store.store import open_store
 
@@ -52,7 +53,7 @@ def test_the_exit_code_is_the_verdict(gated: Commands, outcome: str, code: int) 
     done = gated("gate", name, "--markdown", "gate.md", "--html", "gate.html")
     assert (done.code, done.err) == (code, "gate.html written\ngate.md written\n")
     assert done.out.startswith(f"{name}@1")
-    assert f"**{outcome}**" in (gated.folder / "gate.md").read_text("utf-8").lower()
+    assert f"**{in_words(outcome)}**" in (gated.folder / "gate.md").read_text("utf-8").lower()
     assert "word count" in (gated.folder / "gate.html").read_text("utf-8")
     assert gated("gate", name, "--json").json["outcome"] == outcome
     scored = gated("score", "-", "--rubric", name, stdin=b'{"id": "x", "output": "It rained.", "source": "Rain."}')
