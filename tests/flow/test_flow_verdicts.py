@@ -69,7 +69,7 @@ def test_verdicts_from_labels_to_scores_evaluation_and_report(asking: Commands) 
     assert "texts on which raters are tied, which figures of verdicts leave out: 2" in learned.err
     assert "the judge says of 2 of 30 texts that the whole cannot be assessed: no scores" in learned.err
     out = " ".join(learned.out.split())
-    assert "'false' found 'true' found 'true' from a score of" in out
+    assert "A text is 'true' from a score of" in out
     assert "the other raters" in out
 
     scored = asking("score", written(folder, "heldout.jsonl", heldout), "--rubric", "ok", "--fail-under", 1)
