@@ -225,8 +225,8 @@ def as_typed(text: str) -> str:
     return runnable(with_flags(text, flags()))
 
 
-# A command in our own messages: in backticks, or after a colon up to the end of the line.
-_COMMAND = re.compile(r"(?<=`)rubriclab [a-z]+ [^`\n]+(?=`)|(?<=: )rubriclab [a-z]+[^`<\n]*")
+# A command in our own messages: in backticks, or after a colon up to the end of the line. Text in <bdi> is of others.
+_COMMAND = re.compile(r"<bdi[^>]*>[^<]*|(?<=`)rubriclab [a-z]+ [^`\n]+(?=`)|(?<=: )rubriclab [a-z]+[^`<\n]*")
 # Placeholders of files with the same columns, and the options repeated for such files; --store is always repeated.
 _FILES = {"LABELLED", "HELDOUT", "TEXTS"}
 _REPEATED = ("store", "mapping", "missing", "level_scores")
@@ -241,6 +241,8 @@ def runnable(text: str, quote: Callable[[str], str] = str, repeated: Sequence[st
     typed = [each for each in given if context and context.get_parameter_source(each) is ParameterSource.COMMANDLINE]
 
     def completed(match: re.Match[str]) -> str:
+        if match[0].startswith("<"):
+            return match[0]
         words = match[0].split()
         needed = repeated if _FILES & set(words) else repeated[:1]
         added = [given[each] for each in needed if each in typed and given[each][0] not in words]

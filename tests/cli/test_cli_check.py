@@ -286,3 +286,11 @@ def test_every_command_that_is_printed_runs_as_it_stands(here: Commands) -> None
         columns = ("--map", MAPPING) if filled != line and "--map" not in line else ()
         done = here(*shlex.split(filled)[1:], *columns)
         assert done.code == 0 or "learned from" in done.err, (line, done.err)
+
+
+def test_a_command_in_text_of_others_is_shown_unchanged(here: Commands) -> None:
+    survey(here.folder / "umfrage.csv", 40)
+    definition = ("--task", "minutes", "--aspect", "coherence", "--definition", "It says: rubriclab score me")
+    here("learn", "umfrage.csv", *definition, "--map", MAPPING, "--name", "m", "--store", "own.db")
+    assert here("report", "m", "--store", "own.db", "-o", "page.html").code == 0
+    assert "It says: rubriclab score me</bdi>" in (here.folder / "page.html").read_text("utf-8")
