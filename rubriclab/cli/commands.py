@@ -445,7 +445,7 @@ def check_json_place(call: Call, output: str | None, printed: str, written: str,
 def _write_scores(
     scoring: ops.score.Scoring, texts: str, output: str, keep_replies: str | None, *, resume: bool
 ) -> None:
-    from rubriclab.data.write import table_kind
+    from rubriclab.data.write import partial_path, table_kind
 
     as_table = output != "-" and table_kind(output) is not None
     dialect = ops.inputs.dialect_of(texts, scoring.options)
@@ -466,7 +466,9 @@ def _write_scores(
                 if write_replies and scored.score.answers_missing:
                     write_replies(scored.replies_row())
 
-        kept = "; add --resume to keep them" if output != "-" and not as_table and not resume else ""
+        kept = f", to {partial_path(output)}; run the same command again for all rows" if as_table else ""
+        if not resume and ops.score.is_resumable(scoring, output):
+            kept = "; add --resume to keep them"
         with noting_rows(lambda: scoring.counts.rows, kept):
             ops.workspace.finish(run)
         if not resume:

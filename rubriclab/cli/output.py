@@ -56,10 +56,12 @@ def check_outputs(context: click.Context) -> None:
 
 
 def check_output(path: str, name: str, inputs: list[str]) -> None:
+    from rubriclab.data.write import partial_path, table_kind
     from rubriclab.models.base import is_database
 
+    places = [path, *([str(partial_path(path))] if table_kind(path) else [])]
     for read in inputs:
-        if same_file(path, read):
+        if any(same_file(place, read) for place in places):
             raise SettingsError(f"{name} would overwrite {read}, which this command uses.", "Give another PATH.")
     if is_database(Path(path)):
         raise SettingsError(f"{name} would overwrite {path}, which is a database.", "Give another PATH.")
@@ -172,7 +174,7 @@ def writing_rows(
 ) -> Iterator[WriteRow]:
     """Yield a function that writes a row in the format of the file's ending: a table, or JSON Lines.
 
-    JSON Lines are written row by row. A table is written at the end, even after an error. With `always`, a run without
+    JSON Lines are written row by row, a table at the end, after an error by another name. With `always`, a run without
     rows replaces an earlier file by one without rows. `after` is as in `writing`, `dialect` and `legend` as in
     `table_writer`.
     """

@@ -16,6 +16,7 @@ import gzip
 import html
 import io
 import re
+import shutil
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -124,9 +125,7 @@ def check_writable(path: str | Path) -> None:
     kind, ending = table_kind(path), Path(path).suffix.lower()
     if is_database(Path(path)):
         raise SettingsError(f"{path} is a database, and would be overwritten;", "give another name.")
-    # A pipe or device may have any name.
-    is_special = Path(path).exists() and not Path(path).is_file()
-    if kind is None and ending and ending not in JSON_LINES and not is_special:
+    if kind is None and ending and ending not in JSON_LINES and not _is_special(Path(path)):
         raise SettingsError(f"{path}: {ending} is not a format that can be written;", f"name it {WRITTEN}.")
     library = next((each.library for each in FORMATS if each.ending == kind), None)
     if library and not find_spec(library):
@@ -134,16 +133,23 @@ def check_writable(path: str | Path) -> None:
         raise DataError(f"{path}: writing {ending[1:]} files needs a library that is not installed;", extra)
 
 
+def _is_special(path: Path) -> bool:
+    """Return whether a path is a pipe or device, which may have any name."""
+    return path.exists() and not path.is_file()
+
+
 @contextmanager
 def table_writer(
     path: str | Path, *, always: bool = False, dialect: CsvDialect = COMMAS, legend: Sequence[Mapping[str, Any]] = ()
 ) -> Iterator[WriteRow]:
-    """Yield a function that adds a row; the table is written on exit, also after an error or interruption.
+    """Yield a function that adds a row; the table is written on exit, after an error or interruption by `partial_path`.
 
-    Without rows, nothing is written unless `always`. `legend` has rows for a second sheet of a workbook.
+    So a file at `path` is always complete. Without rows, nothing is written unless `always`. `legend` has rows for a
+    second sheet of a workbook.
     """
     with tempfile.TemporaryFile() as spool:
         types: dict[str, CellType | None] = {}
+        complete = False
 
         def add(row: Mapping[str, Any]) -> None:
             flat = flatten(row)
@@ -153,13 +159,36 @@ def table_writer(
 
         try:
             yield add
+            complete = True
         finally:
             if types or always:
                 spool.seek(0)
                 columns = {column: found or str for column, found in types.items()}
-                chosen = next(each for each in FORMATS if each.ending == table_kind(path))
+                table = Table(columns, map(orjson.loads, spool), dialect, legend)
                 with name_in_errors(path):
-                    chosen.write(Path(path), Table(columns, map(orjson.loads, spool), dialect, legend))
+                    _write_table(Path(path), table, complete=complete)
+
+
+def partial_path(path: str | Path) -> Path:
+    """Return where the rows of an incomplete table are: `scores.partial.csv` for `scores.csv`."""
+    place = Path(path)
+    kind = table_kind(place) or ""
+    start = place.name.lower().rindex(kind)
+    return place.with_name(f"{place.name[:start]}.partial{place.name[start:]}")
+
+
+def _write_table(path: Path, table: Table, *, complete: bool) -> None:
+    chosen = next(each for each in FORMATS if each.ending == table_kind(path))
+    if _is_special(path):
+        chosen.write(path, table)
+        return
+    partial_file = partial_path(path)
+    partial_file.touch()
+    if path.exists():
+        shutil.copymode(path, partial_file)
+    chosen.write(partial_file, table)
+    if complete:
+        shutil.move(partial_file, path.resolve())
 
 
 def _common_type(so_far: CellType | None, cell: Any) -> CellType | None:

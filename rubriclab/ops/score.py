@@ -21,7 +21,7 @@ from rubriclab.closing import Closing
 from rubriclab.data.mapping import FIELDS, NATIVE, ReadingOptions
 from rubriclab.data.readers import Rows
 from rubriclab.data.rows import FieldError, Fields, RowError
-from rubriclab.data.write import json_line, table_kind
+from rubriclab.data.write import json_line, name_in_errors, table_kind
 from rubriclab.errors import BelowThreshold, DataError, JudgeError, SettingsError
 from rubriclab.judges.cache import recorded_name
 from rubriclab.judges.connect import EMBEDDED
@@ -319,14 +319,18 @@ def check_resumable(scoring: Scoring, output: str) -> None:
         raise SettingsError(f"`resume`: got {place}; expected a file of JSON Lines.", "Name one that ends in .jsonl.")
 
 
-def write_record(scoring: Scoring, output: str) -> None:
-    """Write the record of a new run, if the run can be resumed."""
+def is_resumable(scoring: Scoring, output: str) -> bool:
     with suppress(SettingsError):
         check_resumable(scoring, output)
-        try:
+        return True
+    return False
+
+
+def write_record(scoring: Scoring, output: str) -> None:
+    """Write the record of a new run, if the run can be resumed."""
+    if is_resumable(scoring, output):
+        with name_in_errors(record_of(output)):
             record_of(output).write_bytes(json_line(_record(scoring)))
-        except OSError as error:
-            raise DataError(f"{record_of(output)} cannot be written: {error.strerror}.") from None
 
 
 def keep_scores(scoring: Scoring, output: str) -> int:

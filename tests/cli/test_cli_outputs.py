@@ -102,10 +102,11 @@ def test_every_option_that_names_a_file_says_whether_it_is_written() -> None:
         ("--log-file", "texts.jsonl", "score", "texts.jsonl", "--rubric", "news"),
         ("score", "texts.jsonl", "--rubric", "news", "--record", "x.jsonl", "-o", "x.jsonl"),
         ("split", "texts-train.jsonl", "-o", "texts.jsonl"),
+        ("score", "texts.partial.csv", "--rubric", "news", "-o", "texts.csv"),
     ],
 )
 def test_a_refused_command_changes_no_file(rubriclab: Commands, arguments: tuple[str, ...]) -> None:
-    for name in ("store.db", "texts.jsonl", "x.jsonl", "texts-train.jsonl"):
+    for name in ("store.db", "texts.jsonl", "x.jsonl", "texts-train.jsonl", "texts.partial.csv"):
         (rubriclab.folder / name).write_text(f'{{"output": "{name}"}}\n')
     before = {path.name: path.read_bytes() for path in rubriclab.folder.glob("[!.]*.*")}
     done = rubriclab(*arguments, RUBRICLAB_STORE="store.db")

@@ -7,6 +7,7 @@ import io
 import re
 import tempfile
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -17,7 +18,7 @@ from hypothesis import given, settings, strategies as st
 from python_calamine import CalamineWorkbook
 
 from rubriclab.data.readers import read
-from rubriclab.data.write import FORMATS, csv_text, escape_cell, unescape_cell, write_rows
+from rubriclab.data.write import FORMATS, csv_text, escape_cell, partial_path, unescape_cell, write_rows
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.text import Example
 
@@ -135,3 +136,23 @@ def test_formats_and_places_that_cannot_be_written_are_refused(tmp_path: Path) -
         write_rows([{"output": "x"}], tmp_path / "t.xls")
     with pytest.raises(DataError, match="cannot be written"):
         write_rows([{"output": "x"}], tmp_path / "none" / "t.csv")
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "T.XLSX", "t.parquet"])
+def test_an_interrupted_table_has_a_name_of_its_own_until_all_rows_are_written(tmp_path: Path, name: str) -> None:
+    path, rows = tmp_path / name, [{"output": "first"}, {"output": "second"}]
+
+    def interrupted() -> Iterator[dict[str, str]]:
+        yield rows[0]
+        raise KeyboardInterrupt
+
+    write_rows(rows[1:], path)
+    path.chmod(0o600)
+    with pytest.raises(KeyboardInterrupt):
+        write_rows(interrupted(), path)
+    for place, written in ((path, rows[1:]), (partial_path(path), rows[:1])):
+        assert [row.output for row in read(place) if isinstance(row, Example)] == [row["output"] for row in written]
+        assert place.stat().st_mode & 0o777 == 0o600
+    write_rows(rows, path)
+    assert len(list(read(path))) == 2
+    assert list(tmp_path.iterdir()) == [path]

@@ -67,6 +67,17 @@ def test_a_signal_waits_for_replies_in_flight_and_says_what_was_written(
     assert provider.repeated == 0
 
 
+def test_a_table_has_its_name_only_when_it_is_complete(provider: RunningServer, learned: Commands) -> None:
+    scoring = ("score", heldout(learned), "--rubric", "news", "-o", "scores.csv", "--concurrency", 1)
+    stopped = learned(*scoring, "--max-calls", 3)
+    assert stopped.code == 2
+    assert "rows were written before it ended, to scores.partial.csv; run the same command again for all" in stopped.err
+    assert [path.name for path in learned.folder.glob("scores*")] == ["scores.partial.csv"]
+    assert learned(*scoring).code == 0
+    assert [path.name for path in learned.folder.glob("scores*")] == ["scores.csv"]
+    assert provider.repeated == 0
+
+
 @pytest.mark.parametrize(("number", "requests"), [(signal.SIGINT, 6), (signal.SIGTERM, 45)])
 def test_a_signal_while_learning_loses_no_reply(
     provider: RunningServer, asking: Commands, run: Run, number: signal.Signals, requests: int
