@@ -16,6 +16,7 @@ from rubriclab.data.rows import MAX_REASON, RowError
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.characters import describe, did_you_mean, is_blank, listed
 from rubriclab.models.text import (
+    MAX_TURNED,
     Example,
     Scale,
     WordScore,
@@ -26,6 +27,7 @@ from rubriclab.models.text import (
     named_reasons,
     parse_scale,
     scale_of,
+    turned_levels,
     verdict_scale,
 )
 
@@ -86,7 +88,7 @@ def training_examples(
     labels = [example.scores[aspect] for example in chosen]
     if other := len(comparisons) - len(compared):
         notes.append(f"comparisons of aspects other than {aspect!r} are left out: {other} of {len(comparisons)}")
-    notes += fit_notes
+    notes += [*fit_notes, *_turned_notes(placed, aspect)]
     if used_scale.names:
         worse, better = used_scale.names
         notes.append(f"{TWO_LEVELS}{worse!r} and {better!r}: scores are probabilities of {better!r}")
@@ -177,6 +179,22 @@ def _outlier_notes(rated: Sequence[Example], aspect: str) -> Iterator[str]:
     for end, next_one, other_end in ((scores[-1], scores[-2], scores[0]), (scores[0], scores[1], scores[-1])):
         if abs(end - next_one) > abs(next_one - other_end):
             yield f"one score is far from all others: {format_score(end)}; correct it if it is a typing error"
+
+
+def _turned_notes(placed: Sequence[NumberedExample], aspect: str) -> Iterator[str]:
+    """Yield a note if the name of a column tells that 1 may be the best score in it."""
+    values = {value for row in placed for value in _all_values(row.example, aspect)}
+    columns = placed[0].mapping.columns if placed else {}
+    rated = [
+        column
+        for name, column in columns.items()
+        if f"{name}.".startswith((f"scores.{aspect}.", f"annotations.{aspect}."))
+    ]
+    column = next(filter(reading.may_rank_lowest_first, rated), None)
+    turned = any(isinstance(value, WordScore) for value in values)
+    if column and values and not turned and min(values) >= 1 and len(values) <= MAX_TURNED:
+        levels = f"`level_scores={turned_levels(values)}`"
+        yield f"higher scores are taken for better; if {min(values):g} is the best in {column!r}, turn them: {levels}"
 
 
 def values_of(example: Example, aspect: str) -> tuple[float, ...]:

@@ -21,7 +21,7 @@ from pydantic import BeforeValidator, Field
 from rubriclab.base_options import INPUT, Flag, FromFound, Options
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.characters import comma_list, comma_values, is_blank
-from rubriclab.models.text import WordScore
+from rubriclab.models.text import WordScore, parse_scale
 
 # With more different words than this, the words of a column are not levels of a scale.
 MAX_LEVEL_WORDS = 12
@@ -97,6 +97,10 @@ class CellRules:
         word = text.strip()
         score = (self.level_scores or VERDICT_WORDS).get(word.casefold())
         return None if score is None else WordScore(score, word, not self.level_scores)
+
+    def only_levels(self) -> str:
+        """Return the levels if numbers are among them, so that no other number is a score; else an empty text."""
+        return ", ".join(self.level_scores) if any(map(_NUMBER.fullmatch, self.level_scores)) else ""
 
     def number(self, text: str) -> float | None:
         written = text.strip().translate(_EXCHANGED) if self.decimal_comma else text.strip()
@@ -193,6 +197,8 @@ _SCORE_NAMES = (
     *("score", "rating", "label", "grade", "mean", "human", "verdict", "judgment", "quality"),
     *("bewertung", "note", "punkte", "wertung", "urteil", "qualitaet"),
 )
+# Words in the names of columns of school grades and ranks, of which 1 is usually the best.
+_LOWEST_IS_BEST = re.compile(r"[a-z]*noten?|rank|rang|platz|platzierung")
 # Words in the names of columns of numbers that are not people's scores.
 _MEASURED = re.compile(
     "bertscore|bleu|bleurt|char(acter)?s|chrf|comet|cost|count|duration|latency|length|logprob|loss|meteor|ms|perplexity"
@@ -400,6 +406,10 @@ def output_columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return [column for column in long if _plain(column).split("-")[0] in names and "-" in _plain(column)]
 
 
+def may_rank_lowest_first(column: str) -> bool:
+    return any(map(_LOWEST_IS_BEST.fullmatch, _plain(column).split("-")))
+
+
 def is_score_name(column: str) -> bool:
     return _find_named([column], _SCORE_NAMES) is not None
 
@@ -556,6 +566,8 @@ def _level_scores(value: Any) -> Any:
     scores: dict[str, float] = {}
     for given, score in pairs:
         word, number = str(given).strip().casefold(), float(score)
+        level = UNTYPED.number(word)
+        word = word if level is None else f"{level:g}"
         if not word or not math.isfinite(number):
             raise ValueError(f"expected a word and a finite number for each level, got {given!r} and {score!r}")
         if scores.setdefault(word, number) != number:
@@ -567,6 +579,8 @@ def _level_scores(value: Any) -> Any:
 
 def _level(pair: str) -> tuple[str, float]:
     word, equals, score = pair.rpartition("=")
+    if re.fullmatch(r"\s*\d+:\d+\s*", pair):
+        parse_scale(pair)
     try:
         return word, float(score if equals else "")
     except ValueError:
@@ -608,7 +622,7 @@ class ReadingOptions(Options):
     level_scores: Annotated[
         Mapping[str, float], BeforeValidator(_level_scores), Flag("--levels", metavar="WORD=SCORE,…", joined=True)
     ] = Field(default_factory=dict)
-    """The scores of words, as in `good=5,ok=3,bad=1`; case is ignored."""
+    """The scores of words, as in `good=5,ok=3,bad=1`, or of grades of which 1 is the best, as in `1=3,2=2,3=1`."""
 
     sheet: Annotated[str | int | None, Flag(metavar="NAME|N")] = None
     """The sheet of an Excel workbook, by name or by number from 1. Default: the first that is not hidden."""

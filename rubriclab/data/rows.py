@@ -191,7 +191,10 @@ class Fields:
             number = math.inf
         if not math.isfinite(number):
             raise FieldError(name, describe(cell), expected)
-        return number
+        level = number if isinstance(number, WordScore) else self.rules.level(f"{number:g}")
+        if level is None and (levels := self.rules.only_levels()):
+            raise FieldError(name, describe(cell), f"one of the levels {levels}")
+        return number if level is None else level
 
     def numbers(self, name: str, cell: Any) -> tuple[float, ...]:
         if isinstance(cell, str) and not self.rules.typed:

@@ -180,6 +180,8 @@ class WordScore(float):
 
 # A scale with more levels is described by five anchors, since descriptions of eleven levels would be too many.
 MAX_LEVELS = 7
+# Grades that a message turns, so that a higher one is better.
+MAX_TURNED = 15
 ANCHORS = 5
 # Limits of the ends and of the width; beyond them, differences between scores overflow or vanish.
 MAX_END = 1e9
@@ -273,12 +275,25 @@ def parse_scale(text: str, labels: Iterable[float] = ()) -> Scale:
             raise ValueError
         low, high = float(parts[0]), float(parts[1])
         whole = kinds[parts[2]] if len(parts) == 3 else _whole_ends(low, high) and _all_whole(labels)
-        return Scale(low=low, high=high, whole=whole)
+        scale = Scale(low=min(low, high), high=max(low, high), whole=whole)
     except ValueError:
         raise SettingsError(
             f"The scale {text!r} is not understood;",
             "write the lowest and the highest score, as in 1:5, and if need be 1:5:whole or 0:1:any.",
         ) from None
+    if low > high:
+        hint = f"write the lowest first: `scale={format_score(high)}:{format_score(low)}`."
+        if _whole_ends(low, high) and scale.width < MAX_TURNED:
+            levels = turned_levels(range(int(high), int(low) + 1))
+            hint = f"{hint} If {high:g} is the best grade, turn the grades instead: `level_scores={levels}`."
+        raise SettingsError(f"The scale {text!r} begins with its highest score;", hint)
+    return scale
+
+
+def turned_levels(scores: Iterable[float]) -> str:
+    """Return the levels that turn scores of which the lowest is the best, as in `1=3,2=2,3=1`."""
+    values = sorted(set(scores))
+    return ",".join(f"{format_score(each)}={format_score(values[0] + values[-1] - each)}" for each in values)
 
 
 def scale_of(labels: Iterable[float], annotations: Iterable[float] = ()) -> Scale:

@@ -363,7 +363,8 @@ class _Reading:
             return (several if aspects else "no scores: the texts can be scored, but nothing can be learned from them",)
         if self.problems:
             return ()
-        rows = Rows(self.raw.source, iter([(row.line, None, row.example) for row in self.numbered]))
+        parsed = iter([(row.line, None, row.example) for row in self.numbered])
+        rows = Rows(self.raw.source, parsed, mapping=self.options.mapping)
         rows.comparisons = list(self.compared)
         rows.first_skipped = next(iter((*self.left_out, *self.faults)), None)
         try:

@@ -284,6 +284,10 @@ DEFAULT_SCALE = text_model.Scale(low=1, high=5, whole=True)
 
 def question_of(options: LabelOptions, examples: Sequence[text_model.Example] = ()) -> judging.LabelQuestion:
     """Return the question for raters, by default on the scale of the labels; DataError for labels off the scale."""
+    if options.rules(typed=True).only_levels():
+        raise SettingsError(
+            "`level_scores` would also turn the numbers that people give here.", "Turn them in the file."
+        )
     aspect = text_model.find_aspect(options.task, options.aspect, options.definition)
     labels = [value for example in examples for value in values_of(example, aspect.name)]
     return judging.LabelQuestion(text_model.task_words(options.task), aspect, _scale(options.scale, labels))

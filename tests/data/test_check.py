@@ -101,6 +101,25 @@ def test_one_answer_to_several_questions_is_counted_also_before_the_columns_are_
     )
 
 
+def test_grades_of_which_1_is_the_best_are_named_and_turned_and_never_in_part(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(
+        "\n".join(["output,Note", *(f"{LONG}{n},{(1, 1.0, 2, 3)[n % 4]}" for n in range(14))])
+    )
+    graded, turned = {"aspect": "x", "mapping": "scores.x=Note"}, "1=3,2=2,3=1"
+    named = f"higher scores are taken for better; if 1 is the best in 'Note', turn them: `level_scores={turned}`"
+    assert named in check(tmp_path / "t.csv", CheckOptions(**graded)).notes
+    found = check(tmp_path / "t.csv", CheckOptions(**graded, level_scores=turned))
+    assert not any("turn" in note for note in found.notes)
+    assert found.aspects[0].distribution == {1: 3, 2: 3, 3: 8}
+    (row, half) = from_rows([{"output": "A.", "scores": {"x": n}} for n in (1, 1.5)], level_scores=turned)
+    assert isinstance(row, Example)
+    assert row.scores == {"x": 3}
+    assert "got 1.5, expected one of the levels 1, 2, 3" in str(half)
+    for option in ("scale", "level_scores"):
+        with pytest.raises(SettingsError, match=r"If 1 is the best grade, turn .* `level_scores=\"1=3,2=2,3=1\"`"):
+            check(tmp_path / "t.csv", CheckOptions(**graded, **{option: "3:1"}))
+
+
 def test_the_better_of_two_unknown_words_is_not_guessed(tmp_path: Path) -> None:
     rated = [f"{LONG}{n},{('bestanden', 'durchgefallen')[n % 2]}" for n in range(14)]
     (tmp_path / "rated.csv").write_text("\n".join(["output,Urteil", *rated]))

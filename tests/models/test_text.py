@@ -172,7 +172,7 @@ def test_scales_are_read_as_users_write_them(text: str, labels: list[float], exp
 
 
 @pytest.mark.parametrize(
-    "text", ["", "5", "1-5", "1:", ":5", "5:1", "3:3", "1:5:most", "1:5:whole:any", "a:b", "nan:5", "0.2:0.8:whole"]
+    "text", ["", "5", "1-5", "1:", ":5", "3:3", "1:5:most", "1:5:whole:any", "a:b", "nan:5", "0.2:0.8:whole"]
 )
 def test_anything_else_is_refused_and_the_form_is_told(text: str):
     with pytest.raises(SettingsError, match="1:5:whole or 0:1:any") as caught:
