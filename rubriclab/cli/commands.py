@@ -269,7 +269,7 @@ def _print_learned(result: ops.learn.LearnResult) -> None:
     if result.effort.failed and any(map(makes_requests, (provenance.judge, provenance.generator))):
         note(f"{count(result.effort.failed, 'prompt')} had no usable reply; --retry-failed asks for them again")
     note(f"Learning took {views.wording.effort(result.effort)}.")
-    note(f"Saved in {result.place}. Details: rubriclab show {version.ref} --evidence")
+    note(f"Saved in {result.place}. Details: `rubriclab show {version.ref} --evidence`")
 
 
 def _agreement(rubric: Rubric, agreement: TrainingAgreement) -> str:
@@ -757,4 +757,4 @@ def label(call: Call, texts: str, *, output: str) -> None:
     call.show(result, result.to_row())
     if result.rows:
         learn = [part for name, value in result.learn.items() for part in (f"--{name}", value)]
-        note(f"written to {output}; learn from it with: rubriclab {shlex.join(['learn', output, *learn])}")
+        note(f"written to {output}; learn from it with: `rubriclab {shlex.join(['learn', output, *learn])}`")

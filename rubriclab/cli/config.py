@@ -87,8 +87,8 @@ class Config:
             raise SettingsError(f"{sets}; what a command changes is never taken from a file that was found.", hint)
         raise NotConfirmed(
             f"{sets} and is not confirmed.",
-            f"Read it, then confirm it once: rubriclab trust {self.file}; or, if only you change it, its folder with "
-            f"later changes: rubriclab trust .; or name it: --config {self.file}{self_set}.",
+            f"Read it, then confirm it once: `rubriclab trust {self.file}`; or, if only you change it, its folder with "
+            f"later changes: `rubriclab trust .`; or name it: --config {self.file}{self_set}.",
         )
 
     def summary(self, keys: Collection[str] | None = None) -> str:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 
 import click
 
+from rubriclab.errors import RubriclabError
 from rubriclab.models.characters import with_flags
 
 if TYPE_CHECKING:
@@ -119,14 +120,19 @@ class SectionCommand(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         from rubriclab.cli.main import log_to_file
-        from rubriclab.cli.output import Call, check_outputs
+        from rubriclab.cli.output import Call, as_typed, check_outputs
 
         check_outputs(ctx)
         if file := ctx.find_root().params.get("log_file"):
             log_to_file(Path(file), str(ctx.info_name))
         assert self.callback
         named = {name: ctx.params[name] for name in inspect.signature(self.callback).parameters if name in ctx.params}
-        return ctx.invoke(self.callback, Call(ctx.params), **named)
+        try:
+            return ctx.invoke(self.callback, Call(ctx.params), **named)
+        except RubriclabError as error:
+            # Commands in the message repeat options of this one, which are no longer known where it is printed.
+            error.message, error.hint = as_typed(error.message), error.hint and as_typed(error.hint)
+            raise
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         from rubriclab.base_options import SECTIONS

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -223,43 +222,41 @@ def note(text: str) -> None:
 
 
 def as_typed(text: str) -> str:
-    """Return a message with options as they are typed, `--scale 1:5` for "`scale=1:5`", and with runnable commands."""
-    return runnable(with_flags(text, flags()))
+    """Return a message with options as they are typed, `--scale 1:5` for "`scale=1:5`", and with complete commands."""
+    return with_flags(text, flags(), completed)
 
 
-# A command in our own messages: in backticks, or after a colon up to the end of the line. Text in <bdi> is of others.
-_COMMAND = re.compile(r"<bdi[^>]*>[^<]*|(?<=`)rubriclab [a-z]+ [^`\n]+(?=`)|(?<=: )rubriclab [a-z]+[^`<\n]*")
-# Placeholders of files with the same columns, and the options repeated for such files; --store is always repeated.
+# Placeholders of files with the same columns, and the options that are repeated for such files.
 _FILES = {"LABELLED", "HELDOUT", "TEXTS"}
-_REPEATED = ("store", "mapping", "missing", "level_scores")
+_READING = ("mapping", "missing", "level_scores")
 
 
-def runnable(text: str, quote: Callable[[str], str] = str, repeated: Sequence[str] = _REPEATED) -> str:
-    """Return `text`, in which each command has the options of the running command that it would fail without."""
+def completed(command: str) -> str:
+    """Return a command with the options of the running one that it would fail without."""
+    from rubriclab.cli.main import every_command
+
+    known = [each for name, each in every_command().items() if command.startswith(f"rubriclab {name}")]
+    needed = {"store", *_READING} if _FILES & set(command.split()) else {"store"}
+    needed &= {str(param.name) for each in known for param in each.params}
     context = click.get_current_context(silent=True)
-    values = _given_values(context) if context else ()
-    given = {str(param.name): (max(param.opts, key=len), value) for param, value in values}
-    # The next command reads the environment and the configuration file itself.
-    typed = [each for each in given if context and context.get_parameter_source(each) is ParameterSource.COMMANDLINE]
-
-    def completed(match: re.Match[str]) -> str:
-        if match[0].startswith("<"):
-            return match[0]
-        words = match[0].split()
-        needed = repeated if _FILES & set(words) else repeated[:1]
-        added = [given[each] for each in needed if each in typed and given[each][0] not in words]
-        return " ".join([match[0], *(f"{flag} {quote(shlex.quote(value))}" for flag, value in added)])
-
-    return _COMMAND.sub(completed, text)
+    for each in (context, context.find_root()) if context else ():
+        for param, value in _given_values(each):
+            name, flag = str(param.name), max(param.opts, key=len)
+            # The next command reads the environment and the configuration file itself.
+            typed = each.get_parameter_source(name) is ParameterSource.COMMANDLINE
+            if typed and name in {*needed, "config"} and flag not in command.split():
+                place = len("rubriclab") if name == "config" else len(command)
+                command = f"{command[:place]} {flag} {shlex.quote(value)}{command[place:]}"
+    return command
 
 
 def with_commands(view: Any) -> Any:
-    """Return a view, or the view of a result, whose commands have `--store`. More options would break over lines."""
-    from markupsafe import Markup, escape
-
+    """Return a view, or the view of a result, whose commands are complete."""
     found = view.view() if hasattr(view, "view") else view
-    html = Markup(runnable(str(found.html), lambda word: str(escape(word)), _REPEATED[:1]))
-    return type(found)(html, unfolded=found.unfolded)
+    shown = type(found)(found.html, unfolded=found.unfolded)
+    for command in shown.tree.iter("code"):
+        command.text = completed(str(command.text))
+    return shown
 
 
 @cache
@@ -274,11 +271,12 @@ def print_view(view: Any, *, err: bool = False) -> None:
     """Print a text or a rich view to standard output, or with `err` to standard error."""
     from rich.console import Console
 
+    from rubriclab.report.terminal import UNCROPPED
+
     if isinstance(view, str):
         click.echo(view, nl=bool(view), err=err)
         return
-    # A command or digest longer than a line is neither broken nor cut off.
-    Console(file=sys.stderr if err else sys.stdout, soft_wrap=False).print(with_commands(view), crop=False)
+    Console(file=sys.stderr if err else sys.stdout).print(with_commands(view), **UNCROPPED)
 
 
 def effort_row(effort: Effort) -> dict[str, Any]:

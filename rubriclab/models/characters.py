@@ -9,7 +9,7 @@ import json
 import re
 import shlex
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date, time
 from decimal import Decimal
 from typing import Any
@@ -100,18 +100,22 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
     return f"Did you mean {close!r}? " if close else ""
 
 
-# Text in quotation marks, which may come from a file, or an option in backticks with or without a value.
-_QUOTED_OR_OPTION = re.compile(r"""(?<!\w)(['"])(?:\\.|(?!\1).)*?\1(?!\w)|`(\w+)(?:=([^`]*))?`""", re.DOTALL)
+# Text in quotation marks, which may come from a file; or in backticks, an option with or without a value, or a command.
+_QUOTED_OR_TYPED = re.compile(
+    r"""(?<!\w)(['"])(?:\\.|(?!\1).)*?\1(?!\w)|`(?:(\w+)(?:=([^`]*))?|(rubriclab [^`]+))`""", re.DOTALL
+)
 
 
-def with_flags(text: str, flags: Mapping[str, str]) -> str:
-    """Return a message with its options written as `flags`: `--scale 1:5` for "`scale=1:5`"."""
+def with_flags(text: str, flags: Mapping[str, str], completed: Callable[[str], str] = str) -> str:
+    """Return a message with options as `flags`, `--scale 1:5` for "`scale=1:5`", and with its commands completed."""
 
     def written(match: re.Match[str]) -> str:
+        if match[4]:
+            return f"`{completed(match[4])}`"
         flag = flags.get(match[2])
         return match[0] if flag is None else f"{flag} {shlex.quote(match[3])}" if match[3] else flag
 
-    return _QUOTED_OR_OPTION.sub(written, text)
+    return _QUOTED_OR_TYPED.sub(written, text)
 
 
 def as_python(text: str) -> str:
@@ -130,7 +134,7 @@ def as_python(text: str) -> str:
             given = {method: {setting: chosen}}
         return f"`{name}={json.dumps(given, ensure_ascii=False)}`"
 
-    return _QUOTED_OR_OPTION.sub(written, text)
+    return _QUOTED_OR_TYPED.sub(written, text)
 
 
 # Maximum characters of a judge's name in a sentence.

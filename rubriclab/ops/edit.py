@@ -444,7 +444,7 @@ def edit(
     _check_name(workspace.store, version, options.name)
     parent, provenance = version.rubric, version.provenance
     if parent.aggregation is None:
-        hint = f"Learn it with several methods, without `methods`, or fit weights: rubriclab transfer {version.ref}"
+        hint = f"Learn it with several methods, without `methods`, or fit weights: `rubriclab transfer {version.ref}`"
         raise SettingsError(f"{version.ref} has no learned weights to fit again: it was learned by one method.", hint)
     plan = plan_edits(parent, version.ref, options)
     labelled = editable or editable_version(workspace, version, options)
@@ -464,7 +464,7 @@ def edit(
         named, own = options.judge, provenance.judge
         if named and named != own and not named.startswith(RECORDED_PREFIX):
             mixed = f"The kept ratings of {version.ref} are by {own}; ratings by {named} cannot be combined with them."
-            raise SettingsError(mixed, f"Leave out `judge`, or first run: rubriclab transfer {version.ref}")
+            raise SettingsError(mixed, f"Leave out `judge`, or first run: `rubriclab transfer {version.ref}`")
         choice = judge_of(version, options.judge, workspace.store, workspace.notify)
 
     def estimate() -> DryRun:

@@ -177,7 +177,7 @@ def import_(where: str | Path | None, path: str, notify: Notify, name: str | Non
     try:
         text = decode_text(read_stdin() if path == "-" else read_file(Path(path)))
     except Unreadable as error:
-        hint = "Give the path of a pack, which this writes: rubriclab export"
+        hint = "Give the path of a pack, which `rubriclab export` writes"
         raise PackError(f"{path} cannot be read: {error}.", hint) from None
     pack = read_pack(text, path)
     with open_store(where) as store:
@@ -190,7 +190,7 @@ def import_(where: str | Path | None, path: str, notify: Notify, name: str | Non
     elif version.trusted:
         note = f"names {judges}, which may be asked"
     else:
-        note = f"names {judges}; asked only if you name it (`judge`), or after: rubriclab trust {version.ref}"
+        note = f"names {judges}; asked only if you name it (`judge`), or after `rubriclab trust {version.ref}`"
     notify(f"{version.ref} {note}")
     return version
 

@@ -97,7 +97,7 @@ def judge_of(version: Version, named: str | None, store: Store, notify: Notify) 
     judge = quoted_judge(provenance.judge, provenance.judge_address)
     if source and not source.trusted:
         origin = "" if source.ref == version.ref else f"{version.ref} was made with the judge of {source.ref}: "
-        trust = f"if this one may have your texts and your key, run: rubriclab trust {source.ref}"
+        trust = f"if this one may have your texts and your key, run: `rubriclab trust {source.ref}`"
         problem = f"{origin}{source.ref} was imported, and the judge that it names is not confirmed: {judge}."
         raise NotConfirmed(problem, f"Name a judge with `judge`, or, {trust}")
     notify(f"judge: {judge}{why}")
@@ -313,13 +313,13 @@ class Workspace(Closing):
                 if pending := self._store.batches.open():
                     batches = "1 batch is" if len(pending) == 1 else f"{len(pending):,} batches are"
                     collect = "run the same command again to collect the answers"
-                    cancel = f"or cancel: rubriclab batches --cancel {pending[0].name}"
+                    cancel = f"or cancel: `rubriclab batches --cancel {pending[0].name}`"
                     self.notify(f"{batches} still under way at the provider and will be charged: {collect}, {cancel}")
         self._held.close()
         self._store = None
         if damaged := len(self.ledger.damaged):
             answers = f"{count(damaged, 'cached answer')} {'is' if damaged == 1 else 'are'}"
-            self.notify(f"{answers} damaged and asked for again; see: rubriclab verify")
+            self.notify(f"{answers} damaged and asked for again; see: `rubriclab verify`")
             self.ledger.damaged.clear()
 
 

@@ -15,6 +15,8 @@ The view `drift`, for example, is the template `templates/drift.html` and a func
   `<tfoot>` holds the axis labels of the drawings; pages show them above the rows.
 - `{{ value }}` is for our own text. Pages typeset its minus signs, and text in backticks as code. An `Interval` is
   shown as an estimate with its interval.
+- `{{ command("score TEXTS --rubric", ref) }}` is a command, which is not broken over lines. When the command line
+  prints it, it gets options of the running command, such as `--store`.
 - Text from users, models and data must be `{{ value | external }}`, or `{{ value | external("id") }}` with a style. It
   is shown unchanged, and cannot change the direction of the text around it. Jinja escapes both kinds of text.
 """
@@ -25,7 +27,7 @@ import json
 import math
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, cached_property
 from itertools import starmap
 from pathlib import Path
@@ -185,7 +187,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {"external": external, "prose": prose, "number": number}
     text_functions = (asked_at, count, format_score, is_defined, listed, one_line)
-    report_functions = (badge, CellWithBasis, facts, head, number, p_value, remark, row, signed)
+    report_functions = (badge, CellWithBasis, command, facts, head, number, p_value, remark, row, signed)
     environment.globals |= {each.__name__: each for each in (*text_functions, *report_functions)}
     environment.globals |= {name: getattr(wording, name) for name in WORDING_NAMES}
     environment.globals |= {"charts": charts, "results": results, "rubrics": rubrics, "wording": wording}
@@ -195,7 +197,6 @@ def _environment() -> Environment:
         "MIN_GROUPS": MIN_GROUPS,
         "RATERS": verdicts.RATERS,
         "find_disagreements": versions.find_disagreements,
-        "quote": shlex.quote,
     }
     environment.globals |= {name: getattr(version, name) for name in VERSION_NAMES}
     return environment
@@ -223,6 +224,11 @@ def external(value: object, style: str = "") -> Markup:
     if not words:
         return Markup()
     return Markup('<bdi class="{}">{}</bdi>' if style else "<bdi>{1}</bdi>").format(style, words)
+
+
+def command(words: str, *values: str) -> Markup:
+    """Return a command of rubriclab that ends with `values`."""
+    return Markup('<code class="unbroken">{}</code>').format(plain(f"rubriclab {words} {shlex.join(values)}".strip()))
 
 
 def quiet(words: str) -> Markup:
@@ -261,11 +267,12 @@ def badge(words: str, tone: str, remark: str = "") -> Markup:
     return Markup('<p class="badge"><strong class="{}">{}</strong> {}</p>').format(tone, words, remark_span)
 
 
-def facts(pairs: Iterable[tuple[str, str]], show_value: Callable[[str], object] | None = None) -> Markup:
-    """Return names with their values; by default, a value that is not markup is external text."""
-    show_value = show_value or (lambda value: value if isinstance(value, Markup) else external(value))
+def facts(pairs: Iterable[tuple[str, str]]) -> Markup:
+    """Return names with their values; a value that is not markup is external text."""
     form = Markup("<div><dt>{}</dt><dd>{}</dd></div>")
-    rows = (form.format(formatted(name), show_value(value)) for name, value in pairs)
+    rows = (
+        form.format(formatted(name), value if isinstance(value, Markup) else external(value)) for name, value in pairs
+    )
     return Markup('<dl class="facts">{}</dl>').format(Markup().join(rows))
 
 
@@ -347,12 +354,14 @@ def words_of(element: Element) -> str:
 def texts_of(
     element: Element, styles: tuple[str, ...] = (), *, detailed: bool = False
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield each text in an element with its classes; text of the class `detail` only if `detailed`."""
+    """Yield each text with its classes, and code in backticks; text of the class `detail` only if `detailed`."""
     if element.text:
         yield element.text, styles
     for child in element:
         inner = (*styles, *child.get("class", "").split(), *TAG_STYLES.get(child.tag, ()))
-        if child.tag != "svg" and (detailed or "detail" not in inner):
+        if child.tag == "code":
+            yield f"`{child.text}`", inner
+        elif child.tag != "svg" and (detailed or "detail" not in inner):
             yield from texts_of(child, inner, detailed=detailed)
         if child.tail:
             yield child.tail, styles
@@ -411,7 +420,7 @@ def _element_html(element: Element, level: int, title: str, *, quoted: bool) -> 
     if tag == "h1" or kind == "kicker":
         return Markup()
     inside_title = (words_of(element[0]) if tag == "details" else "") or title
-    inner = _inner_html(element, level, inside_title, quoted=quoted or tag == "bdi")
+    inner = _inner_html(element, level, inside_title, quoted=quoted or tag in ("bdi", "code"))
     if tag == "data":
         return inner
     attributes = {name: value for name, value in element.items() if value and not name.startswith("data-")}

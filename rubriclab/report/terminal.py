@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
-from itertools import chain, groupby
+from itertools import chain
 from typing import Any, Literal
 from xml.etree.ElementTree import Element
 
 from rich import box
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType
-from rich.padding import Padding
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -37,23 +36,23 @@ STYLES = {
     "lead": "bold",
 }
 PLAIN_WIDTH = 100
-INDENT, MAX_INDENT, COLUMN_GAP = 2, 12, 2
-# Longer commands and digests stay on one line, so that users can copy them.
+INDENT, MAX_INDENT, COLUMN_GAP = Text("  "), 12, 2
+# A text with a longer command or digest stays on one line, so that users can copy it. Tables wrap it.
 MAX_WRAPPED = 40
-_COPIED = re.compile(r"`rubriclab [^`\n]+`|: rubriclab [^\n]+|sha256:[0-9a-f]+")
+UNCROPPED: Mapping[str, Any] = {"no_wrap": True, "overflow": "ignore", "crop": False}
 # Columns that names keep before figures are stacked on their intervals.
 NAME_WIDTH = 20
 
 
 def rendered(tree: Element, *, unfolded: bool) -> RenderableType:
-    return Group(*(_unwrapped(block) if _is_copied(block) else block for block in _blocks(tree, unfolded=unfolded)))
+    return Group(*_blocks(tree, unfolded=unfolded))
 
 
 def plain_text(view: RenderableType) -> str:
     # Otherwise rich prints into the output cell of a notebook.
     options: dict[str, Any] = {"color_system": None, "legacy_windows": False, "force_jupyter": False}
     console = Console(file=(lines := StringIO()), width=PLAIN_WIDTH, **options)
-    console.print(view, crop=False)
+    console.print(view, **UNCROPPED)
     return "\n".join(line.rstrip() for line in lines.getvalue().rstrip().splitlines())
 
 
@@ -96,20 +95,21 @@ def _group(element: Element, *, unfolded: bool) -> Iterator[RenderableType]:
     kind, heading, hint = element.get("class", ""), element.find("h2"), element.get("data-hint")
     match element.tag:
         case "div":
-            yield from _indented(element, unfolded=unfolded)
+            yield _Indented(Group(*_blocks(element, unfolded=unfolded)), INDENT)
         case "article":
             yield ""
             yield Text() if heading is None else _text(heading, "bold")
-            yield from _indented((child for child in element if child is not heading), unfolded=unfolded)
+            others = (child for child in element if child is not heading)
+            yield _Indented(Group(*_blocks(others, unfolded=unfolded)), INDENT)
         case "details" if unfolded or "short" in kind:
             if hint:
                 yield Text.assemble("\n", _text(element[0], "bold"))
-            yield from _indented(element[1:], unfolded=unfolded)
+            yield _Indented(Group(*_blocks(element[1:], unfolded=unfolded)), INDENT)
         case "details" if hint:
-            yield Text(f"{words_of(element[0])}; {hint}", "dim", overflow="fold")
+            yield _wrapped(f"{words_of(element[0])}; {hint}", "dim")
         case "section" if "page" not in kind and (unfolded or "more" not in kind):
             inside = [child for child in element if child is not heading]
-            title = Text("\n", overflow="fold")
+            title = _wrapped("\n")
             if heading is not None:
                 title.append_text(_text(heading, "bold"))
             if inside and inside[0].get("class") == "remark":
@@ -119,23 +119,10 @@ def _group(element: Element, *, unfolded: bool) -> Iterator[RenderableType]:
 
 
 def _pairs(pairs: Sequence[tuple[Text, RenderableType]], gap: int) -> Iterator[RenderableType]:
-    width = max((len(name) for name, _ in pairs), default=0)
-    for name, _ in pairs:
-        name.pad_right(width - len(name))
-    for copied, run in groupby(pairs, lambda pair: _is_copied(pair[1])):
-        if copied:
-            yield from (_unwrapped(name, " " * gap, value) for name, value in run)
-        else:
-            yield _grid(run, gap)
-
-
-def _grid(rows: Iterable[tuple[RenderableType, RenderableType]], gap: int) -> Table:
-    grid = Table.grid(padding=(0, gap, 0, 0))
-    grid.add_column(no_wrap=True)
-    grid.add_column(overflow="fold")
-    for row in rows:
-        grid.add_row(*row)
-    return grid
+    width = max((cell_len(name.plain) for name, _ in pairs), default=0) + gap
+    for name, value in pairs:
+        name.pad_right(width - cell_len(name.plain))
+        yield _Indented(value, name)
 
 
 def _cell(cell: Element, *, unfolded: bool, stacked: bool = False) -> RenderableType:
@@ -147,12 +134,19 @@ def _cell(cell: Element, *, unfolded: bool, stacked: bool = False) -> Renderable
     return _text(cell, unfolded=unfolded)
 
 
+def _wrapped(words: str, style: str = "") -> Text:
+    """Return a text whose long words are broken rather than cut off."""
+    return Text(words, style, overflow="fold", no_wrap=False)
+
+
 def _text(element: Element, style: str = "", *, unfolded: bool = True) -> Text:
-    """Return the text of an element with its styles; long words are broken rather than cut off."""
-    text = Text("", style, overflow="fold")
+    """Return the text of an element with its styles."""
+    text = _wrapped("", style)
     for words, styles in texts_of(element, detailed=unfolded):
         rich_style = " ".join(STYLES[each] for each in styles if each in STYLES)
         text.append(_with_outer_spaces(words), rich_style)
+        if "unbroken" in styles and len(words) > MAX_WRAPPED:
+            text.overflow = text.no_wrap = None
     text.rstrip()
     return text
 
@@ -165,27 +159,25 @@ def _with_outer_spaces(words: str) -> str:
     return f"{_with_outer_spaces(before)}{one_line(words)}{_with_outer_spaces(after)}" if words else ""
 
 
-def _indented(elements: Iterable[Element], *, unfolded: bool) -> Iterator[RenderableType]:
-    for copied, run in groupby(_blocks(elements, unfolded=unfolded), _is_copied):
-        if copied:
-            yield from (_unwrapped(" " * INDENT, block) for block in run)
-        else:
-            yield Padding(Group(*run), (0, 0, 0, INDENT), expand=False)
+@dataclass(frozen=True, slots=True)
+class _Indented:
+    """Content after a name or an indent; unlike `Padding`, it does not cut off lines that are not wrapped."""
 
+    content: RenderableType
+    before: Text
 
-def _is_copied(block: RenderableType) -> bool:
-    return isinstance(block, Text) and any(len(words) > MAX_WRAPPED for words in _COPIED.findall(block.plain))
-
-
-def _unwrapped(*parts: Any) -> Text:
-    """Return a line that is neither wrapped nor cut off, as it would be in a grid or with padding."""
-    return Text.assemble(*parts, no_wrap=True, overflow="ignore")
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        indent = cell_len(self.before.plain)
+        inner = options.update_width(max(1, options.max_width - indent))
+        before = list(self.before.render(console))
+        for line in Segment.split_lines(console.render(self.content, inner)):
+            yield from (*before, *line, Segment.line())
+            before = [Segment(" " * indent)]
 
 
 def _prose(line: str) -> RenderableType:
     indent = min(len(line) - len(line.lstrip(" ")), MAX_INDENT)
-    text = Text(one_line(line), overflow="fold")
-    return Padding(text, (0, 0, 0, indent), expand=False) if line else Text()
+    return _Indented(_wrapped(one_line(line)), Text(" " * indent))
 
 
 @dataclass(frozen=True, slots=True)

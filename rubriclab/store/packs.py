@@ -28,7 +28,7 @@ FORMAT: Final = "rubriclab-pack/1"
 # Replaces the names of people in an anonymous pack.
 SOMEBODY = "somebody"
 _ACCENTS = "[\u0300-\u036f]*"
-_EXPORT_HINT = "Use a pack as it was written, unchanged: rubriclab export"
+_EXPORT_HINT = "Use a pack as it was written, unchanged: `rubriclab export`"
 
 
 class Pack(FrozenModel):
@@ -123,7 +123,9 @@ def read_pack(text: str, where: str) -> Pack:
         raise PackError(f"{where}: format: expected {FORMAT!r}, got {describe(raw.get('format'))}.", hint)
     for field in ("digest", "provenance_digest"):
         if not raw.get(field):
-            raise PackError(f"{where}: {field}: missing.", "A pack needs its digests; write it with: rubriclab export")
+            raise PackError(
+                f"{where}: {field}: missing.", "A pack needs its digests; write it with: `rubriclab export`"
+            )
     if beyond := first_bounds_fault(raw):
         raise PackError(f"{where}: {beyond}.", _EXPORT_HINT)
     try:

@@ -434,7 +434,7 @@ def answer_digest(request_digest: str, text: str) -> str:
 
 def read_reply(request_digest: str, text: str, reply_digest: str) -> dict[str, Any]:
     """Return the reply in `text`; raise `DamagedAnswer` if it does not match its digest or is no JSON object."""
-    hint = "See: rubriclab verify --repair"
+    hint = "See: `rubriclab verify --repair`"
     if answer_digest(request_digest, text) != reply_digest:
         raise DamagedAnswer(
             f"The answer {request_digest} does not match its digest: it was changed after it was stored.", hint

@@ -268,19 +268,21 @@ def test_scores_of_a_file_with_semicolons_open_in_the_same_spreadsheet(here: Com
 
 def test_every_command_that_is_printed_runs_as_it_stands(here: Commands) -> None:
     survey(here.folder / "umfrage.csv", 40)
+    (here.folder / "an own.toml").write_text("seed = 3")
     options = ("--task", "minutes", "--definition", "How 'clear' it is.", "--map", MAPPING, "--store", "an own.db")
-    learned = here("learn", "umfrage.csv", "--aspect", "coherence", "--name", "m", *options)
-    refused = here("evaluate", "umfrage.csv", "--rubric", "m", "--map", MAPPING, "--store", "an own.db")
-    unvalidated = here("score", "umfrage.csv", "--aspect", "coherence", *options)
-    here("report", "m", "--store", "an own.db", "-o", "page.html")
-    page = re.sub("</?span>", "", html.unescape((here.folder / "page.html").read_text("utf-8")))
-    words = "\n".join([learned.err, refused.err, unvalidated.err, page])
-    printed = set(re.findall(r"(?:`|: |<code>)(rubriclab (?:learn|show|score|evaluate|plan) [^`<\n]+)", words))
-    assert {line.split()[1] for line in printed} >= {"learn", "show"}
-    assert "--store 'an own.db'" in learned.out
+    named = ("--config", "an own.toml")
+    learned = here(*named, "learn", "umfrage.csv", "--aspect", "coherence", "--name", "m", *options)
+    refused = here(*named, "evaluate", "umfrage.csv", "--rubric", "m", "--map", MAPPING, "--store", "an own.db")
+    unvalidated = here(*named, "score", "umfrage.csv", "--aspect", "coherence", *options)
+    here(*named, "report", "m", "--store", "an own.db", "-o", "page.html")
+    page = html.unescape((here.folder / "page.html").read_text("utf-8"))
+    words = "\n".join([learned.out, learned.err, refused.err, unvalidated.err, page])
+    printed = set(re.findall(r"(?:`|<code[^>]*>)(rubriclab [^`<\n]+)", words))
+    assert {line.split("'")[2].split()[0] for line in printed} >= {"learn", "plan", "show"}
     evidence = here("show", "m", "--evidence", "--store", "an own.db").out
     assert re.search(r"sha256:[0-9a-f]{64}\n", evidence)
     for line in printed:
+        assert line.startswith("rubriclab --config 'an own.toml' ")
         assert "--store 'an own.db'" in line
         filled = re.sub("LABELLED|HELDOUT|TEXTS", "umfrage.csv", line).replace("MODEL", "embedded")
         columns = ("--map", MAPPING) if filled != line and "--map" not in line else ()

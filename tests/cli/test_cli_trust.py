@@ -52,7 +52,7 @@ def test_import_and_trust_name_judge_and_generator(theirs: Commands, pack: str, 
     named = f'the generator "{THEIRS}" at "{server.url}"'
     done = theirs("import", "-", "--as", "other", stdin=hostile)
     assert done.err == (
-        f"other@1 names {named}; asked only if you name it (--judge), or after: rubriclab trust other@1\n"
+        f"other@1 names {named}; asked only if you name it (--judge), or after `rubriclab trust other@1`\n"
     )
     assert f"send texts and your key to {named} unless" in theirs("trust", "other@1").out
     hostile = signed(pack, judge=THEIRS, judge_address=server.url).encode()
@@ -79,7 +79,7 @@ def test_no_command_asks_the_judge_of_a_pack_that_is_not_confirmed(
     assert done.error == (
         f"theirs@1 was imported, and the judge that it names is not confirmed: "
         f'"{THEIRS}" at "{server.url}". Name a judge '
-        "with --judge, or, if this one may have your texts and your key, run: rubriclab trust theirs@1"
+        "with --judge, or, if this one may have your texts and your key, run: `rubriclab trust theirs@1`"
     )
     assert server.requests.total() == 0
     assert KEY not in done.err
@@ -126,7 +126,7 @@ def test_revoking_reaches_what_was_made_while_the_pack_was_confirmed(theirs: Com
     done = theirs(*score)
     assert (done.code, done.out) == (2, "")
     assert done.error.startswith(f"{made} was made with the judge of theirs@1: theirs@1 was imported, and the judge")
-    assert done.error.endswith("rubriclab trust theirs@1")
+    assert done.error.endswith("`rubriclab trust theirs@1`")
     assert server.requests.total() == asked
     assert theirs("trust", made).out == (
         f"{made} was made in this store with a judge that theirs@1 names: confirm or revoke theirs@1\n"
@@ -201,8 +201,8 @@ def test_a_found_file_is_used_once_confirmed_and_until_it_changes(user: Commands
     assert done.error.startswith(
         f'{FILE} in this folder sets judge = "openai/mine" and is not confirmed. Read it, then'
     )
-    assert f"once: rubriclab trust {FILE}; or, if only you change it, " in done.error
-    assert f": rubriclab trust .; or name it: --config {FILE}; or set --judge yourself." in done.error
+    assert f"once: `rubriclab trust {FILE}`; or, if only you change it, " in done.error
+    assert f": `rubriclab trust .`; or name it: --config {FILE}; or set --judge yourself." in done.error
     assert user("--config", FILE, *score, stdin=TEXT).code == 0, "it was named"
     assert user(*score, "--judge", "embedded", "--api-base", server.url, stdin=TEXT).code == 0, "it is not needed"
     said = f'{FILE} is confirmed as it is now; it sets judge = "openai/mine", api-base = "{server.url}"\n'
@@ -443,8 +443,8 @@ def test_hyperparameters_of_a_found_file_wait_for_its_confirmation(user: Command
     learn = ("learn", LABELLED, "--task", "summarization", "--aspect", "coherence", "--dry-run")
     assert user(*learn).error == (
         f'{FILE} in this folder sets hypoeval = {{"k": 3}} and is not confirmed. Read it, then confirm it once: '
-        f"rubriclab trust {FILE}; or, if only you change it, its folder with later changes: rubriclab trust .; or name "
-        f"it: --config {FILE}."
+        f"`rubriclab trust {FILE}`; or, if only you change it, its folder with later changes: `rubriclab trust .`; or "
+        f"name it: --config {FILE}."
     )
     user("trust", FILE)
     assert user(*learn).code == 0

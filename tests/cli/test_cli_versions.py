@@ -85,7 +85,7 @@ def test_a_list_leaves_out_what_cannot_be_read_and_says_so(own: Commands) -> Non
     assert [row["rubric"] for row in done.json["versions"]] == ["news@1"]
     assert (done.code, done.err) == (
         0,
-        "left out: The rubric of news@2 does not match its digest. See: rubriclab verify\n",
+        "left out: The rubric of news@2 does not match its digest. See: `rubriclab verify`\n",
     )
 
 

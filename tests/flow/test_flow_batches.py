@@ -65,7 +65,7 @@ def test_ctrl_c_says_how_to_go_on_and_how_to_cancel(scoring: Commands, batch_ser
     done = killed_at(scoring, batch_server, "status", signal.SIGINT)
     assert done.code == 130
     assert (
-        "run the same command again to collect the answers, or cancel: rubriclab batches --cancel batch_0" in done.err
+        "run the same command again to collect the answers, or cancel: `rubriclab batches --cancel batch_0`" in done.err
     )
     (row,) = scoring("batches", "--json").json["batches"]
     assert (row["batch"], row["requests"], row["cancelled"]) == ("batch_0", N, False)

@@ -141,7 +141,7 @@ def test_damaged_answers_are_asked_again_said_once_and_still_reported(
     after = learned(*command)
     asked = provider.requests.total()
     assert (after.code, asked > 0) == (0, True), after.err
-    assert after.err.count(f"{asked} cached answers are damaged and asked for again; see: rubriclab verify") == 1
+    assert after.err.count(f"{asked} cached answers are damaged and asked for again; see: `rubriclab verify`") == 1
     assert [row["score"] for row in after.rows] == [row["score"] for row in before.rows]
     assert learned(*command).rows == after.rows
     assert provider.requests.total() == asked
