@@ -190,7 +190,7 @@ def whole(statement: str = "What is said of it.", **fields: Any) -> Criterion:
 
 
 def part_of(method: str, *criteria: Criterion, dimensions: dict[str, str] | None = None, **chosen: Any) -> Part:
-    """Return a part with these criteria, or else one of the whole aspect, and the method's settings as chosen."""
+    """Return a part with these criteria, or else one of the whole text, and the method's settings as chosen."""
     settings = METHODS[method].settings(**chosen).model_dump(mode="json")
     return Part(method=method, settings=settings, criteria=criteria or (whole(),), dimensions=dimensions)
 
@@ -411,7 +411,7 @@ class Scripted:
     Proposals are all new and unlike, nothing is at fault or redundant, and scores and answers are drawn.
 
     Args:
-        score: each text's score by the whole aspect; `None` for a text that the judge is unavailable for.
+        score: each text's score by the whole text; `None` for a text that the judge is unavailable for.
         says: the verdicts on units.
         per_sentence: facts of each sentence.
         weights: the weights of questions, 1 unless named.
@@ -498,7 +498,7 @@ def _marks(prompt: Prompt[Any]) -> dict[str, Any]:
     }
 
 
-# The usual reply by template; scores of the whole aspect by all others.
+# The usual reply by template; scores of the whole text by all others.
 TABLE: dict[str, Callable[[Scripted, Prompt[Any]], Said]] = {
     "hypoeval/propose": lambda me, p: me.proposal(p.fields["count"], p.fields["scale"]["anchors"]),
     "hypoeval/refine": lambda me, p: me.proposal(len(p.fields["hypotheses"]), p.fields["scale"]["anchors"]),

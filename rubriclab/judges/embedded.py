@@ -311,7 +311,7 @@ def _yes_no(answer: bool) -> str:
     return "yes" if answer else "no"
 
 
-# Scores of the whole aspect
+# Scores of the whole text
 
 
 def _whole(fields: Fields, text: str) -> Answer:

@@ -149,7 +149,7 @@ def add_earlier(candidates: Candidates, earlier: EarlierRubric) -> Candidates:
         part = parts.get(old.method, old.model_copy(update={"criteria": (), "dropped": ()}))
         known = {(each.kind, each.trait, each.statement) for each in all_criteria(part)}
         for criterion in old.criteria:
-            # One score of the whole aspect by a method is enough.
+            # One score of the whole text by a method is enough.
             if (criterion.kind, criterion.trait, criterion.statement) in known or (
                 criterion.kind == "score" and part.criteria
             ):

@@ -1,6 +1,6 @@
 """Selection of criteria, the fit of a rubric to a rating matrix, and its cross-validation.
 
-A rubric has the scores of the whole aspect and the criteria whose ratings correlate most with the labels. Sizes,
+A rubric has the scores of the whole text and the criteria whose ratings correlate most with the labels. Sizes,
 methods and ways of asking are not chosen by held-out labels: with thirty, that agreed less with people
 (`docs/decisions`).
 
@@ -66,7 +66,7 @@ class JointSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     criteria: Whole = Field(default=8, ge=1, le=30)
-    """Maximum number of criteria beside the scores of the whole aspect."""
+    """Maximum number of criteria beside the scores of the whole text."""
 
     calibration: Literal["linear", "isotonic", "none"] = "linear"
     """The map of the weighted sum onto the raters' scale."""

@@ -1,4 +1,4 @@
-"""One score of the whole aspect: a single answer, or the probability-weighted mean of the possible scores.
+"""One score of the whole text: a single answer, or the probability-weighted mean of the possible scores.
 
 Weighting follows G-Eval (Liu et al. 2023, EMNLP, section 2): the sum of p(s) * s over the legal scores s, from the
 provider's log-probabilities, or otherwise from samples. Baselines learn nothing from labels, or only which texts to
@@ -51,7 +51,7 @@ MIN_USABLE_SAMPLES = 0.5
 
 
 class HolisticSettings(BaseModel):
-    """How one score of the whole aspect is requested."""
+    """How one score of the whole text is requested."""
 
     model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
 

@@ -242,7 +242,7 @@ class Method:
         shares_call: whether its criteria can be rated in one call with those of other methods, given a part's settings.
         criterion_kind: the kind of its criteria.
         single_criterion: whether it scores by exactly one criterion.
-        states: what its criterion's statement contains, for a method that scores the whole aspect.
+        states: what its criterion's statement contains, for a method that scores the whole text.
         templates: the folder of its templates, for a method of another package; `NAME/x` is `x.md` in it.
         part_faults: returns further faults of an imported part.
         shows_reasons: whether the generator is shown raters' reasons for their scores, given the settings.

@@ -58,13 +58,17 @@ def axis_of(statistics: Iterable[Interval], *marks: float) -> Axis:
 
 def agreement_axis(statistics: Iterable[Interval], chance: float = 0.0) -> Axis:
     """Return an axis from 0 to 1 whose base is `chance`; lower values extend it to the left."""
-    return replace(axis_of(statistics, 0.0, 1.0), base=chance)
+    axis = replace(axis_of(statistics, 0.0, 1.0), base=chance)
+    return axis if chance in axis.ticks else _with_few_ticks(axis)
 
 
 def weight_axis(percents: Iterable[Interval]) -> Axis:
-    """Return an axis over weights with ticks at 0 and its ends only, as the strip is narrow."""
-    axis = axis_of(percents, 0.0)
-    return replace(axis, ticks=tuple(sorted({axis.low, 0.0, axis.high})))
+    """Return an axis over weights with few ticks, as the strip is narrow."""
+    return _with_few_ticks(axis_of(percents, 0.0))
+
+
+def _with_few_ticks(axis: Axis) -> Axis:
+    return replace(axis, ticks=tuple(sorted({axis.low, axis.base, axis.high})))
 
 
 def tick_row(axis: Axis, unit: str = "") -> Markup:
@@ -149,12 +153,11 @@ def _plot(x: Axis, y: Axis, titles: tuple[str, str], drawn: Markup, label: str) 
 
 
 def _strip(axis: Axis, content: Markup) -> Markup:
-    marks = axis.ticks if axis.base in axis.ticks or not axis.low < axis.base < axis.high else (*axis.ticks, axis.base)
     grid = Markup("").join(
         Markup('<line class="{0}" x1="{1}" x2="{1}" y1="0" y2="100%"/>').format(
             "zero" if mark == axis.base else "grid", axis.percent(mark)
         )
-        for mark in marks
+        for mark in axis.ticks
     )
     # Marks stay beside the first line of a row with several lines.
     form = '<svg class="strip" aria-hidden="true">{}<svg height="{}" overflow="visible">{}</svg></svg>'

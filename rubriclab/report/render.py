@@ -295,7 +295,7 @@ def row(*cells: object, kind: str = "", **basis: object) -> Markup:
     """Return a row of a table.
 
     Args:
-        kind: `baseline`, `total`, `joined` (its last two cells are one), or `title` of the rows below.
+        kind: `baseline`, `total`, or `title` of the rows below.
         basis: values of `BASIS_COLUMNS`, which CSV files contain for each figure.
     """
     row_basis = json.dumps([basis.get(name) for name in BASIS_COLUMNS]) if basis else ""
@@ -494,9 +494,7 @@ def _table_html(table: Element, level: int, title: str) -> Markup:
             rows_since_axis = 0
             continue
         rows_since_axis += 1
-        data_cells = list(starmap(Markup("<td{}{}>{}</td>").format, zip(kinds[1:], labels[1:], others, strict=True)))
-        if kind == "joined":
-            data_cells[-2:] = [Markup('<td colspan="2">{}</td>').format(others[-2])]
+        data_cells = starmap(Markup("<td{}{}>{}</td>").format, zip(kinds[1:], labels[1:], others, strict=True))
         named_row = Markup('<th scope="row"{}>{}</th>').format(kinds[0], first)
         row_kind = Markup(' class="{}"').format(kind) if kind else ""
         pieces.append(Markup("<tr{}>{}{}</tr>\n").format(row_kind, named_row, Markup().join(data_cells)))

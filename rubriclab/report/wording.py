@@ -138,6 +138,10 @@ def evaluator_parts(evaluator: str) -> tuple[str, str]:
     return name, remark.removesuffix(")")
 
 
+def text_feature(baseline: str) -> str:
+    return f"the text feature {baseline!r}"
+
+
 def short_digest(digest: str) -> str:
     algorithm, _, digits = digest.rpartition(":")
     return f"{algorithm}:{digits[:DIGEST_SHOWN]}" if algorithm else digits[:DIGEST_SHOWN]
@@ -296,7 +300,7 @@ def contents(criteria: Sequence[Criterion]) -> str:
     words = {
         "hypothesis": counted(kinds["hypothesis"], graded),
         "question": f"{count(kinds['question'], 'question')} in {count(traits, 'sub-dimension')}",
-        "score": f"{count(kinds['score'], 'score')} of the whole aspect",
+        "score": f"{count(kinds['score'], 'score')} of the whole text",
         "trait": count(kinds["trait"], "rated trait"),
         "feature": count(kinds["feature"], "text feature"),
     }
@@ -427,7 +431,9 @@ EVALUATORS: Mapping[str, str] = {
     WHOLE: "its scores of the whole text alone, without criteria",
     "all text features": "a model of all text features",
     "best text feature": "the text feature chosen in each fold",
+    "constant": "the same score for every text",
 }
+PERFECT = "a perfect judge, as the raters differ"
 SINGLE_RATERS = "single raters, each against the mean of the others"
 
 
@@ -530,7 +536,7 @@ def above_ceiling(correlations: Iterable[float | None], ceiling: float) -> str:
     """Return why a correlation can exceed the ceiling for a perfect judge; empty if none does."""
     if not any(each is not None and each > ceiling for each in correlations):
         return ""
-    return " Both are estimates: no judge is better than perfect, so a correlation above this one may be chance."
+    return ", an estimate: correlations above it may be chance"
 
 
 def calls(number: float) -> str:

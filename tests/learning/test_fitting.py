@@ -216,7 +216,7 @@ SELECTION = fitting.JointSettings(folds=4, repeats=1)
 
 
 def with_whole(table):
-    """Return a table whose first candidate is a score of the whole aspect."""
+    """Return a table whose first candidate is a score of the whole text."""
     return replace(table, holistic=np.arange(len(table.methods)) == 0)
 
 

@@ -1,4 +1,4 @@
-"""One score of the whole aspect, once or weighted; and the baselines and text features."""
+"""One score of the whole text, once or weighted; and the baselines and text features."""
 
 from __future__ import annotations
 

@@ -244,7 +244,7 @@ def checklist(number: int = 1, *criteria: Criterion, **fields: Any) -> Version:
 
 
 def overall(statement: str, **fields: Any) -> Criterion:
-    """Return one score of the whole aspect."""
+    """Return one score of the whole text."""
     evidence = Evidence(origin="prior knowledge", pearson=0.45, judged=30, heldout=0.52)
     own: dict[str, Any] = {"id": "e1", "evidence": evidence}
     return Criterion(kind="score", trait="coherence", statement=statement, **(own | fields))

@@ -77,7 +77,7 @@ function show(answer) {
   skippedBefore = progress.skipped
   trouble('')
   by('bar').value = progress.total ? progress.done / progress.total : 0
-  by('position').textContent = `${done} done${left(total - done)}, ${Math.floor(100 * by('bar').value)} %`
+  by('position').textContent = [done && `${done} done`, left(total - done)].filter(Boolean).join(', ')
   by('work').hidden = by('controls').hidden = !shown
   by('done').hidden = Boolean(shown)
   if (!by('panel').hidden) refreshPanel()
@@ -106,7 +106,7 @@ function show(answer) {
 /** Return how many are left, in tens: the exact number would betray that some texts come twice. */
 function left(number) {
   if (number === 0) return ''
-  return number < 8 ? ', a few left' : `, about ${10 * Math.round(number / 10)} left`
+  return number < 8 ? 'a few left' : `about ${10 * Math.round(number / 10)} left`
 }
 
 function showAnswer() {
