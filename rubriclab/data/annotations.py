@@ -580,23 +580,23 @@ def fit_scores(
     group.
     """
     scored = {example.id: example.scores[aspect] for example in labelled(examples, aspect)}
-    known, notes = dict(scored), list[str]()
+    new, notes = dict[str, float](), list[str]()
     if comparisons:
         informative = len(scored) >= MIN_SCORES and len(set(scored.values())) > 1
         estimates = _estimate_scores(examples, scored, comparisons, None if informative else scale)
         new = {name: min(max(value, scale.low), scale.high) for name, value in estimates.items() if name not in scored}
-        known |= new
         center = "the mean of the scores" if informative else "the middle of the scale"
         notes += (
             _fit_notes(examples, scored, new, f"{len(comparisons)} comparisons", center)
             if new
             else [f"{len(comparisons)} comparisons ignored: every text in them has a score for {aspect!r}"]
         )
-    completed = tuple(
-        replace(example, scores={**example.scores, aspect: known[example.id]}) if example.id in known else example
-        for example in examples
-    )
-    return completed, tuple(notes)
+    completed = list[Example]()
+    for example in examples:
+        fitted = {aspect: new[example.id]} if example.id in new else {}
+        # A text with a label keeps it, even if another text has the same id.
+        completed += labelled([example], aspect) or [replace(example, scores={**example.scores, **fitted})]
+    return tuple(completed), tuple(notes)
 
 
 def _estimate_scores(

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from rubriclab.data import mapping as reading
 from rubriclab.data.annotations import LinePair, PairwiseComparison, comparison_faults, fit_scores, select_comparisons
 from rubriclab.data.readers import Rows, from_rows
-from rubriclab.data.rows import MAX_REASON, RowError
+from rubriclab.data.rows import MAX_REASON, RowError, is_derived
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.characters import describe, did_you_mean, is_blank, listed
 from rubriclab.models.text import (
@@ -445,6 +445,8 @@ def fault_hints(
             "to store the results of formulas, open the workbook in a spreadsheet program and save it; or leave the "
             "rows out with `skip_faulty`"
         )
+    if sum(fault.field == "id" and not is_derived(fault.id or "") for fault in faults) >= MIN_ALIKE:
+        hints.append("if the ids are not those of single texts, leave them out of `mapping`, or map them to group")
     if scale and outside and (wider := _wider_scale(scale, list(map(float, outside)))):
         hints.append(f"if the raters' scale is wider, give it: `scale={wider}`")
     if outside and len(outside) <= MAX_OUTSIDE:

@@ -181,7 +181,8 @@ _NAMES = {
     "source": "source article document input passage original artikel quelle dokument quelltext",
     "context": "context dialogue conversation history prompt question instruction kontext frage dialog",
     "reference": "reference gold target reference-answer model-answer referenz musterloesung musterantwort",
-    "id": "id key item item-id text-id nr number nummer",
+    "id": "id key item item-id text-id sample-id row-id record-id response-id answer-id output-id summary-id uuid "
+    "conversation-id nr lfd-nr number nummer antwort-id",
     "group": "group group-id doc-id document-id article-id source-id prompt-id topic gruppe thema",
     "system": "system model model-name system-id modell",
 }
@@ -340,7 +341,7 @@ def propose_mapping(
     for match in (_find_named, _find_compound):
         for name, words in _NAMES.items():
             untaken = [column for column in free if column not in proposal.values() and _plain(column) != about]
-            usable = [column for column in untaken if name not in _TEXTS or column not in numbers]
+            usable = [column for column in untaken if _may_hold(name, column, free[column])]
             if name not in native and name not in proposal and (column := match(usable, words.split())):
                 proposal[name] = column
     if "output" not in proposal and "output" not in native:
@@ -366,6 +367,14 @@ def propose_mapping(
     if aspect and not is_scored and (not others or about in map(_plain, others)):
         proposal |= dict(_scores(scored, aspect))
     return proposal
+
+
+def _may_hold(name: str, column: str, cells: Sequence[Any]) -> bool:
+    """Return whether cells can be values of a field: texts are neither numbers nor ids, and ids differ."""
+    if name in _TEXTS:
+        return not (_are_numbers(cells) or _plain(column).endswith("-id"))
+    given = [str(cell) for cell in cells if not _RULES[0].is_missing(cell)]
+    return name != "id" or len(set(given)) == len(given)
 
 
 def _rating_columns(free: Mapping[str, Sequence[Any]], outputs: Sequence[Any], taken: set[str]) -> dict[str, str]:

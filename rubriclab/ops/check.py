@@ -105,7 +105,8 @@ class CheckResult(Displayed):
         next: the command to run next; `None` while there are problems.
         proposal: a mapping, if columns have other names than the fields.
         levels: words among the scores that may be levels, each with its score if their order is known.
-        usable_as_proposed: whether the file can be used with the proposed mapping and levels.
+        missing_words: words among the scores that stand for missing ones.
+        usable_as_proposed: whether the file can be used with the proposed mapping, levels and missing words.
     """
 
     source: reading.SourceFormat
@@ -125,6 +126,7 @@ class CheckResult(Displayed):
     notes: tuple[str, ...]
     proposal: str | None
     levels: Mapping[str, int | None]
+    missing_words: tuple[str, ...]
     usable_as_proposed: bool
     next: str | None
 
@@ -157,6 +159,8 @@ def check(data: Data, options: CheckOptions) -> CheckResult:
     if result.levels and not options.level_scores:
         places = enumerate(result.levels.items())
         proposed["level_scores"] = {word: float(score or place) for place, (word, score) in places}
+    if result.missing_words and not options.missing:
+        proposed["missing"] = result.missing_words
     if not proposed or (result.usable and result.aspects) or not (is_file or raw.table):
         return result
     try:
@@ -249,7 +253,8 @@ class _Reading:
                 self.problems.append("no row can be used: all of them are faulty, and left out")
         cells = 0 if self.options.skip_faulty else len(cell_faults)
         numbers = checks.numbers_beside_words(self.numbered, [*self.faults, *self.left_out])
-        levels, _ = reading.levels_of((fault.word for fault in cell_faults if fault.word), beside_numbers=bool(numbers))
+        words = [fault.word for fault in cell_faults if fault.word]
+        levels, missing_words = reading.levels_of(words, beside_numbers=bool(numbers))
         optional = ("source", "context", "reference", "system")
         missing = {name: sum(getattr(each, name) is None for each in examples) for name in optional}
         return CheckResult(
@@ -271,6 +276,7 @@ class _Reading:
             next=None if self.problems else self._next(data, chosen, checked),
             proposal=self.proposal,
             levels=levels,
+            missing_words=tuple(missing_words),
             usable_as_proposed=False,
         )
 

@@ -499,7 +499,7 @@ class LiteratureShowOptions(LiteratureOptions):
     """Use the findings included in rubriclab instead of your own."""
 
 
-class LiteratureAddOptions(JudgeOption):
+class LiteratureAddOptions(LiteratureOptions, JudgeOption):
     task: str
     """The kind of text that findings are wanted about: summarization, story, dialogue, or your own word."""
 
@@ -514,9 +514,6 @@ class LiteratureAddOptions(JudgeOption):
 
     benchmark: Annotated[Texts, Flag(metavar="SET")] = ()
     """A public data set whose raters the whole paper is about."""
-
-    folder: InputFile = None
-    """The folder of findings files, or one such file. Default: your own literature folder."""
 
 
 class ServeOptions(JudgeOption):

@@ -168,6 +168,11 @@ def test_a_column_named_like_a_score_is_proposed_and_so_are_its_words_with_comma
     assert "usable texts" in here(*mapped, "--levels", levels).out
     as_missing = here(*mapped, "--levels", "good=2", "--missing", '"N/A, or ""none""","yes, fully"', "--json").out
     assert json.loads(as_missing)["aspects"][0]["distribution"] == {"2": 1}
+    gaps = "\n".join(f"Text {score} of several words.,{score}" for score in (*range(12), "k.A."))
+    (here.folder / "gaps.csv").write_text(f"output,score\n{gaps}")
+    done = here("check", "gaps.csv")
+    assert "next: rubriclab learn gaps.csv" in done.out
+    assert done.out.endswith(" --missing k.a.\n")
 
 
 def test_one_faulty_score_of_three_raters_is_left_out_alone_and_the_figures_are_those_of_the_rest(

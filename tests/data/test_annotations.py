@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from pyarrow import parquet
 
-from rubriclab.data.annotations import PairwiseComparison, comparisons_of
+from rubriclab.data.annotations import PairwiseComparison, comparisons_of, fit_scores
 from rubriclab.data.check import training_examples
 from rubriclab.data.mapping import NATIVE, TYPED, UNTYPED, parse_mapping
 from rubriclab.data.readers import Rows, from_rows, read
 from rubriclab.data.rows import RowError
 from rubriclab.data.write import write_rows
 from rubriclab.errors import DataError
-from rubriclab.models.text import Example, named_annotations
+from rubriclab.models.text import Example, Scale, named_annotations
 
 EXPORTS = Path(__file__).parent / "exports"
 LEVELS = "very bad=1,bad=2,okay=3,good=4,excellent=5"
@@ -206,6 +206,12 @@ def test_an_export_that_leaves_out_what_is_needed_is_refused_with_the_one_to_use
 ) -> None:
     with pytest.raises(DataError, match=said):
         list(from_rows([row]))
+
+
+def test_a_text_keeps_its_label_beside_another_text_with_its_id() -> None:
+    examples = [Example("same", f"Text {n}.", "g", scores={"x": n}) for n in range(3)]
+    completed, _ = fit_scores(examples, (), "x", Scale(low=0, high=2, whole=True))
+    assert list(completed) == examples
 
 
 MAPPING = "output=text,scores.tone=rating,rater=worker_id"

@@ -130,3 +130,9 @@ def test_an_aspect_that_has_mapped_scores_gets_no_other_columns() -> None:
     for field in ("scores.x", "annotations.x.anna"):
         assert propose_mapping(rows, "x", {field: "share"}) == {"output": "text"}
     assert "Anna" in propose_mapping(rows, "y", {"scores.x": "share"}).values()
+
+
+def test_repeated_values_are_no_ids_and_ids_are_no_texts() -> None:
+    text = "Eine lange Antwort auf die Frage, in ganzen Worten."
+    rows = [{"conversation_id": "c1", "Lfd. Nr.": number, "Antwort": text} for number in (1, 2)]
+    assert propose_mapping(rows, "x") == {"output": "Antwort", "id": "Lfd. Nr."}
