@@ -11,6 +11,7 @@ from rubriclab.learning.baselines import best_feature, feature_values
 from rubriclab.models.text_features import WORD_COUNT
 from rubriclab.ops.evaluate import Evaluator, Result, measure_agreement
 from rubriclab.stats.agreement import Level, difference
+from rubriclab.stats.correlation import spearman_rows
 from rubriclab.stats.intervals import Interval
 
 COEFFICIENTS = ("spearman", "pearson", "kendall")
@@ -70,8 +71,9 @@ def gap(study: Study, texts: Material, first: Evaluator, second: Evaluator) -> G
         systems if len(systems) == len(texts.test) else None,
         level=basis.level,
         constant=basis.constant,
+        coefficient=spearman_rows,
     )
-    return Gap(first=first.name, second=second.name, measure="spearman", difference=found.spearman.rounded())
+    return Gap(first=first.name, second=second.name, measure="spearman", difference=found.interval.rounded())
 
 
 def _result(texts: Material, evaluator: Evaluator, basis: Basis) -> Result:

@@ -5,8 +5,11 @@ a larger error than the direct score calibrated on the same labels, and must be 
 no calls: otherwise calibration to the mean label would pass. Labels of two levels are compared by AUROC instead of the
 correlation and by the Brier score instead of the error.
 
-Correlations are within groups if enough groups can be compared, else over all texts. Groups with constant labels are
-left out; constant scores have correlation 0. Intervals come from the jackknife over groups, paired for differences.
+Correlations are Pearson's: misjudged pairs count by how far people's labels differ, and most of what separates near
+labels is noise. Simulated, Pearson's finds a true gain among rivals more often than Spearman's at every size of group
+(20 groups of 4: 34 against 26 %). They are within groups if most texts have rivals, as scores then rank rivals, else
+over all texts. `evaluate` decides by the same rules. Groups with constant labels are left out; constant scores have
+correlation 0. Intervals come from the jackknife over groups, paired for differences.
 
 Scores fitted to the other folds must not include their mean label: it is high where the held-out labels are low, which
 biases the correlation over all texts downwards (Parker, Gunter & Bedo 2007, "Stratification bias in low signal
@@ -36,23 +39,24 @@ from rubriclab.models import version
 from rubriclab.models.text import Example, Scale, named_annotations
 from rubriclab.stats.agreement import (
     Coefficient,
-    ScoredTexts,
     ScoreErrors,
+    difference,
     less_error,
     level_statistic,
     score_errors,
     scored_texts,
     used_texts,
+    zero_if_constant,
 )
-from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, is_constant, pearson_rows, spearman_rows
+from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, pearson_rows, spearman_rows
 from rubriclab.stats.intervals import CONFIDENCE, MIN_GROUPS, Interval, estimate, predict_folds, renumber, rounded
 from rubriclab.stats.reliability import ceiling, krippendorff_alpha
 
 GateLevel = Literal["group", "dataset"]
 
-# Correlations are within groups if at least this many groups have enough texts and labels that differ.
-MIN_COMPARABLE_GROUPS = 10
-MIN_GROUP_TEXTS = 3
+# Rivals are at least so many texts of a group with labels that differ. If half of all texts are rivals, correlations
+# are within groups. The number of groups does not decide, as it differs between learning and other labels.
+MIN_RIVALS, MIN_SHARE_OF_RIVALS = 3, 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,12 +134,13 @@ def validation(
 
 
 def gate_level(labels: FloatArray, groups: Sequence[str]) -> GateLevel:
-    """Return `group` if at least `MIN_COMPARABLE_GROUPS` groups can be compared, else `dataset`."""
+    """Return `group` if scores rank rivals for at least `MIN_SHARE_OF_RIVALS` of the texts, else `dataset`."""
     labels_of: dict[str, list[float]] = {}
     for group, label in zip(groups, labels.tolist(), strict=True):
         labels_of.setdefault(group, []).append(label)
-    comparable = sum(len(values) >= MIN_GROUP_TEXTS and min(values) < max(values) for values in labels_of.values())
-    return "group" if comparable >= MIN_COMPARABLE_GROUPS else "dataset"
+    sizes = [len(values) for values in labels_of.values() if min(values) < max(values)]
+    rivals = sum(size for size in sizes if size >= MIN_RIVALS)
+    return "group" if rivals >= MIN_SHARE_OF_RIVALS * len(labels) else "dataset"
 
 
 def calibrated(table: RatingMatrix, fold: IntArray, scores: FloatArray) -> FloatArray:
@@ -175,8 +180,8 @@ class EvaluatorComparison:
             name=evaluator.name,
             kind=evaluator.kind,
             n=int((~np.isnan(scores)).sum()),
-            spearman=self._interval([scores], spearman_rows),
-            pearson=self._interval([scores], pearson_rows),
+            spearman=self._interval(scores, spearman_rows),
+            pearson=self._interval(scores, pearson_rows),
             calls=evaluator.calls,
             errors=errors,
             auroc=auroc,
@@ -185,74 +190,63 @@ class EvaluatorComparison:
 
     def verdict(self, rubric: Evaluator, other: Evaluator) -> version.GateVerdict:
         """Return whether a rubric agrees better than another evaluator, on the texts that both scored."""
-        table, both, gain = self.table, [rubric.scores, other.scores], None
+        table, gain = self.table, None
         points = [each.points for each in (other, rubric) if each.points is not None]
         if len(points) == 2 and not np.isnan(sum(points)).all():
             if self.of_verdicts:
                 gain = verdict_statistic("Brier score", points, table.labels, table.groups)
             else:
                 gain = less_error(points, table.labels, table.groups)
-        texts = self._texts(both)
-        # If every text is its own group, or all are in one group, texts count instead of groups.
-        clusters, few = texts.clusters, texts.too_few_groups
-        return verdict_on(
-            other.name, self.difference(*both), gain, table.scale, labels=len(table.labels), clusters=clusters, few=few
-        )
+        found = difference(rubric.scores, other.scores, table.labels, table.groups, level=self.level)
+        change, labels = self.difference(rubric.scores, other.scores), len(table.labels)
+        return verdict_on(other.name, change, gain, table.scale, labels=labels, clusters=found.clusters)
 
     def difference(self, first: FloatArray, second: FloatArray) -> Interval:
         if self.of_verdicts:
             return verdict_statistic("AUROC", [first, second], self.table.labels, self.table.groups)
-        return self._interval([first, second], pearson_rows)
+        return difference(first, second, self.table.labels, self.table.groups, level=self.level).interval.rounded()
 
-    def _interval(self, scores: Sequence[FloatArray], coefficient: Coefficient) -> Interval:
-        texts = self._texts(scores)
-
-        def defined(x: FloatArray, y: FloatArray, weights: FloatArray | None = None, /) -> FloatArray:
-            """Return the coefficient, 0 for constant scores and NaN for constant labels."""
-            values = np.nan_to_num(coefficient(x, y, weights), nan=0.0)
-            return np.where(is_constant(y, weights), np.nan, values)
-
-        statistics = [level_statistic(texts, row, defined, self.level, "skip") for row in range(len(scores))]
-        interval = estimate(
-            lambda counts: statistics[0](counts) - (statistics[1](counts) if len(statistics) > 1 else 0.0),
-            texts.clusters,
-            elements=len(texts.human),
-            correlation=len(scores) == 1,
-            # The correlation of constant scores and the difference of equal scores are certainly 0.
-            mean=True,
-        )
-        return interval.rounded()
-
-    def _texts(self, scores: Sequence[FloatArray]) -> ScoredTexts:
-        return used_texts(scored_texts(scores, self.table.labels, self.table.groups, None), self.level, "skip")
+    def _interval(self, scores: FloatArray, coefficient: Coefficient) -> Interval:
+        texts = used_texts(scored_texts([scores], self.table.labels, self.table.groups, None), self.level, "skip")
+        statistic = level_statistic(texts, 0, zero_if_constant(coefficient), self.level, "skip")
+        # The correlation of constant scores is certainly 0.
+        return estimate(statistic, texts.clusters, elements=len(texts.human), correlation=True, mean=True).rounded()
 
 
 def verdict_on(
-    other: str, difference: Interval, gain: Interval | None, scale: Scale, *, labels: int, clusters: int, few: bool
+    other: str, difference: Interval, gain: Interval | None, scale: Scale, *, labels: int, clusters: int
 ) -> version.GateVerdict:
     """Return the verdict from a difference in correlation and in error; `clusters` are the groups of the labels."""
-    outcome = outcome_of(difference, version.MIN_EFFECT)
+    outcome = outcome_of(difference, version.MIN_EFFECT, clusters)
     min_effect = version.MIN_BRIER_EFFECT if scale.names else version.MIN_ERROR_EFFECT * scale.width
+    error_outcome = outcome_of(gain, min_effect, clusters) if gain else None
+    few = outcome == "inconclusive" and (difference.low is None or is_small(difference, version.MIN_EFFECT))
+    if gain and outcome != "inconclusive" and error_outcome == "inconclusive":
+        few = is_small(gain, min_effect)
     return version.GateVerdict(
         against=other,
         outcome=outcome,
         difference=difference,
-        error_outcome=outcome_of(gain, min_effect) if gain else None,
+        error_outcome=error_outcome,
         less_error=gain,
-        more_labels=more_labels(difference, labels, clusters) if outcome == "inconclusive" else None,
+        more_labels=more_labels(difference, labels, clusters) if outcome == "inconclusive" and not few else None,
         few_groups=clusters if few else None,
     )
 
 
-def outcome_of(difference: Interval, min_effect: float) -> version.Outcome:
+def outcome_of(difference: Interval, min_effect: float, clusters: int) -> version.Outcome:
     """Return the outcome for the interval of a difference; improvements below `min_effect` do not count."""
     if difference.low is None or difference.high is None:
         return "inconclusive"
-    if difference.low > 0:
-        return "better"
     if difference.high < 0:
         return "worse"
-    return "not better" if difference.high < min_effect else "inconclusive"
+    if is_small(difference, min_effect) and clusters >= version.MIN_GROUPS_TO_RULE_OUT:
+        return "not better"
+    return "better" if difference.low > 0 else "inconclusive"
+
+
+def is_small(difference: Interval, min_effect: float) -> bool:
+    return difference.high is not None and difference.high < min_effect
 
 
 # The standard deviation of true differences between a rubric and a baseline.
@@ -287,9 +281,11 @@ def decision_chances(value: float, margin: float, labels: int, clusters: int, mo
     middle = share * value + (1 - share) * posterior * value / error**2
     spread = (1 - share) * np.sqrt(posterior + error**2 * labels / more)
     new_margin = stdtrit(clusters * total / labels - 1, upper) * error * np.sqrt(share)
-    better, worse = 1 - ndtr((new_margin - middle) / spread), ndtr((version.MIN_EFFECT - new_margin - middle) / spread)
+    # With too few groups a small difference is not ruled out, only one below 0.
+    limit = np.where(clusters * total / labels >= version.MIN_GROUPS_TO_RULE_OUT, version.MIN_EFFECT, 0.0)
+    better, worse = 1 - ndtr((new_margin - middle) / spread), ndtr((limit - new_margin - middle) / spread)
     # An interval narrower than the smallest effect always decides.
-    return np.asarray(np.where(2 * new_margin < version.MIN_EFFECT, 1.0, better + worse).mean(axis=0))
+    return np.asarray(np.where(2 * new_margin < limit, 1.0, better + worse).mean(axis=0))
 
 
 @dataclass(frozen=True, eq=False)

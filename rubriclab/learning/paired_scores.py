@@ -387,6 +387,21 @@ class Comparison(FrozenModel):
         return "beyond" if "beyond" in outcomes else "inconclusive" if "inconclusive" in outcomes else "within"
 
     @property
+    def needed(self) -> int | None:
+        """How many labels, or pairs if none decide, give an even chance of a decision if the difference stays as it is.
+
+        `None` if unknown: labels of other texts do not tell how many of these are needed.
+        """
+        found, number = (self.human.difference, self.human.labels) if self.human else (self.difference, self.pairs)
+        of_others, distance = (
+            self.human and self.human.labels_of != "both",
+            abs((found.value or 0) + (self.max_drop or 0)),
+        )
+        if of_others or found.low is None or found.high is None or distance <= TOLERANCE:
+            return None
+        return math.ceil(number * ((found.high - found.low) / 2 / distance) ** 2)
+
+    @property
     def enough_scored(self) -> bool:
         """Whether at most `MAX_UNSCORED` of each set, or of the same texts, has no score."""
         if self.pairing == "text":

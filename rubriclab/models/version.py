@@ -131,6 +131,9 @@ MIN_EFFECT = 0.05
 MIN_ERROR_EFFECT = 0.05
 # The same for the Brier score, as a share of 0.25, which is the Brier score of a coin.
 MIN_BRIER_EFFECT = MIN_ERROR_EFFECT / 4
+# With fewer groups a difference that matters is not ruled out: if a fifth of the groups carries all of it, they may be
+# missing. Simulated, the error is up to 32 % with 5 groups, 11 % with 10, 7 % with 12 and 6 % with 14.
+MIN_GROUPS_TO_RULE_OUT = 12
 
 # The same judge asked directly for one score: uncalibrated, and calibrated with the same labels.
 DIRECT = "direct"
@@ -195,15 +198,16 @@ class MoreLabels(FrozenModel):
 class GateVerdict(FrozenModel):
     """Whether the rubric agrees better with people than another evaluator.
 
-    An outcome is `better` if the whole interval of the difference lies above zero, `worse` if it lies below zero,
-    `not better` if all of it lies below the smallest difference that matters, else `inconclusive`. It is `None` for
-    comparisons with single methods, since one of many would be "better" by chance.
+    An outcome is `worse` if the whole interval of the difference lies below zero, else `not better` if it lies below
+    the smallest difference that matters and there are at least `MIN_GROUPS_TO_RULE_OUT` groups, else `better` if it
+    lies above zero, else `inconclusive`. It is `None` for comparisons with single methods, since one of many would be
+    "better" by chance.
 
     Attributes:
         outcome, difference: in `order`; the rubric's minus the other's, paired.
         error_outcome, less_error: in `error`, if both have scores on the scale; the other's minus the rubric's.
         more_labels: if the outcome in order is inconclusive.
-        few_groups: the number of groups, if they were too few for an interval.
+        few_groups: the number of groups, if they were too few for an interval or to rule out a difference.
     """
 
     against: str

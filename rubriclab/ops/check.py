@@ -33,6 +33,7 @@ from rubriclab.models.text import (
     named_reasons,
     parse_scale,
     scale_of,
+    text_digest,
     word_set,
 )
 from rubriclab.ops.inputs import Data, rows_of
@@ -496,12 +497,15 @@ def split(data: Data, options: SplitOptions, notify: Notify) -> SplitResult:
         )
     if faults:
         notify(f"left out: {count(len(faults), 'faulty row')} (`skip_faulty`)")
+    texts = [parsed for _, parsed in rows if isinstance(parsed, Example)]
     groups = [_group(row, parsed, options.by) for row, parsed in rows if isinstance(parsed, Example)]
-    texts = (parsed for _, parsed in rows if isinstance(parsed, Example))
     group_of = dict(zip((text.id for text in texts), groups, strict=True))
     sizes, in_order = Counter(groups), iter(groups)
     chosen = _choose_groups(sizes, options, notify)
     sides: tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]] = ([], [])
+    learned = {text_digest(text) for text in texts if group_of[text.id] in chosen}
+    if equal := sum(text_digest(text) in learned for text in texts if group_of[text.id] not in chosen):
+        notify(f"{count(equal, 'held-out text')} equal to one to learn from, though in another {options.by}")
     for row, parsed in rows:
         if isinstance(parsed, RowError):
             continue

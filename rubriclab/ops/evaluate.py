@@ -66,14 +66,19 @@ def evaluate(
     choices = [work.judge_of(version, options.judge, workspace.store, workspace.notify) for version in versions]
     aspects = {version.rubric.aspect.name: version.rubric.scores_on for version in versions}
     examples = kept = usable_texts(data, options, aspects.items(), workspace.notify)
-    if not options.include_training:
-        kept = unseen(examples, [version.provenance for version in versions])
+    provenances = [version.provenance for version in versions]
+    learned = learned_texts(provenances)
+    equal = f"{count(sum(text_digest(each) in learned for each in examples), 'text')} equal to one of learning"
+    if options.include_training:
+        workspace.notify(f"{equal}: figures on these are optimistic")
+    else:
+        kept = unseen(examples, provenances)
     if not kept:
         hint = "Give texts of other groups, or `include_training` for an optimistic figure."
         raise DataError(f"All {len(examples)} usable rows belong to groups that the rubrics have learned from.", hint)
     if left_out := len(examples) - len(kept):
         workspace.notify(
-            f"{left_out} of {len(examples)} texts left out: a rubric was learned from them or their groups"
+            f"{left_out} of {len(examples)} texts left out: a rubric was learned from them or their groups ({equal})"
         )
     texts = _texts(kept, versions, data, options, workspace)
     chosen = ScoreOptions(rivals=options.rivals, rivals_per_call=options.rivals_per_call)
@@ -172,27 +177,15 @@ class Result:
     soft_pairwise: float | None = None
 
     def to_row(self) -> dict[str, Any]:
-        found = self.agreement
-        return {
-            "evaluator": self.evaluator,
-            "aspect": self.aspect,
-            "level": found.level,
-            "n": found.n,
-            "groups": found.groups,
-            "systems": found.systems,
-            "too_few_groups": found.too_few_groups,
-            "constant_groups": found.constant_groups,
-            "constant_rule": found.constant,
-            "unscored": self.unscored,
-            "answers_missing": self.answers_missing,
-            "answers": self.answers,
-            "spearman": asdict(found.spearman),
-            "pearson": asdict(found.pearson),
-            "kendall": asdict(found.kendall),
-            **({"soft_pairwise_accuracy": self.soft_pairwise} if found.level == "system" else {}),
-            **({"ceiling": asdict(self.ceiling)} if self.ceiling else {}),
-            **({"pairwise_accuracy": asdict(self.pairwise)} if self.pairwise else {}),
-        }
+        counts = asdict(self.agreement)
+        figures = {name: counts.pop(name) for name in ("spearman", "pearson", "kendall")}
+        if self.agreement.level == "system":
+            figures["soft_pairwise_accuracy"] = self.soft_pairwise
+        figures |= {"ceiling": asdict(self.ceiling)} if self.ceiling else {}
+        figures |= {"pairwise_accuracy": asdict(self.pairwise)} if self.pairwise else {}
+        unanswered = {name: getattr(self, name) for name in ("unscored", "answers_missing", "answers")}
+        counts["constant_rule"] = counts.pop("constant")
+        return {"evaluator": self.evaluator, "aspect": self.aspect, **counts, **unanswered, **figures}
 
 
 def baseline_evaluators(examples: Sequence[Example], chosen: Mapping[str, Baseline]) -> list[Evaluator]:
@@ -251,8 +244,12 @@ def measure_agreement(
 def unseen(examples: Iterable[Example], provenances: Sequence[Provenance]) -> tuple[Example, ...]:
     """Return the examples whose group and text no version was learned from; ids are not compared."""
     groups = {group for provenance in provenances for group in provenance.groups}
-    texts = {text for provenance in provenances for text in provenance.texts}
+    texts = learned_texts(provenances)
     return tuple(e for e in examples if e.group not in groups and text_digest(e) not in texts)
+
+
+def learned_texts(provenances: Iterable[Provenance]) -> frozenset[str]:
+    return frozenset(text for provenance in provenances for text in provenance.texts)
 
 
 Figure = Literal["alpha_interval", "alpha_nominal", "fleiss_kappa"]

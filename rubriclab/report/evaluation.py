@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from markupsafe import Markup
 
-from rubriclab.learning.gate import rater_errors, verdict_on
+from rubriclab.learning.gate import gate_level, rater_errors, verdict_on
 from rubriclab.learning.scoring import Score
 from rubriclab.learning.verdicts import (
     level_agreement,
@@ -26,8 +26,8 @@ from rubriclab.models.aggregation import Term
 from rubriclab.models.characters import count, listed
 from rubriclab.models.rubric import Criterion
 from rubriclab.models.text import Example, labelled
-from rubriclab.models.version import DIRECT, GateVerdict, RecordedText, VerdictAgreement
-from rubriclab.ops.evaluate import Evaluation, Evaluator, Result, baseline_evaluators
+from rubriclab.models.version import DIRECT, GRADED, GateVerdict, RecordedText, VerdictAgreement
+from rubriclab.ops.evaluate import LEVELS, Evaluation, Evaluator, Result, baseline_evaluators
 from rubriclab.report import charts, rubrics, wording
 from rubriclab.report.render import View, external, line, quiet, view
 from rubriclab.stats.agreement import (
@@ -171,9 +171,6 @@ def criterion_agreements(scored: ScoredVersion, level: Level, constant: Constant
 
 # Comparisons of each rubric with the best rubric and the baselines on the same texts.
 
-# The level of paired differences: the first at which a correlation is defined.
-LEVELS_BY_PREFERENCE: tuple[Level, ...] = ("group", "dataset", "system")
-
 
 @dataclass(frozen=True, slots=True)
 class EvaluatorComparison:
@@ -209,9 +206,9 @@ class EvaluatorRow:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationSummary:
-    """The rubrics of one aspect, best first, then its baselines.
+    """The rubrics of one aspect, best first, then its baselines; `errors` are those of the best rubric.
 
-    `errors` are those of the best rubric, and `leading` is its agreement at the level of its verdict at learning.
+    `level` is that of the comparisons, chosen as in learning.
     """
 
     aspect: str
@@ -219,7 +216,6 @@ class EvaluationSummary:
     evaluators: tuple[EvaluatorRow, ...]
     baselines: tuple[EvaluatorComparison, ...]
     errors: ScoreErrors | None
-    leading: Result
 
     @property
     def comparisons(self) -> tuple[tuple[str, EvaluatorComparison], ...]:
@@ -236,6 +232,7 @@ class EvaluationSummary:
                 "level": self.level,
                 "n": each.n,
                 "groups": each.groups,
+                "measure": GRADED.order,
                 "less_error": asdict((each.gains and each.gains.less_error) or Interval(None)),
                 **{f"less_error_{name}": number for name, number in each.error_basis.items()},
                 "difference": asdict(each.gains.difference if each.gains else Interval(None)),
@@ -252,13 +249,15 @@ def summarize(
     """Rank and compare the rubrics of one aspect; `None` if no correlation is defined."""
     versions = {each.version.ref: each for each in scored}
     aspect = scored[0].version.rubric.aspect.name
-    defined = [row for row in results if row.aspect == aspect and row.agreement.spearman.value is not None]
+    defined = [row for row in results if row.aspect == aspect and row.agreement.pearson.value is not None]
     measured = {row.agreement.level for row in defined if row.evaluator in versions}
-    level = next((level for level in LEVELS_BY_PREFERENCE if level in measured), None)
-    if level is None:
+    if not measured:
         return None
+    level: Level = gate_level(scored[0].labels, scored[0].groups)
+    if level not in measured:
+        level = next(each for each in LEVELS if each in measured)
     rows = [row for row in defined if row.agreement.level == level]
-    rows.sort(key=lambda row: -(row.agreement.spearman.value or 0.0))
+    rows.sort(key=lambda row: -(row.agreement.pearson.value or 0.0))
     free_scores = {_key(baseline.name): baseline.scores for baseline in free_baselines}
     # A version that consists of one baseline method counts as a baseline, not as a rubric.
     methods = {ref: [part.method for part in each.version.rubric.parts] for ref, each in versions.items()}
@@ -286,11 +285,7 @@ def summarize(
         for row in (*ranked, *other_baselines)
     )
     with_baselines = tuple(_comparison(ranked[0], row, versions, free_scores) for row in other_baselines)
-    best = versions[ranked[0].evaluator]
-    validation = best.version.provenance.validation
-    of_best = [row for row in defined if row.evaluator == best.version.ref]
-    leading = next((row for row in of_best if validation and row.agreement.level == validation.level), ranked[0])
-    return EvaluationSummary(aspect, level, evaluators, with_baselines, best.errors, leading)
+    return EvaluationSummary(aspect, level, evaluators, with_baselines, versions[ranked[0].evaluator].errors)
 
 
 def _comparison(
@@ -307,9 +302,8 @@ def _comparison(
     scale, gain = scored.version.rubric.scores_on, None
     if other_scored and other_scored.version.rubric.scores_on == scale and not scale.names and found.n:
         gain = less_error([other_values, scored.values], labels, groups)
-    few = found.too_few_groups
-    gains = verdict_on(other.evaluator, found.spearman, gain, scale, labels=found.n, clusters=found.groups, few=few)
-    known = gains if gain or found.spearman.value is not None or few else None
+    gains = verdict_on(other.evaluator, found.interval, gain, scale, labels=found.n, clusters=found.clusters)
+    known = gains if gain or found.interval.value is not None or found.too_few_groups else None
     basis = _counted(other_values + scored.values, groups) if gain else {}
     return EvaluatorComparison(other, known, found.n, found.groups, found.p, basis)
 
@@ -340,8 +334,8 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
     errors = [*map(error_row, graded_versions), *map(raters_row, graded.values())]
     # The results of rubrics, and those of free baselines, by aspect and level.
     blocks: dict[tuple[str, str], tuple[list[Result], list[Result]]] = {}
-    leading = {name: each and each.leading.agreement.level for name, each in summaries.items()}
-    for result in sorted(evaluation.results, key=lambda each: each.agreement.level != leading.get(each.aspect)):
+    deciding = {name: each and each.level for name, each in summaries.items()}
+    for result in sorted(evaluation.results, key=lambda each: each.agreement.level != deciding.get(each.aspect)):
         if result.aspect in graded:
             of_rubrics, of_baselines = blocks.setdefault((result.aspect, result.agreement.level), ([], []))
             (of_baselines if wording.is_baseline(result.evaluator) else of_rubrics).append(result)
@@ -468,8 +462,8 @@ def _verdicts(evaluation: Evaluation) -> Iterator[EvaluatedVerdicts]:
             decided = verdicts_of(each.values, rubric.threshold)
             found.append(verdict_agreement(ref, each.values, decided, labels, groups))
             gain = verdict_statistic("AUROC", [each.values, free_scores[best]], labels, groups)
-            counts: dict[str, Any] = {"labels": len(labels), "clusters": len(set(groups))}
-            gains[ref] = verdict_on(best, gain, None, rubric.scores_on, few=gain.low is None, **counts)
+            clusters = len(set(groups))
+            gains[ref] = verdict_on(best, gain, None, rubric.scores_on, labels=len(labels), clusters=clusters)
         if not found:
             continue
         if raters := raters_verdicts([text.annotations.get(aspect, ()) for text in scored[0].texts], groups):
@@ -494,8 +488,8 @@ def _details(scored: ScoredVersion, summary: EvaluationSummary | None, results: 
     criteria: list[CriterionRow] = []
     whole: list[Interval] = []
     if summary:
-        level, ref = summary.leading.agreement.level, version.ref
-        criteria = criterion_agreements(scored, level, summary.leading.agreement.constant)
+        level, ref = summary.level, version.ref
+        criteria = criterion_agreements(scored, level, results[0].agreement.constant)
         criteria.sort(key=lambda each: -abs(terms[each.id].weight) if each.id in terms else 0)
         own = [each.agreement for each in results if each.evaluator == ref and each.agreement.level == level]
         whole = [each.pearson for each in own]
@@ -514,7 +508,7 @@ def _details(scored: ScoredVersion, summary: EvaluationSummary | None, results: 
         "pairs": [] if scale.names else [pair for pair in pairs if pair[1] is not None],
         "criteria": criteria,
         "whole": whole,
-        "level": summary.leading.agreement.level if summary else "",
+        "level": summary.level if summary else "",
         "terms": terms,
         "axis": rubrics.score_axis_of(version, [text for text, _ in recorded]),
         "furthest": [

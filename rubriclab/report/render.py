@@ -61,7 +61,7 @@ WORDING_NAMES = (
     *("LEVELS", "LEVEL_NOTES", "byte_count", "counted", "effort", "estimate", "evaluator_parts", "excerpt", "figure"),
     "rounded",
 )
-VERSION_NAMES = ("MIN_EFFECT", "VERDICTS", "WHOLE")
+VERSION_NAMES = ("GRADED", "MIN_EFFECT", "VERDICTS", "WHOLE")
 TAG_STYLES = {"bdi": ("quoted",), "strong": ("strong",)}
 SVG_SHAPES = frozenset({"circle", "line", "path", "rect"})
 _BREAK = re.compile(r"\s*\n\s*")

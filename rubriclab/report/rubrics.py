@@ -20,6 +20,7 @@ from rubriclab.models.version import (
     CALIBRATED,
     DIRECT,
     MAX_LABELS,
+    MIN_GROUPS_TO_RULE_OUT,
     EvaluatorAgreement,
     GateVerdict,
     Measures,
@@ -114,10 +115,10 @@ def gain_outcomes(verdict: GateVerdict) -> tuple[str, str]:
 def outcome_meanings(verdicts: Sequence[GateVerdict], measures: Measures) -> list[tuple[str, str]]:
     """Return every outcome of a gain with its meaning; empty if `verdicts` have none."""
     meanings = {
-        "better": "the interval of the gain is above 0",
+        "better": f"the interval of the gain is above 0 and reaches what would matter ({wording.least_gain(measures)})",
         "worse": "the interval of the gain is below 0",
-        wording.outcome("not better"): f"a gain that would matter ({wording.least_gain(measures)}) is ruled out",
-        "inconclusive": "such a gain is not ruled out",
+        wording.outcome("not better"): f"it does not reach that, on at least {MIN_GROUPS_TO_RULE_OUT} groups",
+        "inconclusive": "the labels, or their groups, are too few to tell",
     }
     return list(meanings.items()) if any(words for each in verdicts for words in gain_outcomes(each)) else []
 
@@ -149,7 +150,8 @@ def _by_name(validation: Validation) -> dict[str, EvaluatorAgreement]:
 def more_labels(deciding: GateVerdict) -> str:
     """Return what to label for a decision, as a sentence without a full stop."""
     if deciding.few_groups is not None:
-        return f"Label texts of at least {count(max(MIN_GROUPS - deciding.few_groups, 1), 'more group')} (sources)"
+        least = MIN_GROUPS if deciding.difference.low is None else MIN_GROUPS_TO_RULE_OUT
+        return f"Label texts of at least {count(max(least - deciding.few_groups, 1), 'more group')} (sources)"
     if deciding.outcome != "inconclusive":
         return "Label more texts from new sources: these cannot tell the errors apart"
     if deciding.more_labels is None or deciding.more_labels.even is None:

@@ -18,7 +18,6 @@ from rubriclab.models.text import Scale, format_score
 from rubriclab.models.version import (
     CALIBRATED,
     DIRECT,
-    GRADED,
     MIN_BRIER_EFFECT,
     MIN_EFFECT,
     MIN_ERROR_EFFECT,
@@ -472,12 +471,13 @@ def least_gain(measures: Measures) -> str:
     return f"{MIN_EFFECT} in {measures.order} or {percent(MIN_ERROR_EFFECT)} of the scale in error"
 
 
-# The measures of gains in evaluations.
-SPEARMAN = GRADED._replace(order="Spearman")
-
-
 def error_name(measures: Measures) -> str:
     return VERDICTS.error if measures == VERDICTS else "error"
+
+
+def fewer_texts(evaluator: EvaluatorAgreement, validation: Validation) -> str:
+    """Return on how many texts an evaluator was measured; empty if on those of the rubric."""
+    return f", on {evaluator.n} of {validation.n} texts" if evaluator.n != validation.n else ""
 
 
 def rubric_agreement(validation: Validation) -> EvaluatorAgreement:

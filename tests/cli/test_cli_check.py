@@ -235,6 +235,15 @@ def test_a_split_with_too_few_groups_for_a_verdict_says_so(train: int, warned: b
     assert any("groups to learn from are too few to validate a rubric" in line for line in said) == warned
 
 
+def test_a_split_says_how_many_texts_stand_on_both_sides() -> None:
+    rows = [{"id": str(n), "output": f"Text {n % 8}.", "group": f"g{n}"} for n in range(24)]
+    said = list[str]()
+    result = split(rows, SplitOptions(train=12), said.append)
+    both = len([row for row in result.heldout if row["output"] in {each["output"] for each in result.train}])
+    assert both > 1
+    assert f"{both} held-out texts equal to one to learn from, though in another group" in said
+
+
 def test_what_cannot_be_split_is_refused(here: Commands) -> None:
     (here.folder / "one.jsonl").write_text('{"output": "A", "group": "g"}\n{"output": "B", "group": "g"}\n')
     assert "All 2 texts are of one group, which is never divided." in here("split", "one.jsonl").error

@@ -21,10 +21,12 @@ from rubriclab.learning.gate import (
     raters,
     ratings,
     validation,
+    verdict_on,
 )
 from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.models.text import Example, Scale, labelled
 from rubriclab.models.version import MIN_EFFECT, MoreLabels, Validation
+from rubriclab.report.rubrics import more_labels as more_labels_words
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.intervals import Interval, grouped_folds
 from rubriclab.stats.reliability import ceiling, krippendorff_alpha
@@ -119,7 +121,8 @@ def test_rivals_are_compared_where_there_are_enough_of_them() -> None:
     labels = rng.normal(size=36)
     groups = [f"g{place // 3}" for place in range(36)]
     assert gate_level(labels, groups) == "group"
-    labels[:9] = 1.0
+    assert gate_level(labels[:15], groups[:15]) == "group"
+    labels[:21] = 1.0
     assert gate_level(labels, groups) == "dataset"
     assert gate_level(rng.normal(size=40), [f"g{place // 2}" for place in range(40)]) == "dataset"
 
@@ -150,13 +153,21 @@ def test_with_few_groups_no_difference_can_be_told(groups: int) -> None:
         (0.0, 0.3, "inconclusive"),
         (-0.2, 0.05, "inconclusive"),
         (-0.2, 0.049, "not better"),
-        (0.01, 0.04, "better"),
+        (0.01, 0.04, "not better"),
         (-0.2, -0.01, "worse"),
         (None, None, "inconclusive"),
     ],
 )
 def test_an_outcome_is_read_off_the_interval(low: float | None, high: float | None, outcome: str) -> None:
-    assert outcome_of(Interval(None if low is None else 0.02, low, high), MIN_EFFECT) == outcome
+    assert outcome_of(Interval(None if low is None else 0.02, low, high), MIN_EFFECT, 12) == outcome
+
+
+def test_few_groups_do_not_rule_out_a_gain_and_say_how_many_do() -> None:
+    small = Interval(0.0, -0.02, 0.02)
+    few, enough = (verdict_on("direct", small, small, SCALE, labels=60, clusters=number) for number in (11, 12))
+    assert (few.overall, few.few_groups) == ("inconclusive", 11)
+    assert more_labels_words(few) == "Label texts of at least 1 more group (sources)"
+    assert (enough.overall, enough.few_groups) == ("not better", None)
 
 
 def test_errors_are_those_of_the_scores_on_the_scale_beside_direct_as_it_comes_and_calibrated() -> None:

@@ -102,6 +102,16 @@ def test_the_interval_and_the_limit_decide(drop: float, limit: float | None, out
     assert result.outcome == outcome
 
 
+def test_a_comparison_that_cannot_decide_says_how_many_pairs_would() -> None:
+    before = RNG.normal(3, 1, 25)
+    after = before + np.tile([0.5, -0.7, 0.1, -0.2, 0.2], 5)
+    result = compare_outputs(RUBRIC, "news@1", *sets(before, after), max_drop=0.1)
+    margin = (result.difference.high - result.difference.low) / 2
+    assert result.outcome == "inconclusive"
+    assert result.needed == pytest.approx(25 * (margin / (0.1 + result.difference.value)) ** 2, abs=1)
+    assert f"(about {result.needed} pairs in all for an even chance of a decision)" in str(comparison_view(result))
+
+
 def test_equal_drops_in_few_groups_do_not_show_a_drop() -> None:
     """The sign test over groups cannot reach p < 0.05 with fewer than six."""
     few = compare_outputs(RUBRIC, "news@1", *sets(np.full(5, 3.0), np.full(5, 2.9)))

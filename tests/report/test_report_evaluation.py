@@ -72,7 +72,7 @@ def words(found: EvaluationSummary | None) -> str:
     [
         (like_people, "better", "BETTER news@1 compared with the best free baseline, "),
         (against_people, "worse", "WORSE news@1 compared with the best free baseline, "),
-        (like_the_baseline, "not better", "NO REAL GAIN news@1 compared with the best free baseline, word count"),
+        (like_the_baseline, "inconclusive", "INCONCLUSIVE news@1 compared with the best free baseline, word count"),
     ],
 )
 def test_a_rubric_is_held_against_the_best_free_baseline(rate: Rate, verdict: str, said: str) -> None:
@@ -113,12 +113,12 @@ def test_baselines_are_no_rubrics_and_the_best_rubric_is_held_against_each() -> 
     found = summary_of((unlabelled(), against_people), (shown(), like_people), (version(), like_people))
     assert found
     assert [one.ref for one in found.evaluators] == ["news@1", "shown@1", "plain@1"]
-    assert [contest.gains.overall for contest in found.baselines] == ["not better", "better"]
+    assert [contest.gains.overall for contest in found.baselines] == ["inconclusive", "better"]
     said = words(found)
     assert said.startswith(
-        "NO REAL GAIN news@1 compared with shown@1 No real gain in error and Spearman within groups. news@1"
+        "INCONCLUSIVE news@1 compared with shown@1 Inconclusive in error and Pearson within groups. news@1"
     )
-    assert "Next - Score with what costs less: " in said
+    assert "Next - Label texts of at least 6 more groups (sources); " in said
     assert "news@1 has a mean absolute error of 0.00 [0.00, 0.00] points and a Pearson correlation of 1.00" in said
     assert re.search(r"news@1 plain@1 .* better", said)
     assert "The best of several" not in said
@@ -142,7 +142,7 @@ def test_figures_that_count_groups_with_constant_labels_say_on_how_many_texts_th
     view = View(macro("evaluation_summary", found, lambda name: wording.evaluator_parts(name)[0]))
     rests_on = {cells[7]: cells[5:7] for cells in view.to_frame().itertuples(index=False)}
     assert rests_on["gain in error"] == (24, 6)
-    assert rests_on["gain in Spearman"] == (20, 5)
+    assert rests_on["gain in Pearson"] == (20, 5)
     said = words_of(view, 200)
     assert " points (all scored texts) and a Pearson correlation of " in said
     assert "in points, on 24 texts of 6 groups, also those with constant labels, and " in said

@@ -137,3 +137,11 @@ def test_a_page_shows_the_verdict_on_each_unit_the_failing_ones_first() -> None:
     assert found == sorted(found)
     assert all(words in page for words in ("by: The dam gave way.", "holds", "fails", "none", "25% of the scale"))
     assert EVIL not in page
+
+
+def test_evaluators_on_fewer_texts_than_the_rubric_say_how_many() -> None:
+    trust = joint_trust()
+    fewer = tuple(each.model_copy(update={"n": 25}) if each.name == "direct" else each for each in trust.evaluators)
+    one = joint_version(validation=trust.model_copy(update={"evaluators": fewer}))
+    assert "directly, on 25 of 30 texts" in words_of(View(macro("outcome", one)), 200)
+    assert " of 30 texts" not in words_of(View(macro("outcome", joint_version())), 200)

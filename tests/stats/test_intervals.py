@@ -114,7 +114,7 @@ def test_intervals_hold_the_true_correlation_and_equal_judges_are_seldom_told_ap
     for _ in range(runs):
         one, other, human = drawn(rng, groups, size)
         found = agreement(one, human, names[: groups * size], level=level).spearman
-        gap = difference(one, other, human, names[: groups * size], level=level).spearman
+        gap = difference(one, other, human, names[: groups * size], level=level).interval
         held += found.low <= true <= found.high
         apart += not gap.low <= 0 <= gap.high
     # Of 200 draws at 95 %, fewer than 182 come in one of a hundred, and so do more than 18 at 5 %.
@@ -122,7 +122,7 @@ def test_intervals_hold_the_true_correlation_and_equal_judges_are_seldom_told_ap
     assert apart <= 18
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.integers(0, 99), st.integers(1, 200), st.sampled_from([0.5, 0.8, 0.9, 0.95]))
 def test_bounds_are_the_weibull_quantiles_with_half_of_the_rest_on_each_side(seed, n, confidence):
     errors = np.sort(np.random.default_rng(seed).normal(size=n))
