@@ -60,16 +60,16 @@ class Options(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, defer_build=True)
 
     def __init__(self, **values: Any) -> None:
-        """Validate the options; `SettingsError` names one that is unknown or out of bounds."""
+        """Validate the options, of which `None` keeps the default; `SettingsError` names a faulty one."""
         try:
-            super().__init__(**values)
+            super().__init__(**{name: value for name, value in values.items() if value is not None})
         except ValidationError as error:
             raise option_error(error, type(self)) from None
 
     @classmethod
     def given(cls, values: Mapping[str, Any]) -> Self:
-        """Return this operation's options from `values`. Other values are ignored, and `None` keeps the default."""
-        return cls(**{name: values[name] for name in cls.model_fields if values.get(name) is not None})
+        """Return this operation's options from `values`. Other values are ignored."""
+        return cls(**{name: values[name] for name in cls.model_fields if name in values})
 
 
 def option_error(error: ValidationError, model: type[BaseModel]) -> SettingsError:

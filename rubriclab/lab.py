@@ -17,6 +17,7 @@ from rubriclab.closing import Closing
 from rubriclab.data.mapping import UsualMap, parse_mapping
 from rubriclab.display import Document
 from rubriclab.errors import SettingsError
+from rubriclab.judges.options import JudgeOptions
 from rubriclab.methods.method import Progress
 from rubriclab.models.base import is_database
 from rubriclab.models.characters import as_python, describe, did_you_mean
@@ -177,7 +178,7 @@ class Lab(Closing):
         self._record = Path(record) if record else None
         self._progress = progress
         self._notify = notify or _notify
-        self._judge_options = work.judge_options(options)
+        self._judge_options = JudgeOptions(**options)
         self._budget = LocalBudget(self._judge_options.max_calls, self._judge_options.max_cost)
         self._streams = ExitStack()
 
@@ -206,8 +207,7 @@ class Lab(Closing):
     def _options(self, model: type[OptionsT], values: Mapping[str, Any]) -> OptionsT:
         """Return an operation's options: those of the call, then those of this object, then the defaults."""
         defaults = {name: value for name, value in self._defaults.items() if name in model.model_fields}
-        given = {**defaults, **{name: value for name, value in values.items() if value is not None}}
-        return model(**{name: value for name, value in given.items() if value is not None})
+        return model(**{**defaults, **{name: value for name, value in values.items() if value is not None}})
 
     async def _run(
         self, prepare: Callable[..., Job[T]], model: type[Options], options: Mapping[str, Any], *arguments: Any

@@ -38,8 +38,7 @@ from rubriclab.errors import SettingsError
 from rubriclab.models.characters import count
 
 if TYPE_CHECKING:
-    from rubriclab.models.rubric import Rubric
-    from rubriclab.models.version import TrainingAgreement, Version
+    from rubriclab.models.version import Version
 
 # The options of commands whose result is a report on texts.
 REPORT_MODELS = ("Exports", "Asking")
@@ -205,7 +204,6 @@ def demo_parts(judge: Sequence[str]) -> dict[str, list[list[str]]]:
 
 
 def run_in(folder: Path, lines: Sequence[Sequence[str]]) -> int:
-    """Print and run each command in `folder`, until one fails; return its exit code, or 0."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RUBRICLAB_")}
     for line in lines:
         arguments = (*line, "--store", STORE)
@@ -259,8 +257,6 @@ def _print_learned(result: ops.learn.LearnResult) -> None:
     print_view(views.rubrics.learned_view(version))
     if not version.new:
         note(f"{version.ref} is unchanged, so no new version was saved")
-    if provenance.agreement and not provenance.validation:
-        click.echo(_agreement(version.rubric, provenance.agreement))
     correlations = [criterion.evidence.pearson or 0 for criterion in criteria]
     agreement, chance = provenance.agreement, 0.5 if provenance.agreement and provenance.agreement.auroc else 0
     if agreement and max(correlations, default=0) <= 0 and (agreement.order.value or 0) <= chance:
@@ -270,15 +266,6 @@ def _print_learned(result: ops.learn.LearnResult) -> None:
         note(f"{count(result.effort.failed, 'prompt')} had no usable reply; --retry-failed asks for them again")
     note(f"Learning took {views.wording.effort(result.effort)}.")
     note(f"Saved in {result.place}. Details: `rubriclab show {version.ref} --evidence`")
-
-
-def _agreement(rubric: Rubric, agreement: TrainingAgreement) -> str:
-    order = f"{agreement.measure} {views.wording.estimate(agreement.order)} on the {agreement.n} training texts"
-    if not agreement.optimistic:
-        return f"{order}, whose labels were not used"
-    held_out = f"{views.wording.estimate(agreement.reselected)} cross-validated over groups"
-    proposed = "; both are optimistic, as the criteria were proposed from these labels"
-    return f"{order} (fitted to them), {held_out}{proposed if views.wording.labels_proposed(rubric) else ''}"
 
 
 @command("PlanOptions", "CallOptions", "RubricOption", "Asking", section="Data")
@@ -421,7 +408,7 @@ def score(
         }
         print_json({**row, "output": output, **effort_row(effort)})
     else:
-        print_view(views.results.distribution_view(scoring.summary), err=True)
+        print_view(views.render.view("distribution", summary=scoring.summary), err=True)
         place = "" if output == "-" else f" to {output}"
         scored = f"{counts.rows - counts.unscored:,} texts scored by {scoring.name}{place}"
         missing = f"; {views.wording.missing_answers(counts.answers_missing, counts.answers)}"

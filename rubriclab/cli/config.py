@@ -174,7 +174,6 @@ def _unusable(file: Path, error: Unreadable) -> SettingsError:
 
 
 def _pair(key: str, value: Any, most: int | None) -> str:
-    """Return an option and its value on one line, with keys masked, cut to `most` characters."""
     from rubriclab.judges.providers import masked
     from rubriclab.models.characters import one_line
 
@@ -239,7 +238,6 @@ def confirmed_files() -> Mapping[str, str]:
 
 
 def confirm(path: Path, digest: str) -> None:
-    """Record the user's confirmation of a file's content by its digest, or of a folder by `ANY_CONTENT`."""
     _write({**confirmed_files(), str(path.resolve()): digest})
 
 
@@ -257,12 +255,12 @@ def digest_of(content: bytes) -> str:
 
 def _write(confirmed: Mapping[str, str]) -> None:
     """Replace the list in one step, so that a killed command leaves either the old list or the new one."""
+    from rubriclab.data.write import name_in_errors
+
     file = confirmations_file()
     draft = file.with_name(f"{file.name}.{os.getpid()}")
-    try:
+    with name_in_errors(file):
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         draft.write_text(json.dumps(confirmed, indent=2, sort_keys=True) + "\n", "utf-8")
         draft.chmod(0o600)
         draft.replace(file)
-    except OSError as error:
-        raise SettingsError(f"{file} cannot be written: {error.strerror}.") from None

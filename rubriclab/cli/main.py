@@ -22,7 +22,7 @@ from rubriclab.cli import commands, store
 from rubriclab.cli.config import CONFIG_NAME, CONFIRMING, defaults_from, load_config, method_names, options_of
 from rubriclab.cli.options import OUTPUT, CommandGroup, SectionCommand, SectionGroup
 from rubriclab.cli.output import as_typed, note
-from rubriclab.errors import RubriclabError, SettingsError
+from rubriclab.errors import RubriclabError
 from rubriclab.models.characters import one_line, plain
 
 LOGGER = logging.getLogger("rubriclab")
@@ -64,10 +64,10 @@ def start_logging(verbose: int) -> None:
 
 
 def log_to_file(file: Path, command: str) -> None:
-    try:
+    from rubriclab.data.write import name_in_errors
+
+    with name_in_errors(file):
         handler = logging.FileHandler(file, encoding="utf-8", errors="backslashreplace")
-    except OSError as error:
-        raise SettingsError(f"The log file {file} cannot be written: {error.strerror}.") from None
     _install(handler, LOG_FORMAT)
     LOGGER.setLevel(logging.DEBUG)
     _log.info("rubriclab %s: %s", __version__, command)
@@ -191,7 +191,6 @@ for title in SECTIONS:
 
 
 def every_command() -> dict[str, click.Command]:
-    """Return all commands by name; a command in a group is named `GROUP NAME`."""
     found: dict[str, click.Command] = {}
     for name, command in cli.commands.items():
         if isinstance(command, click.Group):

@@ -107,7 +107,6 @@ def check_place(output: str) -> None:
 
 
 def check_rows_place(output: str) -> None:
-    """Refuse an output in a folder that does not exist, or with an ending that names no format of rows."""
     from rubriclab.data.write import check_writable
 
     check_place(output)
@@ -268,7 +267,6 @@ def flags() -> Mapping[str, str]:
 
 
 def print_view(view: Any, *, err: bool = False) -> None:
-    """Print a text or a rich view to standard output, or with `err` to standard error."""
     from rich.console import Console
 
     from rubriclab.report.terminal import UNCROPPED

@@ -158,7 +158,7 @@ def list_names(call: Call) -> None:
 @click.argument("name")
 def log(call: Call, name: str) -> None:
     """List all versions of NAME, the newest first."""
-    _show_versions(call, views.results.log_view, name)
+    _show_versions(call, lambda versions: views.render.view("log", versions=versions), name)
 
 
 def _show_versions(call: Call, view: Callable[[Sequence[Version]], Any], name: str | None = None) -> None:

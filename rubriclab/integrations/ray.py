@@ -11,7 +11,7 @@ from rubriclab.errors import SettingsError
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.ops.ray import MAX_CALLS, RayJob, RayWorker, RunState
 from rubriclab.ops.scores import criterion_cells
-from rubriclab.ops.workspace import Workspace, judge_of, judge_options
+from rubriclab.ops.workspace import Workspace, judge_of
 
 # Options that hold for all workers of a run.
 SHARED = ("max_calls", "max_cost", "requests_per_minute", "tokens_per_minute")
@@ -54,7 +54,7 @@ class Scorer:
         mapping: str | Mapping[str, str] | None = None,
         **options: Any,
     ) -> None:
-        chosen = judge_options(options)
+        chosen = JudgeOptions(**options)
         shared = [name for name in SHARED if getattr(chosen, name) is not None]
         if run is None and shared:
             hint = "give it one: run='nightly'."

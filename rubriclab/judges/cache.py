@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, Literal, Protocol, TypeVar
 
 import orjson
 
+from rubriclab.data.write import name_in_errors
 from rubriclab.errors import DamagedAnswer, DataError, ReplayMiss, SettingsError
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, dump_reply, load_reply, read, request_digest
 from rubriclab.judges.limits import ReplyAfterCancellation
@@ -234,11 +235,8 @@ class Recording(JudgeWrapper):
         self._write(lambda file: file.write(orjson.dumps(row) + b"\n"), "ab")
 
     def _write(self, change: Callable[[BinaryIO], object], mode: Literal["ab", "r+b"]) -> None:
-        try:
-            with self._path.open(mode) as file:
-                change(file)
-        except OSError as error:
-            raise DataError(f"The recording {self._path} cannot be written: {error.strerror}.") from None
+        with name_in_errors(self._path), self._path.open(mode) as file:
+            change(file)
 
 
 class Replay:

@@ -145,5 +145,4 @@ def account(spec: str) -> str:
 
 
 def local_breaker(options: JudgeOptions) -> LocalBreaker:
-    """Return the breaker of one process, which allows all concurrent requests to fail once."""
     return LocalBreaker(max(MIN_FAILURES, options.concurrency))

@@ -105,7 +105,6 @@ class PlugInJudge(JudgeWrapper):
 
 
 def plug_in_judge(points: Sequence[EntryPoint], spec: str, options: JudgeOptions) -> PlugInJudge:
-    """Return the judge that `spec` names, as `NAME` or `NAME:REST`; a `PlugInError` if it cannot be made."""
     plug_in, make = load_plug_in("judge", points)
     with plug_in.translated_errors("cannot be loaded: "):
         judge = make(spec.partition(":")[2], options)

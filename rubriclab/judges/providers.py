@@ -196,7 +196,6 @@ def server_address(model: str, api_base: str | None) -> str | None:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host is this machine: `localhost`, 127.0.0.0/8 or ::1."""
     try:
         return ip_address(host).is_loopback
     except ValueError:
@@ -420,7 +419,6 @@ def translated(error: Exception, model: str, variable: str | None = None) -> Jud
 
 
 def is_bad_request(error: Exception) -> bool:
-    """Return whether the provider found the request itself at fault."""
     return getattr(error, "status_code", None) in (400, 422) or "BadRequestError" in _class_names(error)
 
 

@@ -228,12 +228,10 @@ def mean_aggregation(target: LabelledTarget) -> Aggregation:
 
 
 def raw_values(aggregation: Aggregation, rated: RatedTexts) -> FloatArray:
-    """Return each text's weighted sum of standardised ratings, NaN if too many are missing."""
     return floats(raw_value(aggregation, rated.ratings(row)) for row in range(len(rated.examples)))
 
 
 def aggregate_scores(rubric: Rubric, rated: RatedTexts) -> FloatArray:
-    """Return the score of each text by the rubric's aggregation, on the scale of the ratings."""
     if rubric.aggregation is None:
         raise ValueError("expected a rubric with an aggregation, got one without")
     unmapped = rubric.aggregation.model_copy(update={"onto": None})

@@ -286,7 +286,6 @@ def unique_names(parts: Sequence[Part]) -> list[dict[str, str]]:
 
 
 def rename_criteria(part: Part, names: Mapping[str, str]) -> Part:
-    """Return the part with its criteria renamed, also in the reasons for dropped criteria."""
     changed = {old: new for old, new in names.items() if old != new}
     if not changed:
         return part

@@ -16,8 +16,7 @@ from typing import Any, Literal
 from rubriclab.data.rows import RowError
 from rubriclab.display import Displayed
 from rubriclab.errors import JudgeRefused, PromptRejected
-from rubriclab.judges.cache import RECORDED_PREFIX
-from rubriclab.judges.connect import EMBEDDED
+from rubriclab.judges.connect import makes_requests
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.judge import Judge, Reply
 from rubriclab.judges.options import JudgeOptions, Price
@@ -193,16 +192,12 @@ def dry_run(roles: Mapping[str, tuple[str, CallEstimate]], options: JudgeOptions
         estimates[role] = JudgeEstimate(**asdict(calls), judge=judge, cost_usd=cost)
         if is_assumed:
             assumed.add(judge)
-    batch = options.batch and not all(_is_free(judge) for judge, _ in roles.values())
+    batch = options.batch and any(makes_requests(judge) for judge, _ in roles.values())
     return DryRun(estimates, batch, tuple(sorted(assumed)))
 
 
-def _is_free(judge: str) -> bool:
-    return judge == EMBEDDED or judge.startswith(RECORDED_PREFIX)
-
-
 def _price(judge: str, options: JudgeOptions) -> tuple[Price | None, bool]:
-    if _is_free(judge):
+    if not makes_requests(judge):
         return FREE, False
     if options.batch:
         from rubriclab.judges.batch import ASSUMED_SHARE, batch_price_of

@@ -228,7 +228,6 @@ def learn_one(
 
 
 def scorer(form: ScoreFormat) -> interface.ScoreFunction:
-    """Return the scoring function of a method with one criterion."""
 
     async def score(example: Example, part: Part, assignment: Assignment, judge: Judge) -> interface.Scored:
         settings = HolisticSettings.model_validate(part.settings)

@@ -160,7 +160,6 @@ async def learn(
     on_progress: interface.Progress = interface.ignore_progress,
     **_unused: Any,
 ) -> interface.Learned:
-    """Return the part with the explanation that SEEval keeps, and the dropped ones."""
     return await _SEEvalRun(training_input, settings, judge, generator, on_progress).run()
 
 

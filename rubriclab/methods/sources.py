@@ -21,6 +21,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from rubriclab.base_options import faults, first_fault, has_wrong_names
+from rubriclab.data.write import name_in_errors
 from rubriclab.errors import ChecklistError, LiteratureError
 from rubriclab.models.base import FrozenModel, Unreadable, content_path, decode_text, parse_json, read_file
 from rubriclab.models.text import Material, Units, Words
@@ -265,12 +266,10 @@ def read_findings(file: Path) -> tuple[Finding, ...]:
 
 def write_findings(file: Path, findings: Sequence[Finding]) -> None:
     new = file.with_suffix(".new")
-    try:
+    with name_in_errors(file):
         file.parent.mkdir(parents=True, exist_ok=True)
         new.write_text(json.dumps([each.to_row() for each in findings], ensure_ascii=False, indent=2) + "\n", "utf-8")
         new.replace(file)
-    except OSError as error:
-        raise LiteratureError(f"{file} cannot be written: {error.strerror or error}.") from None
 
 
 def benchmark_name(name: str, known: Collection[str] = ()) -> str:

@@ -210,7 +210,6 @@ def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnR
 
 
 def training_of(workspace: Workspace, data: Data, options: LearnOptions) -> TrainingRun:
-    """Read the labelled texts, and return the training that the options ask for."""
     if not options.aspect:
         scored = scored_aspects([row for row in rows_of(data, options) if isinstance(row, Example)])
         hint = "Name the aspect to learn: `aspect=ASPECT`."
@@ -254,7 +253,6 @@ def training_of(workspace: Workspace, data: Data, options: LearnOptions) -> Trai
 
 
 def check_joint(options: LearnOptions, name: str) -> None:
-    """Refuse the option `name` if a method learns alone."""
     if alone := options.single_method:
         why = f"`methods={alone}` alone leaves nothing to choose"
         hint = "Leave `methods` out, or name several."

@@ -11,7 +11,7 @@ import re
 import sys
 import threading
 import time
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
@@ -333,10 +333,6 @@ def _once(notify: Notify) -> Notify:
             notify(text)
 
     return notify_once
-
-
-def judge_options(values: Mapping[str, Any]) -> JudgeOptions:
-    return JudgeOptions(**{name: value for name, value in values.items() if value is not None})
 
 
 # A reference (`NAME`, `NAME@3`, `NAME@production`), a version, or a rubric that is not stored.

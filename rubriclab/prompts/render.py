@@ -15,13 +15,12 @@ import re
 import secrets
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from pydantic import BaseModel
 
-from rubriclab.errors import PlugInError
 from rubriclab.models.base import digest, digest_text
 from rubriclab.models.text import format_score
 from rubriclab.prompts.prompt import HiddenFormReply, KeyedReply, Prompt, shown_form
@@ -72,7 +71,7 @@ class Turn:
 
 
 def render(prompt: Prompt[Any]) -> list[Message]:
-    """Return the messages that ask `prompt`; a faulty template of another package is a `PlugInError`.
+    """Return the messages that ask `prompt`.
 
     The form of the reply ends the first part of the user's last turn, or the whole turn if its keys depend on the text.
     """
@@ -80,18 +79,7 @@ def render(prompt: Prompt[Any]) -> list[Message]:
 
 
 def render_turns(prompt: Prompt[Any]) -> list[Turn]:
-    try:
-        turns = [(role, [part(prompt.fields).strip() for part in parts]) for role, parts in _parts(prompt.name)]
-    except Exception as error:
-        point = None if (FOLDER / f"{prompt.name}.md").exists() else _plug_in(prompt.name)
-        if point is None:
-            raise
-        package = f"the package {point.dist.name} {point.dist.version}" if point.dist else f"a package ({point.value})"
-        fault = f"{prompt.name!r}, which cannot be rendered: {type(error).__name__}: {error}"
-        raise PlugInError(
-            f"The method {point.name!r} of {package} has the template {fault}.",
-            "Report this to its authors, or uninstall it.",
-        ) from error
+    turns = [(role, [part(prompt.fields).strip() for part in parts]) for role, parts in _parts(prompt.name)]
     question = turns[-1][1]
     reply: type[BaseModel] = prompt.reply
     after_text = issubclass(reply, KeyedReply) and reply.of_text
@@ -165,16 +153,11 @@ def _untitled(schema: Any) -> Any:
     return [_untitled(item) for item in schema] if isinstance(schema, list) else schema
 
 
-def _plug_in(template: str) -> EntryPoint | None:
-    return next(iter(entry_points(group=METHOD_ENTRY_POINTS, name=template.partition("/")[0])), None)
-
-
 def _path(name: str) -> Path:
-    own = FOLDER / f"{name}.md"
-    if own.exists() or (point := _plug_in(name)) is None:
-        return own
-    folder = getattr(point.load(), "templates", None)
-    return folder / f"{name.partition('/')[2]}.md" if folder else own
+    own, (method, _, template) = FOLDER / f"{name}.md", name.partition("/")
+    points = () if own.exists() else entry_points(group=METHOD_ENTRY_POINTS, name=method)
+    folder = next((getattr(point.load(), "templates", None) for point in points), None)
+    return folder / f"{template}.md" if folder else own
 
 
 @functools.cache

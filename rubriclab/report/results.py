@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from rubriclab.ops.edit import EditResult
     from rubriclab.ops.evaluate import JudgeScores, Reliability
     from rubriclab.ops.label import PlannedText
-    from rubriclab.ops.scores import ScoreDistribution
     from rubriclab.store.diff import VersionDiff
 
 # Comparisons.
@@ -175,10 +174,6 @@ def names_view(versions: Sequence[Version]) -> View:
     return view("names", versions=versions, rows=rows, by_name=by_name)
 
 
-def log_view(versions: Sequence[Version]) -> View:
-    return view("log", versions=versions)
-
-
 # Findings of papers.
 
 
@@ -209,10 +204,6 @@ def consistency_words(consistency: Consistency | None) -> str:
         return "nothing rated twice yet"
     equal = f"{consistency.same:.0%} equal of {count(consistency.repeats, 'repeat')}"
     return f"{equal}, {consistency.difference:.2f} points apart on average"
-
-
-def distribution_view(summary: ScoreDistribution) -> View:
-    return view("distribution", summary=summary)
 
 
 def criteria_rows(rubric: Rubric) -> list[dict[str, Any]]:

@@ -62,6 +62,7 @@ Access = Literal["write", "read", "either"]
 OnDamaged = Callable[[StoreError], object]
 
 LEARNED: Final = "learned"
+_VERIFY = "See: `rubriclab verify`"
 _UNSTORABLE_HINT = "Correct the value that is named; nothing was stored."
 # Rows that `verify` fetches at a time, which bounds its memory.
 CHUNK = 1000
@@ -511,13 +512,13 @@ def _read_training(row: TrainingRow) -> TrainingRecord:
     try:
         content = zlib.decompress(row.packed).decode("utf-8", "surrogatepass")
     except (zlib.error, UnicodeDecodeError) as error:
-        raise StoreError(f"{where} cannot be decompressed: {error}.", "See: `rubriclab verify`") from None
+        raise StoreError(f"{where} cannot be decompressed: {error}.", _VERIFY) from None
     return _read(TrainingRecord, _checked(where, content, row.digest), where)
 
 
 def _checked(what: str, content: str, expected: str) -> str:
     if digest_text(content) != expected:
-        raise StoreError(f"{what} does not match its digest.", "See: `rubriclab verify`")
+        raise StoreError(f"{what} does not match its digest.", _VERIFY)
     return content
 
 
@@ -526,7 +527,7 @@ def _read(kind: type[Model], content: str, what: str) -> Model:
         # Parsed by the validator, which takes half the memory for a training record.
         return kind.model_validate_json(content)
     except ValidationError as error:
-        raise StoreError(f"{what} is no {kind.__name__}: {first_fault(error)}.", "See: `rubriclab verify`") from None
+        raise StoreError(f"{what} is no {kind.__name__}: {first_fault(error)}.", _VERIFY) from None
 
 
 def _read_judgment(row: HumanJudgmentRow) -> HumanJudgment:
@@ -537,15 +538,13 @@ def _read_judgment(row: HumanJudgmentRow) -> HumanJudgment:
 def _read_version(row: VersionRow, content: str | None, *, new: bool = False) -> Version:
     """Return the version of `row`, whose rubric is in `content`, without its tags and confirmation."""
     if content is None:
-        raise StoreError(f"The rubric of {row.ref} is missing from the store.", "See: `rubriclab verify`")
+        raise StoreError(f"The rubric of {row.ref} is missing from the store.", _VERIFY)
     _checked(f"The rubric of {row.ref}", content, row.rubric_digest)
     _checked(f"The provenance of {row.ref}", row.provenance, row.provenance_digest)
     try:
         created = datetime.fromisoformat(row.created)
     except ValueError:
-        raise StoreError(
-            f"The time of {row.ref} is not readable: {row.created!r}.", "See: `rubriclab verify`"
-        ) from None
+        raise StoreError(f"The time of {row.ref} is not readable: {row.created!r}.", _VERIFY) from None
     return Version(
         name=row.name,
         number=row.number,

@@ -217,7 +217,6 @@ async def body_of(request: Request, model: type[BodyT]) -> BodyT:
 
 
 def static_routes() -> list[BaseRoute]:
-    """Return the routes of scripts and styles under `/static`, including the style of reports."""
 
     async def report_style(_request: Request) -> Response:
         return FileResponse(STYLE, headers=REVALIDATED)

@@ -52,4 +52,4 @@ def test_a_store_on_a_full_disk_is_named(tmp_path: Path) -> None:
 def test_a_recording_on_a_full_disk_is_named(own: Commands) -> None:
     little = Commands(own.folder, before=partial(limit_files, 60_000), RUBRICLAB_STORE="store.db")
     done = little("score", HELDOUT, "--rubric", "news", "--record", "run.jsonl", "-o", "/dev/null")
-    assert (done.code, done.error) == (2, "The recording run.jsonl cannot be written: File too large.")
+    assert (done.code, done.error) == (2, "run.jsonl cannot be written: File too large.")

@@ -46,7 +46,7 @@ REFUSALS: list[tuple[str, int, str]] = [
     ("import none.json", 2, "none.json cannot be read: No such file or directory. Give the path of a pack"),
     ("import checklist.json", 2, "checklist.json: format: expected 'rubriclab-pack/1'"),
     ("learn --config x.toml", 2, "--config belongs before the command."),
-    ("--log-file nowhere/x.log list", 2, "The log file nowhere/x.log cannot be written: No such file or directory."),
+    ("--log-file nowhere/x.log list", 2, "nowhere/x.log cannot be written: No such file or directory."),
     ("demo few.jsonl", 2, "few.jsonl is a file, and a folder is needed for the ratings."),
     ("store prune", 2, "Nothing says which cached answers to remove; give --older-than 90d"),
     ("store prune --older-than soon", 2, "expected hours, days or weeks, such as 12h, 90d or 8w; got 'soon'"),

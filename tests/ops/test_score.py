@@ -20,7 +20,7 @@ from waiting import PATIENCE, until
 
 from rubriclab import BudgetReached, Lab, Scale, Score, TextScorer, Version
 from rubriclab.ops.scores import MAX_REASONS, OTHER_REASON, ScoreDistribution, summarize_scores
-from rubriclab.report.results import distribution_view
+from rubriclab.report.render import view
 from rubriclab.stats.intervals import Interval
 from rubriclab.stats.prediction_powered import LabelledScores
 
@@ -45,7 +45,7 @@ def test_mean_and_spread_are_those_of_the_standard_library(values: list[float]) 
     assert summary(1.0, 5.0, 5.0).histogram == (1, 0, 0, 0, 0, 0, 0, 0, 0, 2)
     nothing = summary(None, None)
     assert (nothing.mean, nothing.standard_deviation, dict(nothing.unscored)) == (None, None, {"no reply": 2})
-    assert str(distribution_view(nothing))
+    assert str(view("distribution", summary=nothing))
 
 
 def test_different_reasons_and_slices_do_not_grow_without_end() -> None:
@@ -83,7 +83,7 @@ def test_with_labels_the_interval_of_the_mean_human_score_decides(threshold: flo
     found = result.human_mean
     assert found.value == pytest.approx(labels.mean() + 0.4, abs=0.01)
     assert result.meets(threshold) is expected
-    assert "estimated mean human score 2.90" in str(distribution_view(result))
+    assert "estimated mean human score 2.90" in str(view("distribution", summary=result))
 
 
 def test_texts_scored_unlike_the_labelled_ones_are_said_to_need_labels() -> None:
@@ -91,7 +91,7 @@ def test_texts_scored_unlike_the_labelled_ones_are_said_to_need_labels() -> None
     result = summary(*(scores + 2).tolist())
     result.learned = LabelledScores(scores + np.tile([-0.3, 0.3], 20), scores, np.arange(40), np.arange(40))
     assert result.labels_needed
-    shown = " ".join(str(distribution_view(result)).split())
+    shown = " ".join(str(view("distribution", summary=result)).split())
     assert f"Label about {result.labels_needed} texts of them at random for a margin of 0.2" in shown
 
 
@@ -114,7 +114,7 @@ def test_labels_of_the_texts_themselves_come_before_those_of_learning() -> None:
     result.learned = LabelledScores(np.linspace(4, 5, 20), np.linspace(1, 2, 20), np.arange(20), np.arange(20))
     assert result.human_mean.value == pytest.approx(2.5, abs=0.05)
     assert (result.to_row()["labels"], result.to_row()["labels_of"]) == (20, "texts")
-    assert "by 20 labels of these texts" in str(distribution_view(result))
+    assert "by 20 labels of these texts" in str(view("distribution", summary=result))
     # With a label for each text, the mean is theirs.
     assert labelled_texts(30).human_mean == Interval(2.5, 2.5, 2.5)
 
@@ -126,7 +126,7 @@ def test_each_slice_is_corrected_by_its_own_labels() -> None:
     assert second.mean - first.mean == pytest.approx(1)
     for found in (first.human_mean, second.human_mean, result.human_mean):
         assert found.value == pytest.approx(2.5, abs=0.05)
-    shown = str(distribution_view(result))
+    shown = str(view("distribution", summary=result))
     assert "slice 0" in shown
 
 

@@ -14,7 +14,7 @@ from view_samples import interrater
 from rubriclab.models.version import GateVerdict, MoreLabels, Outcome, Version
 from rubriclab.ops.label import PlanResult
 from rubriclab.report.render import view
-from rubriclab.report.results import difference_view, log_view, names_view
+from rubriclab.report.results import difference_view, names_view
 from rubriclab.report.rubrics import evidence_view, training_view
 from rubriclab.report.wording import LONGEST_SHOWN, OUTCOMES
 from rubriclab.stats.intervals import Interval
@@ -81,7 +81,7 @@ def test_every_view_of_a_huge_text_is_cut_and_says_how_to_see_the_rest() -> None
     views = [str(evidence_view(each)) for each in (one, other)] + [
         training_view(each, None).page() for each in (one, other)
     ]
-    briefly = [str(names_view([one])), str(log_view([one])), str(difference_view(compare(one, other)))]
+    briefly = [str(names_view([one])), str(view("log", versions=[one])), str(difference_view(compare(one, other)))]
     assert time.monotonic() - started < 60
     assert all(len(text) < 30 * LONGEST_SHOWN for text in (*views, *briefly))
     assert all("more characters; `rubriclab export` writes all of them)" in " ".join(text.split()) for text in views)

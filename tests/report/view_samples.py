@@ -52,7 +52,7 @@ from rubriclab.ops.transfer import ActionEvaluation, Transfer
 from rubriclab.ops.versions import VerifyResult
 from rubriclab.report.evaluation import evaluation_view
 from rubriclab.report.render import View, view
-from rubriclab.report.results import comparison_view, difference_view, log_view, names_view
+from rubriclab.report.results import comparison_view, difference_view, names_view
 from rubriclab.report.rubrics import evidence_view, matrix_view, training_view, version_view
 from rubriclab.stats.intervals import Interval
 from rubriclab.store.diff import compare
@@ -270,7 +270,7 @@ VIEWS: dict[str, Sample] = {
     "revision": partial(view, "revision", summary=REVISION, effort=Effort(calls=7)),
     "rewriting": partial(view, "rewrite", found=_improvement()),
     "names": partial(names_view, [version(), version(2, agreement=None, tags=()), explained(), joint_version()]),
-    "log": partial(log_view, [version(2), version(1, parent=None, judge="embedded", generator="embedded")]),
+    "log": partial(view, "log", versions=[version(2), version(1, parent=None, judge="embedded", generator="embedded")]),
     "problems": partial(
         view,
         "verify",

@@ -28,7 +28,8 @@ from rubriclab.models.base import digest
 from rubriclab.models.rubric import CitedReason, DroppedCriterion, Evidence, Part
 from rubriclab.models.text import Example
 from rubriclab.models.version import EditOrigin, Effort, Version
-from rubriclab.report.results import difference_view, log_view, names_view
+from rubriclab.report.render import view
+from rubriclab.report.results import difference_view, names_view
 from rubriclab.report.rubrics import evidence_view
 from rubriclab.store.diff import compare
 from rubriclab.store.packs import import_pack, named_people, read_pack, without_named_people, write_pack
@@ -277,10 +278,10 @@ def scored(version: Version, example: Example) -> Score:
 
 def check_as_any_other(store: Store, version: Version) -> None:
     loaded = store.load(version.ref)
-    views = [evidence_view(loaded), names_view([loaded]), log_view([loaded])]
+    views = [evidence_view(loaded), names_view([loaded]), view("log", versions=[loaded])]
     views.append(difference_view(compare(loaded, store.load("whole"))))
-    for view in views:
-        shown = str(view)
+    for shown_view in views:
+        shown = str(shown_view)
         assert "\x1b" not in shown
         assert "\x00" not in shown
     again = read_pack(write_pack(loaded), "again.json")

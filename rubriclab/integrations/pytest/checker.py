@@ -37,7 +37,7 @@ from rubriclab.ops.inputs import Data
 from rubriclab.ops.options import ScoreOptions
 from rubriclab.ops.score import TextScorer, row_of_fields
 from rubriclab.ops.scores import Scores
-from rubriclab.ops.workspace import Workspace, judge_options, version_of
+from rubriclab.ops.workspace import Workspace, version_of
 from rubriclab.report import wording
 from rubriclab.report.render import view
 from rubriclab.store.tables import resolve_store
@@ -70,7 +70,7 @@ def judge_options_of(settings: Settings, names: Iterable[str] = JUDGE_OPTIONS) -
     """Return the options of judges that are given to pytest; an error says where the option is given."""
     given = {name: settings.value(name) for name in names}
     try:
-        return judge_options(given)
+        return JudgeOptions(**given)
     except SettingsError as error:
         raise SettingsError(with_flags(error.text, {name: settings.source(name) for name in given})) from None
 

@@ -401,7 +401,6 @@ async def learn(
     on_progress: Progress = ignore_progress,
     **_unused: Any,
 ) -> Learned:
-    """Return the part with the questions that CheckEval keeps, and the dropped ones with the reasons."""
     assignment, texts = training_input.assignment, training_input.in_order
     checklist = await starting_checklist(training_input, settings, generator)
     explained: tuple[Example, ...] = ()

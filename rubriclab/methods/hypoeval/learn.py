@@ -409,7 +409,6 @@ async def learn(
     seed: int,
     on_progress: interface.Progress = interface.ignore_progress,
 ) -> interface.Learned:
-    """Return the part with the hypotheses that HypoEval keeps, and the dropped ones."""
     if "labels" in settings.sources and not training_input.shown:
         raise DataError(
             "hypoeval learns from labelled texts, and there are none.",

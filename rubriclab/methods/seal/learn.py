@@ -45,7 +45,6 @@ async def learn(
     on_progress: Progress = ignore_progress,
     **_unused: Any,
 ) -> Learned:
-    """Return the part with the questions that SEAL keeps, and the dropped ones with the reasons."""
     if training_input.checklist is None and not settings.proposed:
         raise ChecklistError(
             "SEAL asks questions, and there are none: no pack of them and nothing to be proposed (proposed=0).",

@@ -21,7 +21,7 @@ from rubriclab.judges.judge import Reply
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.models.rubric import Criterion
 from rubriclab.models.version import EditChange, EditOrigin, TrainingRecord
-from rubriclab.ops.workspace import Workspace, judge_options
+from rubriclab.ops.workspace import Workspace
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.store.store import Store
 from rubriclab.web.server import TOKEN_HEADER, Access, listen, port_of
@@ -141,6 +141,6 @@ def served(store: Path, *, judge: str | None = None, **options: Any) -> Iterator
     """Yield a client of the studio over a store; `options` are those of judges, who have a price."""
     bound = listen()
     access = Access.at(port_of(bound))
-    studio = Studio(Workspace(store, judge_options({"price": (1, 2), **options})), access, judge)
+    studio = Studio(Workspace(store, JudgeOptions(**{"price": (1, 2), **options})), access, judge)
     with running(application(studio), bound) as http:
         yield Client(http, access)
