@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from commands import HELDOUT, LABELLED, Commands
+from flow_server import some_texts
 from server import RunningServer
 
 TASK = ("--task", "summarization", "--aspect", "coherence", "--scale", "1:5")
@@ -74,7 +75,7 @@ def test_learning_and_scoring_ask_in_the_simplest_form_that_the_judge_can_answer
     stored = asking("show", "small", "--json").json["rubric"]["aggregation"]
     assert stored["form"] == {"criteria": 1, "reasons": False}
     judge.asked.clear()
-    scored = asking("score", "heldout.jsonl", "--rubric", "small")
+    scored = asking("score", "-", "--rubric", "small", stdin=some_texts(2))
     assert scored.code == 0, scored.err
     assert max(judge.asked) <= judge.most
     assert all(row["score"] is not None for row in scored.rows)

@@ -9,7 +9,7 @@ from collections import deque
 import pytest
 import scripted_model
 from commands import HELDOUT, Commands
-from flow_server import HYPOEVAL, LITTLE, MODEL, learn_little, texts
+from flow_server import MODEL, learn_little
 from server import RunningServer
 
 DEAD = ("--api-base", "http://127.0.0.1:9/v1", "--attempts", 1)
@@ -40,7 +40,7 @@ def test_a_refusal_ends_the_command_with_one_line_after_one_request(provider: Ru
 
 
 def test_a_dead_server_ends_learning_with_its_address(asking: Commands) -> None:
-    done = asking.start("learn", texts(asking.folder, 12), *HYPOEVAL, *LITTLE, "--json", *DEAD).wait()
+    done = learn_little(asking, *DEAD)
     assert (done.code, done.out, done.err.count("\n")) == (4, "", 1)
     assert "Connect call failed ('127.0.0.1', 9)" in done.error
 
@@ -52,9 +52,9 @@ def test_a_judge_without_one_usable_reply_is_no_result_of_scoring_or_evaluation(
     some = b"".join(HELDOUT.read_bytes().splitlines(keepends=True)[:3])
     provider.brain = lambda _messages, _body: "I would rather not."
     given = ("-", "--rubric", "news", *more)
-    scored = learned.start("score", *given, "--fail-under", 1, "--max-unscored", 1, stdin=some).wait()
+    scored = learned("score", *given, "--fail-under", 1, "--max-unscored", 1, stdin=some)
     assert [row["score"] for row in scored.rows] == [None] * 3
-    evaluated = learned.start("evaluate", *given, "--json", stdin=some).wait()
+    evaluated = learned("evaluate", *given, "--json", stdin=some)
     for done in (scored, evaluated):
         assert done.code == 4
         assert done.error.startswith(f"{MODEL} gave no reply that news@1 can use; the latest reason: ")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import scripted_model
 from commands import Commands, Done
-from flow_server import HYPOEVAL, LITTLE, some_texts, texts
+from flow_server import HYPOEVAL, LITTLE, TASK, some_texts, texts
 from server import RunningServer
 
 KEYS = {"openai": "sk-openai-0123456789", "hosted_vllm": "sk-vllm-0123456789"}
@@ -89,5 +89,30 @@ def test_transfer_and_improve_keep_the_addresses_and_keys_of_judge_and_generator
     for rewriter in (provider, theirs):
         rewriter.reset()
     rubric = ("--rubric", "apart", "--writer", "openai/z")
-    asking("improve", "others.jsonl", *rubric, "-o", "improved.jsonl", OPENAI_API_BASE=theirs.url, **own)
+    one = some_texts(1)
+    asking("improve", "-", *rubric, "-o", "improved.jsonl", stdin=one, OPENAI_API_BASE=theirs.url, **own)
     assert (provider.keys, theirs.keys) == ({KEYS["openai"]}, {OWN})
+
+
+ANTHROPIC = "sk-ant-0123456789"
+JUDGES = ("--judge", "openai/x", "--judge", "anthropic/y")
+COMMANDS = [
+    ("learn", "labelled-12.jsonl", *HYPOEVAL, "--judge", "openai/x", "--generator", "anthropic/y"),
+    ("improve", "few.jsonl", "--rubric", "news", "--judge", "openai/x", "--writer", "anthropic/y"),
+    ("agree", "few.jsonl", "--rubric", "news", *JUDGES),
+    ("drift", "news", "few.jsonl", *JUDGES),
+]
+
+
+def test_no_command_sends_the_key_of_one_provider_to_the_server_of_another(
+    asking: Commands, provider: RunningServer, theirs: RunningServer
+) -> None:
+    (asking.folder / "few.jsonl").write_bytes(some_texts())
+    learned = asking("learn", texts(asking.folder, 12), *TASK, "--method", "direct", "--judge", "embedded")
+    assert learned.code == 0, learned.err
+    own = {"ANTHROPIC_API_KEY": ANTHROPIC, "ANTHROPIC_API_BASE": theirs.url.removesuffix("/v1")}
+    for command in COMMANDS:
+        provider.keys, theirs.keys = set(), set()
+        asking(*command, "--api-base", provider.url, "--attempts", 1, **own)
+        assert provider.keys <= {KEYS["openai"]}
+        assert theirs.keys == {ANTHROPIC}, command

@@ -109,7 +109,7 @@ def test_the_writer_is_told_the_judges_reasons(improved: Improved) -> None:
     assert not any("The fault is in" in question for question in told["fake"])
 
 
-@pytest.mark.parametrize("method", ["dcr", "seal", "checkeval"])
+@pytest.mark.parametrize("method", ["dcr", "checkeval"])
 def test_a_dry_run_asks_nothing_and_states_the_calls_of_each_role(
     method: str, improve: Callable[..., Improved], learned: Commands, provider: RunningServer
 ) -> None:

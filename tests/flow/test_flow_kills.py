@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import random
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from killing import OPERATIONS, Operation, kill_once, starting_folder, undisturbed
+from flow_server import Run, some_texts
+from killing import OPERATIONS, Operation, kill_once, undisturbed
 from server import RunningServer
 
 DRAW = random.Random(7)
+KILLED = ("score", "import", "create")
 
 
 @pytest.fixture(scope="module")
-def start(_running_server: RunningServer, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return starting_folder(_running_server, tmp_path_factory.mktemp("start"))
+def start(runs: Callable[[str], Run], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    run, folder = runs("hypoeval"), tmp_path_factory.mktemp("start")
+    shutil.copy(run.folder / "learned.db", folder / "store.db")
+    (folder / "pack.json").write_text(run.pack, "utf-8")
+    (folder / "heldout.jsonl").write_bytes(some_texts())
+    return folder
 
 
-@pytest.mark.parametrize("operation", [each for each in OPERATIONS if each.name != "learn"], ids=lambda each: each.name)
+# One that asks, one that changes a store and one that creates it.
+@pytest.mark.parametrize("operation", [each for each in OPERATIONS if each.name in KILLED], ids=lambda each: each.name)
 def test_a_command_killed_at_any_moment_ends_as_if_nothing_had_been(
     operation: Operation, start: Path, provider: RunningServer, tmp_path: Path
 ) -> None:

@@ -20,8 +20,8 @@ from server import RunningServer
 from rubriclab.stats.correlation import spearman
 
 every_method = pytest.mark.parametrize("method", METHODS)
-# Where it is about replies and not about words: `seeval` and `dcr` ask for one score or one list a text as these do.
-every_kind = pytest.mark.parametrize("method", ["checkeval", "seal", "direct", "geval"])
+# Where it is about replies and not about words: lists of answers, and one score that is read off probabilities.
+every_kind = pytest.mark.parametrize("method", ["checkeval", "geval"])
 # Requests that one text takes by SEAL: its facts, the weights, the verdicts, and what bears them out.
 BY_FACTS = 4
 LEARNING = {
@@ -174,7 +174,7 @@ def evidence_in(shown: dict[str, Any]) -> Iterator[dict[str, Any]]:
             yield evidence
 
 
-@pytest.mark.parametrize("method", [method for method in METHODS if method not in ("geval", "joint")])
+@pytest.mark.parametrize("method", ["hypoeval", "checkeval", "seeval"])
 def test_with_a_fifth_of_the_replies_faulty_it_ends_and_says_what_is_missing(
     run: Run, provider: RunningServer, asking: Commands
 ) -> None:
@@ -217,7 +217,7 @@ def test_failures_that_a_retry_and_replies_that_one_repair_mends_leave_no_trace_
     assert (provider.requests.total(), provider.repeated) == (2 * run.learning + 2, 0)
 
 
-@every_kind
+@pytest.mark.parametrize("method", ["checkeval", "seal", "geval"])
 def test_faulty_replies_leave_a_text_unscored_with_the_reason_and_no_provider_is_blamed_where_nothing_is_asked(
     run: Run, provider: RunningServer, asking: Commands
 ) -> None:

@@ -16,12 +16,9 @@ from server import RunningServer
 from waiting import until
 
 
-@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
 def test_a_cap_on_calls_stops_cleanly_and_a_higher_one_goes_on(
-    provider: RunningServer, asking: Commands, run: Run, database: str, request: pytest.FixtureRequest
+    provider: RunningServer, asking: Commands, run: Run
 ) -> None:
-    if database == "postgresql":
-        asking.environment["RUBRICLAB_STORE"] = request.getfixturevalue("schema")
     stopped = learn_little(asking, "--max-calls", 50)
     assert (stopped.code, stopped.out, stopped.err.count("\n")) == (2, "", 1)
     assert stopped.error == (
@@ -51,7 +48,7 @@ def test_a_signal_waits_for_replies_in_flight_and_says_what_was_written(
     provider: RunningServer, learned: Commands
 ) -> None:
     scoring = ("score", heldout(learned), "--rubric", "news", "-o", "scores.jsonl", "--concurrency", 4)
-    provider.latency = 0.7
+    provider.latency = 0.3
     started = learned.start(*scoring)
     scores = learned.folder / "scores.jsonl"
     until(lambda: scores.exists() and scores.stat().st_size > 0)
@@ -78,11 +75,11 @@ def test_a_table_has_its_name_only_when_it_is_complete(provider: RunningServer, 
     assert provider.repeated == 0
 
 
-@pytest.mark.parametrize(("number", "requests"), [(signal.SIGINT, 6), (signal.SIGTERM, 45)])
+@pytest.mark.parametrize(("number", "requests"), [(signal.SIGINT, 6), (signal.SIGTERM, 30)])
 def test_a_signal_while_learning_loses_no_reply(
     provider: RunningServer, asking: Commands, run: Run, number: signal.Signals, requests: int
 ) -> None:
-    provider.latency = 0.15
+    provider.latency = 0.08
     started = asking.start("learn", texts(asking.folder, 12), *HYPOEVAL, *LITTLE)
     wait_for_requests(provider, requests)
     os.kill(started.pid, number)

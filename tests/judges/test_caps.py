@@ -45,7 +45,6 @@ TEMPLATE_TOKENS = 40  # what the server's chat template adds
 TIMEOUT = 0.3
 
 SCRIPTS = {
-    "amharic": "ሰላም ለዓለም ሁሉ ይሁን ",
     "emoji": "👩‍👩‍👧‍👦🏳️‍🌈🧑🏿‍🚀",
     "base64": base64.b64encode(random.Random(0).randbytes(60)).decode(),
     "cherokee": "ᎣᏏᏲ ᎡᎶᎯ ᎢᎦᏓ ",
@@ -162,9 +161,7 @@ async def results(
     return came
 
 
-@pytest.mark.parametrize(
-    ("script", "concurrency"), [*((script, 8) for script in SCRIPTS), ("cherokee", 1), ("emoji", 64)]
-)
+@pytest.mark.parametrize(("script", "concurrency"), [("cherokee", 1), ("base64", 8), ("mixed", 8), ("emoji", 64)])
 async def test_no_bill_passes_the_cap_on_cost(billing: BillingServer, script: str, concurrency: int) -> None:
     budget = LocalBudget(max_cost=0.04)
     came = await results(billing, SCRIPTS[script], concurrency, budget, prompts=80)

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import pytest
-from commands import HELDOUT, LABELLED, Commands
 from judge_questions import rate
 from server import RunningServer
 
@@ -19,7 +18,6 @@ from rubriclab.web.studio.studio import Studio
 
 OPENAI, ANTHROPIC, VLLM = "sk-openai-0123456789", "sk-ant-0123456789", "sk-vllm-0123456789"
 ADDRESS = "http://127.0.0.1:9/v1"
-ASPECT = ("--task", "summarization", "--aspect", "coherence")
 
 
 @pytest.fixture(scope="module")
@@ -168,24 +166,3 @@ def test_the_pages_of_a_studio_share_whom_the_address_is_for() -> None:
             with studio.workspace() as workspace:
                 addresses.append(workspace.given_address.for_judge(judge))
     assert addresses == [ADDRESS, None]
-
-
-COMMANDS = [
-    ("learn", LABELLED, *ASPECT, "--method", "hypoeval", "--judge", "openai/x", "--generator", "anthropic/y"),
-    ("improve", HELDOUT, "--rubric", "news", "--judge", "openai/x", "--writer", "anthropic/y"),
-    ("agree", HELDOUT, "--rubric", "news", "--judge", "openai/x", "--judge", "anthropic/y"),
-    ("drift", "news", HELDOUT, "--judge", "openai/x", "--judge", "anthropic/y"),
-]
-
-
-def test_no_command_sends_the_key_of_one_provider_to_the_server_of_another(
-    rubriclab: Commands, keys: dict[str, str], server: RunningServer, theirs: RunningServer
-) -> None:
-    learn = ("learn", LABELLED, *ASPECT, "--method", "hypoeval", "--name", "news", "--judge", "embedded")
-    assert rubriclab.start(*learn).wait().code == 0
-    user = Commands(rubriclab.folder, **{**rubriclab.environment, **keys})
-    for command in COMMANDS:
-        server.keys, theirs.keys = set(), set()
-        user.start(*command, "--api-base", server.url).wait()
-        assert server.keys <= {OPENAI}
-        assert theirs.keys == {ANTHROPIC}, command

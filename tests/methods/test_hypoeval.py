@@ -36,6 +36,7 @@ from rubriclab.methods.hypoeval.score import PRESETS, HypoEvalSettings, rate, sc
 from rubriclab.methods.method import choose_settings
 from rubriclab.models.rubric import Evidence, Part
 from rubriclab.models.text import Scale
+from rubriclab.prompts import render
 from rubriclab.stats.correlation import label_correlations
 
 TEXTS = scripts.examples(14)
@@ -268,6 +269,14 @@ async def test_the_published_behaviour_asks_about_every_pair_inside_each_of_the_
     asked = [frozenset(entry["id"] for entry in p.fields["entries"]) for p in scripts.of_kind(judge, "group")]
     assert Counter(asked) == Counter(expected)
     assert len(others) > 3
+
+
+async def test_the_usual_settings_take_at_most_700_requests_about_thirty_texts_and_ask_nothing_twice():
+    judge = scripts.scripted()
+    learned = await scripts.learn("hypoeval", scripts.examples(30), judge=judge, given={"findings": scripts.findings()})
+    assert len(learned.part.criteria) == 5
+    assert len(judge.prompts) <= 700
+    assert max(Counter(str(render(prompt)) for prompt in judge.prompts).values()) == 1
 
 
 async def test_hopeless_hypotheses_leave_in_two_rounds_and_are_not_asked_about_again():

@@ -57,7 +57,7 @@ def install(site: str) -> None:
 def test_the_documented_judge_and_method_learn_and_score(site: Path, tmp_path: Path) -> None:
     learned = started(site, tmp_path, "learn", LABELLED, *SCALE, *TOY)
     assert "toy@1: 2 rated traits" in learned.out, learned.err
-    scored = started(site, tmp_path, "score", HELDOUT, "--rubric", "toy")
+    scored = run(site, tmp_path, "score", HELDOUT, "--rubric", "toy")
     assert scored.code == 0, scored.err
     rows = scored.rows
     assert rows
