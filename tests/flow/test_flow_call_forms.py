@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 from commands import HELDOUT, LABELLED, Commands
-from flow_server import some_texts
+from flow_server import LITTLE, some_texts
 from server import RunningServer
 
 TASK = ("--task", "summarization", "--aspect", "coherence", "--scale", "1:5")
 LEARN = ("learn", "labelled.jsonl", *TASK, "--name", "small")
 OFFLINE = ("--generator", "embedded")
+# A few criteria, where it does not matter how many.
+FEW = ("--method", "direct", "--method", "hypoeval", *LITTLE)
 SHOWN = re.compile(r"^Answer with one JSON object .*:\n(\{.*\})$", re.MULTILINE)
 # An entry of the form that a prompt shows: an id, and whether a reason stands before the verdict.
 ENTRY = re.compile(r'"([\w.\'-]+)": (\{"reason": "\.\.\.", )?"?(score|answer|<|yes)')
@@ -65,7 +67,7 @@ def test_learning_and_scoring_ask_in_the_simplest_form_that_the_judge_can_answer
     asking: Commands, provider: RunningServer
 ) -> None:
     provider.brain = judge = SmallJudge(1, bare=True)
-    done = asking(*LEARN, *OFFLINE, "--json")
+    done = asking(*LEARN, *OFFLINE, *FEW, "--json")
     assert done.code == 0, done.err
     # The texts that are asked about in the usual form are five, and one in each simpler form.
     assert sum(number > judge.most for number in judge.asked) <= 10

@@ -54,7 +54,7 @@ ANSWERED, UNUSABLE, MISSING, REJECTED, REFUSED = "answered", "unusable", "missin
 WITHHELD = "withheld"
 # What a server can push into the buffers of two sockets and a pool, on top of what is read.
 BUFFERED = 12_000_000
-TIMEOUT = 0.4  # of a judge whose server stalls
+TIMEOUT = 0.2  # of a judge whose server stalls
 PATIENCE = 60.0  # of one whose server does not, on a busy machine
 LONGEST_MESSAGE = 700
 KEY, MODEL = "sk-nobody-may-ever-see-this", "openai/fake"
@@ -151,9 +151,9 @@ async def echo_prompt(request: Request, send: Send) -> None:
 
 
 async def bomb(_request: Request, send: Send) -> None:
-    """Send 200 MB of spaces, packed to 200 kB."""
+    """Send 60 MB of spaces, packed to 60 kB."""
     packer = zlib.compressobj(9, wbits=zlib.MAX_WBITS | 16)
-    packed = b"".join(packer.compress(b" " * 1_000_000) for _ in range(200)) + packer.flush()
+    packed = b"".join(packer.compress(b" " * 1_000_000) for _ in range(60)) + packer.flush()
     await send(response(packed, content_encoding="gzip"))
 
 

@@ -94,27 +94,18 @@ async def test_missing_key_names_its_variable(monkeypatch: pytest.MonkeyPatch, n
     await close_connections()
 
 
-def test_litellm_is_not_imported_until_it_is_needed() -> None:
+def test_litellm_is_imported_when_it_is_needed_and_reads_its_own_price_table_and_no_other_file(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("OPENAI_API_KEY=sk-of-another-project")
     program = (
-        "import pkgutil, sys, importlib, rubriclab.judges as j\n"
+        "import importlib, os, pkgutil, socket, sys, rubriclab.judges as j\n"
+        "def refuse(*_): raise SystemExit('the network is asked')\n"
+        "socket.socket.connect = socket.getaddrinfo = refuse\n"
         "for module in pkgutil.iter_modules(j.__path__):\n"
         "    importlib.import_module(f'rubriclab.judges.{module.name}')\n"
         "j.llm.LanguageModel('gpt-4o-mini').identity\n"
         "j.connect.connect('gpt-4o-mini', options=j.options.JudgeOptions(), ledger=j.judge.Ledger())\n"
-        "sys.exit('litellm' in sys.modules)"
-    )
-    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
-
-
-def test_litellm_reads_its_own_price_table_and_no_other_file(tmp_path: Path) -> None:
-    (tmp_path / ".env").write_text("OPENAI_API_KEY=sk-of-another-project")
-    program = (
-        "import os, socket\n"
-        "def refuse(*_): raise SystemExit('the network is asked')\n"
-        "socket.socket.connect = socket.getaddrinfo = refuse\n"
-        "from rubriclab.judges import transport\n"
-        "from rubriclab.judges.providers import load_litellm\n"
-        "assert load_litellm().get_model_info('gpt-4o-mini')\n"
+        "assert 'litellm' not in sys.modules\n"
+        "assert j.providers.load_litellm().get_model_info('gpt-4o-mini')\n"
         "assert 'OPENAI_API_KEY' not in os.environ"
     )
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("LITELLM_", "OPENAI_"))}

@@ -168,8 +168,8 @@ def test_a_context_without_room_for_hidden_reasoning_costs_the_reasoning_and_not
 @pytest.mark.parametrize("piece", ["missing ", "/", 'File "', "sk-", "Error: ", " ", "\\n", "://", "log prob"])
 def test_a_message_of_any_size_is_read_in_little_work(piece: str) -> None:
     start = time.process_time()
-    translated(ProviderFault(piece * (4_000_000 // len(piece)), 400), "openai/m")
-    assert time.process_time() - start < 5  # quadratic work would take hours
+    translated(ProviderFault(piece * (1_000_000 // len(piece)), 400), "openai/m")
+    assert time.process_time() - start < 5  # quadratic work would take many minutes
 
 
 @pytest.fixture

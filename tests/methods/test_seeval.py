@@ -203,11 +203,14 @@ async def test_where_no_rewriting_can_be_had_the_explanation_stays(answer):
 
 
 def test_on_shuffled_labels_the_held_out_scores_by_a_rewriting_do_not_correlate_with_them():
-    """The rewriting is kept where it gains; chosen by all labels, held-out scores would correlate by 0.05 and more."""
-    groups = [str(place // 2) for place in range(30)]
-    first = np.arange(30) < 14
+    """The rewriting is kept where it gains; chosen by all labels, held-out scores would correlate by 0.05 and more.
+
+    The standard errors of the means are 0.017 inside and 0.011 outside.
+    """
+    groups = [str(place // 5) for place in range(30)]
+    first = np.arange(30) < 15
     inside, outside = [], []
-    for seed in range(400):
+    for seed in range(200):
         before, after, labels = np.random.default_rng(seed).normal(size=(3, 30))
         gains = [pearson(after[half], labels[half]) - pearson(before[half], labels[half]) for half in (first, ~first)]
         gain = float(np.mean(gains))
