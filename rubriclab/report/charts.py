@@ -58,17 +58,15 @@ def axis_of(statistics: Iterable[Interval], *marks: float) -> Axis:
 
 def agreement_axis(statistics: Iterable[Interval], chance: float = 0.0) -> Axis:
     """Return an axis from 0 to 1 whose base is `chance`; lower values extend it to the left."""
-    axis = replace(axis_of(statistics, 0.0, 1.0), base=chance)
-    return axis if chance in axis.ticks else _with_few_ticks(axis)
+    axis = axis_of(statistics, 0.0, 1.0)
+    ticks = axis.ticks if chance in axis.ticks else (axis.low, chance, axis.high)
+    return replace(axis, ticks=ticks, base=chance)
 
 
 def weight_axis(percents: Iterable[Interval]) -> Axis:
-    """Return an axis over weights with few ticks, as the strip is narrow."""
-    return _with_few_ticks(axis_of(percents, 0.0))
-
-
-def _with_few_ticks(axis: Axis) -> Axis:
-    return replace(axis, ticks=tuple(sorted({axis.low, axis.base, axis.high})))
+    """Return an axis over weights with ticks at 0 and its ends only, as the strip is narrow."""
+    axis = axis_of(percents, 0.0)
+    return replace(axis, ticks=tuple(sorted({axis.low, 0.0, axis.high})))
 
 
 def tick_row(axis: Axis, unit: str = "") -> Markup:

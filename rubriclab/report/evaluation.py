@@ -380,10 +380,8 @@ def never_sees_labels(name: str) -> bool:
 def _called(evaluator: str, versions: Sequence[Version]) -> str:
     version = next((each for each in versions if each.ref == evaluator), None)
     methods = [part.method for part in version.rubric.parts] if version else []
-    if wording.is_baseline(evaluator):
-        return wording.text_feature(wording.evaluator_parts(evaluator)[0])
     if len(methods) != 1 or not is_baseline(methods[0]):
-        return evaluator
+        return wording.evaluator_parts(evaluator)[0]
     judges = {each.provenance.judge for each in versions}
     asked_directly = methods == [DIRECT] and len(judges) == 1
     return f"{evaluator}, {wording.EVALUATORS[DIRECT] if asked_directly else wording.method_note(methods[0])}"

@@ -392,15 +392,13 @@ def _text_html(words: str | None, *, quoted: bool) -> Markup:
     parts = typed.split("`")
     if len(parts) % 2 == 0:
         return escape(typed)
-    pieces = [escape(each) for each in parts]
-    for place in range(1, len(parts), 2):
-        # A word of code breaks at hyphens only if it is longer than a line on a phone.
-        code = (
-            Markup("<span>{}</span>" if len(each) <= MAX_UNBROKEN else "{}").format(each)
-            for each in parts[place].split(" ")
-        )
-        pieces[place] = Markup("<code>{}</code>").format(Markup(" ").join(code))
-    return Markup().join(pieces)
+    return Markup().join(_code_html(each, {}) if place % 2 else escape(each) for place, each in enumerate(parts))
+
+
+def _code_html(code: str, attributes: Mapping[str, str]) -> Markup:
+    """Return code of which a word breaks, as at hyphens, only if it is longer than a line on a phone."""
+    words = (Markup("<span>{}</span>" if len(each) <= MAX_UNBROKEN else "{}").format(each) for each in code.split(" "))
+    return Markup("<code{}>{}</code>").format(_attributes(attributes), Markup(" ").join(words))
 
 
 def _inner_html(element: Element, level: int = MAX_HEADING, title: str = "", *, quoted: bool = False) -> Markup:
@@ -413,17 +411,18 @@ def _inner_html(element: Element, level: int = MAX_HEADING, title: str = "", *, 
 
 def _element_html(element: Element, level: int, title: str, *, quoted: bool) -> Markup:
     tag, kind = element.tag, element.get("class", "")
-    if tag in ("section", "article"):
-        return _section_html(element, level, title)
-    if tag == "table":
-        return _table_html(element, level, title)
+    if tag in ("section", "article", "table"):
+        form = _table_html if tag == "table" else _section_html
+        return form(element, level, title)
     if tag == "h1" or kind == "kicker":
         return Markup()
     inside_title = (words_of(element[0]) if tag == "details" else "") or title
-    inner = _inner_html(element, level, inside_title, quoted=quoted or tag in ("bdi", "code"))
+    inner = _inner_html(element, level, inside_title, quoted=quoted or tag == "bdi")
     if tag == "data":
         return inner
     attributes = {name: value for name, value in element.items() if value and not name.startswith("data-")}
+    if tag == "code":
+        return _code_html(words_of(element), attributes)
     if tag in ("p", "blockquote") and kind not in ("badge", "remark"):
         attributes["dir"] = "auto"
     if not inner and tag in SVG_SHAPES:

@@ -137,10 +137,6 @@ def evaluator_parts(evaluator: str) -> tuple[str, str]:
     return name, remark.removesuffix(")")
 
 
-def text_feature(baseline: str) -> str:
-    return f"the text feature {baseline!r}"
-
-
 def short_digest(digest: str) -> str:
     algorithm, _, digits = digest.rpartition(":")
     return f"{algorithm}:{digits[:DIGEST_SHOWN]}" if algorithm else digits[:DIGEST_SHOWN]

@@ -91,7 +91,7 @@ def test_commands_are_shown_as_code_in_pages_and_markdown() -> None:
     view = View(macro("outcome", decided("better")))
     page = view.page()
     assert "`" not in page.partition("<main>")[2]
-    assert '<code class="unbroken">rubriclab score TEXTS --rubric news@3</code>' in page
+    assert '<code class="unbroken"><span>rubriclab</span> <span>score</span> <span>TEXTS</span> ' in page
     assert "`rubriclab score TEXTS --rubric news@3`" in view.markdown()
 
 
