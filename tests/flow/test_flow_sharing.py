@@ -24,7 +24,7 @@ def test_two_processes_at_once_have_the_same_scores_and_the_first_answers_stay(
         pack = scoring("export", "news").out.encode()
         scoring.environment["RUBRICLAB_STORE"] = request.getfixturevalue("schema")
         assert scoring("import", "-", stdin=pack).code == 0
-    provider.latency = 0.3
+    provider.latency = 0.15
     command = (*SCORE, "--judge", "openai/fake")
     first, second = [each.wait() for each in [scoring.start(*command) for _ in range(2)]]
     assert (first.code, second.code) == (0, 0), first.err + second.err
