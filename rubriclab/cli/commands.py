@@ -110,8 +110,10 @@ def split(call: Call, file: str, *, output: str | None) -> None:
     Groups are taken until there are --train texts. The same file and seed give the same split, whatever the order of
     the rows. All columns are kept.
     """
-    prefix, ending = _split_ending(output) if output else ("", "")
-    own, own_ending = ("rows", ".jsonl") if file == "-" else _split_ending(file)
+    from rubriclab.data.write import split_ending
+
+    prefix, ending = split_ending(output or "")
+    own, own_ending = ("rows", ".jsonl") if file == "-" else split_ending(file)
     places = [f"{prefix or own}-{side}{ending or own_ending.replace('.xlsm', '.xlsx')}" for side in SIDES]
     for place in places:
         check_rows_place(place)
@@ -128,12 +130,6 @@ def split(call: Call, file: str, *, output: str | None) -> None:
         return
     print_view(result)
     note(f"written to {places[0]} and {places[1]}")
-
-
-def _split_ending(name: str) -> tuple[str, str]:
-    path = Path(name)
-    ending = "".join(path.suffixes[-2:]) if path.suffix.lower() == ".gz" else path.suffix
-    return (name[: -len(ending)], ending) if ending else (name, "")
 
 
 NAME, PASS_FAIL, STORE = "coherence", "summary-pass-fail", "store.db"

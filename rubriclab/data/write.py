@@ -20,7 +20,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib.util import find_spec
 from itertools import chain, islice
@@ -142,7 +142,7 @@ def _is_special(path: Path) -> bool:
 def table_writer(
     path: str | Path, *, always: bool = False, dialect: CsvDialect = COMMAS, legend: Sequence[Mapping[str, Any]] = ()
 ) -> Iterator[WriteRow]:
-    """Yield a function that adds a row; the table is written on exit, after an error or interruption by `partial_path`.
+    """Yield a function that adds a row; the table is written on exit, after an error or interruption to `partial_path`.
 
     So a file at `path` is always complete. Without rows, nothing is written unless `always`. `legend` has rows for a
     second sheet of a workbook.
@@ -171,14 +171,21 @@ def table_writer(
 
 def partial_path(path: str | Path) -> Path:
     """Return where the rows of an incomplete table are: `scores.partial.csv` for `scores.csv`."""
-    place = Path(path)
-    kind = table_kind(place) or ""
-    start = place.name.lower().rindex(kind)
-    return place.with_name(f"{place.name[:start]}.partial{place.name[start:]}")
+    start, ending = split_ending(str(path))
+    return Path(f"{start}.partial{ending}")
+
+
+def split_ending(name: str) -> tuple[str, str]:
+    """Return a file's name without its ending, and the ending, which has two parts in `.csv.gz`."""
+    path = Path(name)
+    ending = "".join(path.suffixes[-2:]) if path.suffix.lower() == ".gz" else path.suffix
+    return name.removesuffix(ending), ending
 
 
 def _write_table(path: Path, table: Table, *, complete: bool) -> None:
     chosen = next(each for each in FORMATS if each.ending == table_kind(path))
+    if chosen.delimiter == "\t":
+        table = replace(table, dialect=CsvDialect("\t"))
     if _is_special(path):
         chosen.write(path, table)
         return
@@ -247,8 +254,8 @@ def json_line(row: Mapping[str, Any]) -> bytes:
     return orjson.dumps(valid, default=str, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS)
 
 
-def _write_delimited(path: Path, table: Table, *, dialect: CsvDialect | None = None) -> None:
-    dialect = dialect or table.dialect
+def _write_delimited(path: Path, table: Table) -> None:
+    dialect = table.dialect
     opened = gzip.open if path.suffix.lower() == ".gz" else open
     encoding = "utf-8-sig" if dialect.byte_order_mark else "utf-8"
     with opened(path, "wt", encoding=encoding, newline="") as text:
@@ -256,9 +263,6 @@ def _write_delimited(path: Path, table: Table, *, dialect: CsvDialect | None = N
         writer = csv.writer(text, delimiter=dialect.delimiter)
         writer.writerow(map(safe, table.columns))
         writer.writerows([safe(row.get(column)) for column in table.columns] for row in table.rows)
-
-
-_write_tabs = partial(_write_delimited, dialect=CsvDialect("\t"))
 
 
 def _write_excel(path: Path, table: Table) -> None:
@@ -316,8 +320,8 @@ def _write_parquet(path: Path, table: Table) -> None:
 
 FORMATS = (
     TableFormat(".csv", _write_delimited, delimiter=","),
-    TableFormat(".tsv", _write_tabs, delimiter="\t"),
-    TableFormat(".tab", _write_tabs, delimiter="\t", is_alias=True),
+    TableFormat(".tsv", _write_delimited, delimiter="\t"),
+    TableFormat(".tab", _write_delimited, delimiter="\t", is_alias=True),
     TableFormat(".xlsx", _write_excel, library="xlsxwriter"),
     TableFormat(".parquet", _write_parquet, library="pyarrow"),
 )
