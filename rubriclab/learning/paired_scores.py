@@ -173,10 +173,12 @@ class RubricPair:
     def to_row(
         self, pair: PairedScore, before: scoring.Score, after: scoring.Score, threshold: float
     ) -> dict[str, Any]:
-        criteria, difference, flips = [], None, None
+        criteria: list[dict[str, Any]] = []
+        row: dict[str, Any] = {name: getattr(pair, name) for name in ("id", "group", "before", "after")}
+        row |= {"difference": None, "flips": None}
         if pair.before is not None and pair.after is not None:
-            difference = round(pair.after - pair.before, DIGITS)
-            flips = (pair.before >= threshold) != (pair.after >= threshold)
+            row["difference"] = round(pair.after - pair.before, DIGITS)
+            row["flips"] = (pair.before >= threshold) != (pair.after >= threshold)
         for criterion, (share, points) in zip(self.criteria, pair.changes.tolist(), strict=True):
             old, new = criterion.ratings(before, after)
             criteria.append(
@@ -191,17 +193,8 @@ class RubricPair:
                     "reason_after": new.reason if new else None,
                 }
             )
-        return {
-            "id": pair.id,
-            "group": pair.group,
-            "before": pair.before,
-            "after": pair.after,
-            "difference": difference,
-            "flips": flips,
-            "unscored_before": pair.unscored_before,
-            "unscored_after": pair.unscored_after,
-            "criteria": criteria,
-        }
+        unscored = {name: getattr(pair, name) for name in ("unscored_before", "unscored_after")}
+        return row | unscored | {"criteria": criteria}
 
 
 def _share(criterion: Criterion | None, rating: CriterionRating | None, rubric: Rubric) -> float:

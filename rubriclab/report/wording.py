@@ -439,6 +439,13 @@ def evaluator_name(name: str) -> str:
     return f"{note} ({name})" if note else name
 
 
+def preset(name: str, settings: Mapping[str, object]) -> str:
+    """Return the preset of a method whose settings a version records, empty if they are of none."""
+    method = installed(name)
+    presets = method.presets.items() if method else ()
+    return next((each for each, chosen in presets if chosen.items() <= settings.items()), "")
+
+
 def method_note(name: str) -> str:
     method = installed(name)
     return method.note if method else ""

@@ -344,9 +344,8 @@ def coefficient_interval(texts: ScoredTexts, coefficient: Coefficient, level: Le
     At system level there is no interval if the correlation is 1 or -1 or the standard error needs more systems.
     """
     statistic = level_statistic(texts, 0, coefficient, level, rule)
-    found = estimate(
-        statistic, texts.clusters, elements=len(texts.human), correlation=True, mean=_is_mean(texts, level)
-    )
+    is_mean = level == "group" and texts.unit == "groups"
+    found = estimate(statistic, texts.clusters, elements=len(texts.human), correlation=True, mean=is_mean)
     if level != "system" or found.value is None or texts.too_few_groups:
         return found
     fisher = _fisher_interval(found.value, texts.systems, coefficient)
@@ -394,10 +393,6 @@ def _kendall_error(texts: ScoredTexts, tau: float) -> float:
     concordant = (first * second).sum(axis=1)
     spread = float(np.square(concordant - concordant.mean()).sum())
     return math.sqrt(2 / (count * (count - 1)) * (2 * (count - 2) / (count * (count - 1) ** 2) * spread + 1 - tau**2))
-
-
-def _is_mean(texts: ScoredTexts, level: Level) -> bool:
-    return level == "group" and texts.unit == "groups"
 
 
 def level_statistic(

@@ -21,10 +21,12 @@ from syrupy.assertion import SnapshotAssertion
 from view_samples import evaluated
 
 from rubriclab.learning.scoring import Score
+from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import CriterionRating, UnitVerdict
 from rubriclab.models.rubric import Part
 from rubriclab.models.text import Units
 from rubriclab.models.version import EditOrigin, GateVerdict, MoreLabels, Version
+from rubriclab.report import wording
 from rubriclab.report.render import View, macro
 from rubriclab.stats.intervals import Interval
 
@@ -145,3 +147,13 @@ def test_evaluators_on_fewer_texts_than_the_rubric_say_how_many() -> None:
     one = joint_version(validation=trust.model_copy(update={"evaluators": fewer}))
     assert "directly, on 25 of 30 texts" in words_of(View(macro("outcome", one)), 200)
     assert " of 30 texts" not in words_of(View(macro("outcome", joint_version())), 200)
+
+
+def test_settings_of_a_preset_are_called_by_its_name() -> None:
+    for name, method in METHODS.items():
+        for preset, chosen in method.presets.items():
+            settings = method.settings.model_validate(chosen).model_dump(mode="json")
+            assert wording.preset(name, settings) == preset
+        assert wording.preset(name, {}) == ""
+    settings = {"hypoeval": METHODS["hypoeval"].presets["paper"]}
+    assert "as by preset=paper" in macro("settings", version(settings=settings))
