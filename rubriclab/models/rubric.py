@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, JsonValue, model_validator
 
 from rubriclab.display import Displayed
-from rubriclab.models.aggregation import Aggregation
+from rubriclab.models.aggregation import Aggregation, Term
 from rubriclab.models.base import MAX_SCORING_NUMBER, Bounded, Count, FrozenModel, digest
 from rubriclab.models.characters import describe
 from rubriclab.models.text import Aspect, Material, Scale, Units, Words, format_score
@@ -206,6 +206,11 @@ class Rubric(Displayed, FrozenModel):
     def scores_on(self) -> Scale:
         """The scale of the scores; criteria are rated on `scale`, which may differ."""
         return (self.aggregation and self.aggregation.onto) or self.scale
+
+    @property
+    def terms(self) -> dict[str, Term]:
+        """The terms of the aggregation by the ids of their criteria; empty without learned weights."""
+        return {term.criterion: term for term in self.aggregation.terms} if self.aggregation else {}
 
     @property
     def threshold(self) -> float | None:

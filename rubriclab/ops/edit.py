@@ -304,10 +304,7 @@ def effect_of(
 
 
 def weight_changes(before: Rubric, after: Rubric) -> tuple[WeightChange, ...]:
-    old, new = (
-        {term.criterion: term.weight for term in rubric.aggregation.terms} if rubric.aggregation else {}
-        for rubric in (before, after)
-    )
+    old, new = ({name: term.weight for name, term in rubric.terms.items()} for rubric in (before, after))
     limits, ids = bounds_of(after.aggregation), {criterion.id for criterion in after.criteria}
     removed = (each for each in before.criteria if each.id not in ids)
     return tuple(

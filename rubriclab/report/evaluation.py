@@ -481,7 +481,7 @@ def _scored(evaluation: Evaluation, version: Version) -> ScoredVersion:
 
 def _details(scored: ScoredVersion, summary: EvaluationSummary | None, results: Sequence[Result]) -> dict[str, Any]:
     """Return the figures and texts of one rubric; `rubriclab report` shows its criteria in full."""
-    version, scale, terms = scored.version, scored.version.rubric.scores_on, wording.terms(scored.version.rubric)
+    version, scale, terms = scored.version, scored.version.rubric.scores_on, scored.version.rubric.terms
     pairs = zip(scored.labels.tolist(), (each.score for each in scored.scores), strict=True)
     criteria: list[CriterionRow] = []
     whole: list[Interval] = []

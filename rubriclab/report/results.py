@@ -208,7 +208,7 @@ def consistency_words(consistency: Consistency | None) -> str:
 
 def criteria_rows(rubric: Rubric) -> list[dict[str, Any]]:
     """Return the key to the criteria columns in a table of scores: id, title, statement and weight."""
-    terms = wording.terms(rubric)
+    terms = rubric.terms
     return [
         {
             "criterion": criterion.id,

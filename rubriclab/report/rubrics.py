@@ -337,7 +337,7 @@ def extreme_descriptions(criterion: Criterion) -> tuple[Markup, Markup]:
 
 
 def weighted_criteria(version: Version) -> list[WeightedCriterion]:
-    terms = wording.terms(version.rubric)
+    terms = version.rubric.terms
     rows = [WeightedCriterion(each, terms[each.id]) for each in version.rubric.criteria if each.id in terms]
     return sorted(rows, key=lambda row: -abs(row.term.weight))
 

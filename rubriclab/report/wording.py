@@ -326,10 +326,6 @@ def verdict(unit: UnitVerdict) -> str:
     return f"{unit.value:.0%} of the scale"
 
 
-def terms(rubric: Rubric) -> dict[str, Term]:
-    return {term.criterion: term for term in rubric.aggregation.terms} if rubric.aggregation else {}
-
-
 def weight(term: Term) -> str:
     return f"{percent(term.weight)} [{100 * term.low:z.0f}, {100 * term.high:z.0f}]"
 

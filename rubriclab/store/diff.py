@@ -106,10 +106,7 @@ def compare(a: Version, b: Version) -> VersionDiff:
 def _weights(a: Rubric, b: Rubric, pairs: Sequence[tuple[Criterion, Criterion]]) -> Iterator[WeightPair]:
     if a.aggregation is None and b.aggregation is None:
         return
-    before, after = (
-        {term.criterion: term.weight for term in rubric.aggregation.terms} if rubric.aggregation else {}
-        for rubric in (a, b)
-    )
+    before, after = ({name: term.weight for name, term in rubric.terms.items()} for rubric in (a, b))
     old_by_new_id = {new.id: old for old, new in pairs}
     for criterion in b.criteria:
         old = old_by_new_id.get(criterion.id)

@@ -134,7 +134,7 @@ def describe_rubric(rubric: Rubric, name: str, judge: str, version: Version | No
     """Return the description of a rubric as callers see it."""
     provenance = version.provenance if version else None
     validation = provenance.validation if provenance else None
-    weights = {term.criterion: term.weight for term in rubric.aggregation.terms} if rubric.aggregation else {}
+    weights = {name: term.weight for name, term in rubric.terms.items()}
     described = map(CriterionDescription.model_validate, rubric.criteria)
     return RubricDescription(
         rubric=name,

@@ -136,7 +136,7 @@ def summary(version: Version, others: Sequence[Version] = ()) -> dict[str, Any]:
         verdict = f"what {other.ref} was compared with"
         figures = {GRADED.error: errors.absolute, **figures}
     judge, origin = wording.judge(made), _origin(version)
-    idle = sum(not term.weight for term in wording.terms(rubric).values())
+    idle = sum(not term.weight for term in rubric.terms.values())
     parts = (version.ref, *version.tags, rubric.aspect.name, rubric.task, verdict, judge, origin)
     return {
         "version": version,
@@ -378,7 +378,7 @@ def edit_routes(studio: Studio) -> list[BaseRoute]:
             f"Edit {version.ref}",
             version,
             "edit",
-            terms=wording.terms(version.rubric),
+            terms=version.rubric.terms,
             fitted=version.rubric.aggregation is not None,
             threshold=None if (least := version.rubric.threshold) is None else format_score(least),
             by_hand=threshold_by_hand(version.rubric.aggregation) is not None,
