@@ -256,7 +256,8 @@ def _print_learned(result: ops.learn.LearnResult) -> None:
     correlations = [criterion.evidence.pearson or 0 for criterion in criteria]
     agreement, chance = provenance.agreement, 0.5 if provenance.agreement and provenance.agreement.auroc else 0
     if agreement and max(correlations, default=0) <= 0 and (agreement.order.value or 0) <= chance:
-        note("warning: none of the criteria tracks the labels; the scores of this rubric mean nothing")
+        turned = "if a lower label is the better one, turn the labels with `level_scores`"
+        note(f"warning: none of the criteria tracks the labels; the scores of this rubric mean nothing; {turned}")
     # The offline judge and recordings would only give the same reply again.
     if result.effort.failed and any(map(makes_requests, (provenance.judge, provenance.generator))):
         note(f"{count(result.effort.failed, 'prompt')} had no usable reply; --retry-failed asks for them again")
@@ -428,7 +429,7 @@ def check_json_place(call: Call, output: str | None, printed: str, written: str,
 def _write_scores(
     scoring: ops.score.Scoring, texts: str, output: str, keep_replies: str | None, *, resume: bool
 ) -> None:
-    from rubriclab.data.write import partial_path, table_kind
+    from rubriclab.data.write import table_kind
 
     as_table = output != "-" and table_kind(output) is not None
     dialect = ops.inputs.dialect_of(texts, scoring.options)
@@ -449,10 +450,8 @@ def _write_scores(
                 if write_replies and scored.score.answers_missing:
                     write_replies(scored.replies_row())
 
-        kept = f", to {partial_path(output)}; run the same command again for all rows" if as_table else ""
-        if not resume and ops.score.is_resumable(scoring, output):
-            kept = "; add --resume to keep them"
-        with noting_rows(lambda: scoring.counts.rows, kept):
+        kept = "; add --resume to keep them" if not resume and ops.score.is_resumable(scoring, output) else ""
+        with noting_rows(lambda: scoring.counts.rows, output, kept):
             ops.workspace.finish(run)
         if not resume:
             ops.score.record_of(output).unlink(missing_ok=True)
@@ -498,7 +497,7 @@ def _write_improved(improving: ops.improve.Improving, output: str, diff: str | N
                     shown = views.render.view("rewrite", found=text)
                     write_diff(f"{shown}\n".encode("utf-8", "backslashreplace"))
 
-        with noting_rows(lambda: len(improving.metrics)):
+        with noting_rows(lambda: len(improving.metrics), output):
             ops.workspace.finish(run)
 
 

@@ -203,7 +203,11 @@ def write_text(path: str, text: str) -> None:
 
 
 @contextmanager
-def noting_rows(rows: Callable[[], int], remark: str = "") -> Iterator[None]:
+def noting_rows(rows: Callable[[], int], output: str, remark: str = "") -> Iterator[None]:
+    from rubriclab.data.write import partial_path, table_kind
+
+    if output != "-" and table_kind(output):
+        remark = f", to {partial_path(output)}; run the same command again for all rows"
     try:
         yield
     except (RubriclabError, KeyboardInterrupt):
