@@ -66,20 +66,19 @@ def evaluate(
     choices = [work.judge_of(version, options.judge, workspace.store, workspace.notify) for version in versions]
     aspects = {version.rubric.aspect.name: version.rubric.scores_on for version in versions}
     examples = kept = usable_texts(data, options, aspects.items(), workspace.notify)
-    provenances = [version.provenance for version in versions]
-    learned = learned_texts(provenances)
-    equal = f"{count(sum(text_digest(each) in learned for each in examples), 'text')} equal to one of learning"
-    if options.include_training:
+    learned = {text for version in versions for text in version.provenance.texts}
+    same = sum(text_digest(each) in learned for each in examples)
+    equal = f"{count(same, 'text')} equal to one of learning" if same else ""
+    if not options.include_training:
+        kept = unseen(examples, [version.provenance for version in versions])
+    elif equal:
         workspace.notify(f"{equal}: figures on these are optimistic")
-    else:
-        kept = unseen(examples, provenances)
     if not kept:
         hint = "Give texts of other groups, or `include_training` for an optimistic figure."
         raise DataError(f"All {len(examples)} usable rows belong to groups that the rubrics have learned from.", hint)
     if left_out := len(examples) - len(kept):
-        workspace.notify(
-            f"{left_out} of {len(examples)} texts left out: a rubric was learned from them or their groups ({equal})"
-        )
+        why = f"a rubric was learned from them or their groups{equal and f' ({equal})'}"
+        workspace.notify(f"{left_out} of {len(examples)} texts left out: {why}")
     texts = _texts(kept, versions, data, options, workspace)
     chosen = ScoreOptions(rivals=options.rivals, rivals_per_call=options.rivals_per_call)
     scorings = [
@@ -244,12 +243,8 @@ def measure_agreement(
 def unseen(examples: Iterable[Example], provenances: Sequence[Provenance]) -> tuple[Example, ...]:
     """Return the examples whose group and text no version was learned from; ids are not compared."""
     groups = {group for provenance in provenances for group in provenance.groups}
-    texts = learned_texts(provenances)
+    texts = {text for provenance in provenances for text in provenance.texts}
     return tuple(e for e in examples if e.group not in groups and text_digest(e) not in texts)
-
-
-def learned_texts(provenances: Iterable[Provenance]) -> frozenset[str]:
-    return frozenset(text for provenance in provenances for text in provenance.texts)
 
 
 Figure = Literal["alpha_interval", "alpha_nominal", "fleiss_kappa"]
