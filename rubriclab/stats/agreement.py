@@ -25,8 +25,8 @@ Psychometrika 65 (for Kendall, those of Fieller, Hartley & Pearson 1957), widene
 
 In simulations of 5 to 16 systems, those of Kendall cover 94 to 100 %, those of Spearman 93 to 99 % up to 0.93 and 90 %
 at 0.97. A difference at system level has the interval of Zou 2007, "Toward using confidence intervals to compare
-correlations", Psychological Methods 12, from the two Fisher intervals: it covers
-94 to 97 % for Pearson and 94 to 100 % for Spearman, in the same simulations. A correlation of exactly 1 has none.
+correlations", Psychological Methods 12, from two Fisher intervals. It covers 93 to 97 % for Pearson and 94 to 100 % for
+Spearman (5 to 16 systems), and is undefined if a correlation is exactly 1.
 """
 
 from __future__ import annotations
