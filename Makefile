@@ -76,7 +76,7 @@ test-integrations-python: export RUBRICLAB_PARITY = $(CURDIR)/build/parity.jsonl
 test-integrations-python: WITHOUT_PROMPTFOO = $(if $(filter test-integrations,$(MAKECMDGOALS)),,--unmeasured promptfoo)
 test-integrations-python: integration-environments
 	rm -f $(RUBRICLAB_PARITY)
-	.venv-integrations/bin/python -m pytest -p no:xdist tests/integrations
+	.venv-integrations/bin/python -m pytest -n $(WORKERS) --dist loadfile tests/integrations
 	for name in $(SEPARATE); do .venv-$$name/bin/python -m pytest -p no:xdist tests/integrations/test_$$name.py || exit 1; done
 	$(BIN)/python tests/integrations/parity_table.py $(RUBRICLAB_PARITY) $(WITHOUT_PROMPTFOO)
 
