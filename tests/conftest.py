@@ -13,7 +13,7 @@ from typing import Any
 import hypothesis
 import pytest
 from batch_server import BatchServer
-from commands import Commands
+from commands import Commands, forking
 from edit_samples import save_versions
 from postgresql import PostgreSQL, empty_schema, running_postgresql
 from server import RunningServer
@@ -27,7 +27,7 @@ from rubriclab.prompts.prompt import Prompt
 from rubriclab.store.store import open_store
 
 # A run of the tests says the same about the same code every time; a test that has need of more examples says so.
-hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=30)
+hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=20)
 hypothesis.settings.load_profile("repeatable")
 
 # Tests make thousands of stores, and each waits for the disk several times. In memory they do not, if there is room and
@@ -41,6 +41,17 @@ if MEMORY.is_dir():
 
 # While tests are collected nearly nothing becomes garbage, and looking for it took a third of the time.
 gc.disable()
+
+
+def pytest_configure() -> None:
+    """Let the second worker import what commands need while the first one imports the tests.
+
+    In a new environment both would else compile the same modules at the same time.
+    """
+    if os.environ.get("PYTEST_XDIST_WORKER") == "gw1":
+        process = forking().Process(target=int)
+        process.start()
+        process.join()
 
 
 def pytest_collection_finish() -> None:

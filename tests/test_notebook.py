@@ -13,7 +13,7 @@ from nbclient import NotebookClient
 CELLS = (
     "import rubriclab as rl\nlab = rl.Lab('store.db', 'embedded')",
     "rubric = lab.learn(\n"
-    f"    {str(LABELLED)!r}, task='summarization', aspect='coherence', methods='hypoeval', name='news'\n"
+    f"    {str(LABELLED)!r}, task='summarization', aspect='coherence', methods='direct', name='news'\n"
     ")\nrubric.ref",
     f"import pandas\nframe = pandas.read_json({str(HELDOUT)!r}, lines=True)\nscores = lab.score(frame, rubric)\nscores",
     f"lab.evaluate({str(HELDOUT)!r}, [rubric]).results[0].agreement.n",

@@ -52,12 +52,12 @@ def test_faulty_rows_are_left_out_and_said(offline: Commands) -> None:
 def test_looks_at_an_anchor_ask_the_judge_again_find_that_it_changed_and_are_of_one_judge(
     asking: Commands, models: RunningServer
 ) -> None:
-    # Two texts of each of the twelve held-out groups, which have six each.
+    # One text of each of the twelve held-out groups, which have six each.
     rows = HELDOUT.read_bytes().splitlines(keepends=True)
-    (asking.folder / "anchor.jsonl").write_bytes(b"".join(rows[0::6] + rows[1::6]))
+    (asking.folder / "anchor.jsonl").write_bytes(b"".join(rows[0::6]))
     look = ("drift", "news@1", "--anchor", "anchor.jsonl", "--judge", "openai/strict", "--json")
     first = succeeded(asking(*look)).json
-    assert (first["looks"], first["texts"], first["groups"], first["outcome"]) == (1, 24, 12, "within")
+    assert (first["looks"], first["texts"], first["groups"], first["outcome"]) == (1, 12, 12, "within")
     assert first["bias_change"] == {"value": None, "low": None, "high": None}
     second = succeeded(asking(*look)).json
     assert (second["looks"], second["bias"], second["calls"]["made"]) == (2, first["bias"], first["calls"]["made"])

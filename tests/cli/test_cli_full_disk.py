@@ -29,7 +29,7 @@ def test_an_output_on_a_full_disk_is_named(learned: Commands, command: tuple[obj
 def test_standard_output_on_a_full_disk_is_named(learned: Commands) -> None:
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
-            [SCRIPT, "show", "news"],
+            [SCRIPT, "list"],
             stdout=full,
             stderr=subprocess.PIPE,
             cwd=learned.folder,

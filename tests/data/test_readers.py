@@ -55,7 +55,7 @@ def in_lines(rows):
     return b"".join(orjson.dumps(row) + b"\n" for row in rows)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=40)
 @given(st.lists(EXAMPLES, min_size=1, max_size=5))
 def test_examples_read_back_as_written(examples):
     assert list(read(io.BytesIO(in_lines(map(asdict, examples))))) == examples

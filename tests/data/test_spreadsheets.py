@@ -96,7 +96,7 @@ CELLS = st.text(CHARACTERS, min_size=1, max_size=12).filter(str.strip)
 ROW = st.tuples(CELLS.map(lambda cell: f"plain words é {cell}"), st.integers(-500, 500).map(lambda n: n / 4))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(
     st.lists(ROW, min_size=1, max_size=5),
     st.sampled_from([",", ";", "\t", "|"]),

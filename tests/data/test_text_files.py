@@ -80,7 +80,7 @@ def test_what_is_not_lines_of_text_at_all_is_named_at_once(start, name):
         answers(start)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 @given(st.lists(st.binary(max_size=40).filter(lambda line: b"\n" not in line), max_size=8))
 def test_any_bytes_give_one_answer_for_each_line_that_is_not_blank(lines):
     found = answers(GOOD, *lines)[1:]
@@ -152,7 +152,7 @@ def test_a_csv_file_without_a_usable_header_is_refused_once(tmp_path, content, m
         csv_answers(tmp_path, content)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 @given(st.lists(st.sampled_from([b'"', b",", b"\n", b"\r", b"\0", b"a", b"1", b"\xff", b"output"]), max_size=40))
 def test_any_csv_is_read_to_its_end(parts):
     lines = [b"id,output\n", b"1,A\n", *io.BytesIO(b"".join(parts))]

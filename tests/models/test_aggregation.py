@@ -110,7 +110,7 @@ def cases(draw: st.DrawFn) -> tuple[Aggregation, dict[str, float | None], Scale]
     return aggregation(*terms, calibration=calibration, conformal=conformal), scores, scale
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(cases())
 def test_scores_lie_on_the_scale_within_their_interval(case):
     combined, scores, scale = case
@@ -125,7 +125,7 @@ def test_scores_lie_on_the_scale_within_their_interval(case):
         assert scale.low <= found.low <= found.score <= found.high <= scale.high
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(cases())
 def test_contributions_sum_to_the_distance_from_an_average_text(case):
     combined, scores, scale = case
@@ -137,7 +137,7 @@ def test_contributions_sum_to_the_distance_from_an_average_text(case):
         assert all(found.contributions[name] == 0 for name in found.contributions if scores.get(name) is None)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(cases())
 def test_a_score_is_there_if_and_only_if_enough_of_what_was_asked_is(case):
     combined, scores, scale = case
@@ -148,7 +148,7 @@ def test_a_score_is_there_if_and_only_if_enough_of_what_was_asked_is(case):
         assert (combine(combined, scores, scale).score is not None) == (lost < MAX_MISSING * whole)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(cases(), st.randoms())
 def test_the_order_of_criteria_changes_nothing(case, random):
     combined, scores, scale = case

@@ -51,7 +51,7 @@ def forged(draw: st.DrawFn) -> Example:
     return text
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 @given(forged())
 def test_copied_quotations_leave_one_opening_and_one_closing_marker_for_each_text(text: Example) -> None:
     content = "".join(parts(text))

@@ -122,7 +122,7 @@ def test_intervals_hold_the_true_correlation_and_equal_judges_are_seldom_told_ap
     assert apart <= 18
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.integers(0, 99), st.integers(1, 200), st.sampled_from([0.5, 0.8, 0.9, 0.95]))
 def test_bounds_are_the_weibull_quantiles_with_half_of_the_rest_on_each_side(seed, n, confidence):
     errors = np.sort(np.random.default_rng(seed).normal(size=n))

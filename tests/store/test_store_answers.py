@@ -65,7 +65,7 @@ JSON = st.recursive(
 
 
 @given(reply=st.dictionaries(st.text(), JSON, max_size=4))
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=25)
 def test_any_json_object_comes_back_as_it_was(memory: Store, reply: dict[str, object]) -> None:
     memory.answers.put(digest(reply), reply)
     assert memory.answers.get(digest(reply)) == reply
