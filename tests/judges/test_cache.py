@@ -316,7 +316,7 @@ def test_what_is_no_regular_file_is_refused_before_it_is_opened(
     fault = "it is (no regular file|a folder)" if "none" not in place else "No such file or directory"
     with pytest.raises(DataError, match=rf"The recording {place} cannot be read: {fault}\."):
         Replay(f"recorded:{place}")
-    with pytest.raises(DataError, match=rf"The recording {place} cannot be (read|written): {fault}\."):
+    with pytest.raises(DataError, match=rf"{place} cannot be (read|written): {fault}\."):
         Recording(ScriptedJudge(good), Path(place))
 
 

@@ -236,6 +236,13 @@ def test_of_open_cases_as_many_are_decided_as_the_chances_say() -> None:
         assert np.mean(np.array(found)[half]) == pytest.approx(np.array(promised)[half].mean(), abs=0.05)
 
 
+def test_as_many_more_labels_are_named_as_first_have_the_chance() -> None:
+    found = more_labels(Interval(0.06, -0.04, 0.16), LABELS, LABELS)
+    for number, chance in ((found.even, 0.5), (found.likely, 0.8)):
+        chances = decision_chances(0.06, 0.1, LABELS, LABELS, np.array([number - 10.0, float(number)]))
+        assert chances[0] < chance <= chances[1]
+
+
 def test_what_the_labels_cannot_tell_is_not_promised() -> None:
     assert more_labels(Interval(0.03, -0.9, 0.96), 200, 10) == MoreLabels(even=None, likely=None)
     assert more_labels(Interval(None), LABELS, LABELS) is None
