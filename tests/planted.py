@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from rubriclab.methods.questions import Noun, make_question
-from rubriclab.methods.sources import SubDimension
-from rubriclab.models.rubric import Criterion, Evidence, Level
+from rubriclab.models.rubric import Criterion, Evidence, Level, Question
 from rubriclab.models.text import Assignment, Scale, find_aspect, task_words
 
 FOLDER = Path(__file__).parent / "methods"
-SUB = SubDimension.model_validate({"name": "side", "definition": "d", "questions": [{"id": "x", "text": "x"}]})
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,8 @@ def _bank(told: dict[str, Any]) -> Bank:
 
 def _criterion(name: str, text: str | list[str]) -> Criterion:
     if isinstance(text, str):
-        return make_question(name, text, SUB, "x", origin="diversified")
+        question = Question(origin="diversified", seed="x")
+        return make_question(name, "side", text, Evidence(origin="seed questions"), question)
     trait, statement, low, high = text
     levels = (Level(score=1, description=low), Level(score=5, description=high))
     evidence = Evidence(origin="labels")

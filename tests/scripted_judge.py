@@ -15,10 +15,10 @@ from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.dcr import make_criterion
 from rubriclab.methods.method import Learned, TrainingInput, ignore_progress
 from rubriclab.methods.questions import make_question
-from rubriclab.methods.sources import Checklist, Finding, SubDimension
+from rubriclab.methods.sources import Checklist, Finding
 from rubriclab.models.aggregation import Aggregation, Ask, Calibration, Term
 from rubriclab.models.base import digest
-from rubriclab.models.rubric import Criterion, Evidence, Level, Part, Rubric
+from rubriclab.models.rubric import Criterion, Evidence, Level, Part, Question, Rubric
 from rubriclab.models.text import (
     Assignment,
     Example,
@@ -158,7 +158,7 @@ def checklist(sizes: Sequence[int] = (1, 2), **fields: Any) -> Checklist:
 
 def seeds(given: Checklist) -> tuple[Criterion, ...]:
     return tuple(
-        make_question(each.id, each.text, sub, better=each.better)
+        question(each.id, sub.name, text=each.text, better=each.better)
         for sub in given.sub_dimensions
         for each in sub.questions
     )
@@ -166,9 +166,10 @@ def seeds(given: Checklist) -> tuple[Criterion, ...]:
 
 def question(name: str, trait: str = "Side 1", seed: str | None = None, **fields: Any) -> Criterion:
     """Return a question with the id `name`; a seed unless it names one."""
-    fields = {"origin": "elaborated", **fields} if seed else fields
-    sub = SubDimension.model_validate({"name": trait, "definition": "d", "questions": [{"id": "x", "text": "x"}]})
-    return make_question(name, fields.pop("text", wording(name)), sub, seed, **fields)
+    text, needs_source = fields.pop("text", wording(name)), fields.pop("needs_source", True)
+    evidence = Evidence(origin="seed questions" if seed else fields.pop("author", "written by hand"))
+    stated = Question(**{"origin": "elaborated" if seed else "seed", "seed": seed, **fields})
+    return make_question(name, trait, text, evidence, stated, needs_source=needs_source)
 
 
 def hypothesis(name: str, anchors: Sequence[float] = ANCHORS) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from rubriclab.learning.scoring import ratings_of_texts
 from rubriclab.methods import method as interface
 from rubriclab.methods.prompting import chunks
 from rubriclab.methods.questions import question_of
-from rubriclab.methods.single_call import can_join, divide_criteria, group_calls, joins, judge_prompt, ratings_in
+from rubriclab.methods.single_call import can_join, divide_criteria, group_calls, judge_prompt, ratings_in
 from rubriclab.models.aggregation import Ask, Bounds, CallForm, RivalLimits
 from rubriclab.models.rubric import Criterion, DroppedCriterion, Part
 from rubriclab.models.text import Assignment, Example, content_order
@@ -240,7 +240,7 @@ def _candidate(method: str, criterion: Criterion) -> Candidate:
 
 
 def joining_methods(plans: Sequence[Plan]) -> list[str]:
-    return [plan.method.name for plan in plans if joins(plan.method.name, plan.settings.model_dump())]
+    return [plan.method.name for plan in plans if plan.method.shares_call(plan.settings.model_dump())]
 
 
 def plans_to_run(plans: Sequence[Plan], *, rated_later: bool) -> list[Plan]:

@@ -201,9 +201,7 @@ def learn_one(
         (criterion,) = part.criteria
         texts = [each for each in training_input.in_order if each.id not in criterion.evidence.examples]
         scored = await prompting.for_each(
-            texts,
-            lambda text: score(text, part, training_input.assignment, judge),
-            lambda done: on_progress(f"{done} of {len(texts)} texts scored", done / len(texts)),
+            texts, lambda text: score(text, part, training_input.assignment, judge), on_progress, "texts scored"
         )
         # The error quotes the first reason. A text without units lacks what it is compared with, which says nothing
         # about the judge.

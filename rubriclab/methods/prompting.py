@@ -20,7 +20,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from rubriclab.errors import JudgeError
 from rubriclab.judges.judge import Judge, JudgeAnswer, ask, read
-from rubriclab.methods.method import CriterionRating
+from rubriclab.methods.method import CriterionRating, Progress
 from rubriclab.models.base import MAX_NAME_LENGTH, MAX_WORDING_LENGTH, digest
 from rubriclab.models.characters import plain
 from rubriclab.models.rubric import CitedReason
@@ -49,16 +49,20 @@ async def gather_in_order(requests: Iterable[Coroutine[Any, Any, T]]) -> list[T]
 
 
 async def for_each(
-    items: Sequence[S], request: Callable[[S], Coroutine[Any, Any, T]], on_done: Callable[[int], None]
+    items: Sequence[S],
+    request: Callable[[S], Coroutine[Any, Any, T]],
+    on_progress: Progress,
+    what: str,
+    begun: float = 0.0,
 ) -> list[T]:
-    """Return the result of a request for each item, in order; `on_done` is called with how many are done."""
+    """Return the result of a request for each item, in order; progress starts at the share `begun` of all work."""
     done = 0
 
     async def counted(item: S) -> T:
         nonlocal done
         result = await request(item)
         done += 1
-        on_done(done)
+        on_progress(f"{done} of {len(items)} {what}", begun + (1 - begun) * done / len(items))
         return result
 
     return await asyncio.gather(*map(counted, items))

@@ -27,9 +27,8 @@ from pydantic import BaseModel, BeforeValidator, ValidationInfo, model_validator
 from rubriclab.judges.judge import Judge, ask
 from rubriclab.methods.method import CriterionRating, Learned, TrainingInput, cross_validated, scores_of, with_agreement
 from rubriclab.methods.prompting import Reason, bare_id, keep_valid
-from rubriclab.methods.sources import SubDimension
 from rubriclab.models.base import cached_by_size
-from rubriclab.models.rubric import CitedReason, Criterion, DroppedCriterion, Evidence, Part, Question
+from rubriclab.models.rubric import Criterion, DroppedCriterion, Evidence, Part, Question
 from rubriclab.models.text import Assignment
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import BoolArray, FloatArray, floats, label_correlations
@@ -107,34 +106,15 @@ def by_trait(questions: Sequence[Criterion]) -> dict[str, list[Criterion]]:
 
 
 def make_question(
-    name: str,
-    text: str,
-    sub: SubDimension,
-    seed: str | None = None,
-    *,
-    origin: Origin = "seed",
-    better: Literal["yes", "no"] = "yes",
-    author: Literal["written by hand", "prior knowledge"] = "written by hand",
-    absent: YesNo | None = None,
-    broken: YesNo | None = None,
-    needs_source: bool = True,
-    examples: tuple[str, ...] = (),
-    reasons: tuple[CitedReason, ...] = (),
+    name: str, trait: str, text: str, evidence: Evidence, question: Question, *, needs_source: bool = True
 ) -> Criterion:
-    """Return the question with the id `name`.
-
-    Args:
-        seed: the id of the seed that it was made from; `None` if it is a seed, which `author` wrote.
-        examples: ids of the texts whose raters' reasons the generator was shown.
-        reasons: the raters' reasons that it came from.
-    """
     return Criterion(
         id=name,
         kind="question",
-        trait=sub.name,
+        trait=trait,
         statement=text,
-        evidence=Evidence(origin="seed questions" if seed else author, examples=examples, reasons=reasons),
-        question=Question(origin=origin, seed=seed, better=better, absent=absent, broken=broken),
+        evidence=evidence,
+        question=question,
         needs_source=needs_source,
     )
 

@@ -48,17 +48,13 @@ TOKENS_AROUND = 256
 
 
 def can_join(part: Part) -> bool:
-    return joins(part.method, part.settings)
-
-
-def joins(method: str, settings: Mapping[str, Any]) -> bool:
-    """Return whether criteria of a method, with these settings, can be rated in one call with those of other methods.
+    """Return whether a part's criteria can be rated in one call with those of other methods.
 
     These can: hypotheses, unless they get one score together; questions about whole texts; and scores of the whole
     aspect with one reasoned answer. These cannot: entries without a reason; weighted scores; explanations that follow
     evaluation steps; text features; and criteria of `few_shot`, `analyze_rate`, `seal` and `dcr`.
     """
-    return METHODS[method].shares_call(settings)
+    return METHODS[part.method].shares_call(part.settings)
 
 
 def judge_prompt(

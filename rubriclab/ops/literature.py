@@ -241,9 +241,7 @@ def literature_add(workspace: Workspace, path: str | Path, options: LiteratureAd
         judge = workspace.judge(JudgeChoice(spec))
         with workspace.progress(workspace.ledger) as on_progress:
             answers = await for_each(
-                prompts,
-                lambda prompt: ask(judge, prompt, salvage=UsableFindings),
-                lambda done: on_progress(f"{done} of {len(prompts)} parts read", done / len(prompts)),
+                prompts, lambda prompt: ask(judge, prompt, salvage=UsableFindings), on_progress, "parts read"
             )
         missing = [
             f"page {prompt.fields['pages'][0]['number']} and following: {answer.missing}"

@@ -28,31 +28,21 @@ ANNA, BEN = "rater1@example.org", "rater2@example.org"
 FIRST, SECOND = "00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-000000000002"
 
 
+def split(rows: Rows) -> tuple[list[Example], list[RowError]]:
+    listed = list(rows)
+    return [row for row in listed if isinstance(row, Example)], [row for row in listed if isinstance(row, RowError)]
+
+
 def examples(file: Path, **options: Any) -> list[Example]:
-    rows = list(read(file, **{**MAPPED, **options}))
-    assert not [row for row in rows if isinstance(row, RowError)]
-    return [row for row in rows if isinstance(row, Example)]
-
-
-def only(rows: Rows) -> Example:
-    """Return the only row, which is no fault."""
-    (row,) = rows
-    assert isinstance(row, Example)
-    return row
+    found, faults = split(read(file, **{**MAPPED, **options}))
+    assert not faults
+    return found
 
 
 def written(folder: Path, content: Any, name: str = "export.json") -> Path:
     file = folder / name
     file.write_text(json.dumps(content), "utf-8")
     return file
-
-
-def faults(file: Path, **options: Any) -> list[RowError]:
-    return [row for row in read(file, **options) if isinstance(row, RowError)]
-
-
-def ratings(example: Example, aspect: str = "coherence") -> dict[str, float]:
-    return dict(zip(example.raters[aspect], example.annotations[aspect], strict=True))
 
 
 def task(number: int, *annotations: dict[str, Any], **data: Any) -> dict[str, Any]:
@@ -67,8 +57,8 @@ def annotation(rater: Any, *results: tuple[str, dict[str, Any]], **more: Any) ->
 def test_an_export_of_label_studio_has_ratings_and_comments() -> None:
     found = {example.id: example for example in examples(EXPORTS / "label-studio.json")}
     assert len(found) == 12
-    assert ratings(found["2"]).keys() == {ANNA, BEN}
-    assert ratings(found["1"]).keys() == {ANNA}
+    assert named_annotations(found["2"], "coherence").keys() == {ANNA, BEN}
+    assert named_annotations(found["1"], "coherence").keys() == {ANNA}
     tasks = json.loads((EXPORTS / "label-studio.json").read_text("utf-8"))
     for each in tasks:
         example = found[str(each["id"])]
@@ -80,9 +70,9 @@ def test_an_export_of_label_studio_has_ratings_and_comments() -> None:
                 for result in given["result"]
                 if result["from_name"] == aspect
             }
-            assert ratings(example, aspect) == expected
+            assert named_annotations(example, aspect) == expected
         assert example.output == each["data"]["summary"]
-        assert ratings(example, "fluency") == ratings(example, "coherence")
+        assert named_annotations(example, "fluency") == named_annotations(example, "coherence")
     assert found["2"].reasons["coherence"] == {ANNA: "Reason 1-1.", BEN: "Reason 1-2."}
     assert "issues" not in found["1"].annotations
     note = str(read(EXPORTS / "label-studio.json", **MAPPED).source.note())
@@ -104,7 +94,7 @@ def test_responses_of_argilla_are_annotations_and_drafts_and_discarded_ones_are_
                 strict=True,
             )
             expected = {user: value for user, value, status in users if status == "submitted"}
-            assert ratings(found[row["id"]]) == expected
+            assert named_annotations(found[row["id"]], "coherence") == expected
             assert found[row["id"]].group == row["group"]
         assert "discarded responses left out: 3; draft responses left out: 1" in str(read(file, **MAPPED).source.note())
         assert found[rows[0]["id"]].reasons["coherence"] == {FIRST: "Reason 0."}
@@ -139,21 +129,18 @@ def test_the_latest_annotation_of_a_rater_counts_and_unknown_raters_stay_apart(t
         {**annotation(None, ("q", {"rating": 3})), "id": 9},
     ]
     rows = read(written(tmp_path, [task(1, *given)]))
-    example = only(rows)
-    assert ratings(example, "q") == {"3": 5, "annotation-8": 2, "annotation-9": 3}
+    (example,), _ = split(rows)
+    assert named_annotations(example, "q") == {"3": 5, "annotation-8": 2, "annotation-9": 3}
     assert "earlier annotations by the same rater left out: 1" in str(rows.source.note())
 
 
 def test_a_word_that_is_no_level_is_a_fault_and_is_never_dropped(tmp_path: Path) -> None:
     given = [annotation(n, ("q", {"choices": [word]})) for n, word in enumerate(["Good", "Bad", "Odd"])]
-    (fault,) = faults(written(tmp_path, [task(1, *given)]), level_scores="good=5,bad=1")
+    _, (fault,) = split(read(written(tmp_path, [task(1, *given)]), level_scores="good=5,bad=1"))
     assert (fault.field, fault.word) == ("annotations.q.2", "Odd")
 
 
-ODD = [None, True, {"a": 1}, ["Good", "Bad"]]
-
-
-@pytest.mark.parametrize("value", ODD)
+@pytest.mark.parametrize("value", [None, True, {"a": 1}, ["Good", "Bad"]])
 def test_one_odd_answer_of_label_studio_is_left_out_and_named_and_the_others_count(value: Any, tmp_path: Path) -> None:
     ratings_of = [annotation("anna", ("q", {"rating": 4})), annotation("ben", ("q", {"rating": value}))]
     words = [annotation("anna", ("q", {"choices": ["Good"]})), annotation("ben", ("q", {"choices": ["Good", "Bad"]}))]
@@ -162,7 +149,7 @@ def test_one_odd_answer_of_label_studio_is_left_out_and_named_and_the_others_cou
         first, second = rows
         assert isinstance(first, Example)
         assert isinstance(second, Example)
-        assert ratings(first, "q") == ratings(second, "q") == {"anna": 4}
+        assert named_annotations(first, "q") == named_annotations(second, "q") == {"anna": 4}
         text = {None: "null", True: "true"}.get(shown) if isinstance(shown, bool | None) else repr(shown)
         said = f"not one number or word: 1; the first: {text} to 'q' in row 2 (id 42)"
         assert said in str(rows.source.note())
@@ -182,7 +169,7 @@ def test_a_malformed_task_is_a_fault_in_its_place(
     damage: Callable[[list[Any]], list[Any]], said: str, tmp_path: Path
 ) -> None:
     file = written(tmp_path, damage([task(n, annotation(1, ("q", {"rating": n}))) for n in (1, 2)]))
-    (fault,) = faults(file)
+    _, (fault,) = split(read(file))
     assert fault.line == 3
     assert said in str(fault)
     for responses in ([1, 2], 5, {"a": 1}):
@@ -234,11 +221,6 @@ def rating_rows(**extra: Callable[[int, str, str], Any]) -> list[dict[str, Any]]
 
 def without(rows: list[dict[str, Any]], *columns: str) -> list[dict[str, Any]]:
     return [{name: cell for name, cell in row.items() if name not in columns} for row in rows]
-
-
-def split(rows: Rows) -> tuple[list[Example], list[RowError]]:
-    listed = list(rows)
-    return [row for row in listed if isinstance(row, Example)], [row for row in listed if isinstance(row, RowError)]
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.xlsx", "t.parquet", "t.jsonl", None])

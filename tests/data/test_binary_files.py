@@ -12,8 +12,6 @@ from rubriclab.data.binary_files import parquet_rows
 from rubriclab.data.readers import read
 from rubriclab.errors import DataError
 
-SHORT = 2000
-
 
 class Endless(io.RawIOBase):
     """A stream of one line without an end, which counts what is read of it."""
@@ -33,7 +31,7 @@ class Endless(io.RawIOBase):
 def test_no_more_is_read_of_a_line_without_an_end_than_its_limit() -> None:
     endless = Endless()
     with pytest.raises(DataError, match=r"stream: line 1 has more than 2,000 bytes.*max_line_bytes=4000"):
-        list(read(io.BufferedReader(endless), max_line_bytes=SHORT))
+        list(read(io.BufferedReader(endless), max_line_bytes=2000))
     assert endless.taken < 100_000
 
 

@@ -21,7 +21,7 @@ import xlsxwriter
 from hypothesis import given, settings, strategies as st
 
 from rubriclab.data.mapping import ABSENT, look_up
-from rubriclab.data.readers import Rows, from_rows, read
+from rubriclab.data.readers import from_rows, read
 from rubriclab.data.rows import RowError, drop_placeholder
 from rubriclab.data.write import check_writable
 from rubriclab.errors import DataError
@@ -233,8 +233,6 @@ def test_a_path_through_a_list_gives_the_values_of_its_elements(row: dict[str, A
 
 
 def sheet(path: Path, hide: Callable[[Any, Any], object]) -> Path:
-    import xlsxwriter
-
     with xlsxwriter.Workbook(path) as book:
         lists, ratings = book.add_worksheet("lists"), book.add_worksheet("Ratings")
         lists.write_row(0, 0, ["Good", "Bad"])
@@ -274,16 +272,6 @@ def test_a_form_with_a_column_for_each_text_is_refused_with_what_to_do(tmp_path:
     (tmp_path / "form.csv").write_text("Timestamp,How good? [A text.],How good? [Another.]\n2024-05-01,4,2\n", "utf-8")
     with pytest.raises(DataError, match=r"form's questions.*write a row for each rating"):
         read_all(tmp_path / "form.csv")
-
-
-def write(path: Path, header: str, scores: list[str], mark: str = ";") -> Path:
-    rows = [mark.join((header, "output")), *(f'"{score}"{mark}text {n}' for n, score in enumerate(scores))]
-    path.write_text("\n".join(rows) + "\n")
-    return path
-
-
-def examples(rows: Rows) -> list[Example]:
-    return [row for row in rows if isinstance(row, Example)]
 
 
 def packed(path: Path, sheet: str) -> Path:

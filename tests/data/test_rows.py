@@ -291,20 +291,13 @@ def test_words_for_verdicts_are_two_levels_with_these_names(pair: tuple[str, str
 def test_booleans_of_every_source_are_labels(tmp_path: Path, kind: str) -> None:
     frame = pd.DataFrame(rows_with([True, False, False] * 4))
     path = tmp_path / f"labels.{kind}"
-    match kind:
-        case "frame":
-            rows = from_rows(frame)
-        case "json":
-            rows = read(json_lines([True, False, False] * 4))
-        case "parquet":
-            frame.to_parquet(path)
-            rows = read(path)
-        case "xlsx":
-            frame.to_excel(path, index=False)
-            rows = read(path)
-        case _:
-            frame.to_csv(path, index=False)
-            rows = read(path)
+    if kind == "frame":
+        rows = from_rows(frame)
+    elif kind == "json":
+        rows = read(json_lines([True, False, False] * 4))
+    else:
+        getattr(frame, f"to_{'excel' if kind == 'xlsx' else kind}")(path, index=False)
+        rows = read(path)
     training = training_examples(rows, "ok")
     assert [example.scores["ok"] for example in training.examples] == [1.0, 0.0, 0.0] * 4
     assert training.scale.names == ("false", "true")

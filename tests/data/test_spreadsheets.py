@@ -35,20 +35,6 @@ def written(path: Path, content: str | bytes, encoding: str = "utf-8") -> Path:
     return path
 
 
-def workbook(path: Path, rows: list[list[Any]], name: str = "Ratings") -> Path:
-    with xlsxwriter.Workbook(path) as book:
-        sheet = book.add_worksheet(name)
-        for number, row in enumerate(rows):
-            for place, cell in enumerate(row):
-                if isinstance(cell, date):
-                    sheet.write_datetime(number, place, cell, book.add_format({"num_format": "d mmm"}))
-                elif isinstance(cell, str):
-                    sheet.write_string(number, place, cell)
-                else:
-                    sheet.write(number, place, cell)
-    return path
-
-
 def texts(path: Path, **options: Any) -> list[Example]:
     rows = list(read(path, **options))
     assert all(isinstance(row, Example) for row in rows), rows

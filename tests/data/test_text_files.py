@@ -89,23 +89,14 @@ def test_any_bytes_give_one_answer_for_each_line_that_is_not_blank(lines):
     assert all(str(row).isprintable() for row in found if isinstance(row, RowError))
 
 
-def packed(tmp_path, content):
-    path = tmp_path / "texts.jsonl.gz"
-    path.write_bytes(content)
-    return path
-
-
-@pytest.fixture(scope="module")
-def many():
-    # Differing texts, so that the packed file is long enough to be cut in many places.
-    draw = random.Random(1)
-    return [{"id": str(i), "output": f"Text {i}: {draw.randbytes(60).hex()}."} for i in range(400)]
-
-
 @pytest.mark.parametrize("cut", [0.2, 0.5, 0.9, 0.999])
-def test_a_gzip_file_that_ends_early_gives_the_rows_before_and_then_a_fault(tmp_path, many, cut):
+def test_a_gzip_file_that_ends_early_gives_the_rows_before_and_then_a_fault(tmp_path, cut):
+    # Differing texts, so that the packed file is long enough to be cut in many places.
+    draw, path = random.Random(1), tmp_path / "texts.jsonl.gz"
+    many = [{"id": str(i), "output": f"Text {i}: {draw.randbytes(60).hex()}."} for i in range(400)]
     content = gzip.compress(b"\n".join(orjson.dumps(row) for row in many))
-    *rows, fault = read(packed(tmp_path, content[: int(len(content) * cut)]))
+    path.write_bytes(content[: int(len(content) * cut)])
+    *rows, fault = read(path)
     assert rows
     assert [row.id for row in rows] == [row["id"] for row in many[: len(rows)]]
     assert isinstance(fault, RowError)

@@ -80,7 +80,7 @@ def restored(text: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "text", ["<r>\x01 _x0041_ &amp; </r>", f"<r>{'&' * 32_000}</r>", f"<r>{'😀' * 16_000}</r>"], ids=len
+    "text", ["<r>\x01 _x0041_ &amp; </r>", f"<r>{'&' * 32_000}</r>", f"<r>{'😀' * 16_000}</r>", "😀" * 16_383], ids=len
 )
 def test_a_text_is_read_back_from_a_workbook_as_it_was(tmp_path: Path, text: str) -> None:
     write_rows([{"text": text}], tmp_path / "table.xlsx")
@@ -89,10 +89,7 @@ def test_a_text_is_read_back_from_a_workbook_as_it_was(tmp_path: Path, text: str
 
 
 def test_a_text_that_is_too_long_for_a_cell_is_refused_and_never_cut(tmp_path: Path) -> None:
-    fits, long = "😀" * 16_383, "😀" * 16_384
-    write_rows([{"text": fits}], tmp_path / "table.xlsx")
-    sheet = CalamineWorkbook.from_path(str(tmp_path / "table.xlsx")).get_sheet_by_index(0)
-    assert sheet.to_python()[1:] == [[fits]]
+    long = "😀" * 16_384
     for text in (long, f"<r>{long}</r>"):
         with pytest.raises(DataError, match=r"row 2, column 'text' has 32,7\d\d UTF-16 units.*32,767"):
             write_rows([{"text": text}], tmp_path / "long.xlsx")

@@ -33,12 +33,9 @@ def text(number: int, output: str, score: float, **fields) -> Example:
     return Example(id=str(number), output=output, group="g", scores={"quality": score}, **fields)
 
 
-LONGER_IS_BETTER = [text(i, "A plain word. " * (i + 1), float(i)) for i in range(8)]
-LONGER_IS_WORSE = [text(i, "A plain word. " * (i + 1), float(-i)) for i in range(8)]
-
-
-@pytest.mark.parametrize(("examples", "sign"), [(LONGER_IS_BETTER, 1), (LONGER_IS_WORSE, -1)])
-def test_the_best_measure_is_the_one_that_correlates_most_in_either_direction(examples, sign):
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_best_measure_is_the_one_that_correlates_most_in_either_direction(sign):
+    examples = [text(i, "A plain word. " * (i + 1), float(sign * i)) for i in range(8)]
     baseline = best_feature(examples, "quality")
     labels = [example.scores["quality"] for example in examples]
     found = {}
@@ -48,7 +45,7 @@ def test_the_best_measure_is_the_one_that_correlates_most_in_either_direction(ex
             found[entry.name] = pearsonr(column, labels).statistic
     assert baseline.pearson == pytest.approx(found[baseline.feature], abs=1e-6)
     assert abs(baseline.pearson) == pytest.approx(max(map(abs, found.values())), abs=1e-6)
-    assert baseline.sign == (1 if baseline.pearson > 0 else -1) == sign * np.sign(found[baseline.feature]) * sign
+    assert baseline.sign == (1 if baseline.pearson > 0 else -1) == np.sign(found[baseline.feature])
 
 
 N = 24

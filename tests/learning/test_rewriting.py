@@ -37,6 +37,7 @@ PIECES = [
 ]
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=12).map("".join) | st.text(max_size=60)
 MARKED = re.compile("\ue000(\\d+)\ue001")
+OUTPUT = DRAFT.output
 
 
 def fault(*sentences):
@@ -212,9 +213,6 @@ def test_the_writer_sees_what_the_judge_saw_and_no_more():
     assert "scores" not in beside.fields
 
 
-OUTPUT = "First one. Second one. Third one."
-
-
 def rubric(*criteria, method="hypoeval", units=None):
     """Return a rubric of one part, on a scale from 1 to 5."""
     return of_parts(Part(method=method, settings={}, criteria=criteria, units=units))
@@ -225,12 +223,9 @@ def of_parts(*parts):
     return Rubric(task="summarization", aspect=given.aspect, scale=given.scale, parts=parts)
 
 
-def scored(*criteria):
-    return Score("t", "coherence", 3.0, criteria, None, "r@1", "fake")
-
-
-def found(given, *criteria, good_from=0.75, output=OUTPUT):
-    return rewriting.text_faults(given, scored(*criteria), output, good_from)
+def found(given, *criteria, good_from=0.75):
+    score = Score("t", "coherence", 3.0, criteria, None, "r@1", "fake")
+    return rewriting.text_faults(given, score, DRAFT.output, good_from)
 
 
 def test_a_hypothesis_scored_low_is_a_fault_of_the_whole_that_aims_at_its_highest_level():

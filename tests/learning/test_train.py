@@ -69,16 +69,9 @@ async def run(texts=TEXTS, *, judge=None, generator=None, found=FINDINGS, settin
     )
 
 
-class Named(FakeJudge):
-    """A fake judge by another name."""
-
-    def __init__(self, name: str, script) -> None:
-        super().__init__(script)
-        self.name = name
-
-
 async def test_the_provenance_holds_what_the_version_was_made_of():
-    judge, generator = Named("a-judge", scripts.Scripted()), Named("a-generator", scripts.Scripted())
+    judge, generator = scripts.scripted(), scripts.scripted()
+    judge.name, generator.name = "a-judge", "a-generator"
     trained = await run(judge=judge, generator=generator, seed=114514, model_versions=lambda: ["model-2", "model-1"])
     given = trained.provenance
     assert (given.judge, given.generator) == ("a-judge", "a-generator")

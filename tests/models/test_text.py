@@ -21,8 +21,6 @@ from rubriclab.models.text import (
     split_sentences,
 )
 
-# Of SummEval, NewsRoom and QAGS, QQP and PAWS, HANNA and WritingPrompts-A, and Topical-Chat.
-
 
 @pytest.mark.parametrize(
     ("task", "name", "definition", "message"),

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Engine, event
+from sqlalchemy import Engine, create_engine, event, text
 
 from rubriclab.models.judgment import HumanJudgment
 from rubriclab.models.rubric import Criterion, Evidence, Level, Part, Rubric
@@ -17,6 +17,7 @@ from rubriclab.models.text import Aspect, Scale
 from rubriclab.models.version import Effort, Provenance, TrainingAgreement, Version
 from rubriclab.stats.intervals import Interval
 from rubriclab.store.store import open_store
+from rubriclab.store.tables import database_url
 
 EFFORT = Effort(calls=12, cached=3, prompt_tokens=900, completion_tokens=80, cost_usd=None, seconds=1.5)
 
@@ -76,6 +77,14 @@ def judgment(name: str, **fields: Any) -> HumanJudgment:
     """Return a rating of a text; `fields` replace its own."""
     own: dict[str, Any] = {"id": name, "question": "sha256:q", "aspect": "coherence", "rater": "anna", "text": "a"}
     return HumanJudgment(**(own | {"kind": "rating", "value": 3, "created": datetime.now(UTC)} | fields))
+
+
+def execute(where: str, statement: str, values: Any = None) -> None:
+    """Run a statement on a store's database, whose triggers are in place."""
+    engine = create_engine(database_url(where))
+    with engine.begin() as connection:
+        connection.execute(text(statement), values)
+    engine.dispose()
 
 
 def tamper(file: Path, statement: str) -> None:

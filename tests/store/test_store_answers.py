@@ -9,14 +9,12 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given, settings, strategies as st
-from sqlalchemy import create_engine, text
-from store_samples import EFFORT, numbered, provenance
+from store_samples import EFFORT, execute, numbered, provenance
 
 from rubriclab.errors import StoreError
 from rubriclab.judges.batch import OpenBatch
 from rubriclab.models.base import digest
 from rubriclab.store.store import Store, open_store
-from rubriclab.store.tables import database_url
 
 REPLY = {"text": "4", "model": "m", "usage": {"prompt_tokens": 3, "cost_usd": None}}
 
@@ -38,10 +36,7 @@ def test_the_first_answer_stays(store: Store) -> None:
 
 def test_a_changed_answer_is_an_error_that_names_it_and_the_repair(store: Store, where: str) -> None:
     store.answers.put("sha256:a", REPLY)
-    engine = create_engine(database_url(where))
-    with engine.begin() as connection:
-        connection.execute(text("UPDATE answers SET reply = replace(reply, '4', '5')"))
-    engine.dispose()
+    execute(where, "UPDATE answers SET reply = replace(reply, '4', '5')")
     with pytest.raises(StoreError, match=r"answer sha256:a does not match its digest.*rubriclab verify --repair"):
         store.answers.get("sha256:a")
 
@@ -110,11 +105,8 @@ def fill(store: Store, count: int, model: str = "m", length: int = 10) -> list[s
 def change_age(where: str, digests: list[str], age: timedelta) -> None:
     """Make answers look as if they had been cached some time ago."""
     created = (datetime.now(UTC) - age).isoformat(timespec="microseconds")
-    engine = create_engine(database_url(where))
-    with engine.begin() as connection:
-        rows = [{"created": created, "digest": each} for each in digests]
-        connection.execute(text("UPDATE answers SET created = :created WHERE digest = :digest"), rows)
-    engine.dispose()
+    rows = [{"created": created, "digest": each} for each in digests]
+    execute(where, "UPDATE answers SET created = :created WHERE digest = :digest", rows)
 
 
 def test_sizes_are_rows_and_bytes_by_kind_and_answers_by_model(store: Store) -> None:

@@ -18,7 +18,7 @@ from commands import forking
 from postgresql import PostgreSQL
 from privileges import give_up
 from sqlalchemy import create_engine, text
-from store_samples import EFFORT, numbered, provenance, rubric
+from store_samples import EFFORT, execute, numbered, provenance, rubric
 
 from rubriclab.errors import StoreError, StoreUnavailable
 from rubriclab.store import tables as engine
@@ -113,11 +113,10 @@ def test_a_wait_for_another_process_that_writes_is_logged_and_the_write_succeeds
 
 
 def test_a_store_with_another_schema_is_refused_and_left_alone(store: Store, where: str) -> None:
-    engine = create_engine(database_url(where))
-    with engine.begin() as connection:
-        connection.execute(text(f"UPDATE {SCHEMA_TABLE.name} SET number = '9001'"))
+    execute(where, f"UPDATE {SCHEMA_TABLE.name} SET number = '9001'")
     with pytest.raises(StoreError, match=rf"has schema '9001'; expected '{SCHEMA}'\. It was written"):
         open_store(where)
+    engine = create_engine(database_url(where))
     with engine.connect() as connection:
         assert connection.execute(text(f"SELECT number FROM {SCHEMA_TABLE.name}")).scalar() == "9001"
     engine.dispose()
@@ -228,12 +227,9 @@ def test_a_role_that_may_only_select_reads_on_postgresql(schema: str) -> None:
         store.save("news", numbered(1), provenance(), EFFORT)
         store.answers.put("sha256:a", {"text": "4"})
     name = database_url(schema).query["options"].partition("=")[2]
-    engine = create_engine(database_url(schema))
-    with engine.begin() as connection:
-        connection.execute(text(f"CREATE ROLE reader_{name} LOGIN"))
-        connection.execute(text(f"GRANT USAGE ON SCHEMA {name} TO reader_{name}"))
-        connection.execute(text(f"GRANT SELECT ON ALL TABLES IN SCHEMA {name} TO reader_{name}"))
-    engine.dispose()
+    execute(schema, f"CREATE ROLE reader_{name} LOGIN")
+    execute(schema, f"GRANT USAGE ON SCHEMA {name} TO reader_{name}")
+    execute(schema, f"GRANT SELECT ON ALL TABLES IN SCHEMA {name} TO reader_{name}")
     reader = database_url(schema).set(username=f"reader_{name}").render_as_string(hide_password=False)
     with open_store(reader, access="either") as store:
         assert [*store.names(), store.load("news").ref, store.verify(), store.answers.get("sha256:a")] == FOUND

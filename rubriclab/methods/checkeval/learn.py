@@ -37,7 +37,7 @@ from rubriclab.methods.questions import (
     select_questions,
 )
 from rubriclab.methods.sources import Checklist, SeedQuestion, SubDimension
-from rubriclab.models.rubric import Criterion, DroppedCriterion, Part
+from rubriclab.models.rubric import Criterion, DroppedCriterion, Evidence, Part, Question
 from rubriclab.models.text import Aspect, Assignment, Example, content_order, named_reasons, shipped_aspects
 from rubriclab.prompts.prompt import Prompt
 
@@ -134,7 +134,7 @@ async def augment(
     answers = await asyncio.gather(
         *(prompting.first_usable(prompt, generator, salvage=prompt.reply) for _, prompt, *_ in requests)
     )
-    failures, made = list[str](), list[tuple[str, Origin, scoring.FinerQuestion]]()
+    failures, made = list[str](), list[tuple[str, Origin, scoring.PlainQuestion]]()
     for (what, _, most, only), answer in zip(requests, answers, strict=True):
         if answer.value is None:
             failures.append(f"{what}: {answer.missing}")
@@ -147,25 +147,28 @@ async def augment(
             "Try another `generator`, or set diversified and elaborated_most of checkeval to 0: only the "
             "seeds are then used.",
         )
-    author: Any = "written by hand" if settings.seeds == "checklist" else "prior knowledge"
+    written = Evidence(origin="written by hand" if settings.seeds == "checklist" else "prior knowledge")
     reasons, shown = prompting.numbered_reasons(explained, aspect), tuple(each.id for each in explained)
     questions: list[Criterion] = []
     taken = {seed.id for _, seed in seeds}
     for sub in subs:
         own = {seed.id for seed in sub.questions}
-        questions += (
-            make_question(seed.id, seed.text, sub, better=seed.better, author=author) for seed in sub.questions
-        )
+        for seed in sub.questions:
+            question = Question(origin="seed", better=seed.better)
+            questions.append(make_question(seed.id, sub.name, seed.text, written, question))
         slug = re.sub(r"[^a-z0-9]+", "-", sub.name.lower()).strip("-") or "sub-dimension"
         # The diversified questions of the sub-dimension, and then the elaborated ones of each seed.
         for seed_id, origin, new in (each for each in made if each[0] in own):
-            prefix, stated = f"{seed_id}-e", new.model_dump(include={"absent", "broken", "needs_source"})
+            prefix, evidence = f"{seed_id}-e", Evidence(origin="seed questions")
             if origin == "diversified":
-                prefix = f"{slug}-d"
-                stated |= {"examples": shown, "reasons": prompting.cited_reasons(new.reasons, reasons)}
+                cited = new.reasons if isinstance(new, scoring.FinerQuestion) else ()
+                prefix, cited_reasons = f"{slug}-d", prompting.cited_reasons(cited, reasons)
+                evidence = Evidence(origin="seed questions", examples=shown, reasons=cited_reasons)
             name = next(name for number in itertools.count(1) if (name := f"{prefix}{number}") not in taken)
             taken.add(name)
-            questions.append(make_question(name, new.text, sub, seed_id, origin=origin, **stated))
+            question = Question(origin=origin, seed=seed_id, **new.model_dump(include={"absent", "broken"}))
+            needed = new.model_dump(include={"needs_source"})
+            questions.append(make_question(name, sub.name, new.text, evidence, question, **needed))
     return tuple(questions), tuple(failures)
 
 
@@ -416,9 +419,9 @@ async def learn(
     answers = await prompting.for_each(
         texts,
         lambda text: scoring.ask_questions(text, kept, dimensions, assignment, judge, settings=settings),
-        lambda done: on_progress(
-            f"{done} of {len(texts)} texts answered", FILTERED + (1 - FILTERED) * done / len(texts)
-        ),
+        on_progress,
+        "texts answered",
+        FILTERED,
     )
     every = [each for ratings in answers for each in ratings.values()]
     prompting.require_any("answer", [(each.score if each.applies else "n/a", each.reason) for each in every])

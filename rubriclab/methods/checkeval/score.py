@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
 import pydantic
-from pydantic.json_schema import SkipJsonSchema
 
 from rubriclab.judges.judge import Judge
 from rubriclab.methods import prompting
@@ -107,10 +106,6 @@ SeedId = Annotated[
     pydantic.AfterValidator(_check_shown),
 ]
 
-# Both are absent from the schema and ignored in a reply; then `NotAsked` is `None`, and `Needed` is true.
-NotAsked = Annotated[YesNo | None, pydantic.BeforeValidator(lambda _: None), SkipJsonSchema()]
-Needed = Annotated[bool, pydantic.BeforeValidator(lambda _: True), SkipJsonSchema()]
-
 
 class AnswerEntry(pydantic.BaseModel):
     """An answer with its reason."""
@@ -125,13 +120,24 @@ def reply_form(fields: Mapping[str, Any], form: Any) -> type[KeyedReply]:
     )
 
 
-class FinerQuestion(pydantic.BaseModel):
+class PlainQuestion(pydantic.BaseModel):
+    """A new question, of which nothing is stated but its wording."""
+
+    text: prompting.Wording
+
+
+class PlainNewQuestion(PlainQuestion):
+    """A new question about another side of a sub-dimension, and the seed that it is closest to."""
+
+    seed: SeedId
+
+
+class FinerQuestion(PlainQuestion):
     """A new question, with the answers where the thing asked about is absent and where the text is broken.
 
     `needs_source` says whether the answer depends on the text's source or context.
     """
 
-    text: prompting.Wording
     absent: Readable
     broken: Readable
     needs_source: bool = True
@@ -144,11 +150,17 @@ class NewQuestion(FinerQuestion):
     seed: SeedId
 
 
-class Elaboration(pydantic.BaseModel):
-    """Finer questions made from one seed, each self-contained."""
+class CitingQuestion(NewQuestion):
+    """A new question with the answers where what it asks about is absent or the text is broken, and cited reasons."""
+
+    reasons: prompting.CitedNumbers = []
+
+
+class PlainElaboration(pydantic.BaseModel):
+    """Finer questions made from one seed."""
 
     reasoning: str
-    questions: Sequence[FinerQuestion]
+    questions: Sequence[PlainQuestion]
 
     @pydantic.model_validator(mode="after")
     def _usable(self, info: pydantic.ValidationInfo) -> Self:
@@ -156,17 +168,35 @@ class Elaboration(pydantic.BaseModel):
         if len(self.questions) < fewest:
             raise ValueError(f"expected at least {fewest} questions, got {len(self.questions)}")
         for question in () if is_salvage(info) else self.questions:
-            if problem := unearned(question.broken):
+            if isinstance(question, FinerQuestion) and (problem := unearned(question.broken)):
                 raise ValueError(
                     f"{problem}. Reword it so that such a text does not get its good answer ({question.text!r:.100})"
                 )
         return self
 
 
+class PlainDiversification(PlainElaboration):
+    """Questions about other sides of a sub-dimension."""
+
+    questions: Sequence[PlainNewQuestion]
+
+
+class Elaboration(PlainElaboration):
+    """Finer questions made from one seed, each self-contained."""
+
+    questions: Sequence[FinerQuestion]
+
+
 class Diversification(Elaboration):
     """Questions about other sides of a sub-dimension, each self-contained."""
 
     questions: Sequence[NewQuestion]
+
+
+class CitingDiversification(Diversification):
+    """Questions about other sides of a sub-dimension, each self-contained, which cite raters' reasons."""
+
+    questions: Sequence[CitingQuestion]
 
 
 class QuestionVerdict(pydantic.BaseModel):
@@ -212,47 +242,6 @@ class WrittenSeeds(pydantic.BaseModel):
         if len(set(names)) < len(names):
             raise ValueError(f"every sub-dimension needs a name of its own; got {', '.join(names)}")
         return self
-
-
-def _form(base: Any, name: str, doc: str, question: tuple[Any, str, str], **fields: Any) -> Any:
-    """Return a subclass of `base` whose questions get `fields`; `question` is their base, name and description."""
-    like, its_name, its_doc = question
-    one: Any = pydantic.create_model(its_name, __base__=like, __doc__=its_doc, **fields)
-    several: Any = Sequence[one]
-    return pydantic.create_model(name, __base__=base, __doc__=doc, questions=(several, ...))
-
-
-# The forms without stated answers (paper), and with the numbers of cited reasons.
-_UNSTATED = {"absent": (NotAsked, None), "broken": (NotAsked, None), "needs_source": (Needed, True)}
-PlainElaboration = _form(
-    Elaboration,
-    "PlainElaboration",
-    "Finer questions made from one seed.",
-    (FinerQuestion, "PlainQuestion", "A new question, of which nothing is stated but its wording."),
-    **_UNSTATED,
-)
-PlainDiversification = _form(
-    Diversification,
-    "PlainDiversification",
-    "Questions about other sides of a sub-dimension.",
-    (
-        NewQuestion,
-        "PlainNewQuestion",
-        "A new question about another side of a sub-dimension, and the seed that it is closest to.",
-    ),
-    **_UNSTATED,
-)
-CitingDiversification = _form(
-    Diversification,
-    "CitingDiversification",
-    "Questions about other sides of a sub-dimension, each self-contained, which cite raters' reasons.",
-    (
-        NewQuestion,
-        "CitingQuestion",
-        "A new question with the answers where what it asks about is absent or the text is broken, and cited reasons.",
-    ),
-    reasons=(prompting.CitedNumbers, []),
-)
 
 
 class Removal(pydantic.BaseModel):

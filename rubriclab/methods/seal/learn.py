@@ -25,7 +25,7 @@ from rubriclab.methods.method import (
     pick_evenly,
 )
 from rubriclab.methods.prompting import NewName, Wording, first_usable, for_each, require_any, show_once
-from rubriclab.methods.questions import learn_from_answers, question_of, select_questions
+from rubriclab.methods.questions import learn_from_answers, make_question, question_of, select_questions
 from rubriclab.methods.seal import score as scoring
 from rubriclab.methods.sources import Checklist
 from rubriclab.models.rubric import Criterion, Evidence, Part, Question
@@ -60,9 +60,7 @@ async def learn(
     units = (training_input.checklist and training_input.checklist.units) or scoring.UNPACKED
     plan = scoring.VerificationPlan(questions, {**dimensions, **meant}, units, assignment, settings)
     judged = await for_each(
-        texts,
-        lambda text: scoring.judge_text(text, plan, judge),
-        lambda done: on_progress(f"{done} of {len(texts)} texts judged", PROPOSED + (1 - PROPOSED) * done / len(texts)),
+        texts, lambda text: scoring.judge_text(text, plan, judge), on_progress, "texts judged", PROPOSED
     )
     verdicts = [(verdict.value, verdict.reason) for each in judged for verdict in each.verdicts.values()]
     require_any("verdict", verdicts or [(None, each.fault or "") for each in judged])
@@ -98,17 +96,12 @@ async def learn(
 def pack_questions(checklist: Checklist | None) -> tuple[tuple[Criterion, ...], dict[str, str]]:
     subs = checklist.sub_dimensions if checklist else ()
     by_hand = Evidence(origin="written by hand")
-    questions = (
-        _question(seed.id, sub.name, seed.text, by_hand, origin="seed", better=seed.better, support=seed.support)
-        for sub in subs
-        for seed in sub.questions
-    )
+    questions = []
+    for sub in subs:
+        for seed in sub.questions:
+            question = Question(origin="seed", better=seed.better, support=seed.support)
+            questions.append(make_question(seed.id, sub.name, seed.text, by_hand, question))
     return tuple(questions), {sub.name: sub.definition for sub in subs}
-
-
-def _question(name: str, trait: str, text: str, evidence: Evidence, **stated: Any) -> Criterion:
-    question = Question(**stated)
-    return Criterion(id=name, kind="question", trait=trait, statement=text, evidence=evidence, question=question)
 
 
 def learning_calls(training_input: TrainingInput, settings: scoring.SealSettings) -> LearningCalls:
@@ -198,9 +191,8 @@ async def propose(
     evidence = Evidence(
         origin="labels" if texts else "definition", examples=tuple(sorted(example.id for example in texts))
     )
-    questions = tuple(
-        _question(next(free), each.name, each.question, evidence, origin="proposed") for each in proposals
-    )
+    question = Question(origin="proposed")
+    questions = tuple(make_question(next(free), each.name, each.question, evidence, question) for each in proposals)
     return questions, {each.name: each.definition for each in proposals}, None
 
 

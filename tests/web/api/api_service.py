@@ -47,12 +47,7 @@ class Service:
 
 @contextmanager
 def serving(
-    store: Path,
-    rubric: str = "remote",
-    *,
-    asked: Mapping[str, Any] | None = None,
-    record: Path | None = None,
-    **options: Any,
+    store: Path, rubric: str = "remote", *, asked: Mapping[str, Any] | None = None, **options: Any
 ) -> Iterator[Service]:
     """Serve a rubric at a free port of this computer.
 
@@ -61,7 +56,7 @@ def serving(
         options: as `ServeOptions` has them.
     """
     service, ready, ended = Service(), threading.Event(), list[BaseException]()
-    workspace = Workspace(store, JudgeOptions(**(asked or {})), notify=service.notes.append, record=record)
+    workspace = Workspace(store, JudgeOptions(**(asked or {})), notify=service.notes.append)
     chosen = ServeOptions(**{"port": 0, "grace": 5, **options})
     running: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[None]]] = []
 

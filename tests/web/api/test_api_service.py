@@ -133,7 +133,8 @@ def test_a_faulty_body_is_refused_with_the_reason(service: Service, server: Runn
 
 def test_texts_without_the_source_that_the_rubric_needs_are_refused(store: Path) -> None:
     options: dict[str, Any] = {"task": "summarization", "aspect": "coherence", "methods": "direct", "name": "news"}
-    Lab(store, "embedded", progress=None).learn(TEXTS_WITH_LABELS, **options)
+    labelled = [{**text, "scores": {"coherence": 1 + place % 5}} for place, text in enumerate(TEXTS[:12])]
+    Lab(store, "embedded", progress=None).learn(labelled, **options)
     with serving(store, "news", judge="embedded") as service, service.client() as client:
         assert client.get("/v1/rubric").json()["needs"] == ["source"]
         found = problem(score(client, {"output": "A summary without its article."}), 422)
@@ -149,9 +150,6 @@ def test_texts_without_the_source_that_the_rubric_needs_are_refused(store: Path)
     (warning,) = mixed.warnings
     assert "1 of 2 texts have no source" in warning
     assert complete["warnings"] == []
-
-
-TEXTS_WITH_LABELS = [{**text, "scores": {"coherence": 1 + place % 5}} for place, text in enumerate(TEXTS[:12])]
 
 
 def test_other_paths_methods_and_queries_are_refused(service: Service) -> None:
