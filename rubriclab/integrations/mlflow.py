@@ -7,28 +7,21 @@ from typing import Any
 
 from pydantic import PrivateAttr
 
-from rubriclab.integrations.evaluator import (
-    ClosingRubric,
-    RowFunction,
-    imported_from,
-    open_scorer,
-    rationale,
-    row_of_text,
-)
+from rubriclab.integrations import evaluator
 from rubriclab.judges.cache import recorded_name
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.ops.score import TextScorer
 from rubriclab.ops.scores import criterion_cells
 from rubriclab.ops.workspace import RubricLike
 
-with imported_from("MLflow", "mlflow"):
+with evaluator.imported_from("MLflow", "mlflow"):
     from mlflow.entities import AssessmentError, AssessmentSource, Feedback, Trace
     from mlflow.genai.scorers import Scorer
 
 UNSCORED_CODE = "UNSCORED"
 
 
-class MLflowScorer(Scorer, ClosingRubric):  # type: ignore[misc]
+class MLflowScorer(Scorer, evaluator.ClosingRubric):  # type: ignore[misc]
     """A scorer for `mlflow.genai.evaluate`; close it at the end, or use it in a `with` statement.
 
     Each text gets one feedback: the score, its rationale and metadata. All values of the metadata are strings:
@@ -47,7 +40,7 @@ class MLflowScorer(Scorer, ClosingRubric):  # type: ignore[misc]
     judge: str
     at_least: float | None = None
     _open: TextScorer = PrivateAttr()
-    _row: RowFunction = PrivateAttr()
+    _row: evaluator.RowFunction = PrivateAttr()
 
     def __init__(
         self,
@@ -55,10 +48,10 @@ class MLflowScorer(Scorer, ClosingRubric):  # type: ignore[misc]
         *,
         at_least: float | None = None,
         name: str | None = None,
-        row: RowFunction | None = None,
+        row: evaluator.RowFunction | None = None,
         **options: Any,
     ) -> None:
-        opened = open_scorer(rubric, at_least, **options)
+        opened = evaluator.open_scorer(rubric, at_least, **options)
         at_least = opened.rubric.threshold if at_least is None else at_least
         super().__init__(
             name=name or opened.name.partition("@")[0],
@@ -86,7 +79,7 @@ class MLflowScorer(Scorer, ClosingRubric):  # type: ignore[misc]
             name=self.name,
             value=score.score,
             error=None if score.unscored is None else AssessmentError(UNSCORED_CODE, score.unscored),
-            rationale=rationale(score, self._open.rubric),
+            rationale=evaluator.rationale(score, self._open.rubric),
             source=AssessmentSource("CODE" if judge == EMBEDDED else "LLM_JUDGE", judge),
             metadata={key: str(value) for key, value in metadata.items() if value is not None},
         )
@@ -95,4 +88,4 @@ class MLflowScorer(Scorer, ClosingRubric):  # type: ignore[misc]
 def row_of(*, inputs: Any, outputs: Any, expectations: Any = None, **_other: Any) -> dict[str, Any]:
     """Return the row of a text, as `row_of_text` does; the expectation `expected_response` is the reference."""
     expected = expectations.get("expected_response") if isinstance(expectations, Mapping) else None
-    return row_of_text(inputs, outputs, expected)
+    return evaluator.row_of_text(inputs, outputs, expected)

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 EMBEDDED = "embedded"
 # The options that a language model takes as settings, besides the price.
 MODEL_OPTIONS = {"timeout", "structured", "api_base", "reasoning_tokens", "max_reply_bytes"}
-# At least this many prompts in a row must fail after all attempts before the provider counts as down.
-MIN_FAILURES = 20
 
 
 def connect(
@@ -68,7 +66,7 @@ def connect(
         requests_per_minute=options.requests_per_minute,
         tokens_per_minute=options.tokens_per_minute,
     )
-    breaker = breaker or local_breaker(options)
+    breaker = breaker or LocalBreaker(concurrency=options.concurrency)
 
     def budgeted(judge: Judge, **bounds: Any) -> Judge:
         if metrics:
@@ -142,7 +140,3 @@ def account(spec: str) -> str:
     """Return the name that all judges with one key have in common: the key's variable, or the plug-in's name."""
     name = spec.partition(":")[0]
     return name if name in judge_points() else key_variable(spec)
-
-
-def local_breaker(options: JudgeOptions) -> LocalBreaker:
-    return LocalBreaker(max(MIN_FAILURES, options.concurrency))

@@ -308,10 +308,13 @@ class Breaker(Protocol):
 
 
 class LocalBreaker:
-    """The `Breaker` of one process: `most` prompts in a row may fail before the provider counts as down."""
+    """The `Breaker` of one process: `most` prompts in a row may fail before the provider counts as down.
 
-    def __init__(self, most: int = 20) -> None:
-        self.most = most
+    It is at least as many as there are concurrent requests.
+    """
+
+    def __init__(self, most: int = 20, *, concurrency: int = 1) -> None:
+        self.most = max(most, concurrency)
         self._failed_in_a_row = 0
 
     async def record_failure(self, judge: str, reason: str) -> None:

@@ -24,7 +24,7 @@ from rubriclab.methods.prompting import Whole, ask_entries, chunks
 from rubriclab.methods.questions import YesOrNo
 from rubriclab.methods.sources import Checklist
 from rubriclab.models import text as texts
-from rubriclab.models.base import FrozenModel
+from rubriclab.models.base import MethodSettings
 from rubriclab.models.rubric import Criterion, Evidence, Part
 from rubriclab.prompts.prompt import ExpectedEntry, KeyedReply, Prompt, keyed_reply
 from rubriclab.stats.intervals import DIGITS
@@ -34,10 +34,8 @@ from rubriclab.stats.intervals import DIGITS
 PRESETS: interface.Presets = {"paper": {"sentences": "judge", "verdict": "converted", "most_per_call": 200}}
 
 
-class DCRSettings(FrozenModel):
+class DCRSettings(MethodSettings):
     """Hyperparameters of DCR; part of the digest of a version."""
-
-    model_config = pydantic.ConfigDict(use_attribute_docstrings=True)
 
     level: Literal["sentence", "paragraph"] = "sentence"
     """What is compared with the reference: each sentence (paper), or the whole text at once (the paper's comparison in

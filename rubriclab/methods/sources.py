@@ -18,7 +18,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from rubriclab.base_options import faults, first_fault, has_wrong_names
 from rubriclab.data.write import name_in_errors
@@ -205,14 +205,12 @@ _FINDINGS_EXAMPLE = (
 )
 
 
-class Finding(BaseModel):
+class Finding(FrozenModel):
     """What raters reward or penalise, according to one publication. Without `aspects`, it bears on all of them.
 
     `benchmarks` names the public data sets whose raters the finding is about. A rubric that is tested on one of them
     must not have learned from the finding. `quotation` is the passage of the paper's `file` that supports it.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: Words
     aspects: tuple[Words, ...]

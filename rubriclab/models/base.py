@@ -51,6 +51,12 @@ class FrozenModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
+class MethodSettings(FrozenModel):
+    """Base of the hyperparameters of methods, which are documented below each field."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+
 # Maximum characters of all texts that are not listed below, such as ids, names, groups and systems.
 MAX_NAME_LENGTH = 1_000
 # Maximum characters of statements, levels, definitions and reasons.

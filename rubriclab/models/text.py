@@ -338,18 +338,14 @@ def _check_visible(text: str) -> str:
 Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), AfterValidator(_check_visible)]
 
 
-class Aspect(BaseModel):
+class Aspect(FrozenModel):
     """A quality of a text, such as coherence, and its definition."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: Words
     definition: Words
 
 
-class _Words(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class _Words(FrozenModel):
     source: Words
     context: Words
     output: Words
@@ -408,11 +404,9 @@ class Assignment:
         return {"source": source, "context": context, "output": example.output}
 
 
-class _Task(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class _Task(FrozenModel):
     words: _Words = _Words(source="source", context="context", output="text")
-    aspects: dict[Words, Words] = {}
+    aspects: Mapping[Words, Words] = Field(default_factory=dict)
 
 
 def find_aspect(task: str, name: str, definition: str | None = None) -> Aspect:

@@ -21,9 +21,9 @@ from typing import Any
 
 from rubriclab.data.rows import RowError
 from rubriclab.errors import BudgetReached, JudgeError, ProviderDown, RubriclabError, SettingsError, UserError
-from rubriclab.judges.connect import local_breaker, makes_requests
+from rubriclab.judges.connect import makes_requests
 from rubriclab.judges.judge import Judge, Ledger
-from rubriclab.judges.limits import LocalBudget, LocalLimits
+from rubriclab.judges.limits import LocalBreaker, LocalBudget, LocalLimits
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.learning.scoring import Score, score_stream
 from rubriclab.models.rubric import Rubric
@@ -65,7 +65,7 @@ class RunState:
 
     def __init__(self, options: JudgeOptions) -> None:
         self._budget = LocalBudget()
-        self._breaker = local_breaker(options)
+        self._breaker = LocalBreaker(concurrency=options.concurrency)
         self._reserved: dict[str, list[float]] = {}
         self._seen: dict[str, float] = {}
         self._rates: tuple[float | None, float | None] | None = None

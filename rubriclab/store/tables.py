@@ -382,7 +382,7 @@ _COUNT = sa.select(sa.func.count()).select_from(_ANSWERS)
 
 
 class AnswerTable:
-    """Replies by the digest of their request. If `remote`, queries wait for a network."""
+    """The `AnswerCache` of judges."""
 
     def __init__(self, engine: sa.Engine, *, read_only: bool = False) -> None:
         self.remote = not is_sqlite(engine.url)
@@ -390,12 +390,10 @@ class AnswerTable:
         self._read_only = read_only
 
     def get(self, request_digest: str) -> dict[str, Any] | None:
-        """Return the reply cached for a request, or `None`; raise `DamagedAnswer` if it was changed."""
         rows = fetch_rows(self._engine, _REPLY, {"wanted": request_digest})
         return read_reply(request_digest, rows[0].reply, rows[0].reply_digest) if rows else None
 
     def put(self, request_digest: str, reply: dict[str, Any]) -> bool:
-        """Cache `reply` (JSON types only) for a request unless a reply is there; return whether it was cached."""
         text = canonical(reply)
         row = {
             "digest": request_digest,
@@ -449,6 +447,8 @@ def read_reply(request_digest: str, text: str, reply_digest: str) -> dict[str, A
 
 
 class BatchTable:
+    """The `BatchStore` of judges."""
+
     def __init__(self, engine: sa.Engine) -> None:
         self.remote = not is_sqlite(engine.url)
         self._engine = with_write_lock(engine)
@@ -465,7 +465,6 @@ class BatchTable:
             session.commit()
 
     def open(self, judge: str | None = None) -> tuple[OpenBatch, ...]:
-        """Return the batches of a judge, by the digest of its identity, or of all judges; the oldest first."""
         from rubriclab.judges.batch import OpenBatch
 
         batches = METADATA.tables[BatchRow.__tablename__].c

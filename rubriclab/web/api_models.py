@@ -363,16 +363,9 @@ _EXAMPLE = {"output": "The council closes the bridge.", "source": "The council m
 @cache
 def description(*, tokens: bool) -> dict[str, Any]:
     """Return the OpenAPI description, the same for every rubric; `tokens`: whether callers need a token."""
-    request_models: tuple[type[BaseModel], ...] = (InputText, InputTexts)
-    response_models: tuple[type[BaseModel], ...] = (
-        ScoreResult,
-        ScoreResults,
-        RubricDescription,
-        Health,
-        ProblemDetails,
-    )
-    modes: list[Any] = [(model, "validation") for model in request_models]
-    modes += [(model, "serialization") for model in response_models]
+    responses = (ScoreResult, ScoreResults, RubricDescription, Health, ProblemDetails)
+    modes: list[Any] = [(model, "validation") for model in (InputText, InputTexts)]
+    modes += [(model, "serialization") for model in responses]
     schemas = models_json_schema(modes, ref_template=_REF)[1]["$defs"]
     secured: dict[str, Any] = {"security": [{"token": []}]} if tokens else {}
     kinds = " ".join(f"{status} `{code}`: {meaning}" for code, (status, meaning) in KINDS.items())

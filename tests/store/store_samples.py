@@ -82,9 +82,11 @@ def judgment(name: str, **fields: Any) -> HumanJudgment:
 def execute(where: str, statement: str, values: Any = None) -> None:
     """Run a statement on a store's database, whose triggers are in place."""
     engine = create_engine(database_url(where))
-    with engine.begin() as connection:
-        connection.execute(text(statement), values)
-    engine.dispose()
+    try:
+        with engine.begin() as connection:
+            connection.execute(text(statement), values)
+    finally:
+        engine.dispose()
 
 
 def tamper(file: Path, statement: str) -> None:

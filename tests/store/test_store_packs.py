@@ -77,7 +77,7 @@ def test_true_is_no_number_anywhere_in_a_pack(path: str) -> None:
     [
         ("format", "rubriclab-pack/2", "format: expected 'rubriclab-pack/1', got the text 'rubriclab-pack/2'"),
         ("format", GONE, "format: expected 'rubriclab-pack/1', got null"),
-        ("digest", None, "digest: missing. A pack needs its digests"),
+        ("digest", None, "digest: expected a text, got null"),
         ("provenance_digest", GONE, "provenance_digest: missing"),
         ("rubric", GONE, "rubric: missing"),
         ("script", "import os", "script: unknown name, got the text 'import os'"),

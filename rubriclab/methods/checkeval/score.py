@@ -12,7 +12,7 @@ from rubriclab.judges.judge import Judge
 from rubriclab.methods import prompting
 from rubriclab.methods.method import MISSING_SHARE, CriterionRating, Presets, Scored
 from rubriclab.methods.questions import Readable, YesNo, YesOrNo, by_trait, payload, question_of
-from rubriclab.models.base import FrozenModel
+from rubriclab.models.base import MethodSettings
 from rubriclab.models.rubric import Criterion, Part
 from rubriclab.models.text import Assignment, Example, Scale
 from rubriclab.prompts.prompt import ExpectedEntry, KeyedReply, Prompt, is_salvage, keyed_reply
@@ -36,10 +36,8 @@ Ask = Literal["by sub-dimension", "one by one", "together"]
 AnswerForm = Literal["with reasons", "yes or no"]
 
 
-class CheckEvalSettings(FrozenModel):
+class CheckEvalSettings(MethodSettings):
     """Hyperparameters of CheckEval; part of the digest of a version."""
-
-    model_config = pydantic.ConfigDict(use_attribute_docstrings=True)
 
     ask: Ask = "by sub-dimension"
     """One call per text and sub-dimension; one per question; or one per text (section 3.3: the paper groups by

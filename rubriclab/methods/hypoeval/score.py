@@ -6,12 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from rubriclab.judges.judge import Judge, ask
 from rubriclab.methods.method import CriterionRating, Presets, Scored
 from rubriclab.methods.prompting import Rating, answer_rating, ask_entries, gather_in_order, score_entry
-from rubriclab.models.base import FrozenModel
+from rubriclab.models.base import MethodSettings
 from rubriclab.models.rubric import Criterion, Part, by_id, criterion_payload
 from rubriclab.models.text import Assignment, Example
 from rubriclab.prompts.prompt import ExpectedEntry, KeyedReply, Prompt, keyed_reply
@@ -26,10 +26,8 @@ Ask = Literal["separately", "together", "concatenated"]
 Procedure = Literal["improved", "paper", "published"]
 
 
-class HypoEvalSettings(FrozenModel):
+class HypoEvalSettings(MethodSettings):
     """Hyperparameters of HypoEval; part of the digest of a version."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
     initial_examples: int = Field(default=5, ge=2, le=50)
     """Labelled texts that the first hypotheses are proposed from (|S_init|)."""

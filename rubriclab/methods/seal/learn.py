@@ -15,15 +15,7 @@ from pydantic import BaseModel, Field, ValidationInfo, field_validator
 
 from rubriclab.errors import ChecklistError, JudgeError
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.method import (
-    Learned,
-    LearningCalls,
-    Method,
-    Progress,
-    TrainingInput,
-    ignore_progress,
-    pick_evenly,
-)
+from rubriclab.methods import method as interface
 from rubriclab.methods.prompting import NewName, Wording, first_usable, for_each, require_any, show_once
 from rubriclab.methods.questions import learn_from_answers, make_question, question_of, select_questions
 from rubriclab.methods.seal import score as scoring
@@ -37,14 +29,14 @@ PROPOSED = 0.2
 
 
 async def learn(
-    training_input: TrainingInput,
+    training_input: interface.TrainingInput,
     settings: scoring.SealSettings,
     *,
     judge: Judge,
     generator: Judge,
-    on_progress: Progress = ignore_progress,
+    on_progress: interface.Progress = interface.ignore_progress,
     **_unused: Any,
-) -> Learned:
+) -> interface.Learned:
     if training_input.checklist is None and not settings.proposed:
         raise ChecklistError(
             "SEAL asks questions, and there are none: no pack of them and nothing to be proposed (proposed=0).",
@@ -104,7 +96,7 @@ def pack_questions(checklist: Checklist | None) -> tuple[tuple[Criterion, ...], 
     return tuple(questions), {sub.name: sub.definition for sub in subs}
 
 
-def learning_calls(training_input: TrainingInput, settings: scoring.SealSettings) -> LearningCalls:
+def learning_calls(training_input: interface.TrainingInput, settings: scoring.SealSettings) -> interface.LearningCalls:
     packed, _ = pack_questions(training_input.checklist)
     questions = len(packed) + settings.proposed
     kind = ((training_input.checklist and training_input.checklist.units) or scoring.UNPACKED).kind
@@ -115,7 +107,7 @@ def learning_calls(training_input: TrainingInput, settings: scoring.SealSettings
         # The facts of the text and of its source.
         facts = 1 if settings.facts == "one call" else 2
         judge += facts if kind == "fact" else int(scoring.split_by_judge(kind, settings))
-    return LearningCalls(judge, int(settings.proposed > 0), len(texts_to_show(training_input)))
+    return interface.LearningCalls(judge, int(settings.proposed > 0), len(texts_to_show(training_input)))
 
 
 TOKENS_PER_PROPOSAL = 200
@@ -154,7 +146,7 @@ class SubDimensionProposal(BaseModel):
 
 
 async def propose(
-    training_input: TrainingInput, settings: scoring.SealSettings, generator: Judge
+    training_input: interface.TrainingInput, settings: scoring.SealSettings, generator: Judge
 ) -> tuple[tuple[Criterion, ...], Mapping[str, str], str | None]:
     """Return new questions, the definitions of their sub-dimensions, and what went wrong if the request failed."""
     if not settings.proposed:
@@ -196,17 +188,17 @@ async def propose(
     return questions, {each.name: each.definition for each in proposals}, None
 
 
-def texts_to_show(training_input: TrainingInput) -> tuple[Example, ...]:
+def texts_to_show(training_input: interface.TrainingInput) -> tuple[Example, ...]:
     """Return at most `SHOWN` labelled texts at even distances in the ranking by score, lowest first."""
     labels = training_input.labels
-    return pick_evenly(sorted(training_input.in_order, key=lambda example: labels[example.id]), SHOWN)
+    return interface.pick_evenly(sorted(training_input.in_order, key=lambda example: labels[example.id]), SHOWN)
 
 
 def _plain(words: str) -> str:
     return " ".join(words.casefold().split()).rstrip("?.!")
 
 
-SEAL = Method(
+SEAL = interface.Method(
     name="seal",
     note="questions about each sentence, pair of sentences or fact",
     settings=scoring.SealSettings,

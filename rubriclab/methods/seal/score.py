@@ -16,14 +16,14 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationInfo, model_validator
 
 from rubriclab.judges.judge import Judge, JudgeAnswer, ask
 from rubriclab.judges.providers import BYTES_PER_TOKEN
 from rubriclab.methods import prompting
 from rubriclab.methods.method import MISSING_SHARE, CriterionRating, Presets, Scored, UnitVerdict
 from rubriclab.methods.questions import YesOrNo, question_of
-from rubriclab.models.base import FrozenModel
+from rubriclab.models.base import MethodSettings
 from rubriclab.models.rubric import Criterion, Part
 from rubriclab.models.text import (
     Assignment,
@@ -59,10 +59,8 @@ PRESETS: Presets = {
 UNPACKED = Units(kind="response", beside=("source", "context"))
 
 
-class SealSettings(FrozenModel):
+class SealSettings(MethodSettings):
     """Hyperparameters of SEAL; part of the digest of a version."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
     most_per_call: prompting.Whole = Field(default=40, ge=1, le=200)
     """Most verdicts in one call; more need further calls. The paper has all in one."""
@@ -279,13 +277,7 @@ def _verdict_prompt(
     fields: dict[str, Any] = {
         **plan.assignment.fields(),
         "kind": verification.kind,
-        "units": [
-            {
-                "id": unit.id,
-                **({"text": unit.text} if unit.second is None else {"first": unit.text, "second": unit.second}),
-            }
-            for unit in units
-        ],
+        "units": [unit.fields() for unit in units],
         "questions": [
             {
                 "id": question.id,
@@ -399,6 +391,10 @@ class Unit:
     @property
     def words(self) -> str:
         return self.text if self.second is None else f"{self.text} {self.second}"
+
+    def fields(self) -> dict[str, str]:
+        pieces = {"text": self.text} if self.second is None else {"first": self.text, "second": self.second}
+        return {"id": self.id, **pieces}
 
     def verdict(self, value: float | None, reason: str, support: tuple[str, ...] = ()) -> UnitVerdict:
         return UnitVerdict(self.words, self.sentences, value, reason, support)
