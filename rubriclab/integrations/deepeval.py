@@ -16,8 +16,6 @@ with imported_from("DeepEval", "deepeval"):
     from deepeval.metrics.utils import check_llm_test_case_params
     from deepeval.test_case import LLMTestCase, SingleTurnParams
 
-RowFunction = Callable[[LLMTestCase], Mapping[str, Any]]
-
 
 class RubricMetric(BaseMetric, ClosingRubric):  # type: ignore[misc]
     """A metric for `assert_test` and `evaluate`; close it at the end, or use it in a `with` statement.
@@ -48,7 +46,7 @@ class RubricMetric(BaseMetric, ClosingRubric):  # type: ignore[misc]
         rubric: RubricLike | TextScorer,
         at_least: float | None = None,
         *,
-        row: RowFunction | None = None,
+        row: Callable[[LLMTestCase], Mapping[str, Any]] | None = None,
         flaky: bool = False,
         **options: Any,
     ) -> None:

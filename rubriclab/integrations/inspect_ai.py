@@ -18,8 +18,6 @@ with imported_from("Inspect AI", "inspect-ai"):
     from inspect_ai.scorer import Scorer, Target, mean, scorer, stderr
     from inspect_ai.solver import TaskState
 
-RowFunction = Callable[[TaskState, Target], Mapping[str, Any]]
-
 # Fields of a row that the metadata of a sample may hold under these names.
 METADATA_FIELDS = ("source", "context", "reference", "group", "system")
 
@@ -30,7 +28,7 @@ def rubric_scorer(
     *,
     store: str | Path | None = None,
     judge: str | None = None,
-    row: RowFunction | None = None,
+    row: Callable[[TaskState, Target], Mapping[str, Any]] | None = None,
     **options: Any,
 ) -> Scorer:
     """Return a rubric as a scorer, with the metrics mean and standard error; it stays open until the process ends.

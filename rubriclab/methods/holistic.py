@@ -98,7 +98,6 @@ class ScoreFormat:
     reasoned: type[BaseModel] = prompting.Rating
     alone: type[BaseModel] = BareScore
     max_tokens: int = 512
-    offline: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
 
 
 def holistic_prompt(
@@ -123,7 +122,6 @@ def holistic_prompt(
         temperature=TEMPERATURE if weighted else 0.0,
         max_tokens=64 if bare else form.max_tokens,
         alternatives=ALTERNATIVES if reported else 0,
-        offline=form.offline,
     )
 
 

@@ -203,7 +203,8 @@ class _SEEvalRun:
             )
             final = await self._rewritten("r", base, np.ones(len(self.order), dtype=bool)) if gain > 0 else None
             if final is not None and not np.isnan(_correlation(await self._rate(final, self.order), self.labels)):
-                kept = _heldout(self._with_evidence(final), _correlation(reselected, self.labels))
+                heldout = rounded(_correlation(reselected, self.labels))
+                kept = self._with_evidence(final).with_evidence(heldout=heldout)
                 candidates.append(final.id)
                 dropped.append(DroppedCriterion(criterion=base, reason=change))
         self.on_progress("explanation chosen", 1.0)
@@ -298,7 +299,8 @@ class _SEEvalRun:
             scores = await self._rate(rewritten, list(itertools.compress(self.order, ~seen)))
             labels = self.labels[~seen]
             gains.append(_correlation(scores[~seen], labels) - _correlation(before[~seen], labels))
-            criteria.append(_heldout(self._with_evidence(rewritten)))
+            tested = self._with_evidence(rewritten)
+            criteria.append(tested.with_evidence(heldout=tested.evidence.pearson))
         gain = float(np.mean(gains))
         return None if np.isnan(gain) else (gain, first, criteria)
 
@@ -362,11 +364,6 @@ def reselect_rewriting(
         return chosen[held_out]
 
     return interface.cross_validated(groups, predict)
-
-
-def _heldout(criterion: Criterion, pearson: float | None = None) -> Criterion:
-    correlation = criterion.evidence.pearson if pearson is None else rounded(pearson)
-    return criterion.with_evidence(heldout=correlation)
 
 
 def _correlation(scores: FloatArray, labels: FloatArray) -> float:

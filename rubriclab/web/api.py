@@ -157,10 +157,8 @@ def application(service: Service, tokens: Tokens, hosts: Collection[str], access
 
 def _check_query(request: Request) -> None:
     if names := list(request.query_params):
-        raise Refused(
-            "unknown_parameter",
-            f"Expected no query in the address, got {describe(names[0])}: the body says what to do.",
-        )
+        detail = f"Expected no query in the address, got {describe(names[0])}: the body says what to do."
+        raise Refused("unknown_parameter", detail)
 
 
 def _failed(request: Request, error: Exception) -> Response:
@@ -210,17 +208,12 @@ async def texts_of(request: Request, most_bytes: int, most_texts: int) -> tuple[
         hint = ' Send several texts as {"texts": […]}.' if isinstance(value, list) else ""
         raise Refused("invalid_body", f"{faults(error)}.{hint}") from None
     if len(texts) > most_texts:
-        raise Refused(
-            "too_many_texts",
-            f"Expected at most {most_texts:,} texts, got {len(texts):,}; send them in several requests.",
-        )
+        detail = f"Expected at most {most_texts:,} texts, got {len(texts):,}; send them in several requests."
+        raise Refused("too_many_texts", detail)
     if repeated := repeated_id(text.id for text in texts):
         first, second = repeated
-        raise Refused(
-            "repeated_id",
-            f"texts[{second}]: the id {preview(texts[second].id or '')} is that of texts[{first}] already; "
-            "give each its own, or none.",
-        )
+        same = f"texts[{second}]: the id {preview(texts[second].id or '')} is that of texts[{first}] already"
+        raise Refused("repeated_id", f"{same}; give each its own, or none.")
     return texts, several
 
 

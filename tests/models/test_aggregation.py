@@ -112,9 +112,14 @@ def cases(draw: st.DrawFn) -> tuple[Aggregation, dict[str, float | None], Scale]
 
 @settings(max_examples=40, deadline=None)
 @given(cases())
-def test_scores_lie_on_the_scale_within_their_interval(case):
+def test_scores_are_there_if_enough_of_what_was_asked_is_and_lie_on_the_scale_within_their_interval(case):
     combined, scores, scale = case
     found = combine(combined, scores, scale)
+    asked = [each for each in combined.terms if each.criterion in scores]
+    whole = sum(abs(each.weight) for each in asked)
+    lost = sum(abs(each.weight) for each in asked if scores[each.criterion] is None)
+    if abs(lost - MAX_MISSING * whole) > 1e-6:
+        assert (found.score is not None) == (lost < MAX_MISSING * whole)
     if found.score is None:
         assert found == AggregatedScore(None, None, None, {})
         return
@@ -135,17 +140,6 @@ def test_contributions_sum_to_the_distance_from_an_average_text(case):
         assert math.fsum(found.contributions.values()) == pytest.approx(found.score - average, abs=2e-5)
         assert list(found.contributions) == [each.criterion for each in combined.terms]
         assert all(found.contributions[name] == 0 for name in found.contributions if scores.get(name) is None)
-
-
-@settings(max_examples=40, deadline=None)
-@given(cases())
-def test_a_score_is_there_if_and_only_if_enough_of_what_was_asked_is(case):
-    combined, scores, scale = case
-    asked = [each for each in combined.terms if each.criterion in scores]
-    whole = sum(abs(each.weight) for each in asked)
-    lost = sum(abs(each.weight) for each in asked if scores[each.criterion] is None)
-    if abs(lost - MAX_MISSING * whole) > 1e-6:
-        assert (combine(combined, scores, scale).score is not None) == (lost < MAX_MISSING * whole)
 
 
 @settings(max_examples=40, deadline=None)

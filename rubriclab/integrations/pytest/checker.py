@@ -15,15 +15,7 @@ import pytest
 
 from rubriclab.errors import DataError, RubriclabError, SettingsError
 from rubriclab.integrations.evaluator import criterion_result, scale_of
-from rubriclab.integrations.pytest.plugin import (
-    FLAGS,
-    JUDGE_OPTIONS,
-    TITLE,
-    Marked,
-    OnInconclusive,
-    Settings,
-    on_inconclusive,
-)
+from rubriclab.integrations.pytest import plugin
 from rubriclab.judges.cache import RECORDED_PREFIX, read_recording, recorded_name
 from rubriclab.judges.limits import LocalBudget
 from rubriclab.judges.options import JudgeOptions
@@ -58,7 +50,8 @@ def without_inner_frames(work: Callable[P, T]) -> Callable[P, T]:
         try:
             return work(*arguments, **options)
         except RubriclabError as error:
-            error.message, error.hint = with_flags(error.message, FLAGS), with_flags(error.hint or "", FLAGS) or None
+            message, hint = (with_flags(text or "", plugin.FLAGS) for text in (error.message, error.hint))
+            error.message, error.hint = message, hint or None
             raise error.with_traceback(None) from None
         except AssertionError as error:
             raise error.with_traceback(None) from None
@@ -66,7 +59,7 @@ def without_inner_frames(work: Callable[P, T]) -> Callable[P, T]:
     return run
 
 
-def judge_options_of(settings: Settings, names: Iterable[str] = JUDGE_OPTIONS) -> JudgeOptions:
+def judge_options_of(settings: plugin.Settings, names: Iterable[str] = plugin.JUDGE_OPTIONS) -> JudgeOptions:
     """Return the options of judges that are given to pytest; an error says where the option is given."""
     given = {name: settings.value(name) for name in names}
     try:
@@ -81,7 +74,7 @@ class RubricRun:
     `notes` are messages for the user, each once; `closing` closes the rubrics.
     """
 
-    def __init__(self, settings: Settings, closing: ExitStack) -> None:
+    def __init__(self, settings: plugin.Settings, closing: ExitStack) -> None:
         self.settings = settings
         self.notes: dict[str, None] = {}
         self._closing = closing
@@ -89,23 +82,23 @@ class RubricRun:
         self._budget = LocalBudget(self._options.max_calls, self._options.max_cost)
         self._opened: dict[tuple[str | None, str | None, str], TextScorer] = {}
 
-    def store(self, marked: Marked) -> str | None:
+    def store(self, marked: plugin.Marked) -> str | None:
         """Return the store of a test; `None` for the user's own."""
         where = self.settings.value("store", marked.store)
         return None if where is None else resolve_store(where, self.settings.base("store", marked.store))
 
-    def judge(self, marked: Marked) -> str | None:
+    def judge(self, marked: plugin.Marked) -> str | None:
         """Return the judge of a test; `None` for the one that the rubric was learned with."""
         named = self.settings.value("judge", marked.judge)
         if named is None or not named.startswith(RECORDED_PREFIX):
             return named
         return f"{RECORDED_PREFIX}{self.settings.base('judge', marked.judge) / named.removeprefix(RECORDED_PREFIX)}"
 
-    def scorer(self, ref: str, marked: Marked) -> TextScorer:
+    def scorer(self, ref: str, marked: plugin.Marked) -> TextScorer:
         """Return the rubric named `ref`; the first call opens it."""
 
         def note(text: str) -> None:
-            self.notes[with_flags(text, FLAGS)] = None
+            self.notes[with_flags(text, plugin.FLAGS)] = None
 
         key = store, judge, _ = self.store(marked), self.judge(marked), ref
         if key not in self._opened:
@@ -113,7 +106,7 @@ class RubricRun:
                 judge = f"{RECORDED_PREFIX}{replay}#{_recorded_judge(replay, judge, store, ref)}"
             record = self.settings.path("record")
             workspace = Workspace(store, self._options, notify=note, record=record, budget=self._budget)
-            workspace.give_address_to(self.judge(Marked()))
+            workspace.give_address_to(self.judge(plugin.Marked()))
             scorer = TextScorer(workspace, ref, ScoreOptions(judge=judge))
             self._opened[key] = self._closing.enter_context(scorer)
         return self._opened[key]
@@ -192,7 +185,7 @@ def summary_lines(tallies: Tallies, recorded: Path | None, width: int) -> Iterat
     from rich.console import Console
 
     rows = [tally for _, tally in sorted(tallies.by_rubric.items())]
-    table = view("tally", title=TITLE, tallies=rows, recorded=recorded, notes=tallies.notes)
+    table = view("tally", title=plugin.TITLE, tallies=rows, recorded=recorded, notes=tallies.notes)
     console = Console(file=(lines := io.StringIO()), width=width, color_system=None)
     console.print(table)
     yield from (line.rstrip() for line in lines.getvalue().rstrip().splitlines()[1:])
@@ -201,7 +194,7 @@ def summary_lines(tallies: Tallies, recorded: Path | None, width: int) -> Iterat
 class RubricFixture:
     """The fixture `rubric` of one test, which opens a rubric by its name."""
 
-    def __init__(self, run: RubricRun, marked: Marked, tallies: Tallies) -> None:
+    def __init__(self, run: RubricRun, marked: plugin.Marked, tallies: Tallies) -> None:
         self._run = run
         self._marked = marked
         self._tallies = tallies
@@ -219,7 +212,7 @@ class RubricFixture:
 class RubricChecker:
     """An open rubric, whose assertions fail with the criteria that lower the score most."""
 
-    def __init__(self, scorer: TextScorer, tallies: Tallies, inconclusive: OnInconclusive = "fail") -> None:
+    def __init__(self, scorer: TextScorer, tallies: Tallies, inconclusive: plugin.OnInconclusive = "fail") -> None:
         self.scorer = scorer
         self._tally = tallies.of(scorer.name, recorded_name(scorer.judge))
         self._inconclusive = inconclusive
@@ -267,7 +260,7 @@ class RubricChecker:
 
     @without_inner_frames
     def assert_mean_at_least(
-        self, rows: Data, threshold: float, *, inconclusive: OnInconclusive | None = None
+        self, rows: Data, threshold: float, *, inconclusive: plugin.OnInconclusive | None = None
     ) -> SideSummary:
         """Return the summary of texts; fail unless the 95 % interval of their mean score lies at or above `threshold`.
 
@@ -283,7 +276,7 @@ class RubricChecker:
             DataError: for a faulty row, or without rows.
         """
         self.scorer.check_threshold(threshold)
-        chosen = on_inconclusive(inconclusive) if inconclusive else self._inconclusive
+        chosen = plugin.on_inconclusive(inconclusive) if inconclusive else self._inconclusive
         scores, rubric = self._score(rows), self.scorer.rubric
         if not len(scores):
             raise DataError("Expected texts, got no row.", "Give at least one.")
