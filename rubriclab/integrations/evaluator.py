@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
 from rubriclab.closing import Closing
@@ -55,17 +54,12 @@ def row_of_text(
     return {**row, "output": outputs}
 
 
-def open_scorer(
-    rubric: RubricLike | TextScorer,
-    at_least: float | None = None,
-    /,
-    *,
-    store: str | Path | None = None,
-    judge: str | None = None,
-    **options: Any,
-) -> TextScorer:
-    """Return `rubric` if it is open, else open it by `Lab.scorer`; SettingsError if `at_least` is not on the scale."""
-    opened = rubric if isinstance(rubric, TextScorer) else Lab(store, judge, progress=None, **options).scorer(rubric)
+def open_scorer(rubric: RubricLike | TextScorer, at_least: float | None = None, /, **options: Any) -> TextScorer:
+    """Return `rubric` if it is open, else open it by `Lab.scorer`; SettingsError if `at_least` is not on the scale.
+
+    `options` are those of `Lab`.
+    """
+    opened = rubric if isinstance(rubric, TextScorer) else Lab(progress=None, **options).scorer(rubric)
     with ExitStack() as closing:
         if opened is not rubric:
             closing.callback(opened.close)

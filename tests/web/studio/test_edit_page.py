@@ -9,7 +9,7 @@ from typing import Any
 
 from studio_samples import HOSTILE, JUDGE, PAID, REF, TEXTS, Client, PaidJudge, served
 
-from rubriclab import Lab, Version
+from rubriclab import Lab
 from rubriclab.report.render import typeset
 from rubriclab.report.wording import estimate, figure, percent
 
@@ -18,21 +18,8 @@ SIGNED = {"author": "anna", "because": "counts twice"}
 ADDED = {"add": ["Are the sentences connected?"]}
 
 
-def edits(version: Version) -> list[dict[str, Any]]:
-    """Return edits as a page sends them that need no new answers."""
-    first, second, third, *_ = (criterion.id for criterion in version.rubric.criteria)
-    return [{"drop": [first]}, {"drop": [first], "pin": {second: 0.3}, "bound": {third: [0, 0.2]}}]
-
-
-def wordings(version: Version) -> dict[str, Any]:
-    """Return an edit that needs new answers."""
-    first, second, third, *_ = (criterion.id for criterion in version.rubric.criteria)
-    return {
-        "reword": {first: HOSTILE},
-        "merge": [[[second, third], "Both at once."]],
-        "definition": "How it ends.",
-        **ADDED,
-    }
+def first_criteria(lab: Lab) -> list[str]:
+    return [criterion.id for criterion in lab.load(REF).rubric.criteria[:3]]
 
 
 def newest(store: Path, name: str) -> int:
@@ -40,7 +27,8 @@ def newest(store: Path, name: str) -> int:
 
 
 def test_the_effect_is_that_of_a_preview_and_saves_nothing(studio: Client, store: Path, twin: Lab) -> None:
-    edit = edits(twin.load(REF))[1]
+    first, second, third = first_criteria(twin)
+    edit: dict[str, Any] = {"drop": [first], "pin": {second: 0.3}, "bound": {third: [0, 0.2]}}
     answer = studio.post(EFFECT, **edit).json()
     effect = twin.edit(REF, preview=True, **edit).effect
     weights = {each.criterion: percent(each.after) for each in effect.weights if each.after is not None}
@@ -56,7 +44,9 @@ def test_the_effect_is_that_of_a_preview_and_saves_nothing(studio: Client, store
 def test_saving_makes_the_version_that_edit_makes_and_hostile_criteria_are_shown_as_text(
     studio: Client, store: Path, twin: Lab
 ) -> None:
-    edit = {**wordings(twin.load(REF)), **SIGNED, "name": "other"}
+    first, *others = first_criteria(twin)
+    words = {"reword": {first: HOSTILE}, "merge": [[others, "Both at once."]], "definition": "How it ends."}
+    edit: dict[str, Any] = {**words, **ADDED, **SIGNED, "name": "other"}
     saved = studio.post(SAVE, **edit).json()["saved"]
     expected = twin.edit(REF, **edit).saved
     assert expected is not None
