@@ -128,7 +128,7 @@ class BatchModel(LanguageModel):
         most = self._max_reply_bytes
         limit = text_limit(prompt, max(self.spare_tokens, REASONING_TOKENS), most) if prompt else most
         if len(reply.text.encode()) > limit:
-            raise Reception(self.model, limit).too_large()
+            raise Reception(self.model, limit).stop_too_large()
         return reply
 
     def error_in(self, status: int, body: Any, prompt: Prompt[Any]) -> JudgeError:

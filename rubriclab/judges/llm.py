@@ -336,12 +336,12 @@ class LanguageModel:
         _log.debug("%s: request %s", self.model, prompt.name)
         spare = min(self.spare_tokens, _RESERVED.get())
         # A server may send hidden reasoning even if there are no tokens for it.
-        largest = max(spare, REASONING_TOKENS)
-        limit = responses.body_limit(prompt, largest, self._max_reply_bytes)
+        hidden_tokens = max(spare, REASONING_TOKENS)
+        limit = responses.body_limit(prompt, hidden_tokens, self._max_reply_bytes)
         async with self._receiving(limit, self._timeout) as reception:
             reply = self._read(await self._respond(prompt, reception, spare), self._price)
-            if len(reply.text.encode()) > responses.text_limit(prompt, largest, self._max_reply_bytes):
-                raise reception.too_large()
+            if len(reply.text.encode()) > responses.text_limit(prompt, hidden_tokens, self._max_reply_bytes):
+                raise reception.stop_too_large()
         can_raise = self._raised_tokens is None and not self._adjusted.has_no_room
         if can_raise and reply.truncated and not without_reasoning(reply.text).strip():
             self._raised_tokens = max(REASONING_TOKENS, 4 * spare)
@@ -365,11 +365,11 @@ class LanguageModel:
                 yield reception
         except TimeoutError:
             error: JudgeError = JudgeUnavailable(f"{self.model}: no complete reply within {seconds:g} seconds.")
-            raise reception.billed(error) from None
+            raise reception.with_billing(error) from None
         except OpenAIError as failed:
-            raise reception.billed(reception.fault or self._translated(failed)) from failed
+            raise reception.with_billing(reception.fault or self._translated(failed)) from failed
         except JudgeError as failed:
-            reception.billed(failed)
+            reception.with_billing(failed)
             raise
         finally:
             responses.RECEPTION.reset(outer)

@@ -31,7 +31,7 @@ MIN_KEY = 8
 # Longer values are documents, such as the credentials of a service account, which are masked as a whole.
 MAX_KEY = 1000
 # This many first or last characters identify a key if marks such as asterisks or dots replace its other characters.
-HEAD = 4
+SHOWN_END = 4
 
 _SECRET_VARIABLE = re.compile(
     r"(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?|ACCESS_KEY_ID)(?:_\d+)?$", re.IGNORECASE
@@ -131,8 +131,8 @@ def _partial_key(key: str) -> re.Pattern[str]:
     """Return a pattern for the start or end of a key: a long part, or a short one beside marks for the rest."""
     hidden = r"(?:(?<!\*)\*{2,}+|(?<!\.)\.{2,}+|…|(?<!•)•{2,}+|(?<![xX])[xX]{4,}+)"
     rest = r"[\w\-]{0,100}"
-    parts = [rf"{re.escape(key[:HEAD])}{rest}{hidden}[\w\-*.…•]*", rf"{hidden}{rest}{re.escape(key[-HEAD:])}"]
-    # Half a key of sixteen characters is no common word.
+    parts = [rf"{re.escape(key[:SHOWN_END])}{rest}{hidden}[\w\-*.…•]*", rf"{hidden}{rest}{re.escape(key[-SHOWN_END:])}"]
+    # Eight characters at either end of a long key are no common word, so they need no marks beside them.
     if len(key) >= 2 * MIN_KEY and re.fullmatch(r"[\w\-]+", key[:MIN_KEY] + key[-MIN_KEY:]):
         parts += [rf"{re.escape(key[:MIN_KEY])}[\w\-*.…•]*", rf"{rest}{re.escape(key[-MIN_KEY:])}"]
     return re.compile("|".join(parts))
@@ -140,7 +140,7 @@ def _partial_key(key: str) -> re.Pattern[str]:
 
 # The authority ends where the path begins; clients differ on backslashes, so either slash ends it.
 _AUTHORITY = re.compile(r"^(?:[A-Za-z][A-Za-z0-9+.-]*:)?[/\\\\]*(?P<authority>[^/\\\\?#]*)")
-_VARIABLES = ("API_BASE", "BASE_URL", "API_BASE_URL", "API_ENDPOINT")
+_ADDRESS_ENDINGS = ("API_BASE", "BASE_URL", "API_BASE_URL", "API_ENDPOINT")
 
 
 def check_address(address: str, source: str) -> str:
@@ -177,7 +177,7 @@ def check_address(address: str, source: str) -> str:
 def check_environment(provider: str) -> None:
     """Check the variables from which litellm may take a provider's address, as `check_address` does."""
     prefix = provider.removesuffix("_chat").upper()
-    names = [f"{prefix}_{ending}" for ending in _VARIABLES]
+    names = [f"{prefix}_{ending}" for ending in _ADDRESS_ENDINGS]
     if prefix == "HUGGINGFACE":
         names.append("HF_API_BASE")
     for name in names:
@@ -215,8 +215,8 @@ def bypass_proxies(host: str) -> None:
 _OPENAI = re.compile(r"(?:ft:)?(?:gpt-\d|chatgpt-|o\d(?:-|$))")
 # litellm's names of clients of OpenAI's API, which use its key.
 _OPENAI_CLIENTS = {"custom_openai", "aiohttp_openai", "text-completion-openai"}
-# With this variable, litellm asks OpenAI-compatible servers by its own HTTP client. OpenAI's client would take a third
-# of the processor time of a call.
+# With this variable, litellm asks OpenAI-compatible servers by its own HTTP client. This saves the third of
+# a call's processor time that OpenAI's client takes.
 OWN_CLIENT = "EXPERIMENTAL_OPENAI_BASE_LLM_HTTP_HANDLER"
 # Variables that only OpenAI's client sends.
 _SENT_BY_OPENAI_CLIENT = ("OPENAI_ORG_ID", "OPENAI_ORGANIZATION", "OPENAI_PROJECT_ID")
@@ -246,7 +246,7 @@ def load_litellm() -> Any:
         bound_sdk_responses(AsyncHTTPHandler, workload_identity, "OpenAIAsyncHTTPClient")
     litellm.suppress_debug_info = True
     logging.getLogger("LiteLLM").setLevel(logging.ERROR)
-    # Damaged log-probabilities are detected where the reply is read.
+    # These warnings come from damaged log-probabilities, which are detected where the reply is read.
     warnings.filterwarnings("ignore", "Pydantic serializer warnings", UserWarning)
     # About litellm's own types.
     warnings.filterwarnings("ignore", r"Item '\w+' on TypedDict class", UserWarning)
@@ -257,7 +257,7 @@ def load_litellm() -> Any:
 
 @functools.cache
 def provider_of(model: str) -> str:
-    """Return the provider that litellm asks for `model`; a bare name that it does not know is returned as it is."""
+    """Return the provider to which litellm sends requests for `model`; an unknown bare name is returned as it is."""
     if "/" in model:
         return model.split("/", 1)[0]
     if _OPENAI.match(model):
@@ -337,7 +337,7 @@ def estimated_tokens(messages: Iterable[Message]) -> int:
 
 
 def most_tokens(messages: Iterable[Message], schema: Mapping[str, Any] | None = None) -> int:
-    """Return an upper bound of the tokens, each of which covers at least one byte; providers add `schema`."""
+    """Return an upper bound of the tokens, one for each byte; `schema` counts, since providers add it to the prompt."""
     sizes = _bytes_of(messages)
     added = MAX_PER_SCHEMA + len(json.dumps(schema)) if schema else 0
     return sum(sizes) + MAX_PER_MESSAGE * len(sizes) + MAX_PER_REQUEST + added
@@ -353,7 +353,7 @@ OVERLOAD_STATUSES = {503, 529}
 MAX_MESSAGE = 300
 # Characters of a message that are searched: some of the patterns below take more than linear time.
 MAX_READ = 8_000
-# Characters of the longest key.
+# Characters of the longest key. So many more are masked than are kept, as half a key would not be recognised.
 MAX_ECHOED_KEY = 8_000
 
 _NO_KEY = re.compile(r"missing\b.{0,200}?(api[ _]?key|credentials)|api_key client option must be set", re.IGNORECASE)
@@ -365,19 +365,21 @@ _TOO_LONG = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 # Words of the same error with the status of a server error.
-_NO_CONTEXT = re.compile(r"context[ _-]?(?:length|size|window)|maximum (?:model|input|prompt) length", re.IGNORECASE)
+_TOO_LONG_500 = re.compile(r"context[ _-]?(?:length|size|window)|maximum (?:model|input|prompt) length", re.IGNORECASE)
 _TOO_LARGE = re.compile(r"request too large|reduce your message", re.IGNORECASE)
 _FILTERED = re.compile(
     r"content[ _-]?(?:management|filter|policy)|responsible ?ai|\bflagged\b|requires moderation|inappropriate content"
     r"|usage polic|safety (?:system|filter|setting)|datainspection|prohibited[ _]content|sensitive content",
     re.IGNORECASE,
 )
-# Settings whose names are unlikely words of a prompt. A refusal that names one of them concerns all prompts.
+# Settings whose names rarely occur in prompts, which errors may quote. A refusal that names one concerns all prompts.
 _SETTING = re.compile(r"\b(?:max_(?:completion_)?tokens|response_format|json_schema|(?:top_)?logprobs)\b")
 # Error codes that end a command whatever the HTTP status, since no prompt will be answered.
 _FOR_ALL = {"insufficient_quota", "model_not_found", "invalid_api_key", "invalid_model", "billing_hard_limit_reached"}
+# The status that says the same as a code; the other codes say what 404 does.
+_STATUS_OF = {"invalid_api_key": 401, "insufficient_quota": 402, "billing_hard_limit_reached": 402}
 # Statuses that may concern this prompt alone.
-_REFUSED = {400, 403, 406, 422, 451}
+_MAY_CONCERN_PROMPT = {400, 403, 406, 422, 451}
 # litellm appends tracebacks, or lines of them, to some messages.
 _TRACEBACK = re.compile(r"Traceback \(most recent call last\)|File \"[^\"\n]{1,1000}\", line \d")
 # Paths of Python files and installed packages, on this machine or the server.
@@ -385,7 +387,7 @@ _PATH = re.compile(
     r"(?:[A-Za-z]:)?[\\/][^\s\"'<>|()]{0,300}?(?:(?:site|dist)-packages[^\s\"'<>|(),]*|\.pyc?\b(?::\d+)?)"
     r"(?:, line \d+)?"
 )
-# What aiohttp says of an address besides its host and port: an object in memory.
+# aiohttp appends the repr of its SSL context to an address.
 _SSL = re.compile(r" ssl:(?:<[^<>]{0,100}>|\w{1,20})")
 _ERROR_NAMES = re.compile(r"^(?:[\w.]*(?:Error|Exception|Timeout)(?:: | - ))+")
 
@@ -393,19 +395,19 @@ _ERROR_NAMES = re.compile(r"^(?:[\w.]*(?:Error|Exception|Timeout)(?:: | - ))+")
 def translated(error: Exception, model: str, variable: str | None = None) -> JudgeError:
     """Return this package's error for an error of litellm in a call of `model`.
 
-    `variable` is the environment variable with the key, if it is not the provider's.
+    `variable` is the environment variable with the key, if it is not the one that litellm reads for this provider.
     """
     variable = variable or key_variable(model)
     status, said = getattr(error, "status_code", None) or 500, searched_message(error)
     message = f"{model}: {provider_message(error)}"
     message += "" if message.endswith((".", "!", "?", "…")) else "."
     if _NO_KEY.search(said):
-        own = " (any text will do for a server of your own)" if provider_of(model) == "openai" else ""
-        return MissingKey(message, f"Set {variable}{own}.")
+        exception = " (any text will do for a server of your own)" if provider_of(model) == "openai" else ""
+        return MissingKey(message, f"Set {variable}{exception}.")
     if (code := str(_code(error))) in _FOR_ALL:
-        return JudgeRefused(message, _what_to_check(402 if code == "insufficient_quota" else 404, variable))
+        return JudgeRefused(message, _what_to_check(_STATUS_OF.get(code, 404), variable))
     # Gateways report content filters with various statuses.
-    filtered = (status in _REFUSED or status >= 500) and _FILTERED.search(said)
+    filtered = (status in _MAY_CONCERN_PROMPT or status >= 500) and _FILTERED.search(said)
     if status == 413 or is_too_long(error) or filtered or "ContentPolicyViolationError" in _class_names(error):
         return PromptRejected(message)
     if status in TRANSIENT_STATUSES or not 400 <= status < 500:  # below 400 the reply's body was damaged
@@ -413,7 +415,7 @@ def translated(error: Exception, model: str, variable: str | None = None) -> Jud
         headers = headers or getattr(getattr(error, "response", None), "headers", None) or {}
         headers = {str(key).lower(): str(value) for key, value in headers.items()}
         return JudgeUnavailable(message, retry_after=retry_after(headers, said))
-    if status in _REFUSED and not _SETTING.search(said):
+    if status in _MAY_CONCERN_PROMPT and not _SETTING.search(said):
         return PromptRejected(message, _what_to_check(403, variable) if status == 403 else None, is_doubtful=True)
     return JudgeRefused(message, _what_to_check(status, variable))
 
@@ -427,8 +429,8 @@ def is_too_long(error: Exception) -> bool:
     if "ContextWindowExceededError" in _class_names(error) or _code(error) == "context_length_exceeded":
         return True
     status, message = getattr(error, "status_code", None), searched_message(error)
-    # One request that is larger than the limit of a minute has the status of a rate limit.
-    pattern = {400: _TOO_LONG, 422: _TOO_LONG, 429: _TOO_LARGE, 500: _NO_CONTEXT}.get(status or 0)
+    # A single request above the limit on tokens per minute is answered with 429.
+    pattern = {400: _TOO_LONG, 422: _TOO_LONG, 429: _TOO_LARGE, 500: _TOO_LONG_500}.get(status or 0)
     return pattern is not None and pattern.search(message) is not None
 
 
@@ -457,7 +459,6 @@ def provider_message(error: Exception) -> str:
 
 def searched_message(error: Exception) -> str:
     """Return the start of an error's message, with keys masked before it is cut."""
-    # More is masked than is kept, because a key that is cut in half would not be recognised.
     return masked(str(error)[: MAX_READ + MAX_ECHOED_KEY])[:MAX_READ]
 
 
@@ -469,7 +470,7 @@ def _what_to_check(status: int, variable: str) -> str:
     key = f"Check the key in {variable}, and whether it may use this model."
     return {
         401: key,
-        402: "The account behind the key has no credit left.",
+        402: "The account behind the key has no credit left, or has reached its spending limit.",
         403: key,
         404: "Check the model's name, and the address if the server is your own.",
     }.get(status, "The provider does not accept the request; no retry can help.")

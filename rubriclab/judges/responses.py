@@ -20,8 +20,8 @@ from rubriclab.judges.providers import without_keys
 from rubriclab.judges.replies import json_objects, place_of_value
 from rubriclab.prompts.prompt import Prompt
 
-# Text has about four bytes per token; JSON escapes take at most six bytes for one byte of text, and twelve for four.
-BYTES_PER_TOKEN = 16
+# Text has about 4 bytes per token, and escapes in JSON make all but control characters up to 3 times as long: 12.
+MAX_BYTES_PER_TOKEN = 16
 # One alternative at one position: the token, its log-probability, and its bytes as a list of numbers.
 BYTES_PER_ALTERNATIVE = 160
 # The rest of a response: names, counts, annotations.
@@ -43,12 +43,12 @@ class Reception:
     fault: JudgeError | None = None
     may_be_billed: bool | None = None
 
-    def too_large(self) -> ReplyTooLarge:
+    def stop_too_large(self) -> ReplyTooLarge:
         self.fault = ReplyTooLarge(f"{self.model}: unusable reply: it is larger than {self.limit:,} bytes.")
         return self.fault
 
-    def billed(self, error: JudgeError) -> JudgeError:
-        # Azure bills prompts that it rejects.
+    def with_billing(self, error: JudgeError) -> JudgeError:
+        # A rejected prompt keeps `may_be_billed` as true, since Azure bills it.
         if self.may_be_billed is not None and not isinstance(error, PromptRejected):
             error.may_be_billed = self.may_be_billed
         return error
@@ -58,14 +58,16 @@ class Reception:
 RECEPTION: ContextVar[Reception | None] = ContextVar("reception", default=None)
 
 
-def text_limit(prompt: Prompt[Any], spare_tokens: int, most: int) -> int:
-    return min(most, BYTES_PER_TOKEN * (prompt.max_tokens + spare_tokens))
+def text_limit(prompt: Prompt[Any], spare_tokens: int, max_bytes: int) -> int:
+    """Return the bytes that a reply may have; `spare_tokens` are those for hidden reasoning."""
+    return min(max_bytes, MAX_BYTES_PER_TOKEN * (prompt.max_tokens + spare_tokens))
 
 
-def body_limit(prompt: Prompt[Any], spare_tokens: int, most: int) -> int:
+def body_limit(prompt: Prompt[Any], spare_tokens: int, max_bytes: int) -> int:
+    """Return the bytes that a response may have: at most `max_bytes`, apart from log-probabilities."""
     tokens = prompt.max_tokens + spare_tokens
-    reported = tokens * (prompt.alternatives + 1) * BYTES_PER_ALTERNATIVE if prompt.alternatives else 0
-    return min(most, FRAME_BYTES + BYTES_PER_TOKEN * tokens) + reported
+    logprobs = tokens * (prompt.alternatives + 1) * BYTES_PER_ALTERNATIVE if prompt.alternatives else 0
+    return min(max_bytes, FRAME_BYTES + MAX_BYTES_PER_TOKEN * tokens) + logprobs
 
 
 MAX_NAME = 200
@@ -79,10 +81,8 @@ _TOKEN_COUNTS = ("tokens", "Tokens", "TokenCount")
 def stated_status(body: Any) -> int | None:
     """Return the status of an error that a gateway passed on with the HTTP status 200; `None` if there is none."""
     error = body.get("error") if isinstance(body, Mapping) else None
-    if isinstance(error, Mapping) and not error.get("message") and error.get("code") is None:
+    if not error or (isinstance(error, Mapping) and not error.get("message") and error.get("code") is None):
         return None  # some servers send an empty error with every reply
-    if not error:
-        return None
     stated = error if isinstance(error, Mapping) else {}
     status = _whole_number(stated.get("code"))
     if status is not None and 400 <= status < 600:
@@ -129,7 +129,7 @@ def _whole_number(value: Any) -> int | None:
 
 
 def why_empty(choice: Any) -> str:
-    """Return why a choice (`None` if a response has none) has no text, if it says so."""
+    """Return why a response's choice has no text, or "" if it does not say; `choice` is `None` if there is none."""
     if choice is None:
         return "the response held no reply."
     message = choice.message
@@ -245,24 +245,25 @@ def score_distribution(reply: Reply, legal: Sequence[float], field: str = "score
     """Return the probability of each score in `legal` as the value of `field` in a JSON reply; they sum to 1.
 
     They come from the alternatives to the one token that holds the number. Alternatives that mean the same score are
-    added; those that mean no legal score are ignored. So is an alternative that could begin a longer legal score (a "1"
-    if 10 is legal), unless the alternatives show that such scores are one token.
+    added; those that mean no legal score are ignored. Also ignored is an alternative that could begin a longer legal
+    score (a "1" if 10 is legal), unless the alternatives show that such scores are one token.
 
     `None` if no single token holds the number, or if less than `MIN_SHARE` of the probability is on legal scores.
     """
     if "".join(token.text for token in reply.tokens) != reply.text:
         return None
-    span = _place_of_number(reply.text, field)
+    begin, end = _place_of_number(reply.text, field) or (-1, -1)
     at = 0
-    for token in reply.tokens if span else ():
-        if span and at <= span[0] and span[1] <= at + len(token.text):
-            return _normalised(_read(token, token.text[: span[0] - at], token.text[span[1] - at :]), legal)
+    for token in reply.tokens:
+        if at <= begin and end <= at + len(token.text):
+            numbers = _probability_by_number(token, token.text[: begin - at], token.text[end - at :])
+            return _normalised(numbers, legal)
         at += len(token.text)
     return None
 
 
 def _place_of_number(text: str, field: str) -> tuple[int, int] | None:
-    """Return where the last number of `field` begins and ends; `None` unless exactly one object has the field."""
+    """Return the start and end of the number of `field`, of a repeated key the last, if exactly one object has it."""
     places = [place for found in json_objects(text) if (place := place_of_value(text, found, field))]
     if len(places) != 1 or not (number := _NUMBER.fullmatch(text[slice(*places[0])].strip(' \t\n\r"'))):
         return None
@@ -270,7 +271,7 @@ def _place_of_number(text: str, field: str) -> tuple[int, int] | None:
     return begin, begin + len(number[0])
 
 
-def _read(token: Token, before: str, after: str) -> dict[str, float]:
+def _probability_by_number(token: Token, before: str, after: str) -> dict[str, float]:
     numbers: dict[str, float] = {}
     for text, logprob in token.alternatives:
         rest = text.removeprefix(before).lstrip(_AROUND_NUMBER)
@@ -282,7 +283,7 @@ def _read(token: Token, before: str, after: str) -> dict[str, float]:
 
 def _normalised(numbers: Mapping[str, float], legal: Sequence[float]) -> dict[float, float] | None:
     shares = dict.fromkeys((float(score) for score in legal), 0.0)
-    # Scores that are one of the numbers, or integers with no more digits than one of them, are written in one token.
+    # A score counts as one token if it is among the numbers, or is an integer with no more digits than one of them.
     digits = max((len(number.lstrip("-")) for number in numbers if "." not in number), default=0)
     written = (repr(score).removesuffix(".0") for score in shares)
     longer_ones = [t for t in written if t not in numbers and ("." in t or len(t.lstrip("-")) > digits)]

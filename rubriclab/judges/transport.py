@@ -167,7 +167,7 @@ async def _read_body(response: httpx.Response, reception: Reception) -> bytes:
         if len(body) > limit or (received > limit + COMPRESSION_BYTES and not ended):
             if failed:
                 return bytes(body[:limit])
-            raise httpx.ReadError(str(reception.too_large()))
+            raise httpx.ReadError(str(reception.stop_too_large()))
         if ended:
             return bytes(body)
     if decompressor:

@@ -501,9 +501,7 @@ async def test_a_pause_beyond_all_patience_ends_the_command_at_once(
         (lambda _: response(b"<html>524: A timeout occurred</html>", 524, content_type="text/html"), "524"),
     ],
 )
-async def test_what_passes_is_waited_for_more_than_a_minute(
-    case: Callable[[Answer], Case], answer: Answer, reason: str
-) -> None:
+async def test_what_passes_is_waited_for_a_minute(case: Callable[[Answer], Case], answer: Answer, reason: str) -> None:
     asked = case(answer)
     score, missing = await asked.ask()
     assert score is None
@@ -512,18 +510,20 @@ async def test_what_passes_is_waited_for_more_than_a_minute(
 
 
 @pytest.mark.parametrize(
-    "answer",
+    ("status", "stated", "hint"),
     [
-        lambda _: error(402, "This request requires more credits, or fewer max_tokens."),
-        lambda _: error(429, {"message": "You exceeded your current quota.", "code": "insufficient_quota"}),
-        lambda _: error(401, "wrong key"),
-        lambda _: error(404, "no such model"),
-        lambda _: error(400, {"message": "no such model", "code": "model_not_found"}),
+        (402, "This request requires more credits, or fewer max_tokens.", "no credit"),
+        (429, {"message": "You exceeded your current quota.", "code": "insufficient_quota"}, "no credit"),
+        (400, {"message": "Billing hard limit has been reached.", "code": "billing_hard_limit_reached"}, "limit"),
+        (401, {"message": "Incorrect API key provided.", "code": "invalid_api_key"}, "Check the key in OPENAI_API_KEY"),
+        (404, {"message": "no such model", "code": "model_not_found"}, "Check the model's name"),
     ],
 )
-async def test_what_concerns_every_text_ends_the_command(case: Callable[[Answer], Case], answer: Answer) -> None:
-    with pytest.raises(JudgeRefused):
-        await case(answer).ask()
+async def test_what_concerns_every_text_ends_the_command(
+    case: Callable[[Answer], Case], status: int, stated: Any, hint: str
+) -> None:
+    with pytest.raises(JudgeRefused, match=hint):
+        await case(lambda _: error(status, stated)).ask()
 
 
 def needing(tokens: int) -> Answer:
