@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar,
 
 from rubriclab.base_options import Options, type_text
 from rubriclab.closing import Closing
-from rubriclab.data.mapping import UsualMap, parse_mapping
+from rubriclab.data.mapping import DefaultMap, parse_mapping
 from rubriclab.display import Document
 from rubriclab.errors import SettingsError
 from rubriclab.judges.options import JudgeOptions
@@ -126,9 +126,9 @@ class Lab(Closing):
     `data` is a path, rows as mappings, a pandas, polars or pyarrow table, a Hugging Face data set or examples. `rubric`
     is a version, `NAME` (the newest), `NAME@3` or `NAME@production`. Any method raises `NoStore` or `NotInStore` for
     what the store lacks, `DataError` for unusable rows, `LiteratureError` and `ChecklistError` for files of findings
-    and questions, `SettingsError` for invalid options, such as an aspect without a definition, `NotConfirmed` if only
-    an imported version names the judge, `ReplayMiss` for what a recording lacks, `JudgeError` if the provider fails,
-    and `BudgetReached` at a cap.
+    and questions, `SettingsError` for invalid options, such as an aspect without a definition, `NotConfirmed` if the
+    judge is named only by an imported version that was not trusted, `ReplayMiss` for what a recording lacks,
+    `JudgeError` if the provider fails, and `BudgetReached` at a cap.
 
     Args:
         store: an SQLite file or any SQLAlchemy URL; by default the user's own store.
@@ -136,10 +136,10 @@ class Lab(Closing):
             that the rubric was learned with, and for learning the offline judge.
         generator: the model that proposes criteria; by default the judge.
         settings: hyperparameters by method, for everything that is learned: `{"hypoeval": {"k": 10}}`.
-        mapping: the column of each field in files and tables: `{"output": "summary"}`; not for rows with `output`.
+        mapping: the column of each field, as in `{"output": "summary"}`; rows that have `output` are read without it.
         record: the file in which requests and replies are recorded.
-        progress: `"auto"` for a bar in a terminal or a notebook, a function of a text and the share done, or `None`.
-        notify: a function that gets each message for the user as a text; by default, messages are logged, and printed
+        progress: `"auto"` for a bar in a terminal or a notebook, a function of a message and the share done, or `None`.
+        notify: a function that gets each message for the user; by default, messages are logged, and printed
             to standard error in a terminal or a notebook.
         options: fields of `JudgeOptions`: `concurrency`, `max_cost` and others. Caps limit all calls of this object
             together.
@@ -167,13 +167,13 @@ class Lab(Closing):
         _check_type("settings", settings, "settings by method", isinstance(settings or {}, Mapping))
         _check_type("record", record, "a path", record is None or isinstance(record, str | Path))
         valid = progress in (None, "auto") or callable(progress)
-        _check_type("progress", progress, "'auto', a function of a text and the share done, or None", valid)
-        _check_type("notify", notify, "a function of a text", notify is None or callable(notify))
+        _check_type("progress", progress, "'auto', a function of a message and the share done, or None", valid)
+        _check_type("notify", notify, "a function of a message", notify is None or callable(notify))
         self._store = store
         _check_type("mapping", mapping, "columns by field", isinstance(mapping or {}, str | Mapping))
         columns = parse_mapping(mapping).columns if isinstance(mapping, str) else mapping
-        usual = UsualMap(dict(columns)) if columns else None
-        self._defaults: dict[str, Any] = {"judge": judge, "generator": generator, "mapping": usual}
+        default_map = DefaultMap(dict(columns)) if columns else None
+        self._defaults: dict[str, Any] = {"judge": judge, "generator": generator, "mapping": default_map}
         self._settings = settings or {}
         self._record = Path(record) if record else None
         self._progress = progress
@@ -286,7 +286,7 @@ class Lab(Closing):
         return managing.import_(self._store, str(path), self._notify, name)
 
     def trust(self, rubric: str | Version, *, revoke: bool = False) -> Version:
-        """Allow an imported version to choose the judge and its address, or with `revoke` no longer; return it."""
+        """Allow an imported version, which is returned, to choose judge and address; with `revoke`, withdraw this."""
         with self._open_store("write") as store:
             return (store.revoke if revoke else store.confirm)(ref_of(rubric))
 
@@ -363,7 +363,7 @@ class Lab(Closing):
             return await label(workspace, data, output, self._options(models.LabelOptions, options))
 
     def lint(self, checklist: str | Path | Checklist) -> checking.LintResult:
-        """Return the duplicate questions of a checklist or its file; raises `ChecklistError` for another file."""
+        """Return the duplicate questions of a checklist or of its file; `ChecklistError` if it holds no checklist."""
         return checking.lint(checklist)
 
     @with_options(models.LiteratureAddOptions)
@@ -437,12 +437,12 @@ class Lab(Closing):
     ) -> explaining.ScoreExplanation:
         """Return why a text has its score: each criterion's share with its reason, and the nearest labelled texts.
 
-        `data` may be a `.txt` file. Of several texts, `id` selects one; without `data`, one that was learned from."""
+        `data` may be a `.txt` file. Of several texts, `id` selects one; without `data`, a text of the training data."""
         return await self._run(explaining.explain, models.ExplainOptions, options, data, rubric)
 
     @with_options(models.AgreeOptions)
     async def agree_async(self, /, data: Data, rubric: str | Version, **options: Any) -> evaluating.AgreeResult:
-        """Return how far judges agree when each of at least two scores the texts by one rubric."""
+        """Return how far two or more judges agree when they score the same texts by one rubric."""
         return await self._run(evaluating.agree, models.AgreeOptions, options, data, rubric)
 
     @with_options(models.TransferOptions)
@@ -517,8 +517,8 @@ class Lab(Closing):
         Requests under way are answered first. The caps of this object limit all requests together.
 
         Args:
-            on_access: called after each answered request with its time, id, client, caller, method, path, status and
-                seconds; by default these are logged."""
+            on_access: called after each answered request with its time, request (id), client (address), caller (name of
+                the token), method, path, status and seconds; by default these are logged."""
         from rubriclab.web.api import log_access, serve_rubric
 
         chosen = self._options(models.ServeOptions, options)
@@ -610,5 +610,5 @@ def _written(text: str, path: str | Path | None) -> Document:
             Path(path).write_text(text, "utf-8")
     except (OSError, TypeError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise SettingsError(f"{path} cannot be written: {reason}.", "Give the path of a file in a folder.") from None
+        raise SettingsError(f"{path} cannot be written: {reason}.", "Give the path of another file.") from None
     return Document(text)

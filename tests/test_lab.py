@@ -230,7 +230,7 @@ def test_data_without_rows_is_refused_by_every_operation(lab: Lab, data: Any) ->
 @pytest.mark.parametrize("path", ["/no/such/folder/file", "/", 3, [None]], ids=str)
 def test_a_path_that_cannot_be_written_is_refused(lab: Lab, path: Any) -> None:
     for method in (lab.report, lab.export):
-        with pytest.raises(SettingsError, match=r"cannot be written: .*Give the path of a file in a folder\."):
+        with pytest.raises(SettingsError, match=r"cannot be written: .*Give the path of another file\."):
             method("news", path)
 
 

@@ -1,8 +1,8 @@
 """Rows of Parquet files and Excel workbooks (.xlsx), of limited size, so that a small file cannot fill the memory.
 
 Cells of a workbook have the values that the sheet shows. Formulas are not evaluated; their stored results are used. A
-formula without a result is a `CellError`, which is a fault where a score or text is read: it shows an error such as
-`#DIV/0!`, or was never calculated. Every cell of a merged range has the value of the range.
+formula that shows an error such as `#DIV/0!`, or was never calculated, becomes a `CellError`, a fault where a score or
+text is read from it. Every cell of a merged range has the value of the range.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from rubriclab.errors import DataError, SettingsError
 MAX_BATCH_ROWS = 1024
 
 
-def parquet_rows(path: Path, longest: int = MAX_ROW_BYTES) -> text_files.RowStream:
-    """Yield the rows of a Parquet file, counted from 1; a row of more than `longest` bytes is a `DataError`."""
+def parquet_rows(path: Path, max_bytes: int = MAX_ROW_BYTES) -> text_files.RowStream:
+    """Yield the rows of a Parquet file, counted from 1; a row of more than `max_bytes` bytes is a `DataError`."""
     try:
         from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
@@ -36,12 +36,12 @@ def parquet_rows(path: Path, longest: int = MAX_ROW_BYTES) -> text_files.RowStre
         # With `pre_buffer`, pyarrow's default, what was read of the file stays in memory until the file is closed.
         with ParquetFile(path, pre_buffer=False) as file:
             groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
-            largest = max((group.total_byte_size / max(group.num_rows, 1) for group in groups), default=1)
-            for batch in file.iter_batches(batch_size=max(1, min(MAX_BATCH_ROWS, int(longest / max(largest, 1))))):
+            row_bytes = max((group.total_byte_size / max(group.num_rows, 1) for group in groups), default=1)
+            for batch in file.iter_batches(batch_size=max(1, min(MAX_BATCH_ROWS, int(max_bytes / max(row_bytes, 1))))):
                 for row in _batch_rows(str(path), number, batch):
                     number += 1
-                    if len(repr(row)) > longest:
-                        raise text_files.row_limit_error(str(path), f"row {number}", longest)
+                    if len(repr(row)) > max_bytes:
+                        raise text_files.row_limit_error(str(path), f"row {number}", max_bytes)
                     yield number, row
     except (ArrowException, OSError) as error:
         yield number + 1, text_files.damage_fault(str(path), number, error)
@@ -58,7 +58,7 @@ def _batch_rows(where: str, before: int, batch: Any) -> list[Any]:
     return rows
 
 
-EXTRA = "install it with: pip install 'rubriclab[xlsx]'"
+INSTALL_HINT = "install it with: pip install 'rubriclab[xlsx]'"
 # Maximum size of all unpacked parts in bytes.
 MAX_UNPACKED_BYTES = 2**29
 # Maximum number of cells up to the last used row and column, including empty ones: a small file can use two cells a
@@ -74,7 +74,7 @@ _OLD_EXCEL = b"\xd0\xcf\x11\xe0"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _MAIN = "xl/workbook.xml"
 _TRUE = ("1", "true")
-# Parts that show another format in a zip archive.
+# Parts by which a zip archive is recognised as another format.
 _OTHER_FORMATS = ("xl/workbook.bin", "content.xml")
 
 # Maximum number of hidden rows and columns that a message names.
@@ -94,7 +94,7 @@ def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> tuple[SourceFo
     try:
         import python_calamine as calamine
     except ImportError:
-        raise DataError(f"{path}: reading Excel workbooks needs python-calamine;", EXTRA) from None
+        raise DataError(f"{path}: reading Excel workbooks needs python-calamine;", INSTALL_HINT) from None
     _check_format(path)
     try:
         with (
@@ -121,8 +121,8 @@ def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> tuple[SourceFo
     below = list(enumerate(cells, start=1))[options.skip_rows :]
     filled = [(number, row) for number, row in below if not all(map(text_files.is_empty, row))]
     for number, row in filled:
-        if sum(len(cell.encode(errors="replace")) for cell in row if isinstance(cell, str)) > options.longest:
-            raise text_files.row_limit_error(str(path), f"row {number}", options.longest)
+        if sum(len(cell.encode(errors="replace")) for cell in row if isinstance(cell, str)) > options.max_row_bytes:
+            raise text_files.row_limit_error(str(path), f"row {number}", options.max_row_bytes)
     where = f"{path}, sheet {name!r}"
     text_files.check_header(where, filled[: text_files.MAX_RECORDS_SEARCHED], options)
     columns = text_files.join_header(where, [row for _, row in filled[: options.header_rows]])
@@ -136,7 +136,7 @@ def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> tuple[SourceFo
         (number, {column: _plain(cell) for column, cell in zip(columns, row, strict=True) if column})
         for number, row in table
     ]
-    use = "left out" if options.skip_hidden else "read (`skip_hidden`)"
+    use = "left out" if options.skip_hidden else "read (see `skip_hidden`)"
     named: dict[str, Sequence[Any]] = {f"rows {use}": hidden_rows, f"columns {use}": hidden_columns}
     named["sheets not read"] = [each for each in hidden_sheets if each != name]
     described = list[str]()
@@ -231,7 +231,7 @@ def _error_cells(path: Path, archive: zipfile.ZipFile, sheet: str) -> _Cells:
                 hint = "Delete cells far away from the table, or save the table as CSV."
                 raise DataError(f"{path}: {area}; at most {MAX_CELLS:,} cells are read.", hint)
         elif event == "/c" and lacks_result and kind != "str":
-            # A result of the type "str" may be an empty text.
+            # A result of the type "str" without a text is an empty text, not a missing result.
             errors[row, column] = UNCALCULATED
         elif event == "/v" and kind == "e":
             errors[row, column] = text

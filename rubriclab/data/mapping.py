@@ -256,7 +256,7 @@ class FieldMap:
         return {name[len(start) :]: column for name, column in self.columns.items() if name.startswith(start)}
 
 
-class UsualMap(FieldMap):
+class DefaultMap(FieldMap):
     """The columns of files and tables in general; rows that have `output` under its own name need none."""
 
 
@@ -661,7 +661,7 @@ class ReadingOptions(Options):
     """The maximum size of a row. Default: 64000000."""
 
     @property
-    def longest(self) -> int:
+    def max_row_bytes(self) -> int:
         return self.max_line_bytes or MAX_ROW_BYTES
 
     def rules(self, *, typed: bool, decimal: Mark | None = None) -> CellRules:

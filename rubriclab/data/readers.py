@@ -39,11 +39,11 @@ from rubriclab.data.mapping import (
     UNTYPED,
     UTF_8,
     CellRules,
+    DefaultMap,
     FieldMap,
     Mark,
     ReadingOptions,
     SourceFormat,
-    UsualMap,
     look_up,
 )
 from rubriclab.data.rows import RowError, check_columns, example_of
@@ -174,7 +174,7 @@ def raw_rows(source: str | Path | text_files.Lines, options: ReadingOptions) -> 
         source_format = replace(source_format, decimal=mark, unsure=unsure)
         raw = RawRows(source_format, iter(sheet), options.rules(typed=False, decimal=mark), table=True)
     elif kind == PARQUET:
-        rows = parquet_rows(path, options.longest)
+        rows = parquet_rows(path, options.max_row_bytes)
         raw = RawRows(SourceFormat(str(path), "Parquet"), rows, options.rules(typed=True), table=True)
     else:
         raw = _text(path, kind, options)
@@ -219,12 +219,12 @@ def _with_annotations(raw: RawRows, options: ReadingOptions) -> RawRows:
 
 
 def _stream(where: str, lines: text_files.Lines, options: ReadingOptions) -> RawRows:
-    rows = text_files.json_lines(where, text_files.bounded_lines(where, lines, options.longest))
+    rows = text_files.json_lines(where, text_files.bounded_lines(where, lines, options.max_row_bytes))
     return RawRows(SourceFormat(where, "JSON Lines", UTF_8), rows, options.rules(typed=True))
 
 
 def _text(path: Path, kind: str, options: ReadingOptions) -> RawRows:
-    where, longest = str(path), options.longest
+    where, max_bytes = str(path), options.max_row_bytes
     sample, complete = text_files.read_sample(path)
     text_files.check_text(where, sample)
     encoding = options.encoding or text_files.detect_encoding(
@@ -233,10 +233,10 @@ def _text(path: Path, kind: str, options: ReadingOptions) -> RawRows:
     text = sample.decode(encoding, "replace").removeprefix("\ufeff")
     newline = "\r" if "\r" in text and "\n" not in text else "\n"
     if kind in JSON_LINES:
-        rules, rows = options.rules(typed=True), text_files.document_rows(path, text, longest, encoding)
+        rules, rows = options.rules(typed=True), text_files.document_rows(path, text, max_bytes, encoding)
         if rows is not None:
             return RawRows(SourceFormat(where, "JSON", encoding), enumerate(rows, start=1), rules)
-        lines = text_files.read_lines(path, longest, encoding, newline)
+        lines = text_files.read_lines(path, max_bytes, encoding, newline)
         return RawRows(SourceFormat(where, "JSON Lines", encoding), text_files.json_lines(where, lines), rules)
     usual, header_rows = DELIMITED[kind], options.header_rows
     dialect = text_files.sniff(text, usual, complete=complete, header_rows=header_rows, skipped=options.skip_rows)
@@ -250,7 +250,7 @@ def _text(path: Path, kind: str, options: ReadingOptions) -> RawRows:
 
     def numbered() -> text_files.RowStream:
         return text_files.delimited_rows(
-            where, text_files.read_lines(path, longest, encoding, newline), longest, dialect
+            where, text_files.read_lines(path, max_bytes, encoding, newline), max_bytes, dialect
         )
 
     def readable() -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -451,8 +451,8 @@ def _parse(raw: RawRows, options: ReadingOptions) -> Rows:
 
 
 def _mapping_of(row: Any, mapping: FieldMap) -> FieldMap:
-    own = isinstance(mapping, UsualMap) and isinstance(row, Mapping) and "output" in row
-    return NATIVE if own and look_up(row, mapping.columns.get("output", "output")) is ABSENT else mapping
+    is_default = isinstance(mapping, DefaultMap) and isinstance(row, Mapping) and "output" in row
+    return NATIVE if is_default and look_up(row, mapping.columns.get("output", "output")) is ABSENT else mapping
 
 
 def parse_row(row: Any, where: str, line: int, mapping: FieldMap, rules: CellRules) -> ParsedRow:

@@ -55,15 +55,15 @@ _BYTE_ORDER_MARKS = {codecs.BOM_UTF8: UTF_8, codecs.BOM_UTF16_LE: "utf-16", code
 _MAX_ACCENTED = 0.4
 
 
-def read_lines(path: Path, longest: int = MAX_ROW_BYTES, encoding: str = UTF_8, newline: str = "\n") -> Iterator[Any]:
+def read_lines(path: Path, max_bytes: int = MAX_ROW_BYTES, encoding: str = UTF_8, newline: str = "\n") -> Iterator[Any]:
     """Yield the lines of a file, decompressed if its name ends in `.gz`: bytes in UTF-8, else texts."""
     with open_file(path) as stream:
         if encoding == UTF_8 and newline == "\n":
-            yield from bounded_lines(str(path), stream, longest)
+            yield from bounded_lines(str(path), stream, max_bytes)
             return
         errors = "replace" if encoding.startswith("utf-16") else "surrogateescape"
         with io.TextIOWrapper(stream, encoding, errors, newline=newline) as text:
-            yield from bounded_lines(str(path), text, longest)
+            yield from bounded_lines(str(path), text, max_bytes)
 
 
 def open_file(path: Path) -> IO[bytes]:
@@ -83,18 +83,18 @@ def read_sample(path: Path) -> tuple[bytes, bool]:
     return b"".join(parts), size < SAMPLE_BYTES
 
 
-def bounded_lines(where: str, lines: Lines, longest: int) -> Iterator[Any]:
+def bounded_lines(where: str, lines: Lines, max_bytes: int) -> Iterator[Any]:
     readline = getattr(lines, "readline", None)
-    read = iter(lambda: readline(longest + 1) or None, None) if callable(readline) else iter(lines)
+    read = iter(lambda: readline(max_bytes + 1) or None, None) if callable(readline) else iter(lines)
     for number, line in enumerate(read, start=1):
-        if len(line) > longest:
-            raise row_limit_error(where, f"line {number}", longest)
+        if len(line) > max_bytes:
+            raise row_limit_error(where, f"line {number}", max_bytes)
         yield line
 
 
-def row_limit_error(where: str, place: str, longest: int) -> DataError:
-    hint = f"Check that it has one row per line; if so, raise the limit: `max_line_bytes={2 * longest}`."
-    return DataError(f"{where}: {place} has more than {longest:,} bytes, the limit of a row.", hint)
+def row_limit_error(where: str, place: str, max_bytes: int) -> DataError:
+    hint = f"Check that it has one row per line; if so, raise the limit: `max_line_bytes={2 * max_bytes}`."
+    return DataError(f"{where}: {place} has more than {max_bytes:,} bytes, the limit of a row.", hint)
 
 
 def json_lines(where: str, lines: Lines) -> RowStream:
@@ -184,7 +184,7 @@ def detect_encoding(where: str, sample: bytes, *, complete: bool, only_unicode: 
     return "cp1252"
 
 
-def document_rows(path: Path, sample: str, longest: int, encoding: str = UTF_8) -> list[Any] | None:
+def document_rows(path: Path, sample: str, max_bytes: int, encoding: str = UTF_8) -> list[Any] | None:
     """Return the rows of a file that is one JSON document and begins with `sample`; `None` for JSON Lines."""
     first, _, rest = sample.strip().partition("\n")
     is_list = first.startswith("[") and f"{first}\n{rest[:100]}"[1:].lstrip().startswith("{")
@@ -197,10 +197,10 @@ def document_rows(path: Path, sample: str, longest: int, encoding: str = UTF_8) 
     content = b""
     # An error is ignored here: JSON Lines that end early are read up to the damage.
     with suppress(OSError, EOFError, zlib.error), open_file(path) as stream:
-        content = stream.read(longest + 1)
-    if len(content) > longest:
+        content = stream.read(max_bytes + 1)
+    if len(content) > max_bytes:
         if is_list:
-            raise row_limit_error(str(path), "the list of JSON objects", longest)
+            raise row_limit_error(str(path), "the list of JSON objects", max_bytes)
         return None
     try:
         text = content.decode(encoding, "surrogateescape").removeprefix("\ufeff")
@@ -299,11 +299,11 @@ def _fit(lines: Sequence[str], mark: str, header_rows: int) -> tuple[float, bool
     return round(share, 1), cells[0] == usual, usual
 
 
-def delimited_rows(where: str, lines: Lines, longest: int = MAX_ROW_BYTES, dialect: Dialect = Dialect()) -> RowStream:
+def delimited_rows(where: str, lines: Lines, max_bytes: int = MAX_ROW_BYTES, dialect: Dialect = Dialect()) -> RowStream:
     """Yield the rows of a text file with a header; blank lines and unnamed columns are skipped."""
     csv.field_size_limit(max(csv.field_size_limit(), MAX_CELL_LENGTH))
     source = number_lines(where, lines)
-    records = _records(where, islice(source, dialect.skipped, None), longest, dialect.delimiter)
+    records = _records(where, islice(source, dialect.skipped, None), max_bytes, dialect.delimiter)
     header = [cells for _, cells in islice(records, dialect.header_rows)]
     if len(header) < dialect.header_rows:
         return
@@ -351,7 +351,7 @@ def join_header(where: str, rows: Sequence[Sequence[Any]]) -> list[str]:
 
 
 def _records(
-    where: str, lines: Iterator[tuple[int, bytes | RowError]], longest: int, delimiter: str
+    where: str, lines: Iterator[tuple[int, bytes | RowError]], max_bytes: int, delimiter: str
 ) -> Iterator[tuple[int, list[str] | RowError]]:
     """Yield the cells of each non-blank record, with its first line.
 
@@ -369,8 +369,8 @@ def _records(
             if isinstance(line, RowError):
                 return
             size += len(line) + (LINE_OVERHEAD if len(taken) > 1 else 0)
-            if size > longest:
-                raise row_limit_error(where, f"the CSV row that begins in line {taken[0][0]}", longest)
+            if size > max_bytes:
+                raise row_limit_error(where, f"the CSV row that begins in line {taken[0][0]}", max_bytes)
             yield line.decode("utf-8", "surrogateescape")
 
     while True:

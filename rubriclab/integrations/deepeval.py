@@ -26,7 +26,7 @@ class RubricMetric(BaseMetric, ClosingRubric):  # type: ignore[misc]
     Args:
         rubric, row, options: as for `OpenRubric`.
         at_least: the lowest score that passes, on the scale of the rubric. The default is the threshold of a rubric for
-            verdicts; without any threshold nothing passes or fails.
+            verdicts (such as pass and fail); without any threshold nothing passes or fails.
         flaky: whether a failure is only a warning, as in DeepEval.
 
     Attributes:
@@ -52,8 +52,8 @@ class RubricMetric(BaseMetric, ClosingRubric):  # type: ignore[misc]
     ) -> None:
         self._open = opened = open_scorer(rubric, at_least, **options)
         at_least = opened.rubric.threshold if at_least is None else at_least
-        # For each test case DeepEval makes a copy from these attributes, so all copies share the open rubric.
-        self.rubric, self.at_least, self.row, self.flaky = self._open, at_least, row or row_of, flaky
+        # DeepEval copies a metric by giving these attributes to `__init__`, so all copies share the open rubric.
+        self.rubric, self.at_least, self.row, self.flaky = opened, at_least, row or row_of, flaky
         self.evaluation_model = recorded_name(opened.judge)
         self.result: Score | None = None
         if at_least is not None:
@@ -85,7 +85,7 @@ class RubricMetric(BaseMetric, ClosingRubric):  # type: ignore[misc]
         self.score = None if score.score is None else self.rubric.share_of_scale(score.score)
         self.error = score.unscored
         self.reason = rationale(score, self.rubric.rubric)
-        self.score_breakdown = {part.id: part.score for part in score.criteria}
+        self.score_breakdown = {rating.id: rating.score for rating in score.criteria}
         self.is_successful()
         return self.score
 

@@ -35,7 +35,7 @@ def row_of(
 
 
 class LangfuseEvaluator(evaluator.OpenRubric):
-    """An evaluator for `run_experiment`: one `Evaluation` for each item, with `rationale` and `metadata_of` its score.
+    """An evaluator for `run_experiment`: an `Evaluation` of each item, with `rationale` as comment and `metadata_of`.
 
     The arguments are those of `OpenRubric`; `row` gets `input`, `output`, `expected_output` and `metadata` by name.
     """
@@ -72,7 +72,7 @@ def rows(
     """Return observations as `rows_of_texts` does; the name of a score is the aspect.
 
     The `id` of a row is the id of its observation. A score of a trace counts for its root observation. A person is
-    named by `author_user_id`. Texts, corrections, and scores of sessions and experiments are left out.
+    named by `author_user_id`. Scores of the types TEXT and CORRECTION, of sessions and of experiments are left out.
 
     Args:
         observations: from `client.api.observations.get_many(fields="core,basic,io,metadata").data`.
@@ -90,9 +90,9 @@ def rows(
         if score.source not in sources or score.data_type not in LABEL_TYPES or score.subject is None:
             continue
         observation_of = {"trace": roots.get(score.subject.id), "observation": score.subject.id}
-        if text := observation_of.get(score.subject.kind):
+        if id_ := observation_of.get(score.subject.kind):
             value = score.value if isinstance(score.value, str) else float(score.value)
             annotations.append(
-                evaluator.Annotation(text, score.name, value, score.author_user_id, score.comment or None)
+                evaluator.Annotation(id_, score.name, value, score.author_user_id, score.comment or None)
             )
     return evaluator.rows_of_texts(texts, annotations)

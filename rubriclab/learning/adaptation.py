@@ -6,7 +6,7 @@
 - `relearn`: a rubric is learned again, with the old criteria among the candidates. A held-out score does not use
   criteria that were proposed from the text's fold.
 
-All numbers here are on the scale on which criteria are rated.
+All scores and labels but `RatedTexts.scores` are mapped to the scale on which criteria are rated, `Rubric.scale`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class RatedTexts:
 
     Attributes:
         cells: shape (texts, criteria).
-        scores: the rubric's scores on its own scale, NaN where missing.
+        scores: the rubric's scores, on `Rubric.scores_on`, NaN where missing.
         reason: why the last unscored text is unscored.
     """
 
@@ -69,7 +69,7 @@ class RatedTexts:
 
 
 async def rate(rubric: Rubric, ref: str, examples: Sequence[Example], judge: Judge, under_way: int = 16) -> RatedTexts:
-    """Return the texts with the ratings and scores of the rubric with version `ref`; errors as for `score_text`."""
+    """Return the texts rated by the version `ref`, at most `under_way` at a time; errors as for `score_text`."""
     rows, scores, reason = list[tuple[Cell, ...]](), list[float | None](), None
     async for score in score_stream(rubric, examples, judge, ref, under_way):
         cells = {rating.id: cell_of(rating) for rating in score.criteria}
@@ -234,8 +234,8 @@ def raw_values(aggregation: Aggregation, rated: RatedTexts) -> FloatArray:
 def aggregate_scores(rubric: Rubric, rated: RatedTexts) -> FloatArray:
     if rubric.aggregation is None:
         raise ValueError("expected a rubric with an aggregation, got one without")
-    unmapped = rubric.aggregation.model_copy(update={"onto": None})
-    return floats(combine(unmapped, rated.ratings(row), rubric.scale).score for row in range(len(rated.examples)))
+    on_scale = rubric.aggregation.model_copy(update={"onto": None})
+    return floats(combine(on_scale, rated.ratings(row), rubric.scale).score for row in range(len(rated.examples)))
 
 
 def rescale(scores: FloatArray, scale: Scale, onto: Scale) -> FloatArray:

@@ -81,16 +81,16 @@ def held_out_baselines(features: FloatArray, labels: FloatArray, fold: IntArray)
     }
 
 
-# Minimum and maximum number of texts for means and standard deviations of features.
-MIN_TEXTS, MAX_TEXTS = 5, 1000
+# Texts for means and standard deviations of features: fewer are an error, and of more, scoring takes the first.
+MIN_TEXTS, MAX_FEATURE_TEXTS = 5, 1000
 # The standard deviation of scores as a share of the scale's width. It is 0.2 to 0.3 for labels of public data sets.
 SPREAD = 0.25
 
 
-def judged_rubric(assignment: Assignment) -> Rubric:
-    settings = BaselineSettings().model_dump(mode="json")
+def plain_question_rubric(assignment: Assignment) -> Rubric:
+    """Return the rubric that asks the judge for one score of the text, without criteria."""
     criterion = whole_aspect(assignment, assignment.aspect.definition)
-    part = Part(method="direct", settings=settings, criteria=(criterion,))
+    part = Part(method="direct", settings=BaselineSettings().model_dump(mode="json"), criteria=(criterion,))
     return Rubric(task=assignment.words.task, aspect=assignment.aspect, scale=assignment.scale, parts=(part,))
 
 

@@ -2,7 +2,7 @@
 
 Criteria that a method would drop are candidates too, so that selection can be repeated without the labels of a fold.
 `rate_in_one_call` rates the texts as scoring does. It first tries the form of its calls on a few texts: some small
-models cannot answer about twenty criteria at once, and others then give every text the same scores.
+models cannot rate by twenty criteria in one call, and others then give every text the same scores.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from rubriclab.prompts.prompt import KeyedReply, Prompt
 from rubriclab.stats.correlation import FloatArray, float_table, floats
 
 NOT_JUDGED = "the method did not have this text rated, since its prompts show it as an example"
+# Also stands for ratings to come, from calls that join the methods.
 UNJUDGED = Cell(score=None, reason=NOT_JUDGED, applies=False)
 
 
@@ -55,8 +56,9 @@ class Candidates:
 
     Attributes:
         candidates: the columns of `cells`, part by part, with unique ids. None is marked as kept.
-        cells: each text's rating by each candidate, from calls by method or else from the single call.
-        together: each text's rating by each candidate from the single call; empty without such a call.
+        cells: each text's rating by each candidate, from calls by method, or from calls that join the methods.
+        together: each text's rating by each candidate from calls that join the methods; empty without such calls.
+        rivals: the largest number of texts that calls showed at once; `None` if each call was about one text.
         form: the form of calls about one text; `None` for the usual form.
         bounds: by id, the lowest and highest weight that a person allows.
     """
@@ -76,7 +78,7 @@ class Candidates:
         return tuple(candidate.criterion.id for candidate in self.candidates)
 
     @property
-    def joinable(self) -> tuple[int, ...]:
+    def joinable_columns(self) -> tuple[int, ...]:
         """The columns of candidates that one call can rate together."""
         names = {part.method for part in self.parts if can_join(part)}
         return tuple(place for place, candidate in enumerate(self.candidates) if candidate.method in names)
@@ -109,7 +111,7 @@ class Candidates:
                 parts.append(part.model_copy(update={"criteria": chosen, "dropped": dropped}))
         return tuple(parts)
 
-    def dropped_parts(self, kept: Collection[str], reasons: Mapping[str, str]) -> tuple[DroppedCriterion, ...]:
+    def dropped_with_parts(self, kept: Collection[str], reasons: Mapping[str, str]) -> tuple[DroppedCriterion, ...]:
         """Return the criteria of the parts that have none in `kept`; arguments as for `parts_with`."""
         kept_methods = {part.method for part in self.parts_with(kept)}
         dropped_parts = (part for part in self.parts if part.method not in kept_methods)
@@ -131,7 +133,7 @@ class Candidates:
 class EarlierRubric:
     """The parts of an earlier rubric, and ratings by text id and criterion id.
 
-    No criterion was proposed from the labels of these texts.
+    No criterion was proposed from the labels of the texts in `cells`.
     """
 
     parts: tuple[Part, ...]
@@ -141,7 +143,7 @@ class EarlierRubric:
 def add_earlier(candidates: Candidates, earlier: EarlierRubric) -> Candidates:
     """Return the candidates, followed by the criteria of an earlier rubric that were not proposed again.
 
-    A criterion whose id is taken becomes `earlier.ID`. Its ratings count as ratings from calls by method.
+    A criterion whose id is taken becomes `earlier.ID`. Ratings of all added criteria count as from calls by method.
     """
     parts = {part.method: part for part in candidates.parts}
     columns, cells, taken = list(candidates.candidates), [list(row) for row in candidates.cells], set(candidates.ids)
@@ -173,14 +175,14 @@ async def find_candidates(
     judge: Judge,
     generator: Judge,
     seed: int,
-    rated_later: bool = False,
+    proposals_only: bool = False,
     on_progress: interface.Progress = interface.ignore_progress,
 ) -> Candidates:
     """Run the methods one after the other; return their candidates, named by `unique_names`.
 
-    With `rated_later`, methods that do not need ratings only propose criteria. Raises DataError without labelled texts,
-    SettingsError if a method asks for one score by all its criteria, and JudgeError if a method that does not score the
-    whole could learn nothing.
+    With `proposals_only`, methods that do not need ratings only propose criteria. Raises DataError without labelled
+    texts, SettingsError if a method asks for one score by all its criteria, and JudgeError if a method fails; one that
+    only scores the whole may fail if another method succeeds.
     """
     texts = plans[0].training_input.in_order
     if not texts:
@@ -191,7 +193,7 @@ async def find_candidates(
                 f"{plan.method.name}.ask is 'concatenated': one score by all criteria leaves nothing to weigh.",
                 f"Set {plan.method.name}.ask to 'together' or 'separately'.",
             )
-    plans = plans_to_run(plans, rated_later=rated_later)
+    plans = plans_to_run(plans, proposals_only=proposals_only)
     results, failures = list[interface.Learned](), dict[str, JudgeError]()
     for number, plan in enumerate(plans):
 
@@ -203,13 +205,12 @@ async def find_candidates(
             learned = await plan.method.learn(
                 plan.training_input, plan.settings, judge=judge, generator=generator, seed=seed, on_progress=tell
             )
+            results.append(learned)
         except JudgeError as error:
-            # Subclasses of JudgeError concern every method. A score of the whole is not needed: other criteria remain.
+            # Subclasses (no key, a cap, a refusal) stop every method. Without a score of the whole, criteria remain.
             if type(error) is not JudgeError or plan.method.criterion_kind != "score":
                 raise
             failures[plan.method.name] = error
-            continue
-        results.append(learned)
     if not results:
         raise next(iter(failures.values()))
     names = unique_names([learned.part for learned in results])
@@ -243,11 +244,11 @@ def joining_methods(plans: Sequence[Plan]) -> list[str]:
     return [plan.method.name for plan in plans if plan.method.shares_call(plan.settings.model_dump())]
 
 
-def plans_to_run(plans: Sequence[Plan], *, rated_later: bool) -> list[Plan]:
-    """Return the plans; if texts are `rated_later`, methods that do not need ratings get them as unrated."""
+def plans_to_run(plans: Sequence[Plan], *, proposals_only: bool) -> list[Plan]:
+    """Return the plans; with `proposals_only`, methods that do not need ratings get their texts as unrated."""
     return [
         replace(plan, training_input=replace(plan.training_input, examples=(), unrated=plan.training_input.examples))
-        if rated_later and plan.method.rated_later(plan.settings)
+        if proposals_only and plan.method.rated_later(plan.settings)
         else plan
         for plan in plans
     ]
@@ -306,8 +307,8 @@ def rename_criteria(part: Part, names: Mapping[str, str]) -> Part:
     return part.model_copy(update={"criteria": tuple(map(rename, part.criteria)), "dropped": tuple(dropped)})
 
 
-# Number of calls that try the usual form, each with a different text, and of calls that then try simpler forms.
-USUAL_CALLS = SIMPLER_CALLS = 5
+USUAL_CALLS = 5  # to try the usual form, each with a different text
+SIMPLER_CALLS = 5  # to try simpler forms if scores do not differ
 SIMPLER = (
     CallForm(criteria=10),
     CallForm(criteria=5),
@@ -315,7 +316,7 @@ SIMPLER = (
     CallForm(criteria=1),
     CallForm(criteria=1, reasons=False),
 )
-# Tried in turn if scores do not differ. Each form needs at least two texts, so there are only two forms.
+# Tried in turn if scores do not differ. Each needs at least two texts, and there are five calls, so two are tried.
 SIMPLER_IF_EQUAL = (CallForm(criteria=5), CallForm(criteria=1))
 
 # Maximum number of characters that a message quotes from a reply.
@@ -324,7 +325,7 @@ MAX_QUOTED = 200
 
 @dataclass(frozen=True)
 class UsableForm:
-    """The form of calls that gives usable replies, `None` for the usual one, and ratings in that form by text id."""
+    """The form of calls that gives usable replies; for the usual form (`None`), also the ratings so far by text id."""
 
     form: CallForm | None = None
     ratings: Mapping[str, tuple[interface.CriterionRating, ...]] = field(default_factory=dict)
@@ -332,12 +333,12 @@ class UsableForm:
 
 
 async def usable_form(
-    examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment, judge: Judge, criteria: int
+    examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment, judge: Judge, criterion_count: int
 ) -> UsableForm:
     """Return the first form of calls that gives usable replies; raises JudgeError if there is none.
 
-    If the usual form gives all texts the same scores, a simpler form is returned if its scores differ. A call in the
-    usual form is about `parts`. Later calls rate all texts by `criteria` criteria.
+    If the usual form gives all texts the same scores, a simpler form is returned if its scores differ. The usual form
+    asks by all criteria of `parts` at once. The note has the calls that rating by `criterion_count` criteria takes.
     """
     by_id = {criterion.id: criterion for part in parts for criterion in part.criteria}
     usual_count, labels = len(by_id), {each.id: each.scores[assignment.aspect.name] for each in examples}
@@ -358,11 +359,11 @@ async def usable_form(
         return not are_equal([row[name] for row in rows if name in row] for name in by_id)
 
     def simpler(form: CallForm, why: str) -> UsableForm:
-        calls = len(examples) * math.ceil(criteria / form.criteria)
+        calls = len(examples) * math.ceil(criterion_count / form.criteria)
         tokens = calls * estimated_tokens(render(prompt_in(form, examples[0])))
         note = (
-            f"{why}; asked again in the form {form}, rating {len(examples)} texts by {criteria} criteria takes about "
-            f"{calls:,} calls and {tokens:,} prompt tokens"
+            f"{why}; the judge is now asked for {form}, so {len(examples)} texts by {criterion_count} criteria take "
+            f"about {calls:,} calls and {tokens:,} prompt tokens"
         )
         return UsableForm(form, note=note)
 
@@ -383,7 +384,7 @@ async def usable_form(
             "Try another `judge`.",
         )
     rated = {text.id: ratings_of(answer) for text, answer in zip(texts, answers, strict=True) if answer.value}
-    complete = {name: tuple(own[each] for each in by_id) for name, own in rated.items() if len(own) == usual_count}
+    complete = {id_: tuple(row[each] for each in by_id) for id_, row in rated.items() if len(row) == usual_count}
     if len({labels[name] for name in rated}) < 2 or differ(answers):
         return UsableForm(ratings=complete)
     why = f"asked about {usual_count} criteria at once, the judge gave every text the same value for each criterion"
@@ -417,15 +418,15 @@ async def rate_in_one_call(
     rivals: RivalLimits | None = None,
     on_progress: interface.Progress = interface.ignore_progress,
 ) -> Candidates:
-    """Return the candidates with their ratings from calls about at most `MAX_ENTRIES` criteria of a text.
+    """Return the candidates with their ratings from calls that rate a text by at most `MAX_ENTRIES` criteria.
 
-    The first call rates the scores of the whole and the first criteria. From these ratings methods propose more
-    criteria, which are rated with the rest. The result's `rivals` is the largest call that was made, so that scoring by
-    fewer criteria does not show more texts at once than learning did. Raises JudgeError if no reply could be used.
+    The first call rates each text as a whole and by the first criteria. From these ratings methods propose more
+    criteria, which are rated with the rest. The result's `rivals` is the largest number of texts in a call, so that
+    scoring by fewer criteria shows no more texts at once than learning did. Raises JudgeError without usable replies.
     """
     assignment, examples = plans[0].training_input.assignment, candidates.examples
     order = ("score", "hypothesis", "question")
-    joinable = [candidates.candidates[place].criterion for place in candidates.joinable]
+    joinable = [candidates.candidates[place].criterion for place in candidates.joinable_columns]
     first = [each.id for each in sorted(joinable, key=lambda criterion: order.index(criterion.kind))[:MAX_ENTRIES]]
     on_progress(f"rating {len(examples)} texts by {len(first)} criteria in one call", 0.0)
     ratings: Mapping[str, tuple[interface.CriterionRating, ...]] = {}
@@ -458,7 +459,7 @@ async def rate_in_one_call(
         noted = replace(candidates, notes=(*candidates.notes, note))
         return await rate_in_one_call(noted, plans, judge=judge, generator=generator, on_progress=on_progress)
     candidates = await _extend_criteria(candidates, columns, plans, judge, generator)
-    rest = [candidates.ids[place] for place in candidates.joinable if candidates.ids[place] not in columns]
+    rest = [candidates.ids[place] for place in candidates.joinable_columns if candidates.ids[place] not in columns]
     calls = chunks(rest, MAX_ENTRIES)
     on_progress(f"rating {len(examples)} texts by {len(rest)} more criteria", 0.5)
     for more_columns in await asyncio.gather(*(rated(names, {}) for names in calls)):
@@ -481,8 +482,8 @@ async def rate_in_one_call(
     by_method = {name: cells for name, cells in columns.items() if name in unjudged} | direct_columns
     cells, together = (
         tuple(
-            tuple(known[name][row] if name in known else cell for name, cell in zip(candidates.ids, own, strict=True))
-            for row, own in enumerate(candidates.cells)
+            tuple(known[name][row] if name in known else cell for name, cell in zip(candidates.ids, cells, strict=True))
+            for row, cells in enumerate(candidates.cells)
         )
         for known in (by_method, columns)
     )

@@ -298,7 +298,7 @@ class Study:
             scale=self.assignment.scale,
             parts=self.candidates.parts_with(kept, reasons),
             aggregation=aggregation,
-            dropped=self.candidates.dropped_parts(kept, reasons),
+            dropped=self.candidates.dropped_with_parts(kept, reasons),
         )
 
     @property
@@ -412,7 +412,7 @@ async def train_joint(
         judge=judge,
         generator=generator,
         seed=seed,
-        rated_later=together,
+        proposals_only=together,
         on_progress=lambda doing, share: on_progress(doing, proposed_share * share),
     )
     if earlier:
@@ -451,7 +451,7 @@ async def train_joint(
 
 def learning_calls(plans: Sequence[candidate_search.Plan], settings: fitting.JointSettings) -> LearningCalls:
     plans, _, together = _runnable_plans(plans, settings)
-    asked = candidate_search.plans_to_run(plans, rated_later=together)
+    asked = candidate_search.plans_to_run(plans, proposals_only=together)
     calls = [plan.method.learning_calls(plan.training_input, plan.settings) for plan in asked]
     unrated, each_text = sum(each.unrated for each in calls), 0
     if together:

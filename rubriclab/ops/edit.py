@@ -323,7 +323,7 @@ class EditableVersion:
     cells: Cells
 
     @property
-    def unknown(self) -> tuple[Example, ...]:
+    def unrated(self) -> tuple[Example, ...]:
         """The texts without ratings by all of the rubric's criteria."""
         ids = {criterion.id for criterion in self.version.rubric.criteria}
         return tuple(text for text in self.examples if not ids <= self.cells.get(text.id, {}).keys())
@@ -454,7 +454,7 @@ def edit(
         to_rate.setdefault(candidate.method, []).append(candidate.criterion)
     parts = tuple(part_with(parent, method, provenance.settings, each) for method, each in to_rate.items() if each)
     new_parts = parent.model_copy(update={"aspect": plan.aspect, "parts": parts})
-    requests = [(parent, labelled.unknown)] if labelled.unknown else []
+    requests = [(parent, labelled.unrated)] if labelled.unrated else []
     requests += [(new_parts, labelled.examples)] if parts else []
     choice = JudgeChoice(provenance.judge, provenance.judge_address)
     if requests:
@@ -486,7 +486,7 @@ def edit(
             cells = parent_cells if by is parent else new_cells
             for text, row in zip(rated.examples, rated.cells, strict=True):
                 cells.setdefault(text.id, {}).update(zip(ids, row, strict=True))
-        complete = replace(labelled, cells=parent_cells) if labelled.unknown else labelled
+        complete = replace(labelled, cells=parent_cells) if labelled.unrated else labelled
         return await workspace.off_event_loop(_finish, workspace, options, plan, complete, new_cells)
 
     return Job(estimate, run)

@@ -246,10 +246,10 @@ def sheet(path: Path, hide: Callable[[Any, Any], object]) -> Path:
 @pytest.mark.parametrize(
     ("hide", "said", "columns"),
     [
-        (lambda _, sheet: sheet.set_row(2, None, None, {"hidden": True}), "hidden rows read (`skip_hidden`): 3", 3),
+        (lambda _, sheet: sheet.set_row(2, None, None, {"hidden": True}), "hidden rows read (see `skip_hidden`): 3", 3),
         (
             lambda _, sheet: sheet.set_column(1, 1, None, None, {"hidden": True}),
-            "hidden columns read (`skip_hidden`): 'note'",
+            "hidden columns read (see `skip_hidden`): 'note'",
             2,
         ),
     ],

@@ -73,7 +73,7 @@ def test_learning_and_scoring_ask_in_the_simplest_form_that_the_judge_can_answer
     assert sum(number > judge.most for number in judge.asked) <= 10
     said = " ".join(done.err.split())
     form = "one criterion a call, scores without reasons"
-    assert re.search(rf"asked again in the form {form}, .* takes about [\d,]+ calls and [\d,]+ prompt tokens", said)
+    assert re.search(rf"the judge is now asked for {form}, .* take about [\d,]+ calls and [\d,]+ prompt tokens", said)
     stored = asking("show", "small", "--json").json["rubric"]["aggregation"]
     assert stored["form"] == {"criteria": 1, "reasons": False}
     judge.asked.clear()
@@ -122,7 +122,7 @@ def test_a_judge_that_gives_every_text_one_value_is_asked_about_fewer_criteria_i
     assert judge.small.asked[:5] == [20] * 5
     assert all(number <= 5 for number in judge.small.asked[10:])
     said = " ".join(done.err.split())
-    assert re.search(rf"{EQUAL}; asked again in the form 5 criteria a call, .* takes about [\d,]+ calls", said)
+    assert re.search(rf"{EQUAL}; the judge is now asked for 5 criteria a call, .* take about [\d,]+ calls", said)
     assert asking("show", "small", "--json").json["rubric"]["aggregation"]["form"]["criteria"] == 5
 
 

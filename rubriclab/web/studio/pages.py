@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 from typing import Any
 from urllib.parse import urlencode
@@ -50,7 +50,7 @@ from rubriclab.stats.agreement import ScoreErrors
 from rubriclab.stats.intervals import Interval
 from rubriclab.store.diff import compare as compare_versions
 from rubriclab.web.server import LOOPBACK, READING, Access, Guard, body_of, listen, port_of, serve, static_routes
-from rubriclab.web.studio.studio import KEPT, Allowance, PriceQuote, Query, Studio, operation_routes
+from rubriclab.web.studio.studio import KEPT, PaidRequest, PriceQuote, Query, Studio, operation_routes
 
 
 def version_routes(studio: Studio) -> list[BaseRoute]:
@@ -83,15 +83,15 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
 
     def versions(request: Request) -> Response:
         version = studio.version(request.path_params["ref"])
-        rows = [summary(each) for each in studio.reading.open_store(access="read").log(version.name)]
+        rows = [summary(each) for each in studio.reading.store.log(version.name)]
         return studio.page("versions.html", f"Versions of {version.name}", version, "versions", rows=rows)
 
     def compare(request: Request) -> Response:
         version = studio.version(request.path_params["ref"])
-        versions = studio.reading.open_store(access="read").log(version.name)
+        versions = studio.reading.store.log(version.name)
         others = [each for each in studio.reading.store.newest(lambda _error: None) if each.name != version.name]
         asked = request.query_params.get("with", "")
-        # The reader of a version most likely wants to compare it with its children.
+        # Without a choice, a version is compared with its parent, else with a child.
         candidates = sorted(
             (each for each in versions if each.ref != version.ref), key=lambda each: each.parent != version.ref
         )
@@ -126,15 +126,15 @@ KINDS = {"scores": False, "decisions": True}
 
 
 def summary(version: Version, others: Sequence[Version] = ()) -> dict[str, Any]:
-    """Return the fields of a version in lists; searches look through `words`, in lower case."""
+    """Return what a list of versions shows of one; searches look through `words`, in lower case."""
     made, rubric = version.provenance, version.rubric
     badge = badge_of(version)
-    figures, measured = _measured(version)
+    agreement, measured = _measured(version)
     verdict = badge.words
     if compared := _compared_with(version, others):
         other, errors = compared
-        verdict = f"what {other.ref} was compared with"
-        figures = {GRADED.error: errors.absolute, **figures}
+        verdict = f"the baseline of {other.ref}"
+        agreement = {GRADED.error: errors.absolute, **agreement}
     judge, origin = wording.judge(made), _origin(version)
     idle = sum(not term.weight for term in rubric.terms.values())
     parts = (version.ref, *version.tags, rubric.aspect.name, rubric.task, verdict, judge, origin)
@@ -142,10 +142,10 @@ def summary(version: Version, others: Sequence[Version] = ()) -> dict[str, Any]:
         "version": version,
         "verdict": verdict,
         "tone": badge.tone if made.validation else "",
-        "remark": f"{badge.remark}, {VERDICT_AT[made.held_out_by]}" if made.validation else "",
+        "remark": f"{badge.remark}, {MEASURED_AT[made.held_out_by]}" if made.validation else "",
         "figures": badge.figures,
         "decides": rubric.threshold is not None,
-        "agreement": figures,
+        "agreement": agreement,
         "measured": measured,
         "price": wording.price(version),
         "judge": judge,
@@ -156,7 +156,7 @@ def summary(version: Version, others: Sequence[Version] = ()) -> dict[str, Any]:
     }
 
 
-VERDICT_AT = {"learning": "at learning", "transfer": "at its transfer", "edit": "at its edit"}
+MEASURED_AT = {"learning": "at learning", "transfer": "at its transfer", "edit": "at its edit"}
 
 
 def _measured(version: Version) -> tuple[Mapping[str, Interval], str]:
@@ -172,12 +172,12 @@ def _measured(version: Version) -> tuple[Mapping[str, Interval], str]:
         groups = f" of {count(made.validation.groups, 'group')}"
     elif made.agreement and not made.agreement.optimistic and not made.agreement.auroc:
         figures[GRADED.order] = made.agreement.pearson
-    labels = f"{count(found.n, 'label')}{groups}, {VERDICT_AT[made.held_out_by]}"
+    labels = f"{count(found.n, 'label')}{groups}, {MEASURED_AT[made.held_out_by]}"
     return figures, f"{labels}: {how}"
 
 
 def _compared_with(version: Version, others: Sequence[Version]) -> tuple[Version, ScoreErrors] | None:
-    """Return the rubric that was compared with a version of the plain question, and the version's errors there."""
+    """If `version` is a plain question, return which of `others` was compared with it, and its errors there."""
     made = version.provenance
     if made.validation or made.agreement is None:
         return None
@@ -272,7 +272,7 @@ PASTED = "pasted text"
 FIELDS = ("source", "context")
 
 
-class PastedText(Allowance):
+class PastedText(PaidRequest):
     output: str = Field(max_length=MAX_LENGTH)
     source: str = Field(default="", max_length=MAX_LENGTH)
     context: str = Field(default="", max_length=MAX_LENGTH)
@@ -284,8 +284,8 @@ class PastedText(Allowance):
         given = {name: None if is_blank(getattr(self, name)) else getattr(self, name) for name in FIELDS}
         if missing := [name for name in version.provenance.text_fields or () if given.get(name, "") is None]:
             raise SettingsError(
-                f"{version.ref} was learned from texts with their {listed(missing)}, and its scores are comparable "
-                "only with the same.",
+                f"{version.ref} was learned from texts with their {listed(missing)}; without, its score would "
+                "not be comparable.",
                 f"Give the {listed(missing)} of the text.",
             )
         return Example(PASTED, self.output, PASTED, given["source"], given["context"])
@@ -294,7 +294,7 @@ class PastedText(Allowance):
 def explanation_routes(studio: Studio) -> list[BaseRoute]:
     def page(request: Request) -> Response:
         version, name = studio.version(request.path_params["ref"]), request.query_params.get("id")
-        shown, fault = _labelled(studio, version, name) if name else (None, None)
+        shown, fault = _explained_labelled_text(studio, version, name) if name else (None, None)
         return studio.page(
             "explain.html",
             "Why this score?",
@@ -318,8 +318,7 @@ def explanation_routes(studio: Studio) -> list[BaseRoute]:
         found = await studio.asking.run(prepare, pasted)
         if isinstance(found, PriceQuote):
             return JSONResponse({"price": found.to_row()})
-        shown = explanation_view(found.result).body()
-        return JSONResponse({"html": shown, "notices": found.notices})
+        return JSONResponse({"html": explanation_view(found.result).body(), "notices": found.notices})
 
     def suggestions(request: Request) -> Response:
         wanted = request.query_params.get("q", "").casefold()
@@ -334,7 +333,7 @@ def explanation_routes(studio: Studio) -> list[BaseRoute]:
     ]
 
 
-def _labelled(studio: Studio, version: Version, name: str) -> tuple[Any, str | None]:
+def _explained_labelled_text(studio: Studio, version: Version, name: str) -> tuple[Any, str | None]:
     """Return the explanation of a labelled text by its stored ratings as HTML, or why there is none."""
     with studio.workspace() as workspace:
         try:
@@ -344,7 +343,7 @@ def _labelled(studio: Studio, version: Version, name: str) -> tuple[Any, str | N
             return None, error.text
 
 
-class Draft(Allowance, Edit):
+class Draft(PaidRequest, Edit):
     author: str = ""
     because: str = ""
     name: str = ""
@@ -362,7 +361,7 @@ def edit_routes(studio: Studio) -> list[BaseRoute]:
     def selected(ref: str) -> EditableVersion:
         with studio.workspace() as workspace:
             found = editable_version(workspace, workspace.store.load(ref), EditOptions())
-            if found.version.rubric.aggregation and not found.unknown:
+            if found.version.rubric.aggregation and not found.unrated:
                 _ = found.selection
             return found
 
@@ -432,8 +431,8 @@ def edit_routes(studio: Studio) -> list[BaseRoute]:
 
 def effect_summary(effect: EditEffect) -> str:
     low, high = effect.difference.low, effect.difference.high
-    told = "; no difference can be told" if low is not None and high is not None and low <= 0 <= high else ""
-    return typeset(f"{effect.statistic} {figure(effect.before.value)} before, {figure(effect.after.value)} after{told}")
+    hint = "; this may be chance" if low is not None and high is not None and low <= 0 <= high else ""
+    return typeset(f"{effect.statistic} {figure(effect.before.value)} before, {figure(effect.after.value)} after{hint}")
 
 
 # The preferred port, so that bookmarks keep working.
@@ -447,14 +446,12 @@ def application(studio: Studio) -> ASGIApp:
     of_pages = (route for page in pages for route in page(studio))
     routes: list[BaseRoute] = [*static_routes(), *operation_routes(studio.asking), *of_pages]
 
-    def failed(request: Request, error: Exception) -> Response:
-        return _failed(studio, request, error)
-
     @asynccontextmanager
     async def opened(_application: Starlette) -> AsyncIterator[None]:
         with studio.reading:
             yield
 
+    failed = partial(_failed, studio)
     handlers: Mapping[Any, Callable[[Request, Exception], Response]] = {RubriclabError: failed, HTTPException: failed}
     return Guard(
         Starlette(routes=routes, exception_handlers=handlers, lifespan=opened), studio.access, MAX_REQUEST_BYTES
@@ -462,7 +459,7 @@ def application(studio: Studio) -> ASGIApp:
 
 
 async def serve_studio(
-    settings: Workspace,
+    workspace: Workspace,
     rubric: str | None = None,
     *,
     judge: str | None = None,
@@ -470,21 +467,21 @@ async def serve_studio(
     browser: bool = True,
     on_address: Callable[[str], object] = print,
 ) -> None:
-    """Serve the studio on this computer only, until it is stopped; it opens at the page of any `rubric`.
+    """Serve the studio on this computer only, until it is stopped; it opens at the page of `rubric`, if given.
 
     Raises:
         NoStore, NotInStore, SettingsError: without a store or such a rubric, or if the port cannot be used.
     """
-    with settings:
+    with workspace:
         # Errors appear here rather than in the browser.
-        settings.open_store(access="either")
+        workspace.open_store(access="either")
         with suppress(StoreError):
             # This fills the cache. Pages report damaged versions themselves.
-            settings.open_store(access="read").newest()
+            workspace.store.newest()
         if rubric:
-            settings.open_store(access="read").load(rubric)
+            workspace.store.load(rubric)
         with listen(LOOPBACK, port, preferred=PORT) as bound:
-            studio = Studio(settings, Access.at(port_of(bound)), judge)
+            studio = Studio(workspace, Access.at(port_of(bound)), judge)
             address = f"http://{LOOPBACK}:{port_of(bound)}/{rubric or ''}"
             on_address(address)
             await serve(lambda _stop: application(studio), bound, address, browser=browser)

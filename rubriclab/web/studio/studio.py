@@ -80,7 +80,7 @@ class Studio:
             parse_ref(ref)
         except StoreError as error:
             raise NotInStore(error.message, error.hint) from None
-        return self.reading.open_store(access="read").load(ref)
+        return self.reading.store.load(ref)
 
     def page(
         self,
@@ -103,7 +103,7 @@ KEPT = 2
 T = TypeVar("T")
 
 
-class Allowance(FrozenModel):
+class PaidRequest(FrozenModel):
     """The number of calls that a user has agreed to, and the name under which the page asks for progress."""
 
     agreed: int = Field(default=0, ge=0)
@@ -137,7 +137,7 @@ class Asking:
     _under_way: dict[str, dict[str, Any]] = field(default_factory=dict)
     _stopped: set[str] = field(default_factory=set)
 
-    async def run(self, prepare: Callable[[Workspace], Job[T]], allowance: Allowance) -> Done[T] | PriceQuote:
+    async def run(self, prepare: Callable[[Workspace], Job[T]], allowance: PaidRequest) -> Done[T] | PriceQuote:
         """Return the result, or the price if it needs more calls than agreed; Stopped if the user stopped it."""
         return await run_in_threadpool(self._run, prepare, allowance)
 
@@ -148,7 +148,7 @@ class Asking:
         if request in self._under_way:
             self._stopped.add(request)
 
-    def _run(self, prepare: Callable[[Workspace], Job[T]], allowance: Allowance) -> Done[T] | PriceQuote:
+    def _run(self, prepare: Callable[[Workspace], Job[T]], allowance: PaidRequest) -> Done[T] | PriceQuote:
         notices: list[str] = []
 
         def notify(text: str) -> None:
