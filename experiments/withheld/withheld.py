@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from experiments.runner.measurement import Measurement, Options, StoredRow, holds, percent, stored_rows
 from experiments.runner.training import SETS, LabelledAspect, labelled_aspects, temporary_lab
+from experiments.small_judge.small_judge import interval
 from experiments.tables import table as markdown
 from rubriclab import Example, Lab, Version
 from rubriclab.learning.baselines import feature_values
@@ -304,7 +305,7 @@ def first_screen(rows: Sequence[StoredRow]) -> str:
     )
     stored = stored_rows("small_judge", "local")
     small, plain, calibrated = (
-        float(np.mean([np.mean(each["error"]) for each in stored if each["evaluator"] == who]))
+        interval([each["error"] for each in stored if each["evaluator"] == who])
         for who in ("rubric, one criterion a call", DIRECT, f"{DIRECT}, calibrated")
     )
     alone, corrected = (
@@ -322,16 +323,13 @@ def first_screen(rows: Sequence[StoredRow]) -> str:
                 f"**{corrected}**",
                 f"{alone} by scores alone",
             ],
-            [
-                "small model: mean absolute error in points",
-                f"**{small:.2f}**",
-                f"{plain:.2f} {DIRECT}, {calibrated:.2f} when calibrated",
-            ],
+            ["small model: mean absolute error in points", small, f"{plain} {DIRECT}, {calibrated} when calibrated"],
         ],
     )
     aspects = len({each["case"] for each in real})
     draws = f"{len(real)} draws of 30 labels, {aspects} aspects of 5 public sets"
-    return f"{table}\n\nMeans: offline judge, {draws}; small model, 1.5 billion parameters, 4 aspects."
+    small_model = "one of 1.5 billion parameters, on 4 aspects, with 90 % intervals over groups"
+    return f"{table}\n\nThe figures of the offline judge are means over {draws}. The small model is {small_model}."
 
 
 def readme_figures() -> dict[str, str]:
