@@ -21,6 +21,7 @@ from rubriclab.models.version import (
     DIRECT,
     MAX_LABELS,
     MIN_GROUPS_TO_RULE_OUT,
+    WHOLE,
     EvaluatorAgreement,
     GateVerdict,
     Measures,
@@ -45,12 +46,13 @@ if TYPE_CHECKING:
 
 
 class Badge(NamedTuple):
-    """A short verdict with its tone; `remark` says what it is compared with, `figures` what it rests on."""
+    """A short verdict; `remark` says what is compared, `figures` what it rests on, `limit` what it does not show."""
 
     words: str
     tone: Literal["good", "warning", "bad"]
     remark: str = ""
     figures: str = ""
+    limit: str = ""
 
 
 # The verdict.
@@ -94,9 +96,11 @@ def badge_of(version: Version) -> Badge:
         )
         if own and theirs
     ]
-    outcome = deciding.overall
+    outcome, added = deciding.overall, validation.against(WHOLE)
+    unshown = outcome == "better" and added and added.difference.low is not None and added.difference.low <= 0
+    limit = ", but the criteria are not shown to add to it" if unshown else ""
     remark = f"{PREPOSITIONS.get(outcome, 'compared with')} {other_name}"
-    return Badge(wording.outcome(outcome), TONES.get(outcome, "warning"), remark, ", ".join(figures))
+    return Badge(wording.outcome(outcome), TONES.get(outcome, "warning"), remark, ", ".join(figures), limit)
 
 
 def gain_outcomes(verdict: GateVerdict) -> tuple[str, str]:

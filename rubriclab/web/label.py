@@ -191,7 +191,7 @@ def page_settings(labeling: Labeling, rater: str) -> dict[str, Any]:
     words = {name: getattr(question.words, name) for name in ("output", "source", "context")}
     words |= {name: labeling.options.mapping.columns.get(name, words[name]) for name in ("source", "context")}
     shown = {**ends, "text": scale.describe(), "levels": levels(scale)}
-    return {"rater": rater, "question": question.digest, "scale": shown, "words": words}
+    return {"rater": rater, "question": question.digest, "aspect": question.aspect.name, "scale": shown, "words": words}
 
 
 def levels(scale: Scale) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ import { ask } from './request.js'
 
 const by = id => document.getElementById(id)
 const settings = JSON.parse(by('work').dataset.settings)
-const { scale, words, rater } = settings
+const { aspect, scale, words, rater } = settings
 const query = `rater=${encodeURIComponent(rater)}`
 const wide = matchMedia('(min-width: 60rem)')
 
@@ -77,7 +77,7 @@ function show(answer) {
   skippedBefore = progress.skipped
   trouble('')
   by('bar').value = progress.total ? progress.done / progress.total : 0
-  by('position').textContent = [done && `${done} done`, left(total - done)].filter(Boolean).join(', ')
+  by('position').textContent = howFar(done, total)
   by('work').hidden = by('controls').hidden = !shown
   by('done').hidden = Boolean(shown)
   if (!by('panel').hidden) refreshPanel()
@@ -103,10 +103,10 @@ function show(answer) {
   else note(`${number}, ${shown.former.kind === 'skipped' ? 'skipped' : 'answered'} before`)
 }
 
-/** Return how many are left, in tens: the exact number would betray that some texts come twice. */
-function left(number) {
-  if (number === 0) return ''
-  return number < 8 ? 'a few left' : `about ${10 * Math.round(number / 10)} left`
+/** Return how many texts are done, of all in tens: the exact number would betray that some texts come twice. */
+function howFar(done, total) {
+  if (done === total) return `${done} of ${total} texts`
+  return total - done < 8 ? `${done} done, a few texts left` : `${done} of about ${10 * Math.round(total / 10)} texts`
 }
 
 function showAnswer() {
@@ -124,7 +124,7 @@ function showAnswer() {
   button('skip').hidden = answered(shown)
   button('forward').hidden = !answered(shown)
   const ends = element('div', { className: 'ends' },
-    element('span', { textContent: `${scale.low}: lowest` }), element('span', { textContent: `${scale.high}: highest` }))
+    element('span', { textContent: `${scale.low}: lowest ${aspect}` }), element('span', { textContent: `${scale.high}: highest ${aspect}` }))
   if (scale.levels.length) {
     const buttons = scale.levels.map(level => {
       const key = level.key === level.name ? '' : level.key

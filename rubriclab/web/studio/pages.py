@@ -25,7 +25,7 @@ from rubriclab.errors import NotInStore, RubriclabError, SettingsError, StoreErr
 from rubriclab.models.aggregation import threshold_by_hand
 from rubriclab.models.characters import count, is_blank, listed, plain
 from rubriclab.models.text import Example, format_score
-from rubriclab.models.version import DIRECT, GRADED, Version
+from rubriclab.models.version import DIRECT, GRADED, EvaluatorAgreement, Validation, Version
 from rubriclab.ops.edit import EditableVersion, EditEffect, EditResult, edit, editable_version
 from rubriclab.ops.explain import ScoreExplanation, explain as explain_score
 from rubriclab.ops.options import Edit, EditOptions, ExplainOptions
@@ -46,7 +46,6 @@ from rubriclab.report.rubrics import (
     verdict_line,
 )
 from rubriclab.report.wording import figure
-from rubriclab.stats.agreement import ScoreErrors
 from rubriclab.stats.intervals import Interval
 from rubriclab.store.diff import compare as compare_versions
 from rubriclab.web.server import LOOPBACK, READING, Access, Guard, body_of, listen, port_of, serve, static_routes
@@ -105,7 +104,7 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
             " to ".join(side.ref for side in sides) or "Compare",
             version,
             "compare",
-            sides=[summary(side) for side in sides],
+            sides=[summary(side, sides) for side in sides],
             effect=paired_effect(difference) if difference else "",
             shown=difference_view(difference, with_effect=False).body() if difference else "",
             other=other.ref if other else "",
@@ -123,6 +122,8 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
 
 # Rubrics of one kind are compared by the same measures.
 KINDS = {"scores": False, "decisions": True}
+# Intervals by measure, each with the level of a correlation.
+Figures = Mapping[str, tuple[Interval, str]]
 
 
 def summary(version: Version, others: Sequence[Version] = ()) -> dict[str, Any]:
@@ -130,20 +131,17 @@ def summary(version: Version, others: Sequence[Version] = ()) -> dict[str, Any]:
     made, rubric = version.provenance, version.rubric
     badge = badge_of(version)
     agreement, measured = _measured(version)
-    verdict = badge.words
+    verdict = f"{MEASURED_AT[made.held_out_by]}: {badge.words}" if made.validation else badge.words
     if compared := _compared_with(version, others):
-        other, errors = compared
-        verdict = f"the baseline of {other.ref}"
-        agreement = {GRADED.error: errors.absolute, **agreement}
+        ref, found = compared
+        verdict, agreement = f"the baseline of {ref}", {**agreement, **found}
     judge, origin = wording.judge(made), _origin(version)
     idle = sum(not term.weight for term in rubric.terms.values())
     parts = (version.ref, *version.tags, rubric.aspect.name, rubric.task, verdict, judge, origin)
     return {
         "version": version,
         "verdict": verdict,
-        "tone": badge.tone if made.validation else "",
-        "remark": f"{badge.remark}, {MEASURED_AT[made.held_out_by]}" if made.validation else "",
-        "figures": badge.figures,
+        "badge": badge if made.validation else None,
         "decides": rubric.threshold is not None,
         "agreement": agreement,
         "measured": measured,
@@ -159,37 +157,47 @@ def summary(version: Version, others: Sequence[Version] = ()) -> dict[str, Any]:
 MEASURED_AT = {"learning": "at learning", "transfer": "at its transfer", "edit": "at its edit"}
 
 
-def _measured(version: Version) -> tuple[Mapping[str, Interval], str]:
-    """Return a version's recorded agreement with people by measure, and the labels that it was measured on."""
+def _measured(version: Version) -> tuple[Figures, str]:
+    """Return a version's recorded agreement with people, and the labels that it was measured on."""
     made, found = version.provenance, wording.recorded_agreement(version)
     if found is None:
         return {}, ""
-    measure, _, how = found.name.partition(", ")
-    figures = {GRADED.error: found.errors.absolute} if found.errors else {}
-    figures[measure], groups = found.value, ""
+    measure, *level, how = found.name.split(", ")
+    figures = {measure: (found.value, "".join(level))}
+    groups = len(made.groups)
     if made.validation:
-        figures[made.validation.measures.order] = wording.rubric_agreement(made.validation).order
-        groups = f" of {count(made.validation.groups, 'group')}"
+        figures = {**_figures(made.validation, wording.rubric_agreement(made.validation)), **figures}
+        groups = made.validation.groups
     elif made.agreement and not made.agreement.optimistic and not made.agreement.auroc:
-        figures[GRADED.order] = made.agreement.pearson
-    labels = f"{count(found.n, 'label')}{groups}, {MEASURED_AT[made.held_out_by]}"
-    return figures, f"{labels}: {how}"
+        figures[GRADED.order] = (made.agreement.pearson, "".join(level))
+    return figures, f"{count(found.n, 'label')} of {count(groups, 'group')}, {how.removeprefix('on labels ')}"
 
 
-def _compared_with(version: Version, others: Sequence[Version]) -> tuple[Version, ScoreErrors] | None:
-    """If `version` is a plain question, return which of `others` was compared with it, and its errors there."""
-    made = version.provenance
-    if made.validation or made.agreement is None:
+def _figures(validation: Validation, evaluator: EvaluatorAgreement) -> Figures:
+    """Return the agreement of one evaluator that learning compared."""
+    graded = validation.measures == GRADED
+    errors = {GRADED.error: (evaluator.errors.absolute, "")} if graded and evaluator.errors else {}
+    return {**errors, validation.measures.order: (evaluator.order, wording.LEVELS[validation.level] if graded else "")}
+
+
+def _compared_with(version: Version, others: Sequence[Version]) -> tuple[str, Figures] | None:
+    """If `version` is a plain question, return which of `others` was compared with it, and its agreement there."""
+    if version.provenance.validation or version.provenance.settings.keys() != {DIRECT}:
         return None
     for other in others:
         validation = other.provenance.validation
-        if validation is None or (other.provenance.judge, other.provenance.examples) != (made.judge, made.examples):
-            continue
-        for each in validation.evaluators:
-            # An equal correlation on the same texts means that the same question was asked.
-            if each.name == DIRECT and each.errors and each.pearson == made.agreement.pearson:
-                return other, each.errors
+        if validation and _asked(other) == _asked(version):
+            for each in validation.evaluators:
+                if each.name == DIRECT:
+                    return other.ref, _figures(validation, each)
     return None
+
+
+def _asked(version: Version) -> tuple[object, ...]:
+    """Return what determines the answers to the plain question and their agreement with labels."""
+    made, rubric = version.provenance, version.rubric
+    judge = (made.judge, made.judge_address, made.model_versions, made.version)
+    return *judge, made.settings.get(DIRECT), made.data, rubric.task, rubric.aspect
 
 
 def _origin(version: Version) -> str:
@@ -389,12 +397,6 @@ def edit_routes(studio: Studio) -> list[BaseRoute]:
         seconds = round(time.monotonic() - started, 1)
         return JSONResponse({"labels": f"{count(len(found.examples), 'labelled text')}", "seconds": seconds})
 
-    async def effect(request: Request) -> Response:
-        return await edited(request, preview=True)
-
-    async def save(request: Request) -> Response:
-        return await edited(request, preview=False)
-
     async def edited(request: Request, *, preview: bool) -> Response:
         draft, started = await body_of(request, Draft), time.monotonic()
         options, ref = draft.options(studio.judge, preview=preview), request.path_params["ref"]
@@ -424,8 +426,8 @@ def edit_routes(studio: Studio) -> list[BaseRoute]:
     return [
         Route("/{ref}/edit", page),
         Route("/{ref}/edit/ready", ready, methods=["POST"]),
-        Route("/{ref}/edit/effect", effect, methods=["POST"]),
-        Route("/{ref}/edit/save", save, methods=["POST"]),
+        Route("/{ref}/edit/effect", partial(edited, preview=True), methods=["POST"]),
+        Route("/{ref}/edit/save", partial(edited, preview=False), methods=["POST"]),
     ]
 
 

@@ -150,11 +150,7 @@ class Asking:
 
     def _run(self, prepare: Callable[[Workspace], Job[T]], allowance: PaidRequest) -> Done[T] | PriceQuote:
         notices: list[str] = []
-
-        def notify(text: str) -> None:
-            notices.append(text)
-
-        with self.workspace(notify) as workspace, self._tracked(workspace, allowance.request):
+        with self.workspace(notices.append) as workspace, self._tracked(workspace, allowance.request):
             job = prepare(workspace)
             if allowance.agreed and price_of(job.estimate()).calls <= allowance.agreed:
                 with self._spending:
