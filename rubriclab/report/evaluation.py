@@ -25,7 +25,7 @@ from rubriclab.methods.method import CriterionRating
 from rubriclab.models.aggregation import Term
 from rubriclab.models.characters import count, listed
 from rubriclab.models.rubric import Criterion
-from rubriclab.models.text import Example, labelled
+from rubriclab.models.text import Example, Scale, labelled
 from rubriclab.models.version import DIRECT, GRADED, GateVerdict, RecordedText, VerdictAgreement
 from rubriclab.ops.evaluate import LEVELS, Evaluation, Evaluator, Result, baseline_evaluators
 from rubriclab.report import charts, rubrics, wording
@@ -206,7 +206,7 @@ class EvaluatorRow:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationSummary:
-    """The rubrics of one aspect, best first, then its baselines; `errors` are those of the best rubric.
+    """The rubrics of one aspect, best first, then its baselines; `errors` are those of each.
 
     `level` is that of the comparisons, chosen as in learning.
     """
@@ -215,7 +215,8 @@ class EvaluationSummary:
     level: Level
     evaluators: tuple[EvaluatorRow, ...]
     baselines: tuple[EvaluatorComparison, ...]
-    errors: ScoreErrors | None
+    errors: Mapping[str, ScoreErrors]
+    scale: Scale
 
     @property
     def comparisons(self) -> tuple[tuple[str, EvaluatorComparison], ...]:
@@ -284,8 +285,9 @@ def summarize(
         )
         for row in (*ranked, *other_baselines)
     )
+    errors = {ref: each.errors for ref, each in versions.items() if each.errors}
     with_baselines = tuple(_comparison(ranked[0], row, versions, free_scores) for row in other_baselines)
-    return EvaluationSummary(aspect, level, evaluators, with_baselines, versions[ranked[0].evaluator].errors)
+    return EvaluationSummary(aspect, level, evaluators, with_baselines, errors, scored[0].version.rubric.scores_on)
 
 
 def _comparison(

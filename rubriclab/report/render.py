@@ -61,7 +61,7 @@ WORDING_NAMES = (
     *("LEVELS", "LEVEL_NOTES", "byte_count", "counted", "effort", "estimate", "evaluator_parts", "excerpt", "figure"),
     "rounded",
 )
-VERSION_NAMES = ("GRADED", "MIN_EFFECT", "VERDICTS", "WHOLE")
+VERSION_NAMES = ("CALIBRATED", "GRADED", "MIN_EFFECT", "VERDICTS", "WHOLE")
 TAG_STYLES = {"bdi": ("quoted",), "strong": ("strong",)}
 SVG_SHAPES = frozenset({"circle", "line", "path", "rect"})
 _BREAK = re.compile(r"\s*\n\s*")
@@ -187,7 +187,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {"external": external, "prose": prose, "number": number}
     text_functions = (asked_at, count, format_score, is_defined, listed, one_line)
-    report_functions = (badge, CellWithBasis, command, facts, head, number, p_value, remark, row, signed)
+    report_functions = (badge, CellWithBasis, command, data_element, facts, head, number, p_value, remark, row, signed)
     environment.globals |= {each.__name__: each for each in (*text_functions, *report_functions)}
     environment.globals |= {name: getattr(wording, name) for name in WORDING_NAMES}
     environment.globals |= {"charts": charts, "results": results, "rubrics": rubrics, "wording": wording}
@@ -249,8 +249,8 @@ def number(value: int) -> str:
 
 
 def signed(value: float | None) -> str:
-    """Return a change as `+0.25`; empty for `None`."""
-    return "" if value is None else f"{value:+.2f}"
+    """Return a change as `+0.25`, or `0.00`; empty for `None`."""
+    return "" if value is None else f"{value:+.2f}" if abs(value) >= 0.005 else "0.00"
 
 
 def p_value(value: float | None) -> Markup:

@@ -34,7 +34,7 @@ from rubriclab.models.version import (
 from rubriclab.ops.versions import Disagreement, Disagreements, missing_record
 from rubriclab.prompts.render import prompts_digest
 from rubriclab.report import charts, wording
-from rubriclab.report.render import View, data_element, external, macro, view
+from rubriclab.report.render import View, data_element, external, macro, signed, view
 from rubriclab.report.wording import estimate, figure
 from rubriclab.stats.agreement import ScoreErrors
 from rubriclab.stats.intervals import MIN_GROUPS, Interval
@@ -116,13 +116,14 @@ def gain_outcomes(verdict: GateVerdict) -> tuple[str, str]:
     return words(verdict.error_outcome, verdict.less_error), words(verdict.outcome, verdict.difference)
 
 
-def outcome_meanings(verdicts: Sequence[GateVerdict], measures: Measures) -> list[tuple[str, str]]:
-    """Return every outcome of a gain with its meaning; empty if `verdicts` have none."""
+def outcome_meanings(verdicts: Sequence[GateVerdict], measures: Measures, scale: Scale) -> list[tuple[str, str]]:
+    """Return every outcome of a difference with its meaning; empty if `verdicts` have none."""
+    least = wording.least_gain(measures, scale)
     meanings = {
-        "better": f"the interval of the gain is above 0 and reaches what would matter ({wording.least_gain(measures)})",
-        "worse": "the interval of the gain is below 0",
-        wording.outcome("not better"): f"it does not reach that, on at least {MIN_GROUPS_TO_RULE_OUT} groups",
-        "inconclusive": "the labels, or their groups, are too few to tell",
+        "better": f"the whole 95 % interval of the difference is in the rubric's favour, and reaches {least}",
+        "worse": "the whole interval is in the other's favour",
+        wording.outcome("not better"): f"it stays below {least}, on at least {MIN_GROUPS_TO_RULE_OUT} groups",
+        "inconclusive": "none of these: too few labels or groups to tell",
     }
     return list(meanings.items()) if any(words for each in verdicts for words in gain_outcomes(each)) else []
 
@@ -304,7 +305,7 @@ def evaluators_by_kind(validation: Validation) -> Iterator[tuple[str, list[Evalu
 def error_cells(errors: ScoreErrors | None) -> list[Interval | str]:
     if errors is None:
         return ["", "", ""]
-    return [errors.absolute, f"{errors.bias:+.2f}", wording.percent(errors.near)]
+    return [errors.absolute, signed(errors.bias), wording.percent(errors.near)]
 
 
 def predicted(record: TrainingRecord) -> list[tuple[float, float]]:

@@ -419,7 +419,7 @@ EVALUATORS: Mapping[str, str] = {
     JOINT: "this rubric",
     DIRECT: "the same judge asked directly",
     CALIBRATED: "the same judge asked directly, calibrated on these labels",
-    WHOLE: "its scores of the whole text alone, without criteria",
+    WHOLE: "this rubric without its criteria: its question about the whole text alone",
     "all text features": "a model of all text features",
     "best text feature": "the text feature chosen in each fold",
     "constant": "the same score for every text",
@@ -463,11 +463,11 @@ def outcome(value: str) -> str:
     return OUTCOMES.get(value, value)
 
 
-def least_gain(measures: Measures) -> str:
+def least_gain(measures: Measures, scale: Scale) -> str:
     """Return the least gain in order or error that matters; smaller ones are `no real gain`."""
     if measures == VERDICTS:
-        return f"{MIN_EFFECT} in {VERDICTS.order} or {MIN_BRIER_EFFECT} in Brier score"
-    return f"{MIN_EFFECT} in {measures.order} or {percent(MIN_ERROR_EFFECT)} of the scale in error"
+        return f"{MIN_BRIER_EFFECT} in Brier score or {MIN_EFFECT} in {VERDICTS.order}"
+    return f"{figure(MIN_ERROR_EFFECT * scale.width)} points in error or {MIN_EFFECT} in {measures.order}"
 
 
 def error_name(measures: Measures) -> str:

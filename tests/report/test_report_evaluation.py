@@ -82,7 +82,9 @@ def test_a_rubric_is_held_against_the_best_free_baseline(rate: Rate, verdict: st
     assert found.evaluators[0].best_baseline.gains.overall == verdict
     baseline = "the best free baseline, the text feature 'word count'"
     assert words(found).startswith(f"{said} news@1 compared with {baseline}")
-    assert " points and a Pearson correlation of " in words(found)
+    assert " points from people's. Within groups, Pearson's correlation with the labels of coherence is " in words(
+        found
+    )
     assert words(summary_of(rate, beside=False)).startswith("NO COMPARISON MADE as no baseline was evaluated")
 
 
@@ -103,9 +105,7 @@ def test_rubrics_stand_best_first_and_are_held_against_the_best() -> None:
     assert found.evaluators[0].best is None
     assert found.evaluators[1].best
     assert found.evaluators[1].best.gains.overall == "worse"
-    assert "news@2 has a mean absolute error of 0.00 [0.00, 0.00] points and a Pearson correlation of 1.00" in words(
-        found
-    )
+    assert "The scores of news@2 are on average 0.00 [0.00, 0.00] points from people's" in words(found)
     assert re.search(r"news@1 news@2 .* worse", words(found))
     assert "The best of several" in words(found)
 
@@ -117,14 +117,14 @@ def test_baselines_are_no_rubrics_and_the_best_rubric_is_held_against_each() -> 
     assert [contest.gains.overall for contest in found.baselines] == ["inconclusive", "better"]
     said = words(found)
     assert said.startswith(
-        "INCONCLUSIVE news@1 compared with shown@1 Inconclusive in error and Pearson within groups. news@1"
+        "INCONCLUSIVE news@1 compared with shown@1 Inconclusive in error and Pearson within groups. The scores of "
     )
-    assert "Next - Label texts of at least 6 more groups (sources). To select them: " in said
-    assert "news@1 has a mean absolute error of 0.00 [0.00, 0.00] points and a Pearson correlation of 1.00" in said
+    assert " - Label texts of at least 6 more groups (sources). To select them: " in said
+    assert "news@1 are on average 0.00 [0.00, 0.00] points from people's, those of shown@1 0.00. Within" in said
     assert re.search(r"news@1 plain@1 .* better", said)
     assert "The best of several" not in said
     alone = summary_of((unlabelled(), against_people), (shown(), like_people))
-    assert "shown@1 has a mean absolute error of 0.00" in words(alone)
+    assert "The scores of shown@1 are on average 0.00" in words(alone)
 
 
 def test_texts_of_groups_that_a_version_has_learned_from_are_counted_and_only_what_saw_labels_learns() -> None:
@@ -142,10 +142,10 @@ def test_figures_that_count_groups_with_constant_labels_say_on_how_many_texts_th
     found = summary_of((shown(), against_people), (version(), like_people), texts=texts)
     view = View(macro("evaluation_summary", found, lambda name: wording.evaluator_parts(name)[0]))
     rests_on = {cells[7]: cells[5:7] for cells in view.to_frame().itertuples(index=False)}
-    assert rests_on["gain in error"] == (24, 6)
-    assert rests_on["gain in Pearson"] == (20, 5)
+    assert rests_on["difference in error"] == (24, 6)
+    assert rests_on["difference in Pearson"] == (20, 5)
     said = words_of(view, 200)
-    assert " points (all scored texts) and a Pearson correlation of " in said
+    assert " (all scored texts). Within groups, Pearson's correlation with the labels of coherence is " in said
     assert "in points, on 24 texts of 6 groups, also those with constant labels, and " in said
     assert "within groups, on 20 texts of 5 groups" in said
 
