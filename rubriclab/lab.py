@@ -215,7 +215,7 @@ class Lab(Closing):
         with self._workspace() as workspace:
             result = await workspace.run(prepare, *arguments, self._options(model, options))
         if isinstance(result, work.Answered):
-            result.check_answered()
+            result.raise_if_unanswered()
         return result
 
     def versions(self, name: str | None = None) -> tuple[Version, ...]:
@@ -417,7 +417,7 @@ class Lab(Closing):
             scores = await workspace.off_event_loop(scoring.prepare_scoring, workspace, data, rubric, chosen)
             async for scored in scores.stream():
                 yield scored.score
-            scores.check_answered()
+            scores.raise_if_unanswered()
 
     @with_options(models.ScoreOptions)
     def scorer(self, /, rubric: RubricLike, **options: Any) -> scoring.TextScorer:
@@ -451,7 +451,7 @@ class Lab(Closing):
 
         Texts without labels are compared with those that the rubric was learned from."""
         result = await self._run(transferring.transfer, models.TransferOptions, options, rubric, to)
-        result.check_saved()
+        result.raise_if_not_saved()
         return result
 
     @with_options(models.DriftOptions)

@@ -412,7 +412,7 @@ def score(
         note(f"{scored}, {counts.unscored:,} unscored{missing if counts.answers_missing else ''}")
         if scoring.version and scoring.version.provenance.validation:
             note(f"verdict on {scoring.name}: {views.rubrics.verdict(scoring.version)}")
-    scoring.check_answered()
+    scoring.raise_if_unanswered()
     if fail_under is not None:
         outcome = {True: "met", False: "not met", None: "inconclusive"}[scoring.summary.meets(fail_under)]
         note(f"--fail-under {fail_under:g}: {outcome}")
@@ -484,7 +484,7 @@ def improve(call: Call, texts: str, *, rubric: str, output: str, diff: str | Non
         summary, effort = improving.summary(), workspace.effort()
     row = {**summary.to_row(), "output": output, **effort_row(effort)}
     call.show(views.render.view("revision", summary=summary, effort=effort), row, err=True)
-    improving.check_answered()
+    improving.raise_if_unanswered()
 
 
 def _write_improved(improving: ops.improve.Improving, output: str, diff: str | None) -> None:
@@ -525,7 +525,7 @@ def evaluate(call: Call, heldout: str, *, rubrics: tuple[str, ...], html: str | 
     """
     evaluation = call.run(ops.evaluate.evaluate, heldout, rubrics, call.options(ops.options.EvaluateOptions))
     print_json(evaluation.to_row()) if call.as_json else print_view(evaluation)
-    evaluation.check_answered()
+    evaluation.raise_if_unanswered()
     # The full report, with a part on each rubric, which takes time to compute.
     page = views.evaluation.evaluation_view(evaluation, brief=False) if html else None
     call.export(evaluation.view(), page)
@@ -607,7 +607,7 @@ def drift(
     call.show(result, {**found, "output": output, **effort_row(result.effort)})
     if output and not call.as_json:
         note(f"{'all texts' if write_all else 'texts that flip'} written to {output}")
-    result.check_answered()
+    result.raise_if_unanswered()
     call.end(EXIT_CODES[result.outcome])
 
 
@@ -620,7 +620,7 @@ def agree(call: Call, texts: str, *, rubric: str) -> None:
     """
     result = call.run(ops.evaluate.agree, texts, rubric, call.options(ops.options.AgreeOptions))
     call.show(result, {"rubric": result.version.ref, **result.agreement.to_row(), **effort_row(result.effort)})
-    result.check_answered()
+    result.raise_if_unanswered()
 
 
 @command("TransferOptions", "CallOptions", *REPORT_MODELS, section="Examine a rubric")
@@ -639,7 +639,7 @@ def transfer(call: Call, ref: str, *, target: str) -> None:
     call.show(result, {**row, **effort_row(result.effort)})
     if saved and not call.as_json:
         _print_saved(saved, f"calibrated for {saved.provenance.judge}")
-    result.check_saved()
+    result.raise_if_not_saved()
 
 
 def _print_saved(saved: Version, remark: str) -> None:
@@ -657,7 +657,7 @@ def explain(call: Call, text: str | None, *, rubric: str) -> None:
     """
     explanation = call.run(ops.explain.explain, text, rubric, call.options(ops.options.ExplainOptions))
     call.show(explanation, explanation.to_row())
-    explanation.check_answered()
+    explanation.raise_if_unanswered()
 
 
 @command("ServeOptions", "CallOptions", "StoreOption", "RecordOption", section="Use a rubric")

@@ -174,9 +174,9 @@ def imported_from(library: str, extra: str) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """A person's judgment of an aspect of the text with the id `text`: a number, a word for a level, or a comment."""
+    """A person's judgment of an aspect of the text with this id: a number, a word for a level, or a comment."""
 
-    text: str
+    id: str
     aspect: str
     score: float | str
     rater: str | None = None
@@ -202,16 +202,16 @@ def rows_of_texts(
     given: dict[str, dict[tuple[str, str], Answer]] = {}
     for number, each in enumerate(annotations, start=1):
         rater = each.rater or f"unnamed-{number}"
-        given.setdefault(each.text, {})[each.aspect, rater] = Answer(each.aspect, rater, each.score, reason=each.reason)
+        given.setdefault(each.id, {})[each.aspect, rater] = Answer(each.aspect, rater, each.score, reason=each.reason)
     tasks = list[Task]()
-    for number, (text, row_of) in enumerate(texts, start=1):
+    for number, (id_, row_of) in enumerate(texts, start=1):
         try:
             row = row_of()
         except DataError as error:
-            if text in given:
-                raise DataError(f"{text}: {error.message}", error.hint) from error
+            if id_ in given:
+                raise DataError(f"{id_}: {error.message}", error.hint) from error
             continue
         if row.get("output") is not None:
-            tasks.append(Task(number, {**row, "id": text}, tuple(given.get(text, {}).values())))
+            tasks.append(Task(number, {**row, "id": id_}, tuple(given.get(id_, {}).values())))
     rows = (row for _, row in export_rows(Export("annotations", [*tasks]), UNTYPED, words_are_scores=True))
     return [{name: cell for name, cell in row.items() if cell != {}} for row in rows]

@@ -104,12 +104,12 @@ def _with_scores(table: Any, scores: Sequence[Score], rubric: Rubric) -> Any:
     """Return a table with the columns of the scores; they have the same types in every batch."""
     import pyarrow
 
-    found, own = _columns(scores, rubric), {}
+    found, given = _columns(scores, rubric), {}
     for number, name in enumerate(table.column_names):
         column = table.column(number)
         if name != "id" or [str(value) for value in column.to_pylist()] != found["id"].to_pylist():
-            own[f"input.{name}" if name in found else name] = column
-    return pyarrow.table({**own, **found})
+            given[f"input.{name}" if name in found else name] = column
+    return pyarrow.table({**given, **found})
 
 
 def _columns(scores: Sequence[Score], rubric: Rubric) -> dict[str, Any]:

@@ -103,9 +103,9 @@ class RubricEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             column = (self.mapping or {}).get("group", "group")
             for row, name in zip(rows, names.tolist(), strict=True):
                 row[column] = name
-        own = ("task", "aspect", "definition", "scale", "generator", "name", "seed")
+        parameters = ("task", "aspect", "definition", "scale", "generator", "name", "seed")
         options: dict[str, Any] = {
-            **{name: getattr(self, name) for name in own},
+            **{name: getattr(self, name) for name in parameters},
             "methods": (self.methods,) if isinstance(self.methods, str) else tuple(self.methods),
             **reading,
             **(self.learn_options or {}),

@@ -84,6 +84,6 @@ def rows(
         value, aspect = each.payload.get("value"), each.feedback_type.removeprefix(ANNOTATION_PREFIX)
         if aspect != each.feedback_type and isinstance(value, str | int | float):
             score = value if isinstance(value, str) else float(value)
-            text = each.weave_ref.rpartition("/")[2]
-            found.append(evaluator.Annotation(text, aspect, score, each.wb_user_id or each.creator))
+            id_ = each.weave_ref.rpartition("/")[2]
+            found.append(evaluator.Annotation(id_, aspect, score, each.wb_user_id or each.creator))
     return evaluator.rows_of_texts(texts, found)

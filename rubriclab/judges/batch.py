@@ -125,8 +125,8 @@ class BatchModel(LanguageModel):
                 f"{self.model}: damaged reply in a batch: {providers.provider_message(error)}"
             ) from error
         reply = self._read(response, self.batch_price)
-        most = self._max_reply_bytes
-        limit = text_limit(prompt, max(self.spare_tokens, REASONING_TOKENS), most) if prompt else most
+        limit = self._max_reply_bytes
+        limit = text_limit(prompt, max(self.spare_tokens, REASONING_TOKENS), limit) if prompt else limit
         if len(reply.text.encode()) > limit:
             raise Reception(self.model, limit).stop_too_large()
         return reply

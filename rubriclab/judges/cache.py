@@ -74,7 +74,7 @@ class Cached(JudgeWrapper):
                 if error := earlier.result():
                     raise error
                 continue
-            own = self._in_flight[digest] = asyncio.get_running_loop().create_future()
+            ended = self._in_flight[digest] = asyncio.get_running_loop().create_future()
             error = None
             try:
                 if reply := await self._request(digest, prompt):
@@ -83,7 +83,7 @@ class Cached(JudgeWrapper):
                 error = failed
                 raise
             finally:
-                own.set_result(error)
+                ended.set_result(error)
                 del self._in_flight[digest]
 
     async def _look_up(self, prompt: Prompt[Any]) -> tuple[Reply | None, str, Prompt[Any]]:

@@ -390,7 +390,7 @@ def _of_units(fields: Fields, verdict: Callable[[Fields, str], Answer]) -> Answe
     equal = {question["id"]: 1 / len(questions) for question in questions}
     units = {unit: {each["id"]: verdict(each, text) for each in questions} for unit, text in texts.items()}
     if fields["bare"]:  # only the last field of each entry, without its reason
-        units = {unit: {id_: list(entry.values())[-1] for id_, entry in own.items()} for unit, own in units.items()}
+        units = {unit: {id_: list(entry.values())[-1] for id_, entry in each.items()} for unit, each in units.items()}
     return {**units, **({"weights": equal} if fields["weigh"] else {})}
 
 

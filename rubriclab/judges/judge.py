@@ -122,11 +122,11 @@ class Ledger:
 
     def add(self, other: Ledger) -> None:
         for each in fields(self):
-            own, more = getattr(self, each.name), getattr(other, each.name)
-            if isinstance(own, set):
-                own |= more
+            total, more = getattr(self, each.name), getattr(other, each.name)
+            if isinstance(total, set):
+                total |= more
             else:
-                setattr(self, each.name, own + more)
+                setattr(self, each.name, total + more)
 
     def take(self) -> Ledger:
         """Return the totals so far, and set this ledger to zero in place, since judges refer to it and to its sets."""

@@ -334,15 +334,15 @@ class LocalBreaker:
 class Retried(JudgeWrapper):
     """A judge that repeats requests whose failure may be temporary.
 
-    The pause after attempt n is drawn between half and all of `base * 2**(n - 1)` seconds, or of `longest` if that is
-    less. If the provider asks for a longer pause, it gets that. `ProviderDown` is raised if it asks for more than
+    The pause after attempt n is drawn between half and all of `base * 2**(n - 1)` seconds, or of `max_wait` if that
+    is less. If the provider asks for a longer pause, it gets that. `ProviderDown` is raised if it asks for more than
     `MAX_PAUSE`, or if too many prompts in a row failed. `on_retry` is called before each further attempt.
     """
 
     _: KW_ONLY
     attempts: int = 8
     base: float = 1.0
-    longest: float = 60.0
+    max_wait: float = 60.0
     breaker: Breaker = field(default_factory=LocalBreaker)
     rng: random.Random = field(default_factory=random.Random)
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
@@ -367,7 +367,7 @@ class Retried(JudgeWrapper):
                     await self.breaker.record_failure(self.name, error.message)
                     missing = f"no reply after {self.attempts} attempts: {error.message}"
                     raise JudgeUnavailable(missing) from error
-                backoff = min(self.longest, self.base * 2.0 ** (attempt - 1)) * self.rng.uniform(0.5, 1.0)
+                backoff = min(self.max_wait, self.base * 2.0 ** (attempt - 1)) * self.rng.uniform(0.5, 1.0)
                 pause, cause = max(wanted, backoff), error.message
             except PromptRejected as error:
                 if isinstance(error, ReplyTooLarge) or error.is_doubtful:

@@ -101,7 +101,7 @@ def validation(
     asked = list[Evaluator]()
     if direct is not None:
         points_of = {version.DIRECT: direct, version.CALIBRATED: calibrated(table, fold, direct)}
-        asked = [Evaluator(name, "judged", direct, 1.0, own) for name, own in points_of.items()]
+        asked = [Evaluator(name, "judged", direct, 1.0, on_scale) for name, on_scale in points_of.items()]
     methods = [Evaluator(name, "judged", scores, calls[name]) for name, scores in alone.items()]
     agreements = {each.name: comparison.evaluator_agreement(each) for each in (*baselines, *asked, *methods)}
 
@@ -313,8 +313,8 @@ def raters(examples: Sequence[Example], aspect: str, scale: Scale) -> version.Ra
 def rater_errors(examples: Sequence[Example], aspect: str, scale: Scale) -> ScoreErrors | None:
     """Return the errors of single raters, each against the mean of the others; `None` below two raters."""
     annotations = [example.annotations.get(aspect, ()) for example in examples]
-    own, others, groups = rater_and_others(annotations, [example.group for example in examples])
-    return score_errors(own, others, groups, scale.width) if groups else None
+    single, others, groups = rater_and_others(annotations, [example.group for example in examples])
+    return score_errors(single, others, groups, scale.width) if groups else None
 
 
 def ratings(examples: Sequence[Example], aspect: str) -> RaterScores | None:

@@ -83,7 +83,7 @@ def rating_matrix(
     # Texts of a group share a source. A candidate generated from one of them has seen the source of all.
     group_of = {example.id: group for example, group in zip(examples, groups, strict=True)}
     seen_groups = ({group_of[name] for name in candidate.made_from} for candidate in candidates)
-    seen = [[group in own for group in groups] for own in seen_groups]
+    seen = [[group in sources for group in groups] for sources in seen_groups]
     return RatingMatrix(
         values=values,
         labels=labels,

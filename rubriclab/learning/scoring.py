@@ -239,7 +239,7 @@ async def _scores_by_part(
     parts: Sequence[Part], example: Example, assignment: Assignment, judge: Judge
 ) -> tuple[list[float | None], tuple[CriterionRating, ...]]:
     scored = await gather_in_order(METHODS[part.method].score(example, part, assignment, judge) for part in parts)
-    return [value for value, _ in scored], tuple(rated for _, own in scored for rated in own)
+    return [value for value, _ in scored], tuple(rating for _, ratings in scored for rating in ratings)
 
 
 def _why_unscored(rubric: Rubric, criteria: Sequence[CriterionRating]) -> str:

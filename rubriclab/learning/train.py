@@ -368,9 +368,9 @@ class Study:
         table, fitted = self.table, self.fit.scores(self.table.values, self.assignment.scale)
         held_out, scale = self.selected.held_out.raw, self.assignment.scale
         result = training_agreement(fitted, held_out, table.labels, table.groups, scale)
-        own = self.validation.evaluators[0]
+        rubric = self.validation.evaluators[0]
         # If the gate correlates over all texts, its figure and interval are used.
-        reselected = own.auroc or (own.spearman if self.validation.level == "dataset" else result.reselected)
+        reselected = rubric.auroc or (rubric.spearman if self.validation.level == "dataset" else result.reselected)
         return result.model_copy(update={"reselected": reselected})
 
     def record(self, rubric: Rubric) -> version.TrainingRecord:

@@ -170,14 +170,14 @@ def rater_and_others(
         if len(scores) > 1
         for score in scores
     ]
-    own, others = (np.array([row[column] for row in rows], dtype=float) for column in (0, 1))
-    return own, others, [row[2] for row in rows]
+    ratings, others = (np.array([row[column] for row in rows], dtype=float) for column in (0, 1))
+    return ratings, others, [row[2] for row in rows]
 
 
 def raters_verdicts(annotations: Sequence[Sequence[float]], groups: Sequence[str]) -> VerdictAgreement | None:
     """Return how single raters agree with the majority of the others; `None` if no text has two raters."""
-    own, others, rated_groups = rater_and_others(annotations, groups)
-    return verdict_agreement(RATERS, own, own, others, rated_groups) if rated_groups else None
+    ratings, others, rated_groups = rater_and_others(annotations, groups)
+    return verdict_agreement(RATERS, ratings, ratings, others, rated_groups) if rated_groups else None
 
 
 @dataclass(frozen=True, slots=True)

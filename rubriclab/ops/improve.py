@@ -408,7 +408,7 @@ class Improving:
     def summary(self) -> RevisionSummary:
         return summarize_revisions(self.rubric, self.version.ref, self.metrics, self._judge_name)
 
-    def check_answered(self) -> None:
+    def raise_if_unanswered(self) -> None:
         """Raise JudgeError if a role was prompted and never replied."""
         for role, ledger in self.ledgers.items():
             if ledger.has_only_failures and role in self.failures:
@@ -432,5 +432,5 @@ def prepare_improvement(workspace: Workspace, data: Data, rubric: str | Version,
 async def improve(workspace: Workspace, data: Data, rubric: str | Version, options: ImproveOptions) -> ImproveResult:
     improving = await workspace.off_event_loop(prepare_improvement, workspace, data, rubric, options)
     texts = tuple([text async for text in improving.stream()])
-    improving.check_answered()
+    improving.raise_if_unanswered()
     return ImproveResult(texts, improving.summary(), workspace.effort())

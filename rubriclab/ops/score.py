@@ -238,7 +238,7 @@ class Scoring:
         scored = self.counts.rows - self.counts.unscored
         return unanswered(self.choice.spec, self.name, scored, self.counts.reason, self.workspace.ledger)
 
-    def check_answered(self) -> None:
+    def raise_if_unanswered(self) -> None:
         """Raise DataError if no row has a text, JudgeError if all replies failed, BelowThreshold for `max_unscored`."""
         counts, most = self.counts, self.options.max_unscored
         if counts.rows and counts.faulty == counts.rows:
@@ -271,7 +271,7 @@ async def score(workspace: Workspace, data: Data, rubric: RubricLike | None, opt
     scoring = await workspace.off_event_loop(prepare_scoring, workspace, data, rubric, options)
     scores = await score_all(scoring)
     await workspace.off_event_loop(scoring.correct_mean)
-    scoring.check_answered()
+    scoring.raise_if_unanswered()
     return scores
 
 

@@ -71,7 +71,7 @@ class TransferResult(Displayed):
     effort: Effort
     not_saved: str | None = None
 
-    def check_saved(self) -> None:
+    def raise_if_not_saved(self) -> None:
         if self.not_saved:
             raise errors.SettingsError(self.not_saved)
 

@@ -45,7 +45,7 @@ class Answered:
 
     unanswered: str | None
 
-    def check_answered(self) -> None:
+    def raise_if_unanswered(self) -> None:
         if self.unanswered:
             raise JudgeError(self.unanswered)
 

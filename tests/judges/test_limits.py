@@ -182,7 +182,7 @@ async def test_pauses_grow_within_their_bounds_and_are_jittered() -> None:
     first = set()
     for seed in range(5):
         clock = Clock()
-        judge = Retried(failing(*[unavailable()] * 5), base=1, longest=5, sleep=clock.sleep, rng=random.Random(seed))
+        judge = Retried(failing(*[unavailable()] * 5), base=1, max_wait=5, sleep=clock.sleep, rng=random.Random(seed))
         await judge.reply(rate())
         assert all(most / 2 <= pause <= most for pause, most in zip(clock.slept, [1, 2, 4, 5, 5], strict=True))
         first.add(clock.slept[0])

@@ -118,8 +118,8 @@ def _recorded_judge(recording: Path, judge: str | None, store: str | None, ref: 
         return judge
     recorded = read_recording(recording).judges
     with Workspace(store) as workspace:
-        own = version_of(workspace, ref).provenance.judge
-    return own if own in recorded or len(recorded) != 1 else next(iter(recorded))
+        learned_with = version_of(workspace, ref).provenance.judge
+    return learned_with if learned_with in recorded or len(recorded) != 1 else next(iter(recorded))
 
 
 @dataclass(slots=True)

@@ -64,7 +64,7 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
         return studio.page(
             "rubrics.html",
             "Rubrics",
-            tables=[(name, [each for each in found if each["decides"] == decides]) for name, decides in KINDS.items()],
+            tables=[(kind, [each for each in found if each["kind"] == kind]) for kind in KINDS],
             found=len(found),
             total=len(summaries),
             search=search,
@@ -120,8 +120,8 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
     ]
 
 
-# Rubrics of one kind are compared by the same measures.
-KINDS = {"scores": False, "decisions": True}
+# What rubrics give. Those of one kind are compared by the same measures.
+KINDS = SCORES, DECISIONS = "scores", "decisions"
 # Intervals by measure, each with the level of a correlation.
 Figures = Mapping[str, tuple[Interval, str]]
 
@@ -142,7 +142,7 @@ def summary(version: Version, others: Sequence[Version] = ()) -> dict[str, Any]:
         "version": version,
         "verdict": verdict,
         "badge": badge if made.validation else None,
-        "decides": rubric.threshold is not None,
+        "kind": SCORES if rubric.threshold is None else DECISIONS,
         "agreement": agreement,
         "measured": measured,
         "price": wording.price(version),
