@@ -97,7 +97,7 @@ TEMPERATURE = 0.7
 
 TOKENS_PER_CHANGE = 128
 # Half of a token's average size, so that a reply may be twice as long as the text.
-BYTES_PER_TOKEN = 2
+MIN_BYTES_PER_TOKEN = 2
 
 # Control characters except white space, marks of text direction, and lone surrogates, which cannot be encoded.
 _INVISIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -231,14 +231,14 @@ def rewrite_prompt(
         "failing": failing,
         "free": any_sentence,
     }
-    size = len(example.output.encode("utf-8", "replace"))
-    longest = 256 + TOKENS_PER_CHANGE * (len(sentences) if any_sentence else len(failing)) + size // BYTES_PER_TOKEN
+    changes = len(sentences) if any_sentence else len(failing)
+    text_tokens = len(example.output.encode("utf-8", "replace")) // MIN_BYTES_PER_TOKEN
     return Prompt(
         "improve/rewrite",
         fields,
         RewriteReply,
         temperature=TEMPERATURE if sample else 0.0,
-        max_tokens=longest,
+        max_tokens=256 + TOKENS_PER_CHANGE * changes + text_tokens,
         sample=STRIDE * sample,
     )
 
