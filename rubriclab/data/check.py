@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, permutations
 from types import MappingProxyType
 
 from rubriclab.data import mapping as reading
@@ -14,7 +14,7 @@ from rubriclab.data.annotations import LinePair, PairwiseComparison, comparison_
 from rubriclab.data.readers import Rows, from_rows
 from rubriclab.data.rows import MAX_REASON, RowError, is_derived
 from rubriclab.errors import DataError, SettingsError
-from rubriclab.models.characters import describe, did_you_mean, is_blank, listed
+from rubriclab.models.characters import count, describe, did_you_mean, is_blank, listed
 from rubriclab.models.text import (
     MAX_TURNED,
     Example,
@@ -30,6 +30,7 @@ from rubriclab.models.text import (
     turned_levels,
     verdict_scale,
 )
+from rubriclab.stats.intervals import MIN_GROUPS
 
 MIN_LABELS = 10
 MAX_FAULTS_SHOWN = 20
@@ -88,7 +89,7 @@ def training_examples(
     labels = [example.scores[aspect] for example in chosen]
     if other := len(comparisons) - len(compared):
         notes.append(f"comparisons of aspects other than {aspect!r} are left out: {other} of {len(comparisons)}")
-    notes += [*fit_notes, *_turned_notes(placed, aspect)]
+    notes += [*fit_notes, *_turned_notes(placed, aspect), *_reversed_notes(placed, aspect)]
     if used_scale.names:
         worse, better = used_scale.names
         notes.append(f"{TWO_LEVELS}{worse!r} and {better!r}: scores are probabilities of {better!r}")
@@ -126,8 +127,8 @@ def _select_sound(
     dropped, where, comparisons = rows.skipped_scores, rows.where, rows.comparisons
     examples = tuple(row.example for row in placed)
     labels = (example.scores[aspect] for example in labelled(examples, aspect))
-    given_scale = parse_scale(scale, labels) if isinstance(scale, str) else scale
     values = [value for example in examples for value in values_of(example, aspect)]
+    given_scale = parse_scale(scale, labels, values) if isinstance(scale, str) else scale
     if given_scale and isinstance(scale, str) and not scale.endswith(":any"):
         verdicts = verdict_scale(values)
         given_scale = verdicts if verdicts and verdicts.same_ends(given_scale) else given_scale
@@ -181,8 +182,8 @@ def _outlier_notes(rated: Sequence[Example], aspect: str) -> Iterator[str]:
             yield f"one score is far from all others: {format_score(end)}; correct it if it is a typing error"
 
 
-def _turned_notes(placed: Sequence[NumberedExample], aspect: str) -> Iterator[str]:
-    """Yield a note if the name of a column tells that 1 may be the best score in it."""
+def turned_column(placed: Sequence[NumberedExample], aspect: str) -> tuple[str, str] | None:
+    """Return a column whose name tells that 1 may be the best score in it, and the levels that turn its scores."""
     values = {value for row in placed for value in _all_values(row.example, aspect)}
     columns = placed[0].mapping.columns if placed else {}
     rated = [
@@ -192,9 +193,26 @@ def _turned_notes(placed: Sequence[NumberedExample], aspect: str) -> Iterator[st
     ]
     column = next(filter(reading.may_rank_lowest_first, rated), None)
     turned = any(isinstance(value, WordScore) for value in values)
-    if column and values and not turned and min(values) >= 1 and len(values) <= MAX_TURNED:
-        levels = f"`level_scores={turned_levels(values)}`"
-        yield f"higher scores are taken for better; if {min(values):g} is the best in {column!r}, turn them: {levels}"
+    usable = column and values and not turned and min(values) >= 1 and len(values) <= MAX_TURNED
+    return (column, turned_levels(values)) if column and usable else None
+
+
+def _turned_notes(placed: Sequence[NumberedExample], aspect: str) -> Iterator[str]:
+    if found := turned_column(placed, aspect):
+        column, levels = found
+        best = levels.partition("=")[0]
+        turn = f"if {best} is the best in {column!r}, turn them: `level_scores={levels}`"
+        yield f"higher scores are taken for better; {turn}"
+
+
+def _reversed_notes(placed: Sequence[NumberedExample], aspect: str) -> Iterator[str]:
+    """Yield a note if the user gave a usual word for a better level a lower score than one for a worse level."""
+    values = (value for row in placed for value in _all_values(row.example, aspect))
+    scores = {value.word.casefold(): float(value) for value in values if isinstance(value, WordScore)}
+    for worse, better in permutations(scores, 2):
+        if reading.is_worse(worse, better) and scores[worse] > scores[better]:
+            yield f"{worse!r} is higher than {better!r}: is that meant?"
+            return
 
 
 def values_of(example: Example, aspect: str) -> tuple[float, ...]:
@@ -261,8 +279,9 @@ def _stop_at(
         return
     single = [fault for row in sorted(faults, key=lambda fault: fault.line) for fault in row.all]
     named = [str(fault) for fault in single]
-    count = "1 fault" if len(named) == 1 else f"{len(named)} faults"
-    start = f"{count} in the training rows; fix or remove each, since learning stops at faulty rows:"
+    start = (
+        f"{count(len(named), 'fault')} in the training rows; fix or remove each, since learning stops at faulty rows:"
+    )
     left_out = "or leave out these scores, or rows that have no others: `skip_faulty`"
     raise DataError(
         "\n  ".join([start, *fault_hints(single, words, numbers, scale), left_out, *first_faults(fault_lines(single))]),
@@ -323,6 +342,9 @@ def _group_notes(chosen: tuple[Example, ...]) -> Iterator[str]:
             f"all {len(chosen)} texts are in one group ({chosen[0].group!r}): no group can be held out, "
             "so agreement on texts about other sources is unknown"
         )
+    elif len(groups) < MIN_GROUPS:
+        few = f"{len(groups)} groups are too few for intervals and a verdict on the rubric, which need at least"
+        yield f"{few} {MIN_GROUPS}; label texts of {count(MIN_GROUPS - len(groups), 'more group')}"
     if len(groups) == len(chosen):
         yield "every text is a group of its own: agreement is measured over the data set, not within groups"
     yield from repeated_notes(chosen)

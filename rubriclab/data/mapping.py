@@ -163,6 +163,11 @@ def is_level_word(word: str) -> bool:
     return word.casefold() in _RANK
 
 
+def is_worse(one: str, other: str) -> bool:
+    """Return whether the usual meaning of two words in lower case is known, and the first is the worse."""
+    return any(one in known and other in known and known[one] < known[other] for known in (VERDICT_WORDS, _RANK))
+
+
 TEXT_FIELDS = ("source", "context", "reference")
 NAME_FIELDS = ("id", "group", "system")
 TABLES = ("scores", "annotations", "reasons")

@@ -262,11 +262,11 @@ def format_score(score: float) -> str:
     return f"{score:z.3f}".rstrip("0").rstrip(".")
 
 
-def parse_scale(text: str, labels: Iterable[float] = ()) -> Scale:
+def parse_scale(text: str, labels: Iterable[float] = (), values: Iterable[float] = ()) -> Scale:
     """Return the scale in a text `LOW:HIGH`, `LOW:HIGH:whole` or `LOW:HIGH:any`.
 
     Without a third part, scores are whole numbers if the ends and all `labels` are. Raises SettingsError for
-    texts of another form.
+    texts of another form; its hint turns all `values`.
     """
     parts = text.split(":")
     kinds = {"whole": True, "any": False}
@@ -284,7 +284,7 @@ def parse_scale(text: str, labels: Iterable[float] = ()) -> Scale:
     if low > high:
         hint = f"write the lowest first: `scale={format_score(high)}:{format_score(low)}`."
         if _whole_ends(low, high) and scale.width < MAX_TURNED:
-            levels = turned_levels(range(int(high), int(low) + 1))
+            levels = turned_levels([*range(int(high), int(low) + 1), *values])
             hint = f"{hint} If {high:g} is the best grade, turn the grades instead: `level_scores={levels}`."
         raise SettingsError(f"The scale {text!r} begins with its highest score;", hint)
     return scale

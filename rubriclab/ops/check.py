@@ -246,6 +246,8 @@ class _Reading:
         lines = [] if self.options.skip_faulty else checks.first_faults(checks.fault_lines(cell_faults))
         self.problems += lines
         notes = [*self._training(chosen, aspects), *self._column_notes(chosen, aspects)]
+        if not self.problems and "level_scores" in self._given(chosen) and not self.options.level_scores:
+            notes.append("the next command turns the scores; leave out its `level_scores` if higher ones are better")
         if chosen is None or not self.learnable:
             notes += checks.repeated_notes(examples)
         if left_out := [*cell_faults, *self.left_out] if self.options.skip_faulty else []:
@@ -360,7 +362,9 @@ class _Reading:
     def _scale(self, aspect: str | None) -> Scale | None:
         if self.options.scale is None or aspect is None:
             return None
-        return parse_scale(self.options.scale, (each.scores[aspect] for each in labelled(self.examples, aspect)))
+        values = (value for each in self.examples for value in checks.values_of(each, aspect))
+        labels = (each.scores[aspect] for each in labelled(self.examples, aspect))
+        return parse_scale(self.options.scale, labels, values)
 
     def _training(self, chosen: str | None, aspects: Sequence[str]) -> tuple[str, ...]:
         if not self.numbered:
@@ -397,15 +401,21 @@ class _Reading:
 
     def _next(self, data: Data, chosen: str | None, aspects: Sequence[AspectCheck]) -> str:
         name = str(data) if isinstance(data, str | Path) else ""
-        given = reading.changed_options(self.options)
         labels = {each.aspect: each.labels for each in aspects}
         chosen = chosen or max(labels, key=lambda aspect: labels[aspect], default=None)
+        given = self._given(chosen)
         if chosen and self.learnable and labels.get(chosen, 0) + len(self.compared) >= checks.MIN_LABELS:
             scale = {"scale": str(self.options.scale)} if self.options.scale else {}
             task = self.options.task or "TASK"
             definition = {} if is_defined(self.options.task, chosen) else {"definition": "TEXT"}
             return _command_line("learn", name, {"task": task, "aspect": chosen, **definition, **scale, **given})
         return _command_line("score", name, {"rubric": "REF", **given})
+
+    def _given(self, aspect: str | None) -> dict[str, str]:
+        """Return the reading options of the next command, which turns grades of which 1 is probably the best."""
+        given = reading.changed_options(self.options)
+        turned = checks.turned_column(self.numbered, aspect) if aspect and not self.options.level_scores else None
+        return {**given, "level_scores": turned[1]} if turned else given
 
 
 def _command_line(operation: str, file: str, options: Mapping[str, str]) -> str:

@@ -43,6 +43,12 @@ def test_labels_that_nothing_tracks_are_warned_of(rubriclab: Commands) -> None:
     assert "warning: none of the criteria tracks the labels; the scores of this rubric mean nothing" in done.err
 
 
+def test_labels_that_contradict_the_judge_are_said_to_look_reversed(rubriclab: Commands) -> None:
+    rows = rubriclab.write("rows.jsonl", rescored(lambda number: 6 - ROWS[number]["scores"]["coherence"]))
+    done = rubriclab("learn", rows, "--task", "summarization", "--aspect", "coherence")
+    assert "warning: the labels look reversed: the judge gives texts with higher labels lower scores" in done.err
+
+
 def test_texts_of_one_group_only_are_pointed_out(rubriclab: Commands) -> None:
     done = rubriclab("learn", rubriclab.write("rows.jsonl", [{**row, "group": "g"} for row in ROWS]), *TASK)
     assert done.code == 0

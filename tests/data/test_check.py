@@ -20,7 +20,7 @@ LONG = "Eine Antwort aus mehreren Worten; sie ist mehr als ein Name"
 
 def rows(count=12, **changed):
     return [
-        {"id": f"t{i}", "group": f"g{i % 3}", "output": f"Text {i}.", "scores": {"coherence": 1 + i % 4}, **changed}
+        {"id": f"t{i}", "group": f"g{i % 6}", "output": f"Text {i}.", "scores": {"coherence": 1 + i % 4}, **changed}
         for i in range(count)
     ]
 
@@ -102,12 +102,13 @@ def test_one_answer_to_several_questions_is_counted_also_before_the_columns_are_
 
 
 def test_grades_of_which_1_is_the_best_are_named_and_turned_and_never_in_part(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text(
-        "\n".join(["output,Note", *(f"{LONG}{n},{(1, 1.0, 2, 3)[n % 4]}" for n in range(14))])
-    )
+    graded_rows = (f"{LONG}{n},{(1, 1.0, 2, 3)[n % 4]}" for n in range(14))
+    (tmp_path / "t.csv").write_text("\n".join(["output,Note", *graded_rows]))
     graded, turned = {"aspect": "x", "mapping": "scores.x=Note"}, "1=3,2=2,3=1"
     named = f"higher scores are taken for better; if 1 is the best in 'Note', turn them: `level_scores={turned}`"
-    assert named in check(tmp_path / "t.csv", CheckOptions(**graded)).notes
+    assert named in (noted := check(tmp_path / "t.csv", CheckOptions(**graded))).notes
+    assert f"--map scores.x=Note --levels {turned}" in str(noted.next)
+    assert f"--levels {turned}" in str(check(tmp_path / "t.csv", CheckOptions()).next)
     found = check(tmp_path / "t.csv", CheckOptions(**graded, level_scores=turned))
     assert not any("turn" in note for note in found.notes)
     assert found.aspects[0].distribution == {1: 3, 2: 3, 3: 8}
@@ -118,6 +119,18 @@ def test_grades_of_which_1_is_the_best_are_named_and_turned_and_never_in_part(tm
     for option in ("scale", "level_scores"):
         with pytest.raises(SettingsError, match=r"If 1 is the best grade, turn .* `level_scores=\"1=3,2=2,3=1\"`"):
             check(tmp_path / "t.csv", CheckOptions(**graded, **{option: "3:1"}))
+    halves = [{"output": f"{n}.", "annotations": {"x": [1 + n / 2, 2]}} for n in range(5)]
+    with pytest.raises(SettingsError, match=r'"1=3,1.5=2.5,2=2,2.5=1.5,3=1"'):
+        training_examples(from_rows(halves), "x", "3:1")
+
+
+@pytest.mark.parametrize(("levels", "worse"), [("pass=1,fail=2", "fail"), ("good=1,bad=5", "bad"), ("a=2,b=1", "")])
+def test_levels_against_the_usual_meaning_of_their_words_are_asked_about(levels: str, worse: str) -> None:
+    words = [pair.partition("=")[0] for pair in levels.split(",")]
+    given = [{"output": f"{n}.", "scores": {"x": words[n % 2]}} for n in range(12)]
+    notes = training_examples(from_rows(given, level_scores=levels), "x").notes
+    asked = [f"{worse!r} is higher than {words[0]!r}: is that meant?"] if worse else []
+    assert [note for note in notes if "is that meant" in note] == asked
 
 
 def test_the_better_of_two_unknown_words_is_not_guessed(tmp_path: Path) -> None:
@@ -232,6 +245,8 @@ def test_comparisons_alone_order_the_texts_of_each_group_around_the_middle_of_0_
         "4 groups with comparisons alone: only the order within a group is known there, and each group is centered at "
         "the middle of the scale",
         "scale 0 to 1 by default, since there are only comparisons; give another scale if you prefer",
+        "4 groups are too few for intervals and a verdict on the rubric, which need at least 5; label texts of 1 more "
+        "group",
     )
 
 
