@@ -18,6 +18,8 @@ from rubriclab.stats.intervals import Interval
 # On the narrowest strip, the labels of more steps would touch.
 MAX_STEPS = 5
 MIN_RANGE = 2e-4
+# The labels of nearer ticks would touch.
+NEAREST_TICKS = 0.2
 # The size of a plot and its margins.
 WIDTH, HEIGHT = 420, 330
 LEFT, RIGHT, TOP, BOTTOM = 46, 12, 12, 44
@@ -57,10 +59,13 @@ def axis_of(statistics: Iterable[Interval], *marks: float) -> Axis:
 
 
 def agreement_axis(statistics: Iterable[Interval], chance: float = 0.0) -> Axis:
-    """Return an axis from 0 to 1 whose base is `chance`; lower values extend it to the left."""
-    axis = axis_of(statistics, 0.0, 1.0)
-    ticks = axis.ticks if chance in axis.ticks else (axis.low, chance, axis.high)
-    return replace(axis, ticks=ticks, base=chance)
+    """Return an axis to 1 from the tenth below the lowest value; it shows `chance`, its base, unless all is above."""
+    known = [end for found in statistics for end in (found.value, found.low) if end is not None]
+    low = math.floor(round(10 * min(known, default=chance), 6)) / 10
+    if low >= chance:
+        return replace(axis_of((), min(low, 0.9), 1.0), base=chance)
+    low = min(low, round(chance - NEAREST_TICKS, 1))
+    return Axis(low, 1.0, tuple(sorted({low, chance, 0.5, 1.0})), base=chance)
 
 
 def weight_axis(percents: Iterable[Interval]) -> Axis:

@@ -28,7 +28,7 @@ from rubriclab.models.rubric import Criterion
 from rubriclab.models.text import Example, Scale, labelled
 from rubriclab.models.version import DIRECT, GRADED, GateVerdict, RecordedText, VerdictAgreement
 from rubriclab.ops.evaluate import LEVELS, Evaluation, Evaluator, Result, baseline_evaluators
-from rubriclab.report import charts, rubrics, wording
+from rubriclab.report import rubrics, wording
 from rubriclab.report.render import View, external, line, quiet, view
 from rubriclab.stats.agreement import (
     ConstantRule,
@@ -361,7 +361,6 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
         versions={version.ref: version for version in versions},
         examples=evaluation.examples,
         judges=list(dict.fromkeys(wording.judge(made, score.judge) for made, score in judgments)),
-        axis=charts.agreement_axis(result.agreement.pearson for result in evaluation.results),
         details=[]
         if brief
         else [_details(each, summaries[each.version.rubric.aspect.name], evaluation.results) for each in scored],
@@ -490,18 +489,22 @@ def _details(scored: ScoredVersion, summary: EvaluationSummary | None, results: 
     if summary:
         level, ref = summary.level, version.ref
         criteria = criterion_agreements(scored, level, results[0].agreement.constant)
-        criteria.sort(key=lambda each: -abs(terms[each.id].weight) if each.id in terms else 0)
+        criteria.sort(key=lambda each: -rubrics.weight_of(each.id, terms))
         own = [each.agreement for each in results if each.evaluator == ref and each.agreement.level == level]
         whole = [each.pearson for each in own]
         if scale.names:
             whole = [verdict_statistic("AUROC", [scored.values], scored.labels, scored.groups)]
     triples = zip(scored.texts, scored.labels.tolist(), scored.scores, strict=True)
-    recorded = [(_recorded(text, label, score), score.criteria) for text, label, score in triples]
+    recorded = [
+        (_recorded(text, label, score), sorted(score.criteria, key=lambda each: -rubrics.weight_of(each.id, terms)))
+        for text, label, score in triples
+    ]
     differing = sorted(
         (each for each in recorded if rubrics.distance(each[0])),
         key=lambda each: (-rubrics.distance(each[0]), each[0].id),
     )
     by_id = {criterion.id: criterion for criterion in version.rubric.criteria}
+
     return {
         "version": version,
         "texts": scored.texts,
@@ -512,7 +515,8 @@ def _details(scored: ScoredVersion, summary: EvaluationSummary | None, results: 
         "terms": terms,
         "axis": rubrics.score_axis_of(version, [text for text, _ in recorded]),
         "furthest": [
-            (text, [_answer(part, by_id.get(part.id)) for part in parts]) for text, parts in differing[:MAX_TEXTS]
+            (text, [_answer(part, by_id.get(part.id), terms) for part in parts])
+            for text, parts in differing[:MAX_TEXTS]
         ],
         "unscored": [each for each in scored.scores if each.score is None],
         "judges": [each.judge for each in scored.scores] or ["no judge"],
@@ -541,10 +545,12 @@ def _recorded(text: Example, label: float, score: Score) -> RecordedText:
     )
 
 
-def _answer(part: CriterionRating, criterion: Criterion | None) -> tuple[Markup, Markup, Markup]:
-    """Return a criterion's title, its rating of a text, and the reasons for the rating and for single units."""
-    title = external(wording.title(criterion, TITLE_LENGTH) if criterion else part.id)
-    added = f"added {part.contribution:+.2f}" if part.contribution is not None else ""
+def _answer(
+    part: CriterionRating, criterion: Criterion | None, terms: Mapping[str, Term]
+) -> tuple[str, Markup, Markup, Markup]:
+    """Return the kind of row of a criterion, its title, its rating of a text, and the reasons for it and its units."""
+    kind, title = rubrics.weighed(criterion, terms) if criterion else ("", external(part.id))
+    added = f"added {wording.signed(part.contribution)}" if part.contribution is not None else ""
     answer = line(wording.answered(part, criterion, whole=not part.units), quiet(added))
     reasons = [external(part.reason)]
     for unit in sorted(part.units, key=lambda unit: 1.0 if unit.value is None else unit.value):
@@ -552,4 +558,4 @@ def _answer(part: CriterionRating, criterion: Criterion | None) -> tuple[Markup,
         text = external(f"“{wording.excerpt(unit.unit)}”")
         reasons.append(line(wording.verdict(unit), text, external(unit.reason, "quiet"), external(support, "quiet")))
     paragraphs = Markup().join(map(Markup("<p>{}</p>").format, reasons))
-    return title, answer, paragraphs
+    return kind, title, answer, paragraphs

@@ -39,7 +39,7 @@ from markupsafe import Markup, escape
 from rubriclab.data.write import csv_text, data_frame
 from rubriclab.models.characters import asked_at, count, listed, one_line, plain
 from rubriclab.models.text import format_score, is_defined
-from rubriclab.report.wording import cut, estimate, lines
+from rubriclab.report.wording import cut, estimate, lines, signed
 from rubriclab.stats.intervals import MIN_GROUPS, Interval
 
 if TYPE_CHECKING:
@@ -51,8 +51,6 @@ TEMPLATES = Path(__file__).with_name("templates")
 MAX_UNBROKEN = 30
 # Tables with at least this many columns are too wide for a phone.
 WIDE_COLUMNS = 4
-# After more rows than this, the axis labels are repeated below them.
-ROWS_PER_AXIS = 6
 MAX_HEADING = 6
 BLOCKS = frozenset({"h1", "section", "article", "details", "p", "blockquote", "ul", "dl", "div", "table", "figure"})
 CONTAINERS = frozenset({"h2", "li", "dt", "dd", "th", "td", "summary", "figcaption", "caption"})
@@ -246,11 +244,6 @@ def prose(text: str) -> Markup:
 
 def number(value: int) -> str:
     return f"{value:,}"
-
-
-def signed(value: float | None) -> str:
-    """Return a change as `+0.25`, or `0.00`; empty for `None`."""
-    return "" if value is None else f"{value:+.2f}" if abs(value) >= 0.005 else "0.00"
 
 
 def p_value(value: float | None) -> Markup:
@@ -477,7 +470,7 @@ def _table_html(table: Element, level: int, title: str) -> Markup:
         )
         pieces.append(Markup("<thead><tr>{}</tr></thead>\n").format(Markup().join(cells)))
     pieces.append(Markup("<tbody>\n"))
-    axis, rows_since_axis = Markup(), 0
+    axis = Markup()
     if ticks is not None:
         drawn = (
             Markup("<td{}>{}</td>").format(kind, _inner_html(ticks) if "drawing" in kind else "") for kind in kinds
@@ -490,16 +483,12 @@ def _table_html(table: Element, level: int, title: str) -> Markup:
         if kind == "title":
             heading = Markup('<tr class="title"><th colspan="{}" scope="colgroup">{}</th></tr>\n')
             pieces += [heading.format(len(columns), first), axis]
-            rows_since_axis = 0
             continue
-        rows_since_axis += 1
         data_cells = starmap(Markup("<td{}{}>{}</td>").format, zip(kinds[1:], labels[1:], others, strict=True))
         named_row = Markup('<th scope="row"{}>{}</th>').format(kinds[0], first)
         row_kind = Markup(' class="{}"').format(kind) if kind else ""
         pieces.append(Markup("<tr{}>{}{}</tr>\n").format(row_kind, named_row, Markup().join(data_cells)))
-    return Markup().join(
-        (*pieces, axis if rows_since_axis > ROWS_PER_AXIS else "", Markup("</tbody>\n</table></div>\n"))
-    )
+    return Markup().join([*pieces, Markup("</tbody>\n</table></div>\n")])
 
 
 # Markdown.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -34,8 +35,8 @@ from rubriclab.models.version import (
 from rubriclab.ops.versions import Disagreement, Disagreements, missing_record
 from rubriclab.prompts.render import prompts_digest
 from rubriclab.report import charts, wording
-from rubriclab.report.render import View, data_element, external, macro, signed, view
-from rubriclab.report.wording import estimate, figure
+from rubriclab.report.render import View, data_element, external, line, macro, quiet, view
+from rubriclab.report.wording import estimate, figure, signed
 from rubriclab.stats.agreement import ScoreErrors
 from rubriclab.stats.intervals import MIN_GROUPS, Interval
 
@@ -360,15 +361,28 @@ def disagreements_view(found: Disagreements) -> View:
     return view("disagreements", found=found, unfolded=True)
 
 
-def disagreement_card(axis: charts.Axis, scale: Scale, disagreement: Disagreement, *, full: bool = False) -> Markup:
+def disagreement_card(axis: charts.Axis, version: Version, disagreement: Disagreement, *, full: bool = False) -> Markup:
     """Return a card with a text's scores on the axis and its folded ratings; `full` adds the whole text."""
-    return macro("disagreement_card", axis, scale, disagreement, opened=False, full=full)
+    return macro("disagreement_card", axis, version, disagreement, opened=False, full=full)
 
 
-def answers_of(disagreement: Disagreement) -> Iterator[tuple[Markup, str, Markup]]:
-    for candidate, cell in disagreement.answers:
-        title = external(wording.title(candidate.criterion, TITLE_LENGTH))
-        yield title, wording.answered(cell, candidate.criterion), external(cell.reason)
+def answers_of(disagreement: Disagreement, terms: Mapping[str, Term]) -> Iterator[tuple[str, Markup, str, Markup]]:
+    """Yield the kind of row of each criterion, its title, rating and reason, the largest weight first."""
+    for candidate, cell in sorted(disagreement.answers, key=lambda each: -weight_of(each[0].criterion.id, terms)):
+        answer = wording.answered(cell, candidate.criterion)
+        yield *weighed(candidate.criterion, terms), answer, external(cell.reason)
+
+
+def weight_of(criterion: str, terms: Mapping[str, Term]) -> float:
+    """Return the size of a criterion's weight; 0 without one."""
+    return abs(terms[criterion].weight) if criterion in terms else 0.0
+
+
+def weighed(criterion: Criterion, terms: Mapping[str, Term]) -> tuple[str, Markup]:
+    """Return the kind of row of a criterion, which is grey without weight, and its title with its weight."""
+    title, weight = wording.title(criterion, TITLE_LENGTH), weight_of(criterion.id, terms)
+    remark = f"weight {wording.percent(terms[criterion.id].weight)}" if weight else ""
+    return "" if weight or not terms else "baseline", line(external(title), quiet(remark))
 
 
 def raters_words(text: RecordedText, scale: Scale) -> str:
@@ -381,7 +395,11 @@ def raters_words(text: RecordedText, scale: Scale) -> str:
 def score_axis_of(version: Version, texts: Sequence[RecordedText]) -> charts.Axis:
     marks = [mark for text in texts for mark in (text.label, *text.raters.values())]
     scores = [Interval(text.predicted, text.low, text.high) for text in texts]
-    return charts.axis_of(scores, version.rubric.scores_on.low, version.rubric.scores_on.high, *marks)
+    axis = charts.axis_of(scores, version.rubric.scores_on.low, version.rubric.scores_on.high, *marks)
+    if version.rubric.threshold is None:
+        return axis
+    cut = round(version.rubric.threshold, 2)
+    return replace(axis, ticks=(axis.low, cut, axis.high), base=cut)
 
 
 def matrix_view(version: Version, record: TrainingRecord) -> View:
@@ -451,29 +469,23 @@ def explanation_view(explanation: ScoreExplanation) -> View:
 # Decisions between two levels, and scores on scales of few levels.
 
 
-def recall(agreement: VerdictAgreement, level: int) -> str:
+def recall(agreement: VerdictAgreement, level: int) -> Markup:
     """Return the share of texts labelled `level` that are decided so, as `11 of 15 (73 %) [50, 97]`."""
     found, missed = agreement.cells[3 * level], agreement.cells[1 + level]
-    return wording.share(agreement.recalls[level], found, found + missed)
+    return data_element(agreement.recalls[level], wording.share(agreement.recalls[level], found, found + missed))
 
 
-def precision(agreement: VerdictAgreement, level: int) -> str:
+def precision(agreement: VerdictAgreement, level: int) -> Markup:
     """Return the share of decisions for `level` that are right, as `11 of 15 (73 %) [46, 100]`."""
     right, wrong = agreement.cells[3 * level], agreement.cells[2 - level]
-    return wording.share(agreement.precisions[level], right, right + wrong)
+    return data_element(agreement.precisions[level], wording.share(agreement.precisions[level], right, right + wrong))
 
 
 def share_rows(agreements: Sequence[VerdictAgreement], names: tuple[str, str]) -> Iterator[list[Markup]]:
     for level, name in enumerate(names):
-        yield [
-            external(f"recall of {name!r}"),
-            *(data_element(each.recalls[level], recall(each, level)) for each in agreements),
-        ]
+        yield [external(f"recall of {name!r}"), *(recall(each, level) for each in agreements)]
     for level, name in enumerate(names):
-        yield [
-            external(f"precision of {name!r}"),
-            *(data_element(each.precisions[level], precision(each, level)) for each in agreements),
-        ]
+        yield [external(f"precision of {name!r}"), *(precision(each, level) for each in agreements)]
 
 
 def evaluator_titles(agreements: Sequence[VerdictAgreement]) -> list[str]:

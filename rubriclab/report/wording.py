@@ -86,6 +86,11 @@ def figure(value: float | None) -> str:
     return "0.00" if shown == "-0.00" else shown
 
 
+def signed(value: float | None) -> str:
+    """Return a change as `+0.25`, or `0.00`; empty for `None`."""
+    return "" if value is None else f"{value:+.2f}" if abs(value) >= 0.005 else "0.00"
+
+
 def interval(statistic: Interval) -> str:
     """Return the interval as `[0.41, 0.53]`; an end that would be rounded to 0 keeps its first digit."""
     if statistic.low is None or statistic.high is None:
@@ -524,7 +529,7 @@ def errors_words(errors: ScoreErrors, *, verdicts: bool = False) -> str:
         absolute = Interval(*(None if end is None else 100 * end for end in ends))
         return f"mean absolute error {estimate(absolute)} percentage points, bias {100 * errors.bias:+.1f}"
     near = f"{percent(errors.near)} within {within(errors)}"
-    return f"mean absolute error {estimate(errors.absolute)} points, bias {errors.bias:+.2f}, {near}"
+    return f"mean absolute error {estimate(errors.absolute)} points, bias {signed(errors.bias)}, {near}"
 
 
 def within(errors: ScoreErrors) -> str:

@@ -263,7 +263,7 @@ def disagreement_routes(studio: Studio) -> list[BaseRoute]:
             "disagreements",
             verdict=View(verdict_line(version)).body(),
             cases=found.texts,
-            card=lambda each: View(disagreement_card(axis, version.rubric.scores_on, each, full=True)).body(),
+            card=lambda each: View(disagreement_card(axis, version, each, full=True)).body(),
             sides=SIDES,
             side=options.side,
             count=options.count,
