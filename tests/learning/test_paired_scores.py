@@ -56,6 +56,12 @@ def test_swapped_versions_drift_in_the_opposite_direction(seed: int) -> None:
         assert second[each.id].state == swapped.get(each.state, each.state)
 
 
+@pytest.mark.parametrize(("missing", "enough"), [(0, True), (1, True), (3, False)])
+def test_too_few_are_scored_if_more_than_a_tenth_of_the_same_texts_lack_a_score(missing: int, enough: bool) -> None:
+    found = moved(*[(2.0, None)] * missing, *[(2.0, 3.0)] * (20 - missing))
+    assert (found.pairing, found.enough_scored) == ("text", enough)
+
+
 def test_the_figures_are_those_of_the_scores() -> None:
     values = [(4.0, 2.0), (2.0, 2.5), (3.5, 3.5), (2.5, 4.5), (1.0, 1.2), (4.5, 4.0)]
     found = compared(ONE, version({"b": 1}, number=2), [{"a": a, "b": b} for a, b in values])
