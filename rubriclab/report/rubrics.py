@@ -121,7 +121,7 @@ def outcome_meanings(verdicts: Sequence[GateVerdict], measures: Measures, scale:
     """Return every outcome of a difference with its meaning; empty if `verdicts` have none."""
     least = wording.least_gain(measures, scale)
     meanings = {
-        "better": f"the whole 95 % interval of the difference is in the rubric's favour, and reaches {least}",
+        "better": f"the whole 95 % interval of the difference is in the rubric's favour and reaches {least}",
         "worse": "the whole interval is in the other's favour",
         wording.outcome("not better"): f"it stays below {least}, on at least {MIN_GROUPS_TO_RULE_OUT} groups",
         "inconclusive": "none of these: too few labels or groups to tell",
