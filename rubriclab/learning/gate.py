@@ -240,8 +240,8 @@ def outcome_of(difference: Interval, min_effect: float, clusters: int) -> versio
         return "inconclusive"
     if difference.high < 0:
         return "worse"
-    if is_small(difference, min_effect) and clusters >= version.MIN_GROUPS_TO_RULE_OUT:
-        return "not better"
+    if is_small(difference, min_effect):
+        return "not better" if clusters >= version.MIN_GROUPS_TO_RULE_OUT else "inconclusive"
     return "better" if difference.low > 0 else "inconclusive"
 
 

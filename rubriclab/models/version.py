@@ -198,10 +198,10 @@ class MoreLabels(FrozenModel):
 class GateVerdict(FrozenModel):
     """Whether the rubric agrees better with people than another evaluator.
 
-    An outcome is `worse` if the whole interval of the difference lies below zero, else `not better` if it lies below
-    the smallest difference that matters and there are at least `MIN_GROUPS_TO_RULE_OUT` groups, else `better` if it
-    lies above zero, else `inconclusive`. It is `None` for comparisons with single methods, since one of many would be
-    "better" by chance.
+    An outcome is `worse` if the whole interval of the difference lies below zero; if it lies below the smallest
+    difference that matters, `not better` from `MIN_GROUPS_TO_RULE_OUT` groups on; `better` if it lies above zero and
+    reaches that difference; else `inconclusive`. It is `None` for comparisons with single methods, since one of many
+    would be "better" by chance.
 
     Attributes:
         outcome, difference: in `order`; the rubric's minus the other's, paired.

@@ -168,6 +168,7 @@ def test_few_groups_do_not_rule_out_a_gain_and_say_how_many_do() -> None:
     assert (few.overall, few.few_groups) == ("inconclusive", 11)
     assert more_labels_words(few) == "Label texts of at least 1 more group (sources)"
     assert (enough.overall, enough.few_groups) == ("not better", None)
+    assert outcome_of(Interval(0.02, 0.01, 0.04), MIN_EFFECT, 11) == "inconclusive"
 
 
 def test_errors_are_those_of_the_scores_on_the_scale_beside_direct_as_it_comes_and_calibrated() -> None:
