@@ -153,16 +153,18 @@ def export(store: Store, ref: str, notify: Notify, *, anonymous: bool = False) -
     from rubriclab.store.packs import named_people, without_named_people, write_pack
 
     version = store.load(ref)
+    record = store.training(version.ref)
+    raters = {name for text in (record.texts if record else ()) for name in (*text.raters, *text.reasons)}
     if anonymous:
-        record = store.training(version.ref)
-        texts = record.texts if record else ()
-        version = without_named_people(version, {name for text in texts for name in (*text.raters, *text.reasons)})
+        version = without_named_people(version, raters)
+        if names := named_people(version, raters):
+            notify(f"criteria keep their words, and these name raters ({', '.join(names)}): reword them")
         if version.provenance.edit and version.provenance.edit.because:
             notify("the reason of the edit is kept without these names; check that it names nobody else")
-    elif names := named_people(version):
+    elif names := named_people(version, raters):
         notify(f"the pack names raters or editors ({', '.join(names)}); `anonymous` leaves their names out")
     else:
-        notify("the pack names no persons")
+        notify("the pack names none of the known raters and editors")
     return write_pack(version)
 
 

@@ -54,30 +54,59 @@ def write_pack(version: Version) -> str:
 _BY_HAND = re.compile(r"((?:dropped|(?:reworded|merged): \S+ replaces it) by )([^:]+)")
 
 
-def named_people(version: Version) -> list[str]:
+def named_people(version: Version, raters: Iterable[str] = ()) -> list[str]:
+    """Return the cited raters and the editors, and those `raters` that a text of the rubric or of the edit names."""
     rubric, edit = version.rubric, version.provenance.edit
     dropped = rubric.all_dropped
     criteria = (*rubric.criteria, *(each.criterion for each in dropped))
     cited = {reason.rater for criterion in criteria for reason in criterion.evidence.reasons}
     by_hand = {match[2] for each in dropped if (match := _BY_HAND.match(each.reason))}
-    return sorted({*cited, *by_hand, *([edit.author] if edit else [])} - {"", SOMEBODY})
+    text = "\n".join((*_texts(rubric.model_dump(mode="json")), edit.because if edit else ""))
+    # Shorter names are mostly letters for raters, which are also words.
+    found = {name for name in raters if len(name) > 2 and _pattern([name]).search(unicodedata.normalize("NFD", text))}
+    return sorted({*cited, *by_hand, *found, *([edit.author] if edit else [])} - {"", SOMEBODY})
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _texts(each)
 
 
 def _name_pattern(name: str) -> str:
-    """Return a pattern that matches a name with any accents and with other marks between its words: `anna-meier`."""
+    """Return a pattern of a name and of its last word, with any accents, `oe` for ö, and other marks between words.
+
+    The last word alone has to begin with a capital letter, since many surnames are also words.
+    """
     letters = unicodedata.normalize("NFKD", name.casefold())
     plain = "".join(letter for letter in letters if not unicodedata.combining(letter))
-    words = ("".join(f"{letter}{_ACCENTS}" for letter in word) for word in re.findall(r"[^\W_]+", plain))
-    return "[^a-z0-9]{0,2}".join(words).replace(f"s{_ACCENTS}" * 2, "(?:ss|ß)") or re.escape(name)
+    found = re.findall(r"[^\W_]+", plain)
+    words = [_word_pattern(word) for word in found]
+    whole = "[^a-z0-9]{0,2}".join(words) or re.escape(name)
+    surname = len(words) > 1 and len(found[-1]) > 2 and found[-1].isalpha()
+    return rf"{whole}|(?-i:(?![a-z])){words[-1]}" if surname else whole
+
+
+def _word_pattern(word: str) -> str:
+    short = re.sub("([aou])e", r"\1", word) if len(word) > 3 else word
+    pattern = "".join(f"{letter}{_ACCENTS}{'e?' if letter in 'aou' else ''}" for letter in short)
+    return pattern.replace(f"s{_ACCENTS}" * 2, "(?:ss|ß)")
+
+
+def _pattern(names: Iterable[str]) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{'|'.join(map(_name_pattern, names))})(?!\w)", re.IGNORECASE)
 
 
 def without_named_people(version: Version, raters: Iterable[str] = ()) -> Version:
-    """Return a version without the names of `raters`, cited raters and editors, also in reasons that people wrote.
+    """Return a version without the names of `raters`, cited raters and editors, also in texts.
 
-    Criteria keep their words. A rubric that contained names gets a new digest.
+    These are the definition and the reasons that people wrote; criteria keep their words. A rubric that contained names
+    gets a new digest.
     """
     names = sorted({*named_people(version), *raters} - {""}, key=len, reverse=True)
-    pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(_name_pattern, names))})(?!\w)", re.IGNORECASE) if names else None
+    pattern = _pattern(names) if names else None
 
     def unnamed(text: str) -> str:
         if pattern is None:
@@ -96,7 +125,9 @@ def without_named_people(version: Version, raters: Iterable[str] = ()) -> Versio
             content["reason"] = unnamed(_BY_HAND.sub(rf"\1{SOMEBODY}", content["reason"]))
         return content
 
-    rubric = Rubric.model_validate(anonymized(version.rubric.model_dump(mode="json")))
+    content = anonymized(version.rubric.model_dump(mode="json"))
+    content["aspect"]["definition"] = unnamed(content["aspect"]["definition"])
+    rubric = Rubric.model_validate(content)
     provenance = version.provenance
     if edit := provenance.edit:
         anonymous = edit.model_copy(update={"author": SOMEBODY, "because": unnamed(edit.because)})

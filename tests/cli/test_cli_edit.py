@@ -27,7 +27,10 @@ def test_bad_input_gives_one_line_that_says_what_to_do(planted: Commands, option
 
 
 def test_a_pack_names_its_editor_unless_it_is_anonymous_and_another_number_is_explained(planted: Commands) -> None:
-    assert planted("export", "planted@1", "-o", "first.json").err == "the pack names no persons\nfirst.json written\n"
+    assert (
+        planted("export", "planted@1", "-o", "first.json").err
+        == "the pack names none of the known raters and editors\nfirst.json written\n"
+    )
     assert planted("edit", "planted", "--drop", "links", *WHO).code == 0
     export = ("export", "planted@2", "-o", "pack.json")
     assert "names raters or editors (anna); --anonymous leaves their names out" in planted(*export).err

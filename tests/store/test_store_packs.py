@@ -147,6 +147,18 @@ def test_an_anonymous_pack_names_neither_raters_nor_editors() -> None:
         version = without_named_people(version_of(rubric(), provenance(edit=mild)), ["athel-strauss"])
         assert '"because": "somebody: mild"' in write_pack(version)
     assert read_pack(anonymous, "pack.json").rubric.criteria[0].statement == "It is h01."
+    plain = rubric()
+    for known, written in (
+        ("Bernd Maier", "as Frau Maier says"),
+        ("cem-ozturk", "as Cem Oeztuerk says"),
+        ("Cem Oeztuerk", "as Öztürk says"),
+        ("Anna Schmidt", "as the schmidt says"),
+    ):
+        defined = plain.model_copy(update={"aspect": plain.aspect.model_copy(update={"definition": written})})
+        version = version_of(defined, provenance())
+        kept = "schmidt" in written
+        assert named_people(version, [known]) == ([] if kept else [known])
+        assert ("somebody" in without_named_people(version, [known]).rubric.aspect.definition) != kept
 
 
 @pytest.mark.parametrize(
