@@ -739,4 +739,9 @@ def label(call: Call, texts: str, *, output: str) -> None:
     call.show(result, result.to_row())
     if result.rows:
         learn = [part for name, value in result.learn.items() for part in (f"--{name}", value)]
-        note(f"written to {output}; learn from it with: `rubriclab {shlex.join(['learn', output, *learn])}`")
+        from rubriclab.data.check import MIN_LABELS
+
+        few = f", together with a file of earlier labels, since learning needs {MIN_LABELS}"
+        earlier = [] if result.labelled >= MIN_LABELS else ["LABELLED"]
+        command = f"`rubriclab {shlex.join(['learn', *earlier, output, *learn])}`"
+        note(f"written to {output}; learn from it{few if earlier else ''} with: {command}")

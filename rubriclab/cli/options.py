@@ -212,6 +212,8 @@ def options_of_models(models: Sequence[type[Options]]) -> Iterator[click.Option]
     fields = {name: (model, field, flag_of(field)) for model in models for name, field in model.model_fields.items()}
     names = {name: flag.names.split() or [f"--{name.replace('_', '-')}"] for name, (_, _, flag) in fields.items()}
     flags = {name: next(each for each in own if each.startswith("--")) for name, own in names.items()}
+    # In the help of options, `output` is the field of a row.
+    flags.pop("output", None)
     for name, (model, field, flag) in fields.items():
         if not flag.hidden:
             yield _option(model, field, flag, [name, *names[name]], _help(field, flags))

@@ -7,7 +7,7 @@ import heapq
 import math
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -34,7 +34,7 @@ from rubriclab.ops.score import Scoring
 from rubriclab.ops.versions import missing_record
 from rubriclab.ops.workspace import Job, Notify, Workspace, judge_of, version_of
 from rubriclab.stats.correlation import FloatArray, IntArray, float_table
-from rubriclab.stats.intervals import DIGITS
+from rubriclab.stats.intervals import DIGITS, MIN_GROUPS
 from rubriclab.store.store import Store
 
 
@@ -67,7 +67,12 @@ class LabelResult(Displayed):
 
     @property
     def labelled(self) -> int:
-        return sum("output" in row for row in self.rows)
+        return _count_texts(self.rows)
+
+
+def _count_texts(rows: Iterable[Mapping[str, Any]]) -> int:
+    """Return the number of rows of texts, whose columns may have any name; the others are preferences."""
+    return sum("over" not in row for row in rows)
 
 
 # Decimal places of a rating where the scale allows decimals.
@@ -215,7 +220,7 @@ class Labeling:
             texts=len({each.text for each in ratings if not each.again}),
             raters={rater: self.progress(rater) for rater, of_rater in judgments.items() if of_rater},
             agreement=judging.rater_agreement(history, self.texts),
-            unlabelled=len(self.texts) - sum("output" in row for row in rows),
+            unlabelled=len(self.texts) - _count_texts(rows),
             learn=learn_options(self.options, self.question.scale),
         )
 
@@ -484,6 +489,10 @@ def plan(workspace: Workspace, data: Data, rubric: str | Version, options: PlanO
             unscored = f"{count(len(reasons), 'text')} that could not be scored"
             workspace.notify(f"left out: {unscored}; the latest reason: {reasons[-1]}")
         chosen = make_plan(version.rubric, record, rated, options.count or DEFAULT_COUNT)
+        groups, needed = len({text.group for text in record.texts}), MIN_GROUPS
+        if groups < needed and not any(text.new_group for text in chosen):
+            lack = f"the rubric has labels of {count(groups, 'group')}, and a verdict needs {needed}"
+            workspace.notify(f"{lack}; none of these texts can help, since all are of groups with labels")
         return PlanResult(version, chosen, len(rated), workspace.effort())
 
     return Job(scoring.estimate, run)

@@ -30,15 +30,7 @@ from rubriclab.methods.catalogue import DEFAULT_METHODS, JOINT, METHODS, has_set
 from rubriclab.methods.method import Method, Progress, TrainingInput, choose_settings
 from rubriclab.methods.sources import Checklist, seed_questions
 from rubriclab.models.characters import count, did_you_mean, listed
-from rubriclab.models.text import (
-    Assignment,
-    Example,
-    find_aspect,
-    format_score,
-    named_reasons,
-    shipped_aspects,
-    task_words,
-)
+from rubriclab.models.text import Assignment, Example, find_aspect, named_reasons, shipped_aspects, task_words
 from rubriclab.models.version import DIRECT, WHOLE, Effort, Validation, Version, check_name
 from rubriclab.ops.check import lint
 from rubriclab.ops.inputs import Data, describe, rows_of
@@ -227,7 +219,7 @@ def reversed_labels(validation: Validation | None) -> Iterator[str]:
         value = each.order.value if each.name in (DIRECT, WHOLE) else None
         # AUROC is 0.5 at chance.
         if value is not None and (2 * value - 1 if each.auroc else value) <= CONTRADICTION:
-            figure = f"{'AUROC' if each.auroc else 'Pearson'} {format_score(value)}"
+            figure = f"{'AUROC' if each.auroc else 'Pearson'} {value:.2f}"
             yield (
                 f"warning: the labels look reversed: the judge gives texts with higher labels lower scores ({figure}); "
                 "if the lowest label is the best, learn again and turn them, as in `level_scores=1=3,2=2,3=1`"

@@ -80,6 +80,8 @@ def limit_badge(check: LimitCheck, *, human: bool) -> tuple[str, str, str]:
         return {"within": "not worse", "beyond": "worse"}.get(check.outcome, words), tone, ""
     value = "an undefined figure" if check.value is None else format_score(round(check.value, 4))
     measured = LIMITS["max_human_drop" if human else check.limit].format(value)
+    if check.limit == "max_drop" and (check.value or 0.0) < 0:
+        measured = measured.replace("drops by -", "rises by ")
     return words, tone, f"{measured}, limit {format_score(check.allowed)}"
 
 

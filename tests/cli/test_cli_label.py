@@ -73,7 +73,7 @@ def test_a_killed_server_goes_on_and_ctrl_c_writes_rows_to_learn_from(rubriclab:
     written = (rubriclab.folder / "labelled.csv").read_bytes()
     assert written.startswith("\ufeffid;group;source;output;".encode())
     assert b";3,5" in written
-    command = shlex.split(done.err.partition("learn from it with: rubriclab ")[2])
+    command = shlex.split(done.err.partition("learn from it with: `rubriclab ")[2].strip("`\n"))
     assert command[-2:] == list(meaning)
     checked = rubriclab(*command, "--dry-run", "--json")
     assert checked.code == 0, checked.err

@@ -43,6 +43,20 @@ def test_rows_come_in_order_as_they_were_given_with_the_reasons(planning: Comman
     assert "4 rows written to next.jsonl" in done.err
 
 
+def test_texts_of_labelled_groups_alone_cannot_help_a_rubric_that_lacks_groups(planning: Commands) -> None:
+    with open_store(planning.folder / "store.db") as store:
+        known, record = store.load("joint"), store.training("joint")
+        assert record is not None
+        few = record.model_copy(
+            update={"texts": tuple(each.model_copy(update={"group": "g"}) for each in record.texts)}
+        )
+        store.save("few", known.rubric, known.provenance.model_copy(update={"data": "few"}), known.effort, training=few)
+    planning.write("same.jsonl", [{**row, "group": "g"} for row in BARE])
+    said = "a verdict needs 5; none of these texts can help, since all are of groups with labels"
+    assert said in planning("plan", "same.jsonl", "--rubric", "few").err
+    assert said not in planning("plan", "texts.jsonl", "--rubric", "few").err
+
+
 def test_the_order_of_the_rows_changes_nothing_nor_which_are_sampled(planning: Commands) -> None:
     planning.write("turned.jsonl", BARE[::-1])
     for more in ((), ("--sample", 5)):

@@ -271,6 +271,7 @@ def test_labelled_rows_have_the_columns_of_the_file_and_are_learned_from_togethe
     assert found.learn["map"] == columns
     assert {tuple(row) for row in found.rows} == {("id", "group", "Frage", "Antwort", "annotations", "Note", "Anna")}
     assert sorted(row["Note"] for row in found.rows) == [4, 5, 5]
+    assert (found.labelled, found.unlabelled) == (3, 0)
     reading = LearnOptions(task="summary", aspect="x", mapping=columns)
     for ending in ("csv", "jsonl"):
         new = tmp_path / f"new.{ending}"
