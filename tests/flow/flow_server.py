@@ -111,7 +111,7 @@ def learning(commands: Commands, method: str, *more: object) -> tuple[object, ..
 
 
 def learn_little(commands: Commands, *more: object, **environment: Any) -> Done:
-    """Return how learning from twelve texts by HypoEval ended."""
+    """Return how learning from twelve texts by HypoEval ended; its first note is that these are of two groups only."""
     return commands(*learning(commands, "hypoeval", *more), **environment)
 
 

@@ -33,7 +33,7 @@ def test_unusable_replies_are_asked_for_again_only_if_told_so(provider: RunningS
 def test_a_refusal_ends_the_command_with_one_line_after_one_request(provider: RunningServer, asking: Commands) -> None:
     provider.script = deque(itertools.repeat("unauthorized", 100))
     done = learn_little(asking)
-    assert (done.code, done.out, done.err.count("\n")) == (4, "", 1)
+    assert (done.code, done.out, done.err.count("\n")) == (4, "", 2)
     assert done.error.startswith(f"{MODEL}: ")
     assert done.error.endswith("Check the key in OPENAI_API_KEY, and whether it may use this model.")
     assert provider.requests.total() == 1
@@ -41,7 +41,7 @@ def test_a_refusal_ends_the_command_with_one_line_after_one_request(provider: Ru
 
 def test_a_dead_server_ends_learning_with_its_address(asking: Commands) -> None:
     done = learn_little(asking, *DEAD)
-    assert (done.code, done.out, done.err.count("\n")) == (4, "", 1)
+    assert (done.code, done.out, done.err.count("\n")) == (4, "", 2)
     assert "Connect call failed ('127.0.0.1', 9)" in done.error
 
 

@@ -20,7 +20,7 @@ def test_a_cap_on_calls_stops_cleanly_and_a_higher_one_goes_on(
     provider: RunningServer, asking: Commands, run: Run
 ) -> None:
     stopped = learn_little(asking, "--max-calls", 50)
-    assert (stopped.code, stopped.out, stopped.err.count("\n")) == (2, "", 1)
+    assert (stopped.code, stopped.out, stopped.err.count("\n")) == (2, "", 2)
     assert stopped.error == (
         "The cap of 50 calls is reached. Run it again with a higher cap: "
         "answers so far are cached and not requested again."

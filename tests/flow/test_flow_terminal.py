@@ -44,7 +44,7 @@ def test_a_bar_with_calls_and_money_is_shown_on_a_terminal_only(rubriclab: Comma
     assert "Saved in store.db" in seen
     without = rubriclab("learn", texts(rubriclab.folder, 13), *LEARN, *LITTLE)
     assert "\x1b[" not in without.err
-    assert [line.split()[0] for line in without.err.splitlines()] == ["judge:", "Learning", "Saved"]
+    assert [line.split()[0] for line in without.err.splitlines()] == ["3", "judge:", "Learning", "Saved"]
 
 
 @pytest.fixture
