@@ -110,7 +110,7 @@ def test_no_command_sends_the_key_of_one_provider_to_the_server_of_another(
     (asking.folder / "few.jsonl").write_bytes(some_texts())
     learned = asking("learn", texts(asking.folder, 12), *TASK, "--method", "direct", "--judge", "embedded")
     assert learned.code == 0, learned.err
-    own = {"ANTHROPIC_API_KEY": ANTHROPIC, "ANTHROPIC_API_BASE": theirs.url.removesuffix("/v1")}
+    own: dict[str, Any] = {"ANTHROPIC_API_KEY": ANTHROPIC, "ANTHROPIC_API_BASE": theirs.url.removesuffix("/v1")}
     for command in COMMANDS:
         provider.keys, theirs.keys = set(), set()
         asking(*command, "--api-base", provider.url, "--attempts", 1, **own)

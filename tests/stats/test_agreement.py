@@ -261,7 +261,8 @@ def test_intervals_of_differences_between_systems_allow_for_other_systems(coeffi
     names = [str(number) for number in range(systems)]
     for _ in range(runs):
         draws = rng.multivariate_normal(np.zeros(3), [[1, 0.8, 0.5], [0.8, 1, 0.6], [0.5, 0.6, 1]], size=systems)
-        found = difference(*draws.T[[1, 2, 0]], names, names, level="system", coefficient=coefficient).interval
+        human, one, other = draws.T
+        found = difference(one, other, human, names, names, level="system", coefficient=coefficient).interval
         held += found.low is None or found.low <= true[0] - true[1] <= found.high
     # Of 200 draws at 95 %, fewer than 182 come in one of a hundred.
     assert held >= 182
