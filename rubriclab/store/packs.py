@@ -102,8 +102,8 @@ def _pattern(names: Iterable[str]) -> re.Pattern[str]:
 def without_named_people(version: Version, raters: Iterable[str] = ()) -> Version:
     """Return a version without the names of `raters`, cited raters and editors, also in texts.
 
-    These are the definition and the reasons that people wrote; criteria keep their words. A rubric that contained names
-    gets a new digest.
+    These are the definition, also where a criterion repeats it, and the reasons that people wrote; other criteria keep
+    their words. A rubric that contained names gets a new digest.
     """
     names = sorted({*named_people(version), *raters} - {""}, key=len, reverse=True)
     pattern = _pattern(names) if names else None
@@ -117,7 +117,7 @@ def without_named_people(version: Version, raters: Iterable[str] = ()) -> Versio
         if isinstance(value, list):
             return [anonymized(each) for each in value]
         if not isinstance(value, dict):
-            return value
+            return unnamed(value) if value == version.rubric.aspect.definition else value
         content = {key: anonymized(each) for key, each in value.items()}
         if content.keys() == CitedReason.model_fields.keys():
             content["rater"] = ""
@@ -125,9 +125,7 @@ def without_named_people(version: Version, raters: Iterable[str] = ()) -> Versio
             content["reason"] = unnamed(_BY_HAND.sub(rf"\1{SOMEBODY}", content["reason"]))
         return content
 
-    content = anonymized(version.rubric.model_dump(mode="json"))
-    content["aspect"]["definition"] = unnamed(content["aspect"]["definition"])
-    rubric = Rubric.model_validate(content)
+    rubric = Rubric.model_validate(anonymized(version.rubric.model_dump(mode="json")))
     provenance = version.provenance
     if edit := provenance.edit:
         anonymous = edit.model_copy(update={"author": SOMEBODY, "because": unnamed(edit.because)})

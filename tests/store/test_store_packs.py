@@ -159,6 +159,10 @@ def test_an_anonymous_pack_names_neither_raters_nor_editors() -> None:
         found = "schmidt" not in written
         assert named_people(version, [known]) == ([known] if found else [])
         assert ("somebody" in without_named_people(version, [known]).rubric.aspect.definition) == found
+        repeated = defined.criteria[0].model_copy(update={"statement": written})
+        parts = (defined.parts[0].model_copy(update={"criteria": (repeated,)}),)
+        version = version_of(defined.model_copy(update={"parts": parts}), provenance())
+        assert ("somebody" in without_named_people(version, [known]).rubric.criteria[0].statement) == found
 
 
 @pytest.mark.parametrize(
