@@ -297,8 +297,12 @@ class Validation(FrozenModel):
     verdict_agreements: tuple[VerdictAgreement, ...] = Field((), exclude_if=lambda found: not found)
 
     @property
+    def rubric(self) -> EvaluatorAgreement:
+        return self.evaluators[0]
+
+    @property
     def measures(self) -> Measures:
-        return VERDICTS if self.evaluators[0].auroc else GRADED
+        return VERDICTS if self.rubric.auroc else GRADED
 
     def against(self, name: str) -> GateVerdict | None:
         found = next((each for each in self.verdicts if each.against == name), None)

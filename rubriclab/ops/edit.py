@@ -522,7 +522,7 @@ def _finish(
     recorded = Interval(None)
     if validation := provenance.validation:
         verdicts = validation.verdict_agreements
-        own = next(each for each in validation.evaluators if each.kind == "rubric")
+        own = validation.rubric
         recorded = verdicts[0].balanced_accuracy if verdicts else own.order
     effect = effect_of(parent, edited, refits, rubric)
     effect = replace(effect, recorded=recorded, recorded_by=provenance.held_out_by)

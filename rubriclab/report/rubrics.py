@@ -88,7 +88,7 @@ def badge_of(version: Version) -> Badge:
     other_name = wording.evaluator_name(deciding.against)
     if deciding is validation.free:
         other_name = f"the best free baseline, {other_name}"
-    rubric, other = wording.rubric_agreement(validation), _by_name(validation).get(deciding.against)
+    rubric, other = validation.rubric, _by_name(validation).get(deciding.against)
     figures = [
         f"{name} {figure(own.value)} instead of {figure(theirs.value)}{unit}"
         for name, unit, own, theirs in (

@@ -484,17 +484,19 @@ def fewer_texts(evaluator: EvaluatorAgreement, validation: Validation) -> str:
     return f", on {evaluator.n} of {validation.n} texts" if evaluator.n != validation.n else ""
 
 
-def rubric_agreement(validation: Validation) -> EvaluatorAgreement:
-    return next(evaluator for evaluator in validation.evaluators if evaluator.kind == "rubric")
-
-
 class RecordedAgreement(NamedTuple):
-    """The agreement that a version records; `name` has the statistic, its level and the procedure."""
+    """The agreement that a version records; `level` is empty for decisions, and `how` is the procedure."""
 
-    name: str
+    measure: str
+    level: str
+    how: str
     value: Interval
     n: int
     errors: ScoreErrors | None = None
+
+    @property
+    def name(self) -> str:
+        return ", ".join(filter(None, (self.measure, self.level, self.how)))
 
 
 OPTIMISTIC = " (optimistic: labels of all groups helped to propose the criteria)"
@@ -502,24 +504,20 @@ OPTIMISTIC = " (optimistic: labels of all groups helped to propose the criteria)
 
 def recorded_agreement(version: Version) -> RecordedAgreement | None:
     """Return the least optimistic agreement that a version records, `None` if it records none."""
-    provenance = version.provenance
-    if provenance.validation:
-        if provenance.validation.verdict_agreements:
-            name = "balanced accuracy of decisions, cross-validated"
-            return RecordedAgreement(
-                name, provenance.validation.verdict_agreements[0].balanced_accuracy, provenance.validation.n
-            )
-        name = f"{provenance.validation.measures.order}, {LEVELS[provenance.validation.level]}, cross-validated"
-        rubric = rubric_agreement(provenance.validation)
-        return RecordedAgreement(name, rubric.order, provenance.validation.n, rubric.errors)
-    if provenance.agreement is None:
+    validation, measured = version.provenance.validation, version.provenance.agreement
+    if validation:
+        how = "cross-validated"
+        if decisions := validation.verdict_agreements:
+            value = decisions[0].balanced_accuracy
+            return RecordedAgreement("balanced accuracy of decisions", "", how, value, validation.n)
+        order, level, own = validation.measures.order, LEVELS[validation.level], validation.rubric
+        return RecordedAgreement(order, level, how, own.order, validation.n, own.errors)
+    if measured is None:
         return None
-    if provenance.agreement.optimistic:
-        still = OPTIMISTIC if labels_proposed(version.rubric) else ""
-        name = f"{provenance.agreement.measure}, {LEVELS['dataset']}, cross-validated{still}"
-        return RecordedAgreement(name, provenance.agreement.reselected, provenance.agreement.n)
-    name = f"{provenance.agreement.measure}, {LEVELS['dataset']}, on labels not learned from"
-    return RecordedAgreement(name, provenance.agreement.order, provenance.agreement.n)
+    value, how = measured.order, "on labels not learned from"
+    if measured.optimistic:
+        value, how = measured.reselected, f"cross-validated{OPTIMISTIC if labels_proposed(version.rubric) else ''}"
+    return RecordedAgreement(measured.measure, LEVELS["dataset"], how, value, measured.n)
 
 
 def errors_words(errors: ScoreErrors, *, verdicts: bool = False) -> str:
@@ -554,7 +552,7 @@ def per_text(number: float) -> str:
 
 def price(version: Version) -> str:
     if version.provenance.validation:
-        return per_text(rubric_agreement(version.provenance.validation).calls)
+        return per_text(version.provenance.validation.rubric.calls)
     scores = [each for each in version.rubric.criteria if each.kind == "score"]
     if len(scores) == len(version.rubric.criteria) == len(version.rubric.parts):
         return per_text(sum(HolisticSettings.model_validate(part.settings).calls for part in version.rubric.parts))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import lru_cache, partial
 from itertools import islice
@@ -25,7 +25,7 @@ from rubriclab.errors import NotInStore, RubriclabError, SettingsError, StoreErr
 from rubriclab.models.aggregation import threshold_by_hand
 from rubriclab.models.characters import count, is_blank, listed, plain
 from rubriclab.models.text import Example, format_score
-from rubriclab.models.version import DIRECT, GRADED, EvaluatorAgreement, Validation, Version
+from rubriclab.models.version import GRADED, Version
 from rubriclab.ops.edit import EditableVersion, EditEffect, EditResult, edit, editable_version
 from rubriclab.ops.explain import ScoreExplanation, explain as explain_score
 from rubriclab.ops.options import Edit, EditOptions, ExplainOptions
@@ -58,7 +58,7 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
         search = request.query_params.get("search", "")
         damaged: list[StoreError] = []
         newest = studio.reading.store.newest(damaged.append)
-        summaries = [summary(version, newest) for version in newest]
+        summaries = [summary(version) for version in newest]
         words = search.lower().split()
         found = [each for each in summaries if all(word in each["words"] for word in words)]
         return studio.page(
@@ -104,7 +104,7 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
             " to ".join(side.ref for side in sides) or "Compare",
             version,
             "compare",
-            sides=[summary(side, sides) for side in sides],
+            sides=[summary(side) for side in sides],
             effect=paired_effect(difference) if difference else "",
             shown=difference_view(difference, with_effect=False).body() if difference else "",
             other=other.ref if other else "",
@@ -126,15 +126,12 @@ KINDS = SCORES, DECISIONS = "scores", "decisions"
 Figures = Mapping[str, tuple[Interval, str]]
 
 
-def summary(version: Version, others: Sequence[Version] = ()) -> dict[str, Any]:
+def summary(version: Version) -> dict[str, Any]:
     """Return what a list of versions shows of one; searches look through `words`, in lower case."""
     made, rubric = version.provenance, version.rubric
     badge = badge_of(version)
     agreement, measured = _measured(version)
     verdict = f"{MEASURED_AT[made.held_out_by]}: {badge.words}" if made.validation else badge.words
-    if compared := _compared_with(version, others):
-        ref, agreement = compared
-        verdict = f"the baseline of {ref}"
     judge, origin = wording.judge(made), _origin(version)
     idle = sum(not term.weight for term in rubric.terms.values())
     parts = (version.ref, *version.tags, rubric.aspect.name, rubric.task, verdict, judge, origin)
@@ -162,42 +159,15 @@ def _measured(version: Version) -> tuple[Figures, str]:
     made, found = version.provenance, wording.recorded_agreement(version)
     if found is None:
         return {}, ""
-    measure, *level, how = found.name.split(", ")
-    figures = {measure: (found.value, "".join(level))}
-    groups = len(made.groups)
-    if made.validation:
-        figures = {**_figures(made.validation, wording.rubric_agreement(made.validation)), **figures}
-        groups = made.validation.groups
-    elif made.agreement and not made.agreement.optimistic and not made.agreement.auroc:
-        figures[GRADED.order] = (made.agreement.pearson, "".join(level))
-    return figures, f"{count(found.n, 'label')} of {count(groups, 'group')}, {how.removeprefix('on labels ')}"
-
-
-def _figures(validation: Validation, evaluator: EvaluatorAgreement) -> Figures:
-    """Return the agreement of one evaluator that learning compared."""
-    graded = validation.measures == GRADED
-    errors = {GRADED.error: (evaluator.errors.absolute, "")} if graded and evaluator.errors else {}
-    return {**errors, validation.measures.order: (evaluator.order, wording.LEVELS[validation.level] if graded else "")}
-
-
-def _compared_with(version: Version, others: Sequence[Version]) -> tuple[str, Figures] | None:
-    """If `version` is a plain question, return which of `others` was compared with it, and its agreement there."""
-    if version.provenance.validation or version.provenance.settings.keys() != {DIRECT}:
-        return None
-    for other in others:
-        validation = other.provenance.validation
-        if validation and _asked(other) == _asked(version):
-            for each in validation.evaluators:
-                if each.name == DIRECT:
-                    return other.ref, _figures(validation, each)
-    return None
-
-
-def _asked(version: Version) -> tuple[object, ...]:
-    """Return what determines the answers to the plain question and their agreement with labels."""
-    made, rubric = version.provenance, version.rubric
-    judge = (made.judge, made.judge_address, made.model_versions, made.version)
-    return *judge, made.settings.get(DIRECT), made.data, rubric.task, rubric.aspect
+    figures = {found.measure: (found.value, found.level)}
+    if found.errors:
+        figures = {GRADED.error: (found.errors.absolute, ""), **figures}
+    if made.validation and not found.level:
+        figures = {made.validation.measures.order: (made.validation.rubric.order, ""), **figures}
+    elif made.agreement and not made.validation and not made.agreement.optimistic and not made.agreement.auroc:
+        figures[GRADED.order] = (made.agreement.pearson, found.level)
+    groups = made.validation.groups if made.validation else len(made.groups)
+    return figures, f"{count(found.n, 'label')} of {count(groups, 'group')}, {found.how.removeprefix('on labels ')}"
 
 
 def _origin(version: Version) -> str:
