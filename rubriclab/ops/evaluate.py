@@ -29,7 +29,7 @@ from rubriclab.stats import agreement
 from rubriclab.stats.agreement import Agreement, ConstantRule, Level, Unit
 from rubriclab.stats.correlation import FloatArray, IntArray, floats, spearman_rows
 from rubriclab.stats.intervals import Interval, estimate, paired_mean, renumber, units
-from rubriclab.stats.pairs import PairwiseAccuracy, pairwise_accuracy, soft_pairwise_accuracy
+from rubriclab.stats.pairs import PairwiseAccuracy, pairwise_accuracy
 from rubriclab.stats.reliability import ceiling_interval, fleiss_kappa, krippendorff_alpha
 
 
@@ -173,13 +173,10 @@ class Result:
     answers: int = 0
     pairwise: PairwiseAccuracy | None = None
     ceiling: Interval | None = None
-    soft_pairwise: float | None = None
 
     def to_row(self) -> dict[str, Any]:
         counts = asdict(self.agreement)
         figures = {name: counts.pop(name) for name in ("spearman", "pearson", "kendall")}
-        if self.agreement.level == "system":
-            figures["soft_pairwise_accuracy"] = self.soft_pairwise
         figures |= {"ceiling": asdict(self.ceiling)} if self.ceiling else {}
         figures |= {"pairwise_accuracy": asdict(self.pairwise)} if self.pairwise else {}
         unanswered = {name: getattr(self, name) for name in ("unscored", "answers_missing", "answers")}
@@ -232,7 +229,6 @@ def measure_agreement(
             evaluator.answers,
             pairwise_accuracy(evaluator.scores, human, groups) if level == "group" else None,
             ceilings.get(level),
-            soft_pairwise_accuracy(evaluator.scores, human, groups, systems) if level == "system" and systems else None,
         )
         for evaluator in evaluators
         for level in levels

@@ -183,7 +183,6 @@ class EvaluatorComparison:
     gains: GateVerdict | None
     n: int = 0
     groups: int = 0
-    p: float | None = None
     error_basis: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -237,7 +236,6 @@ class EvaluationSummary:
                 "less_error": asdict((each.gains and each.gains.less_error) or Interval(None)),
                 **{f"less_error_{name}": number for name, number in each.error_basis.items()},
                 "difference": asdict(each.gains.difference if each.gains else Interval(None)),
-                "permutation_p": each.p,
                 "verdict": each.gains and each.gains.overall,
             }
             for ref, each in self.comparisons
@@ -307,7 +305,7 @@ def _comparison(
     gains = verdict_on(other.evaluator, found.interval, gain, scale, labels=found.n, clusters=found.clusters)
     known = gains if gain or found.interval.value is not None or found.too_few_groups else None
     basis = _counted(other_values + scored.values, groups) if gain else {}
-    return EvaluatorComparison(other, known, found.n, found.groups, found.p, basis)
+    return EvaluatorComparison(other, known, found.n, found.groups, basis)
 
 
 def _counted(scores: FloatArray, groups: Sequence[str]) -> dict[str, int]:

@@ -52,16 +52,7 @@ from rubriclab.stats.correlation import (
     pearson_rows,
     spearman_rows,
 )
-from rubriclab.stats.intervals import (
-    CONFIDENCE,
-    DIGITS,
-    MIN_GROUPS,
-    Interval,
-    Statistic,
-    estimate,
-    renumber,
-    sign_flip_p,
-)
+from rubriclab.stats.intervals import CONFIDENCE, DIGITS, MIN_GROUPS, Interval, Statistic, estimate, renumber
 
 Level = Literal["group", "dataset", "system"]
 ConstantRule = Literal["skip", "papers"]
@@ -100,17 +91,12 @@ class Agreement:
 
 @dataclass(frozen=True)
 class AgreementDifference:
-    """A coefficient of one evaluator minus that of another, on the texts that both have scored.
-
-    `p` is two-sided, from a test that flips the signs of the groups' differences. It needs group level and enough
-    groups.
-    """
+    """A coefficient of one evaluator minus that of another, on the texts that both have scored."""
 
     n: int
     groups: int
     too_few_groups: bool
     interval: Interval
-    p: float | None
 
     @property
     def clusters(self) -> int:
@@ -191,14 +177,11 @@ def difference(
     def statistic(counts: FloatArray) -> FloatArray:
         return agreements[0](counts) - agreements[1](counts)
 
-    p = None
-    if level == "group" and not used.too_few_groups and used.unit == "groups":
-        p = sign_flip_p(statistic(np.eye(used.clusters)))
     # The difference of equal scores is certainly 0.
     interval = estimate(statistic, used.clusters, elements=len(used.human), mean=level != "system")
     if level == "system" and interval.value is not None and not used.too_few_groups:
         interval = _system_difference(used, coefficient)
-    return AgreementDifference(len(used.human), len(used.sizes), used.too_few_groups, interval, p)
+    return AgreementDifference(len(used.human), len(used.sizes), used.too_few_groups, interval)
 
 
 def _system_difference(texts: ScoredTexts, coefficient: Coefficient) -> Interval:

@@ -43,8 +43,6 @@ MIN_GROUPS = 5
 MAX_PARTS = 200
 # A smaller standard error is a rounding error: all groups have the same mean.
 NO_SPREAD = 1e-9
-# Sign flips of a permutation test.
-MAX_FLIPS = 9999
 # Array elements in a batch of samples, 8 MB; the fastest size measured for 800 to 2,000 texts.
 BATCH_ELEMENTS = 2**20
 
@@ -187,25 +185,6 @@ def student_margin(error: float, freedom: int) -> float:
     from scipy.special import stdtrit
 
     return float(stdtrit(freedom, (1 + CONFIDENCE) / 2)) * error
-
-
-def sign_flip_p(differences: FloatArray) -> float:
-    """Return the two-sided p value of the mean of independent differences, from a test that flips their signs.
-
-    The test uses all flips if these are at most `MAX_FLIPS`, else `MAX_FLIPS` random ones.
-    """
-    from scipy.stats import permutation_test
-
-    found = permutation_test(
-        (differences, np.zeros_like(differences)),
-        lambda ours, theirs, axis: np.round(np.mean(ours - theirs, axis=axis), 12),
-        permutation_type="samples",
-        vectorized=True,
-        n_resamples=MAX_FLIPS,
-        batch=1000,
-        rng=np.random.default_rng(0),
-    )
-    return float(found.pvalue)
 
 
 def mean_without_spread(mean: float, p: float) -> PairedMean:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -147,10 +146,6 @@ def _most_probable(
     return latent, curvature, comparison_loss(latent)
 
 
-# Random sign flips of the permutation test in `soft_pairwise_accuracy`.
-PERMUTATIONS = 1000
-
-
 @dataclass(frozen=True)
 class PairwiseAccuracy:
     """Share of pairs of texts that scores order as people do, within groups and averaged over groups.
@@ -197,32 +192,6 @@ def pairwise_accuracy(predicted: npt.ArrayLike, human: npt.ArrayLike, groups: Se
         len(texts.human),
         count,
     )
-
-
-def soft_pairwise_accuracy(
-    predicted: npt.ArrayLike, human: npt.ArrayLike, groups: Sequence[str], systems: Sequence[str]
-) -> float | None:
-    """Return 1 minus the mean absolute difference between the p values from scores and from human scores.
-
-    Each pair of systems has two p values, which test whether the first system is better. The test is a one-sided
-    permutation test that flips signs of the differences in the groups that both systems have (Thompson et al. 2024).
-    `None` if no two systems share a group. Arguments and errors as for `rubriclab.stats.agreement`.
-    """
-    texts = scored_texts([predicted], human, groups, systems)
-    shape = (len(texts.sizes), texts.systems)
-    number, *sums = (np.zeros(shape) for _ in range(3))
-    for table, values in zip((number, *sums), (np.ones(len(texts.human)), *texts.predicted, texts.human), strict=True):
-        np.add.at(table, (texts.group, texts.system), values)
-    signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(PERMUTATIONS, shape[0]))
-    p_differences = []
-    for first, second in combinations(range(texts.systems), 2):
-        shared = np.flatnonzero((number[:, first] > 0) & (number[:, second] > 0))
-        if len(shared):
-            means = ((table[shared] / np.maximum(number[shared], 1)) for table in sums)
-            differences = np.stack([mean[:, first] - mean[:, second] for mean in means], axis=1)
-            at_least = np.round(signs[:, shared] @ differences - differences.sum(axis=0), MEAN_DIGITS) >= 0
-            p_differences.append(abs(float(np.subtract(*at_least.mean(axis=0)))))
-    return 1 - float(np.mean(p_differences)) if p_differences else None
 
 
 def _pairs(predicted: FloatArray, human: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
