@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Coroutine, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
@@ -21,15 +20,13 @@ from rubriclab.ops import explain as explaining, score as scoring
 from rubriclab.ops.inputs import FieldMissing, repeated_id
 from rubriclab.ops.options import ExplainOptions, ScoreOptions
 from rubriclab.ops.versions import list_versions
-from rubriclab.ops.workspace import Workspace, no_progress
+from rubriclab.ops.workspace import UnderWay, Workspace, no_progress
 from rubriclab.web.api_models import GivenText, describe_rubric
 
 with imported_from("The SDK of the Model Context Protocol", "mcp"):
     from mcp.server import MCPServer
     from mcp.server.mcpserver.exceptions import ToolError
     from mcp.types import ToolAnnotations
-
-T = TypeVar("T")
 
 # Seconds that calls under way have to finish after the assistant has closed the connection.
 GRACE = 10
@@ -70,12 +67,7 @@ class RubricTools:
         if given.options.batch:
             raise SettingsError("`batch`: batches take hours;", "leave `batch` out.")
         self._budget = given.budget if allow_calls else LocalBudget(max_calls=0)
-        self._under_way: set[asyncio.Task[Any]] = set()
-
-    async def finish(self) -> None:
-        """Wait at most `GRACE` seconds until all calls have ended, including those that the assistant cancelled."""
-        if self._under_way:
-            await asyncio.wait(self._under_way, timeout=GRACE)
+        self.under_way = UnderWay()
 
     async def list_rubrics(self) -> dict[str, Any]:
         """List the rubrics of the store, each by its newest version: what it judges, its scale, judge and verdict."""
@@ -101,7 +93,7 @@ class RubricTools:
                 found = await scoring.score(workspace, rows, rubric, ScoreOptions(judge=self._judge))
                 return {"scores": [score.to_row() for score in found], "warnings": list(found.warnings)}
 
-        return await self._uncancelled(scored())
+        return await self.under_way.run(scored())
 
     async def explain_score(
         self,
@@ -122,20 +114,7 @@ class RubricTools:
             with self._workspace() as workspace:
                 return (await workspace.run(explaining.explain, data, rubric, options)).to_row()
 
-        return await self._uncancelled(explained())
-
-    async def _uncancelled(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run `work` to its end even if the assistant cancels the call, since its answers are paid for."""
-
-        def ended(task: asyncio.Task[T]) -> None:
-            self._under_way.discard(task)
-            if not task.cancelled():
-                task.exception()  # retrieved here, since the assistant may not wait for the result
-
-        task = asyncio.create_task(work)
-        self._under_way.add(task)
-        task.add_done_callback(ended)
-        return await asyncio.shield(task)
+        return await self.under_way.run(explained())
 
     @contextmanager
     def _workspace(self) -> Iterator[Workspace]:
@@ -184,7 +163,7 @@ async def serve_mcp(given: Workspace, judge: str | None = None, *, allow_calls: 
     with given:
         tools = RubricTools(given, judge, allow_calls=allow_calls)
         await server(tools).run_stdio_async()
-        await tools.finish()
+        await tools.under_way.finish(GRACE)
 
 
 def _entry(version: Version) -> dict[str, Any]:

@@ -431,6 +431,25 @@ async def end_other_tasks() -> None:
     await asyncio.gather(*others, return_exceptions=True)
 
 
+class UnderWay(set[asyncio.Task[Any]]):
+    """Work that goes on until it ends even if its caller is gone, since its answers are paid for."""
+
+    async def run(self, work: Coroutine[Any, Any, T]) -> T:
+        task = asyncio.create_task(work)
+        self.add(task)
+        task.add_done_callback(self._ended)
+        return await asyncio.shield(task)
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self.discard(task)
+        if not task.cancelled():
+            task.exception()  # marks it as retrieved: the caller may not wait for the result
+
+    async def finish(self, patience: float) -> int:
+        """Wait up to `patience` seconds for all work; return how much of it has not ended."""
+        return len((await asyncio.wait(self, timeout=patience))[1]) if self else 0
+
+
 class BackgroundLoop:
     """An event loop in a thread of its own, for other threads and loops, until it is closed."""
 

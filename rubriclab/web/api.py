@@ -11,7 +11,6 @@ import os
 import re
 import secrets
 import time
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -35,13 +34,13 @@ from rubriclab.judges.connect import is_language_model
 from rubriclab.judges.judge import Ledger, RedactingJudge
 from rubriclab.judges.metrics import BUCKETS, Metrics
 from rubriclab.judges.providers import load_litellm
-from rubriclab.models.base import Unreadable, decode_text, read_file
-from rubriclab.models.characters import describe, one_line, preview
+from rubriclab.models.base import Unreadable, decode_text, parse_json, read_file
+from rubriclab.models.characters import describe, preview
 from rubriclab.ops.inputs import repeated_id
 from rubriclab.ops.options import ScoreOptions, ServeOptions
 from rubriclab.ops.score import TextScorer
 from rubriclab.ops.scores import Scores
-from rubriclab.ops.workspace import RubricLike, Workspace, no_progress
+from rubriclab.ops.workspace import RubricLike, UnderWay, Workspace, no_progress
 from rubriclab.web.api_models import (
     HEALTH,
     METRICS,
@@ -78,7 +77,7 @@ class Service:
     options: ServeOptions
     metrics: Metrics
     has_tokens: bool
-    _under_way: set[asyncio.Task[Scores]] = field(default_factory=set)
+    under_way: UnderWay = field(default_factory=UnderWay)
 
     async def score(self, request: Request) -> Response:
         _check_query(request)
@@ -110,33 +109,18 @@ class Service:
     async def openapi(self, _request: Request) -> Response:
         return _json(description(tokens=self.has_tokens))
 
-    async def finish(self, patience: float) -> int:
-        """Wait up to `patience` seconds for requests under way; return how many have not ended."""
-        if not self._under_way:
-            return 0
-        _, unfinished = await asyncio.wait(self._under_way, timeout=patience)
-        return len(unfinished)
-
     async def _scores(self, texts: Sequence[InputText]) -> Scores:
-        if len(self._under_way) >= self.options.at_once:
+        if len(self.under_way) >= self.options.at_once:
             under_way = f"{self.options.at_once:,} requests are under way"
             raise Refused("too_many_at_once", f"{under_way}; send this one later.", WHEN_BUSY)
         rows: list[dict[str, Any]] = [text.model_dump(exclude_none=True) for text in texts]
-        work = asyncio.create_task(self.scorer.score_rows_async(rows))
-        self._under_way.add(work)
-        work.add_done_callback(self._ended)
         try:
             async with asyncio.timeout(self.options.request_timeout):
-                return await asyncio.shield(work)
+                return await self.under_way.run(self.scorer.score_rows_async(rows))
         except TimeoutError:
             late = f"No score within {self.options.request_timeout:g} seconds."
             kept = "The judge's answers are kept when they arrive: send the same request again."
             raise Refused("timeout", f"{late} {kept}", WHEN_BUSY) from None
-
-    def _ended(self, work: asyncio.Task[Scores]) -> None:
-        self._under_way.discard(work)
-        if not work.cancelled():
-            work.exception()  # marks it as retrieved: the request may have timed out
 
 
 def application(service: Service, tokens: Tokens, hosts: Collection[str], access_log: AccessLog) -> ASGIApp:
@@ -194,13 +178,9 @@ async def texts_of(request: Request, most_bytes: int, most_texts: int) -> tuple[
         raise Refused("compressed_body", f"Send the body without compression; it is sent as {encodings[0]!r:.80}.")
     content = await _content(request, most_bytes)
     try:
-        value = orjson.loads(content)
-        # orjson would take the last value of a repeated key in silence.
-        json.loads(content, object_pairs_hook=_unique)
-    except RecursionError:
-        raise Refused("not_json", "The body is nested too deeply.") from None
-    except orjson.JSONDecodeError as error:
-        raise Refused("not_json", f"The body is not JSON: {one_line(str(error))}.") from None
+        value = parse_json(decode_text(content))
+    except Unreadable as error:
+        raise Refused("not_json", f"The body is unusable: {error}.") from None
     several = isinstance(value, dict) and "texts" in value
     try:
         texts = InputTexts.model_validate(value).texts if several else (InputText.model_validate(value),)
@@ -215,14 +195,6 @@ async def texts_of(request: Request, most_bytes: int, most_texts: int) -> tuple[
         same = f"texts[{second}]: the id {preview(texts[second].id or '')} is that of texts[{first}] already"
         raise Refused("repeated_id", f"{same}; give each its own, or none.")
     return texts, several
-
-
-def _unique(pairs: Sequence[tuple[str, Any]]) -> Mapping[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        repeated = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-        raise Refused("repeated_key", f"The key {preview(repeated)} occurs twice in an object; send it once.")
-    return found
 
 
 async def _content(request: Request, most: int) -> bytes:
@@ -488,7 +460,7 @@ async def serve_rubric(
             server = Server(application(service, tokens, hosts, on_access), bound, served, patience=options.grace)
             await server.run_until_stopped()
         finally:
-            if left := await service.finish(server.seconds_left if server else 0):
+            if left := await service.under_way.finish(server.seconds_left if server else 0):
                 were = "1 request was" if left == 1 else f"{left} requests were"
                 settings.notify(f"{were} still being scored when the service ended and got no score")
             await asyncio.to_thread(scorer.close)

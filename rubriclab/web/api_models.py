@@ -266,7 +266,7 @@ def score_row(score: Score) -> Mapping[str, Any]:
 
 # The HTTP status and the meaning of each problem, by its code. Codes never change.
 KINDS: Mapping[str, tuple[int, str]] = {
-    "not_json": (400, "The body is not JSON."),
+    "not_json": (400, "The body is not JSON, or an object in it has a key twice."),
     "incomplete_body": (400, "The connection was closed before the body was complete."),
     "two_lengths": (400, "The request has both Content-Length and Transfer-Encoding; send one."),
     "unknown_parameter": (400, "The address has a query (`?name=value`); this request takes none."),
@@ -283,7 +283,6 @@ KINDS: Mapping[str, tuple[int, str]] = {
     "compressed_body": (415, "The body is compressed; send it without compression."),
     "other_host": (421, "A service without tokens responds at its own address only."),
     "invalid_body": (422, "A field of the body is unknown, missing or of the wrong type."),
-    "repeated_key": (422, "An object in the body has a key twice."),
     "repeated_id": (422, "Two texts of a list have the same `id`."),
     "unusable_texts": (422, "No text has a field that the rubric needs, such as `source`."),
     "too_many_at_once": (429, "Too many requests at a time; send it again after `Retry-After`."),
