@@ -313,11 +313,6 @@ class Lab(Closing):
         with self._open_store("read" if chosen.dry_run else "write") as store:
             return managing.prune(store, chosen)
 
-    def vacuum(self) -> managing.VacuumResult:
-        """Give the space of removed answers back to the file system; other processes wait meanwhile."""
-        with self._open_store("write") as store:
-            return managing.vacuum(store)
-
     @with_options(models.CheckOptions)
     def check(self, /, data: Data, **options: Any) -> checking.CheckResult:
         """Return how data would be read, and every problem that prevents its use; no judge is asked."""
@@ -570,7 +565,6 @@ class Lab(Closing):
     verify_async = asynchronous(verify)
     store_size_async = asynchronous(store_size)
     prune_async = asynchronous(prune)
-    vacuum_async = asynchronous(vacuum)
     check_async = asynchronous(check)
     split_async = asynchronous(split)
     sample_async = asynchronous(sample)

@@ -207,7 +207,6 @@ SAME: dict[str, tuple[tuple[object, ...], Callable[[Lab], Any]]] = {
     "verify": ((), verified),
     "batches": ((), lambda lab: {"batches": lab.batches().to_rows()}),
     "store size": ((), lambda lab: lab.store_size().to_row()),
-    "store vacuum": ((), lambda lab: asdict(lab.vacuum())),
     "store prune": (("--older-than", "0h"), lambda lab: asdict(lab.prune(older_than=timedelta()))),
     "check": (("texts.jsonl", "--aspect", "coherence", "--scale", "1:5"), checked),
     "lint": (

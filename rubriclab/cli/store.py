@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @click.group("store", cls=CommandGroup, section="Store")
 def store() -> None:
-    """Show the size of the store, remove cached answers, and give their space back."""
+    """Show the size of the store, and remove cached answers."""
 
 
 @command("RowsCsv", "StoreJson")
@@ -45,18 +45,7 @@ def prune(call: Call) -> None:
     call.show(result, asdict(result))
 
 
-@command("StoreJson")
-def vacuum(call: Call) -> None:
-    """Give the space of removed answers back to the file system.
-
-    Other processes wait meanwhile. SQLite writes a copy first, so the disk needs as much free space as the store takes.
-    """
-    with call.store() as store:
-        result = ops.versions.vacuum(store)
-    call.show(result, asdict(result))
-
-
-for member in (size, prune, vacuum):
+for member in (size, prune):
     store.add_command(member)
 
 

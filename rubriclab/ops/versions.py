@@ -222,15 +222,6 @@ class PruneResult(Displayed):
     dry_run: bool
 
 
-@dataclass(frozen=True, repr=False)
-class VacuumResult(Displayed):
-    """The space that a store takes, in bytes."""
-
-    store: str
-    before: int
-    after: int
-
-
 def prune(store: Store, options: PruneOptions) -> PruneResult:
     """Remove cached answers only. An answer that is needed later is requested and paid for again."""
     if options.older_than is None:
@@ -238,13 +229,6 @@ def prune(store: Store, options: PruneOptions) -> PruneResult:
         raise SettingsError("Nothing says which cached answers to remove;", hint)
     before = datetime.now(UTC) - options.older_than
     return PruneResult(store.place, *store.prune(before, dry_run=options.dry_run), options.dry_run)
-
-
-def vacuum(store: Store) -> VacuumResult:
-    """Return the space of removed rows to the file system; other processes wait meanwhile."""
-    before = store.space().total or 0
-    store.vacuum()
-    return VacuumResult(store.place, before, store.space().total or 0)
 
 
 @dataclass(frozen=True, repr=False)

@@ -32,7 +32,6 @@ TEMPLATES: Mapping[str, tuple[str, ...]] = {
     "StoreSize": ("store",),
     "Transfer": ("transfer",),
     "TransferResult": ("transfer", "transfer"),
-    "VacuumResult": ("store",),
     "VerifyResult": ("verify",),
 }
 # The module and the function for each class of result whose view needs more than its attributes.

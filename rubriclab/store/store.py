@@ -30,7 +30,6 @@ from rubriclab.models.rubric import Rubric
 from rubriclab.models.version import Effort, Provenance, TrainingRecord, Version, check_name, check_tag, parse_ref
 from rubriclab.store.tables import (
     METADATA,
-    TIMEOUT,
     AnswerRow,
     AnswerTable,
     BatchTable,
@@ -40,10 +39,8 @@ from rubriclab.store.tables import (
     TagRow,
     TrainingRow,
     VersionRow,
-    autocommit_connection,
     database_url,
     format_time,
-    is_sqlite,
     make_engine,
     may_write,
     now,
@@ -117,7 +114,7 @@ class KindSize:
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """The bytes that a database takes, and those that `vacuum` would give back; `None` if unknown."""
+    """The bytes that a database takes, and those among them that are free; `None` if unknown."""
 
     total: int | None
     free: int | None
@@ -354,10 +351,6 @@ class Store(Closing):
             connection = session.connection()
             return tuple(_sizes(connection)), _measure_space(connection)
 
-    def space(self) -> Space:
-        with self._session() as session:
-            return _measure_space(session.connection())
-
     def prune(self, before: datetime, *, dry_run: bool = False) -> tuple[int, int]:
         """Remove answers cached before a time, unless `dry_run`; return how many, and the bytes of their replies."""
         is_older = col(AnswerRow.created) < format_time(before)
@@ -373,28 +366,6 @@ class Store(Closing):
             return self._write(remove)
         with self._session() as session:
             return remove(session)
-
-    def vacuum(self) -> None:
-        """Give the space of removed rows back to the file system. Other processes wait meanwhile.
-
-        SQLite writes a copy of the file, so the disk needs as much free space as the store takes. Raises `StoreError`
-        for databases other than SQLite and PostgreSQL.
-        """
-        self.check_writable()
-        with translate_errors(self._engine.url), autocommit_connection(self._engine) as connection:
-            if is_sqlite(self._engine.url):
-                connection.exec_driver_sql("VACUUM")
-                connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").all()
-            elif connection.dialect.name == "postgresql":
-                connection.exec_driver_sql(f"SET lock_timeout = '{TIMEOUT}s'")
-                try:
-                    for name in _quoted_tables(connection):
-                        connection.exec_driver_sql(f"VACUUM (FULL, ANALYZE) {name}")
-                finally:
-                    connection.exec_driver_sql("RESET lock_timeout")
-            else:
-                said = f"The store {self.place} is neither SQLite nor PostgreSQL; expected one of these to vacuum."
-                raise StoreError(said, "Use the tools of this database.")
 
     def verify(self) -> tuple[Problem, ...]:
         """Return everything in the store that is not as it was written, in a fixed order; nothing if all is well."""

@@ -145,21 +145,6 @@ def test_answers_older_than_a_time_are_removed_and_nothing_else(store: Store, wh
     assert store.verify() == ()
 
 
-def test_vacuum_gives_space_back_and_changes_nothing(store: Store) -> None:
-    store.save("news", numbered(1), provenance(), EFFORT)
-    for number in range(200):
-        # Digests cannot be compressed, as PostgreSQL would do with long texts.
-        store.answers.put(digest(number), {"text": "".join(digest([number, part]) for part in range(60))})
-    full = store.space().total
-    store.prune(datetime.now(UTC))
-    store.vacuum()
-    assert full is not None
-    assert (store.space().total or 0) < full / 2
-    assert store.space().free in (0, None)
-    assert store.load("news").ref == "news@1"
-    assert store.verify() == ()
-
-
 def test_a_read_only_store_is_counted_but_not_pruned(tmp_path: Path) -> None:
     with open_store(tmp_path / "store.db") as store:
         fill(store, 3)
@@ -167,7 +152,5 @@ def test_a_read_only_store_is_counted_but_not_pruned(tmp_path: Path) -> None:
         assert store.prune(datetime.now(UTC), dry_run=True)[0] == 3
         with pytest.raises(StoreError, match="is read-only"):
             store.prune(datetime.now(UTC))
-        with pytest.raises(StoreError, match="is read-only"):
-            store.vacuum()
     with open_store(tmp_path / "store.db") as store:
         assert store.answers.count() == 3

@@ -92,9 +92,9 @@ def test_the_path_of_a_recording_is_not_told(store: Path, tmp_path: Path) -> Non
 
 FAULTY_BODIES: list[tuple[bytes, dict[str, str], tuple[int, str, str]]] = [
     (b"", JSON, (400, "not_json", "is not JSON")),
-    (b"[" * 10_000, JSON, (400, "not_json", "is not JSON")),
+    (b"[" * 10_000, JSON, (400, "not_json", "levels deep")),
     (b'{"output": NaN}', JSON, (400, "not_json", "is not JSON")),
-    (b'{"output": "\\ud800"}', JSON, (400, "not_json", "is not JSON")),
+    (b'{"output": "\\ud800"}', JSON, (400, "not_json", "lone surrogate")),
     (b"[]", JSON, (422, "invalid_body", 'expected an object, got a list of 0. Send several texts as {"texts": […]}.')),
     (b"{}", JSON, (422, "invalid_body", "output: missing")),
     (b'{"output": "a", "sourse": "b"}', JSON, (422, "invalid_body", "sourse: unknown name")),
