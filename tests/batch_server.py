@@ -26,7 +26,6 @@ class BatchServer(RunningServer):
     """What the server holds; `on_step` is called with the name of each step before its response."""
 
     def reset(self) -> None:
-        """Forget every file, batch and setting."""
         super().reset()
         self.files: Files = {}
         self.batches: dict[str, dict[str, Any]] = {}

@@ -36,7 +36,6 @@ def plan(name: str, texts: Sequence[Example] = TEXTS, questions: Checklist | Non
 
 
 def plans(*names: str, texts: Sequence[Example] = TEXTS) -> list[Plan]:
-    """Return plans for these methods."""
     return [plan(name, texts) for name in names]
 
 
@@ -49,5 +48,4 @@ async def found_by(
 
 
 def labels() -> list[float]:
-    """Return the texts' labels in the order of their ids."""
     return [text.scores[ASPECT] for text in sorted(TEXTS, key=lambda text: text.id)]

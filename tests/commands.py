@@ -50,12 +50,10 @@ class Done:
 
     @property
     def json(self) -> Any:
-        """Standard output as one JSON document."""
         return json.loads(self.out)
 
     @property
     def rows(self) -> list[Any]:
-        """Standard output as JSON Lines."""
         return [json.loads(line) for line in self.out.splitlines()]
 
     @property
@@ -75,7 +73,6 @@ class Started:
 
     @property
     def pid(self) -> int:
-        """The id of its process."""
         return int(self._process.pid)
 
     def address(self) -> str:
@@ -92,7 +89,6 @@ class Started:
         return self._out.read_text("utf-8") + self._err.read_text("utf-8")
 
     def wait(self) -> Done:
-        """Return how it ended, once it has."""
         self._process.join(PATIENCE)
         if self._process.exitcode is None:
             self._process.kill()
@@ -146,7 +142,6 @@ class Commands:
         return name
 
     def read(self, name: str) -> list[Any]:
-        """Return the rows of a file of JSON Lines in the folder."""
         return [json.loads(line) for line in (self.folder / name).read_text("utf-8").splitlines()]
 
     def _complete(self, environment: dict[str, str]) -> dict[str, Any]:

@@ -112,7 +112,6 @@ def _running_batch_server() -> Iterator[BatchServer]:
 async def batch_server(
     _running_batch_server: BatchServer, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[BatchServer]:
-    """The same with files and batches."""
     _running_batch_server.reset()
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     monkeypatch.setenv("OPENAI_API_BASE", _running_batch_server.url)
@@ -125,14 +124,12 @@ async def batch_server(
 
 @pytest.fixture(scope="session")
 def postgresql() -> Iterator[PostgreSQL]:
-    """A PostgreSQL server of this test process's own."""
     with running_postgresql() as server:
         yield server
 
 
 @pytest.fixture
 def schema(postgresql: PostgreSQL) -> str:
-    """The URL of an empty PostgreSQL schema."""
     return empty_schema(postgresql.url)
 
 
@@ -154,7 +151,6 @@ def planted(planted_store: Path, rubriclab: Commands) -> Commands:
 
 @pytest.fixture
 def planted_lab(planted: Commands) -> Lab:
-    """The same in Python."""
     return Lab(planted.folder / "store.db", progress=None)
 
 

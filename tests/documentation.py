@@ -37,7 +37,6 @@ class Example:
 
 
 def examples(page: Path) -> list[Example]:
-    """Return the fenced blocks of a page, in order."""
     text = page.read_text("utf-8")
     return [
         Example(page, text.count("\n", 0, fence.start()) + 1, fence[1], fence[2] or "", fence[3])

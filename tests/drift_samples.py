@@ -136,12 +136,10 @@ def compared(
     judges: tuple[str, str] = ("a", "a"),
     limits: DriftLimits = DriftLimits(),  # noqa: B008 (immutable)
 ) -> Comparison:
-    """Return the comparison of what two versions say of texts."""
     names = (before.ref, judges[0]), (after.ref, judges[1])
     return compare_columns(*paired(before, after, texts, others, rivals), names, threshold, limits)
 
 
 def texts(count: int, names: Sequence[str], seed: int = 0) -> list[Values]:
-    """Return what criteria say of so many texts, from 1 to 5."""
     rng = np.random.default_rng(seed)
     return [{name: float(np.round(rng.uniform(1, 5), 1)) for name in names} for _ in range(count)]

@@ -45,7 +45,6 @@ def examples() -> tuple[Example, ...]:
 
 
 def hypothesis(name: str, trait: str) -> Criterion:
-    """Return a hypothesis about a trait."""
     levels = (Level(score=1, description="Nothing of it."), Level(score=5, description="All of it."))
     statement = f"Scores for coherence rise with {trait}."
     evidence = Evidence(origin="labels")
@@ -59,7 +58,6 @@ def question(name: str, text: str) -> Criterion:
 
 
 def candidates() -> Candidates:
-    """Return the planted ratings of the texts by all candidates."""
     texts, rng = examples(), np.random.default_rng(SEED + 1)
     labels = np.array([text.scores[ASPECT] for text in texts])
     direct = Criterion(
@@ -99,13 +97,11 @@ def candidates() -> Candidates:
 
 
 def settings_of(method: str) -> dict[str, object]:
-    """Return the settings of a method in joint learning."""
     found = METHODS[method]
     return dict(found.settings.model_validate(dict(found.joint_settings)).model_dump(mode="json"))
 
 
 def assignment() -> Assignment:
-    """Return what is judged."""
     return Assignment(task_words("summarization"), find_aspect("summarization", ASPECT), SCALE)
 
 

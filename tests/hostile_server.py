@@ -33,7 +33,6 @@ class Request:
 
     @cached_property
     def body(self) -> Any:
-        """The content as JSON."""
         return json.loads(self.content or b"{}")
 
 
@@ -47,7 +46,6 @@ class SocketServer:
     port = 0
 
     async def answer(self, request: Request, send: Send) -> None:
-        """Send the response to a request."""
         raise NotImplementedError
 
     def __enter__(self) -> Self:
@@ -126,11 +124,9 @@ class HostileServer(SocketServer):
         self.sent: Counter[str] = Counter()
 
     def url(self, kind: str) -> str:
-        """The address under which this kind of fault is met."""
         return f"http://127.0.0.1:{self.port}/{kind}/v1"
 
     async def answer(self, request: Request, send: Send) -> None:
-        """Behave as the kind of the request says."""
         kind = request.path.split("/")[1]
         behaviour = self.behaviours[kind]
         if HARMLESS in json.dumps(request.body):
@@ -154,17 +150,14 @@ class Closing(Exception):
 
 
 async def silence(_request: Request, _send: Send) -> None:
-    """Never answer."""
     await asyncio.sleep(60)
 
 
 async def abrupt(_request: Request, _send: Send) -> None:
-    """Close the connection without a word."""
     raise Closing
 
 
 async def reset_at_once(_request: Request, _send: Send) -> None:
-    """Reset the connection without a word."""
     raise Closing(reset=True)
 
 

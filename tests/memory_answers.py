@@ -14,7 +14,6 @@ class MemoryAnswers:
         self._answers: dict[str, dict[str, Any]] = {}
 
     def get(self, digest: str) -> dict[str, Any] | None:
-        """Return the answer cached under `digest`, or `None`."""
         return self._answers.get(digest)
 
     def put(self, digest: str, answer: dict[str, Any]) -> bool:

@@ -14,7 +14,6 @@ Line = tuple[int, int, str]
 
 
 def column(lines: Sequence[str], x: int = LEFT) -> list[Line]:
-    """Return lines below each other."""
     return [(x, TOP - LEADING * number, text) for number, text in enumerate(lines)]
 
 

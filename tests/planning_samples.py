@@ -30,7 +30,6 @@ CANDIDATES = (LINKS, FOLLOWED, DIRECT, SPARE)
 
 
 def rubric(*kept: str) -> Rubric:
-    """Return the rubric of the criteria named."""
     chosen = [each for each in CANDIDATES if each.id in kept]
     share = 1 / len(chosen)
     terms = [

@@ -29,12 +29,10 @@ class Bank:
     pairs: tuple[tuple[str, str, str], ...]
 
     def planted(self, *relations: str) -> set[frozenset[str]]:
-        """Return the pairs of these relations."""
         return {frozenset((one, other)) for relation, one, other in self.pairs if relation in relations}
 
 
 def banks() -> list[Bank]:
-    """Return the planted banks."""
     return [_bank(told) for told in json.loads((FOLDER / "planted_repetitions.json").read_text("utf-8"))]
 
 

@@ -30,7 +30,6 @@ class PostgreSQL:
 
 @contextmanager
 def running_postgresql() -> Iterator[PostgreSQL]:
-    """Run a server."""
     folder = Path(tempfile.mkdtemp(prefix="pg-"))
     # At its import the package asks for the user's runtime folder, which a bare machine does not have.
     runtime = Path(tempfile.gettempdir()) / f"rubriclab-tests-{os.getuid()}"

@@ -475,7 +475,6 @@ class Scripted:
         return {"reasoning": "Compared.", "sub_dimensions": new}
 
     def _of_each(self, prompt: Prompt[Any], field: str, yes: Any, no: Any) -> dict[str, Any]:
-        """Return `yes` or `no` for each question about each unit."""
         fields = prompt.fields
 
         def entry(unit: Mapping[str, str], question: str) -> Any:

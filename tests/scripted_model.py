@@ -145,7 +145,6 @@ class Question:
         return _CRITERION.findall(self.instructions)
 
     def find(self, pattern: re.Pattern[str]) -> re.Match[str]:
-        """Return where `pattern` stands in the instructions."""
         found = pattern.search(self.instructions)
         if not found:
             raise ValueError(f"nothing like {pattern.pattern!r} in: {self.instructions}")

@@ -118,7 +118,6 @@ class RunningServer(SocketServer):
         return response(reply.encode())
 
     def completion(self, body: dict[str, Any]) -> str:
-        """Return the complete reply to a request, as JSON."""
         text = self.brain(body["messages"], body)
         return _completion(body, text, None, self._log_probabilities(text, body))
 

@@ -77,7 +77,6 @@ def write_sets(folder: Path) -> Path:
 
 
 def rows_of(name: str, about: PublicSet) -> Iterator[dict[str, Any]]:
-    """Yield the rows of one set."""
     groups, rivals = (SINGLES, 1) if about.file in ALONE else (GROUPS, RIVALS)
     for group in range(groups):
         draw = random.Random(f"{about.file} {group}")

@@ -64,7 +64,6 @@ class Side:
         return done
 
     def json(self, *arguments: object, code: int = 0) -> Any:
-        """Return what a command printed as JSON."""
         return self.run(*arguments, "--json", code=code).json
 
 
@@ -136,12 +135,10 @@ def pair_of(row: Any, found: Any) -> Pair:
 
 
 def refs(versions: Iterable[Version]) -> dict[str, Any]:
-    """Return versions as commands list them."""
     return {"versions": [{"rubric": version.ref, "digest": version.digest} for version in versions]}
 
 
 def origin(version: Version) -> dict[str, Any]:
-    """Return an imported version as commands describe it."""
     return {"rubric": version.ref, "imported_from": version.imported_from, "confirmed": version.confirmed}
 
 

@@ -27,7 +27,6 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Commands:
 
 @pytest.fixture(scope="session")
 def pack(learned: Commands) -> str:
-    """news@1 as a pack."""
     return learned("export", "news@1").out
 
 

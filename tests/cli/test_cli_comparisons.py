@@ -17,7 +17,6 @@ GROUPS = {name: [row["id"] for row in ROWS if row["group"] == name] for name in 
 
 
 def texts(scored: Iterable[str] = ()) -> list[dict[str, Any]]:
-    """Return the sample, with scores for some."""
     return [{**row, "scores": {"coherence": COHERENCE[row["id"]]} if row["id"] in scored else None} for row in ROWS]
 
 
@@ -28,7 +27,6 @@ def preferences() -> list[dict[str, Any]]:
 
 
 def rankings() -> list[dict[str, Any]]:
-    """Return the rivals of each group, best first."""
     found = []
     for ids in GROUPS.values():
         scores = sorted({COHERENCE[name] for name in ids}, reverse=True)

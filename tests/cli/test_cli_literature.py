@@ -35,7 +35,6 @@ def reader(rubriclab: Commands, server: RunningServer) -> Commands:
 
 @pytest.fixture
 def lab(tmp_path: Path, server: RunningServer) -> Lab:
-    """The same in Python."""
     write_paper(tmp_path)
     server.brain = scripted_model.reply
     return Lab(tmp_path / "store.db", judge="openai/fake", progress=None)
@@ -46,7 +45,6 @@ def add(lab: Lab, folder: Path, **options: Any) -> LiteratureAdded:
 
 
 def kept(folder: Path) -> list[dict[str, Any]]:
-    """Return the findings that are kept for summaries."""
     file = folder / "found" / "summarization.json"
     found: list[dict[str, Any]] = json.loads(file.read_text("utf-8")) if file.exists() else []
     return found

@@ -352,7 +352,6 @@ COMMANDS = {name: options_of(command.params) for name, command in every_command(
 
 
 def valid_value(option: click.Option) -> Any:
-    """Return a value of an option, as TOML has it."""
     value: Any
     if option.is_flag:
         return True

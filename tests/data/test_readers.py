@@ -275,7 +275,6 @@ def test_a_form_with_a_column_for_each_text_is_refused_with_what_to_do(tmp_path:
 
 
 def packed(path: Path, sheet: str) -> Path:
-    """Write a workbook whose only sheet has this content."""
     xlsxwriter.Workbook(path.with_suffix(".template")).close()
     with zipfile.ZipFile(path.with_suffix(".template")) as template, zipfile.ZipFile(path, "w") as archive:
         for name in template.namelist():
@@ -284,7 +283,6 @@ def packed(path: Path, sheet: str) -> Path:
 
 
 def refusal(path: Path) -> str:
-    """Return the message that a file is refused with."""
     with pytest.raises(DataError) as refused:
         list(read(path))
     return str(refused.value)

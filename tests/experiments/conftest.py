@@ -21,7 +21,6 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def sets(data: Path) -> Sets:
-    """The sets in that folder."""
     return sets_in(data)
 
 

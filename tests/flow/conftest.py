@@ -52,7 +52,6 @@ def method() -> str:
 
 @pytest.fixture
 def run(method: str, runs: Callable[[str], Run]) -> Run:
-    """The undisturbed run of the method that a test is about."""
     return runs(method)
 
 

@@ -139,12 +139,10 @@ class Run:
 
     @property
     def digest(self) -> str:
-        """The rubric's."""
         return str(self.result["digest"])
 
 
 def undisturbed(method: str, commands: Commands, server: RunningServer) -> Run:
-    """Learn and score once, and return what it came to."""
     done = commands(*learning(commands, method, "--record", RECORDING))
     assert done.code == 0, done.err
     learned = server.requests.total()
@@ -165,7 +163,6 @@ class Killing:
         self.victim: Started | None = None
 
     def __call__(self, messages: list[dict[str, str]], body: dict[str, Any]) -> str:
-        """Return a sensible reply, as long as there is one left."""
         self.left -= 1
         if self.left > 0:
             return self.brain(messages, body)

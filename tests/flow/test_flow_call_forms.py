@@ -26,7 +26,6 @@ UNUSABLE = "A fine text, I would say."
 
 @pytest.fixture(autouse=True)
 def _texts(asking: Commands) -> None:
-    """Twelve labelled and twelve held-out texts of all groups."""
     for path, step in ((LABELLED, 3), (HELDOUT, 6)):
         (asking.folder / path.name).write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[::step]))
 

@@ -18,7 +18,6 @@ GENERATOR = "generator-api-base"
 
 @pytest.fixture
 def theirs() -> Iterator[RunningServer]:
-    """The generator's server."""
     with RunningServer() as server:
         server.brain = scripted_model.reply
         yield server

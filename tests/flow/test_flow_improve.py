@@ -47,12 +47,10 @@ class Improved:
 
     @property
     def rows(self) -> list[Any]:
-        """The texts."""
         return [json.loads(line) for line in self.file.splitlines()]
 
     @property
     def asked(self) -> Counter[str]:
-        """Requests by model."""
         return Counter(body["model"] for body in self.bodies)
 
 
@@ -60,8 +58,6 @@ class Improved:
 def improve(
     runs: Callable[[str], Run], _running_server: RunningServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[..., Improved]:
-    """Improve texts by the rubric that a method learned."""
-
     def undisturbed(method: str, texts: bytes = TEXTS) -> Improved:
         run, folder = runs(method), tmp_path_factory.mktemp("improved")
         shutil.copy(run.folder / "learned.db", folder / "store.db")
@@ -76,7 +72,6 @@ def improve(
 
 @pytest.fixture(scope="module")
 def improved(improve: Callable[..., Improved]) -> Improved:
-    """What improving by DCR came to."""
     return improve("dcr")
 
 

@@ -33,7 +33,6 @@ def likert(folder: Path) -> Path:
 
 
 def _csv(folder: Path, delimiter: str, encoding: str, cell: Callable[[float], Any]) -> Path:
-    """Write a table with two raters' columns."""
     rows = [["Summary", "Coherence Anna", "Coherence Ben"]]
     for row in ROWS:
         score = row["scores"]["coherence"]

@@ -15,13 +15,11 @@ LINE = re.compile(r"^(?P<doing>.+), \d+ min, \d+% done, about \d+ min left; [\d,
 
 
 def hurry() -> None:
-    """Make a minute a moment."""
     progress.BETWEEN_LINES = 0.05
 
 
 @pytest.fixture
 def hurried(asking: Commands) -> Commands:
-    """The command line, where a minute is a moment."""
     return Commands(asking.folder, before=hurry, **asking.environment)
 
 

@@ -15,7 +15,6 @@ PINNED: dict[str, Any] = json.loads(GOLDEN.read_text("utf-8"))
 
 @pytest.fixture(scope="session")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What the tour finds now."""
     found: dict[str, Any] = json.loads(json.dumps(tour(Path(tmp_path_factory.mktemp("tour")).resolve())))
     return found
 

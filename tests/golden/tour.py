@@ -133,7 +133,6 @@ CHECKLIST = {
 
 
 def steps() -> list[str]:
-    """Return the commands of the tour, in order."""
     return [line for line in TOUR.strip().splitlines() if line]
 
 
@@ -181,7 +180,6 @@ def content(path: Path) -> Any:
 
 
 def table(path: Path) -> Iterator[Any]:
-    """Yield the rows of a workbook or Parquet file."""
     if path.suffix == ".parquet":
         import pyarrow.parquet
 
@@ -238,12 +236,10 @@ def shortened(every: list[Any], depth: int) -> list[Any] | str:
 
 
 def digest(content: bytes) -> str:
-    """Return the beginning of a SHA-256 digest."""
     return hashlib.sha256(content).hexdigest()[:12]
 
 
 def main() -> None:
-    """Run the tour and write it."""
     with tempfile.TemporaryDirectory() as folder:
         GOLDEN.write_text(json.dumps(tour(Path(folder).resolve()), indent=1, ensure_ascii=False) + "\n", "utf-8")
 

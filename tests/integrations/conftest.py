@@ -34,7 +34,6 @@ async def project(tmp_path: Path, planted_store: Path, server: RunningServer) ->
 
 @pytest.fixture
 def parity(store: Path, server: RunningServer) -> Parity:
-    """What `rubriclab score` says of the twelve texts."""
     (store.parent / "texts.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in TEXTS), "utf-8")
     judge: dict[str, Any] = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": "none"}
     commands = Commands(store.parent, RUBRICLAB_STORE="store.db", **judge)

@@ -64,7 +64,6 @@ class Project:
 
     @property
     def folder(self) -> Path:
-        """Where the tests lie."""
         return self.commands.folder
 
     def write(self, tests: str, texts: Sequence[dict[str, Any]] = TEXTS) -> None:
@@ -74,7 +73,6 @@ class Project:
         (self.folder / "test_texts.py").write_text(header + tests, "utf-8")
 
     def pytest(self, *arguments: object, **environment: Any) -> Done:
-        """Return how pytest ended."""
         given = [*QUIET, *map(str, arguments)]
         code = f"import sys, pytest; sys.exit(pytest.main({given!r}))"
         return self.commands.start("-c", code, **environment).wait()

@@ -22,7 +22,6 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 def case(text: dict[str, Any], words: str = "") -> LLMTestCase:
-    """Return a text as a test case."""
     return LLMTestCase(name=text["id"], input=text["source"], actual_output=f"{text['output']}{words}")
 
 

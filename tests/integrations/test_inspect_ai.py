@@ -48,7 +48,6 @@ def run(texts: list[dict[str, Any]], scorer: Any, **options: Any) -> EvalLog:
 
 
 def scores_of(log: EvalLog) -> dict[Any, Any]:
-    """Return the scores by id of the sample."""
     return {sample.id: sample.scores["rubric_scorer"] for sample in log.samples}
 
 

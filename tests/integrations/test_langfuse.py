@@ -63,13 +63,11 @@ async def test_a_text_without_a_score_has_no_evaluation_but_an_error(store: Path
 
 
 def observation(name: str, trace: str, parent: str | None = None, **fields: Any) -> ObservationV2:
-    """Return an observation as Langfuse does."""
     about = {"id": name, "traceId": trace, "parentObservationId": parent, "startTime": NOW, "projectId": "p"}
     return parse_obj_as(ObservationV2, {"type": "SPAN", "environment": "e", **about, **fields})
 
 
 def score(kind: str, about: str, value: Any, person: str | None = "anna", **fields: Any) -> Any:
-    """Return a score as Langfuse does."""
     given = {"id": "s", "projectId": "p", "name": "helpfulness", "source": "ANNOTATION", "environment": "e"}
     when = {"timestamp": NOW, "createdAt": NOW, "updatedAt": NOW}
     about_what = {"value": value, "authorUserId": person, "subject": {"kind": kind, "id": about}}

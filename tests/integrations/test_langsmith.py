@@ -36,17 +36,14 @@ def examples(texts: list[dict[str, Any]]) -> list[Example]:
 
 
 def row_of_example(run: Any, example: Any) -> dict[str, Any]:
-    """Return the row of a run about one of these examples."""
     return {"output": run.outputs["answer"], "source": example.inputs["article"], "id": example.inputs["id"]}
 
 
 def answer(inputs: dict[str, Any]) -> dict[str, Any]:
-    """Return the output of an example."""
     return {"answer": inputs["answer"]}
 
 
 def run(texts: list[dict[str, Any]], evaluator: LangSmithEvaluator, client: Client, **options: Any) -> dict[str, Any]:
-    """Return the results of LangSmith's `evaluate` by id of the text."""
     results = evaluate(
         answer, data=examples(texts), evaluators=[evaluator], client=client, upload_results=False, **options
     )
@@ -74,7 +71,6 @@ def test_a_text_without_a_score_has_no_number_but_the_reason(store: Path, client
 
 
 def finished(inputs: dict[str, Any], outputs: dict[str, Any] | None, **fields: Any) -> Run:
-    """Return a run as LangSmith does."""
     fields = {"id": uuid.uuid4(), **fields}
     return Run(
         name="n", start_time=NOW, run_type="chain", inputs=inputs, outputs=outputs, trace_id=fields["id"], **fields
@@ -98,7 +94,6 @@ def test_the_fields_of_a_row_are_those_of_the_run_and_the_example() -> None:
 def said(
     about: Run, person: str | None, kind: str = "app", hour: int = 1, number: uuid.UUID | None = None, **fields: Any
 ) -> Feedback:
-    """Return feedback as LangSmith does."""
     when = NOW.replace(hour=hour)
     source = FeedbackSourceBase(type=kind, user_name=person, user_id=number)
     return Feedback(

@@ -53,7 +53,6 @@ def used(store: Path, server: RunningServer, use: Use, *arguments: str) -> Any:
 
 
 async def called(client: Any, tool: str, **arguments: Any) -> Any:
-    """Return the structured result of a tool."""
     result = await client.call_tool(tool, arguments)
     assert not result.is_error, result.content
     assert json.loads(result.content[0].text) == result.structured_content
@@ -61,7 +60,6 @@ async def called(client: Any, tool: str, **arguments: Any) -> Any:
 
 
 async def refused(client: Any, tool: str, **arguments: Any) -> str:
-    """Return what the assistant is told of a call that fails."""
     result = await client.call_tool(tool, arguments)
     assert result.is_error
     return str(result.content[0].text)

@@ -20,7 +20,6 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 @pytest.fixture(scope="module", autouse=True)
 def tracking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder with a tracking store."""
     folder = tmp_path_factory.mktemp("mlflow")
     mlflow.set_tracking_uri(f"sqlite:///{folder}/mlflow.db")
     mlflow.set_experiment(experiment_id=mlflow.create_experiment("answers", f"file://{folder}/artifacts"))
@@ -29,12 +28,10 @@ def tracking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def items(texts: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return texts as MLflow takes them."""
     return [{"inputs": {"source": text["source"], "id": text["id"]}, "outputs": text["output"]} for text in texts]
 
 
 def by_id(result: Any, column: str) -> dict[str, Any]:
-    """Return a column of the results by id of the text."""
     frame = result.result_df
     return {row["request"]["id"]: row[column] for _, row in frame.iterrows()}
 

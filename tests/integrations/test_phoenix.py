@@ -21,7 +21,6 @@ NOW = "2026-01-01T00:00:00+00:00"
 
 
 def client_with(texts: list[dict[str, Any]]) -> Client:
-    """Return a client whose server has a data set of the texts."""
     examples = [
         {
             "id": text["id"],
@@ -80,7 +79,6 @@ async def test_a_text_without_a_score_has_no_number_but_the_reason(store: Path) 
 
 
 def span(name: str, source: Any, output: str, **attributes: str) -> dict[str, Any]:
-    """Return a span as Phoenix does."""
     return {
         "name": "answer",
         "context": {"trace_id": "t", "span_id": name},
@@ -89,7 +87,6 @@ def span(name: str, source: Any, output: str, **attributes: str) -> dict[str, An
 
 
 def said(about: str, person: str | None, result: dict[str, Any], **fields: Any) -> dict[str, Any]:
-    """Return an annotation as Phoenix does."""
     given = {"name": "helpfulness", "annotator_kind": "HUMAN", "span_id": about, "result": result, "user_id": person}
     return {"id": "a", "created_at": NOW, "updated_at": NOW, "source": "APP", **given, **fields}
 

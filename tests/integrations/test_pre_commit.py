@@ -21,7 +21,6 @@ PAGE = CHECKOUT / "docs" / "integrations" / "pre-commit.md"
 
 
 def git(folder: Path, *arguments: str) -> str:
-    """Return what git prints."""
     identity = ("-c", "user.name=anna", "-c", "user.email=anna@example.org")
     done = subprocess.run(["git", *identity, *arguments], cwd=folder, capture_output=True, text=True, check=True)
     return done.stdout.strip()
@@ -29,7 +28,6 @@ def git(folder: Path, *arguments: str) -> str:
 
 @pytest.fixture(scope="module")
 def hooks(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A repository with the hooks."""
     folder = tmp_path_factory.mktemp("hooks")
     shutil.copy(CHECKOUT / ".pre-commit-hooks.yaml", folder)
     git(folder, "init", "-q")
@@ -57,7 +55,6 @@ def project(tmp_path: Path, hooks: Path) -> Path:
 
 
 def run(folder: Path) -> subprocess.CompletedProcess[str]:
-    """Return how pre-commit ends on all files."""
     git(folder, "add", ".")
     environment = {
         "PATH": f"{SCRIPT.parent}:{os.environ['PATH']}",

@@ -30,14 +30,12 @@ real = pytest.mark.skipif(
 
 @pytest.fixture
 def examples(store: Path) -> None:
-    """The files of the documentation beside the store."""
     for name, content in example_files(CHECKOUT / "docs" / "integrations" / "promptfoo.md").items():
         text = content.replace("rubrics.db", "store.db").replace("news-coherence", "remote")
         (store.parent / name).write_text(text, "utf-8")
 
 
 def promptfoo(store: Path, server: RunningServer, config: str, *arguments: str) -> list[dict[str, Any]]:
-    """Return the results of an evaluation by promptfoo."""
     done = subprocess.run(
         [PROGRAM, "eval", "-c", config, "-o", "results.json", "--no-cache", "--no-progress-bar", *arguments],
         cwd=store.parent,

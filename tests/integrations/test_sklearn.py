@@ -44,7 +44,6 @@ def _own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The store of the fitted estimator."""
     return tmp_path_factory.mktemp("sklearn") / "store.db"
 
 

@@ -57,7 +57,6 @@ def test_a_text_without_a_score_has_none_and_does_not_count_in_the_mean(store: P
 
 
 def said(about: str, person: str, kind: str, payload: dict[str, Any], day: int = 1) -> Feedback:
-    """Return feedback as Weave does."""
     return Feedback(
         id="f",
         project_id="p",

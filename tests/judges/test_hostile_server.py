@@ -305,7 +305,6 @@ FAULTS: dict[str, Fault] = {
 
 @pytest.fixture(scope="module")
 def hostile() -> Iterator[HostileServer]:
-    """A server with every kind of fault."""
     with HostileServer({name: fault.behaviour for name, fault in FAULTS.items()}) as server:
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("OPENAI_API_KEY", KEY)

@@ -19,7 +19,6 @@ ONE_TO_FIVE = Scale(low=1, high=5, whole=False)
 
 
 def noisy(n: int, seed: int = 0, slope: float = 1.0, noise: float = 0.5) -> tuple[np.ndarray, np.ndarray]:
-    """Return raw values and labels that follow them."""
     draw = np.random.default_rng(seed)
     raw = draw.normal(size=n)
     return raw, np.clip(3 + slope * raw + noise * draw.normal(size=n), 1, 5)

@@ -32,7 +32,6 @@ EVERY = ("hypoeval", "checkeval", "seeval", "seal", "direct", "few_shot", "analy
 
 @pytest.fixture(scope="module")
 def everything_found() -> Candidates:
-    """What all methods find."""
     return asyncio.run(found_by(*plans(*EVERY)))
 
 

@@ -46,7 +46,6 @@ def fault(*sentences):
 
 
 def given_back(*entries):
-    """Return a reply that changes sentences to texts."""
     return {"sentences": [{"sentence": number, "reasoning": "Mended.", "text": text} for number, text in entries]}
 
 
@@ -214,7 +213,6 @@ def test_the_writer_sees_what_the_judge_saw_and_no_more():
 
 
 def rubric(*criteria, method="hypoeval", units=None):
-    """Return a rubric of one part, on a scale from 1 to 5."""
     return of_parts(Part(method=method, settings={}, criteria=criteria, units=units))
 
 

@@ -182,7 +182,6 @@ class SlowJudge:
         self.begun, self.ended = [], []
 
     async def reply(self, prompt):
-        """Return the text's number as the score."""
         number = int(prompt.fields["output"].split()[-1].rstrip("."))
         self.active += 1
         self.begun.append(number)

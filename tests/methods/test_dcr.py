@@ -42,7 +42,6 @@ def test_the_paper_s_preset_has_a_second_call_that_converts_all_reasons_at_once(
 
 
 async def rate(example, judge=None, scale=None, **chosen):
-    """Return the rating of one text, checked to be its score."""
     given_ = assignment(scale) if scale else assignment()
     value, (rated,) = await DCR.score(example, dcr_part(**chosen), given_, judge or scripted())
     assert value == rated.score

@@ -32,7 +32,6 @@ def term(criterion: str, weight: float, center: float = 3, spread: float = 1) ->
 
 
 def aggregation(*terms: Term, **fields: Any) -> Aggregation:
-    """Return a combination; `fields` replace its own."""
     return Aggregation(**({"terms": terms, "calibration": STRAIGHT} | fields))
 
 
@@ -87,7 +86,6 @@ numbers = st.floats(-50, 50, allow_nan=False).map(lambda number: round(number, 3
 
 @st.composite
 def cases(draw: st.DrawFn) -> tuple[Aggregation, dict[str, float | None], Scale]:
-    """Return any combination, scores by its criteria, and a scale."""
     low = draw(st.integers(-3, 3))
     scale = Scale(low=low, high=low + draw(st.integers(1, 9)), whole=False)
     weights = draw(st.lists(st.floats(-1, 1).filter(lambda w: abs(w) > 0.01), min_size=1, max_size=6))

@@ -13,12 +13,10 @@ from rubriclab.ops.workspace import Workspace
 
 @pytest.fixture(scope="session")
 def rated(planted_store: Path) -> RatedRubric:
-    """The rubric of `planted@1` with its ratings."""
     with Workspace(planted_store) as workspace:
         return editable_version(workspace, "planted", EditOptions()).rated
 
 
 @pytest.fixture(scope="session")
 def selection(rated: RatedRubric) -> FoldSelection:
-    """What labels select in each fold."""
     return select_in_folds(rated)

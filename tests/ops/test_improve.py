@@ -24,13 +24,11 @@ FAULTY = replace(DRAFT, output="First right.  Second wrong one.\n\nThird wrong."
 
 
 async def improved(judge=None, text=FAULTY, *, rubric=None, writer=None, **settings):
-    """Return what became of a text."""
     chosen, judge = ImproveOptions(**settings), judge or scripted()
     return await Reviser(rubric or sentence_rubric(), REF, judge, writer or judge, chosen).revise(text)
 
 
 def hypotheses(*names):
-    """Return a rubric by which whole texts are judged."""
     return rubric_of(part_of("hypoeval", *map(criterion, names), ask="separately"))
 
 
@@ -248,7 +246,6 @@ def unit(value, *places):
 
 
 def score(*units, **fields):
-    """Return a score by one criterion with verdicts on these units."""
     rated = CriterionRating(**{"id": "q1", "score": 0.5, "reason": "", "units": units, **fields})
     return Score("t", "coherence", 3.0, (rated,), None, "r@1", "fake")
 

@@ -22,7 +22,6 @@ JOINT = (HYPOEVAL, METHODS["direct"])
 
 
 def method_settings(method: Method, chosen: Sequence[str], configured: Sequence[str] = ()) -> Any:
-    """Return the settings of a method alone from pairs."""
     tables = {"chosen": parse_settings(chosen), "configured": parse_settings(configured)}
     return resolve_settings([method], joint=False, **tables).methods[method.name]
 

@@ -32,7 +32,6 @@ def test_the_version_has_a_section_in_the_changelog_and_is_that_of_the_citation(
 
 
 def steps(workflow: dict[str, Any]) -> list[str]:
-    """Return the commands of a workflow."""
     found = [step.get("run", "") for job in workflow["jobs"].values() for step in job.get("steps", ())]
     return [line.strip() for run in found for line in run.splitlines()]
 

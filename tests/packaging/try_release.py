@@ -159,7 +159,6 @@ def report(trial: Trial, archives: Path, *, required: bool) -> Result:
 
 
 def main() -> int:
-    """Try what the command line names; return 0 if all passed."""
     parser = argparse.ArgumentParser(description="Try wheel and sdist in fresh environments.")
     parser.add_argument("--python", action="append", choices=PYTHONS, help="a version to try; default: all")
     named = parser.parse_args().python

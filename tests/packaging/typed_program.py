@@ -22,7 +22,6 @@ def score_texts(texts: Sequence[str]) -> list[float | None]:
 
 
 async def score_as_they_arrive(rows: Sequence[dict[str, str]]) -> None:
-    """Print each score as soon as it is known."""
     try:
         async for score in rl.Lab().score_stream_async(rows, "coherence@production"):
             assert_type(score, rl.Score)

@@ -127,12 +127,10 @@ def whole_template(name: str) -> Any:
 
 
 def user(prompt: Prompt) -> str:
-    """Return the user's last turn."""
     return render(prompt)[-1]["content"]
 
 
 def judged(prompt: Prompt) -> list[str]:
-    """Return all texts, sources and contexts that a prompt shows."""
     lists = ("observations", "demonstrations", "texts", "pages")
     shown = [prompt.fields, *(item for name in lists for item in prompt.fields.get(name, ()))]
     return [text for item in shown for name in ("output", "source", "context", "text") if (text := item.get(name))]

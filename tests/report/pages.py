@@ -79,5 +79,4 @@ class Page(HTMLParser):
         return [line for part in " ".join(self.words).split("\n") if (line := " ".join(part.split()))]
 
     def having(self, tag: str) -> list[dict[str, str | None]]:
-        """Return the attributes of every element of one kind."""
         return [attributes for name, attributes in self.tags if name == tag]

@@ -232,19 +232,16 @@ LEFT_OUT = (
 
 
 def checklist_part(*criteria: Criterion, **fields: Any) -> Part:
-    """Return a part of questions; `fields` replace its own."""
     own: dict[str, Any] = {"dimensions": DIMENSIONS, "dropped": LEFT_OUT, "settings": {"mode": "grouped"}}
     return Part(method="checkeval", criteria=criteria or QUESTIONS, **(own | fields))
 
 
 def checklist(number: int = 1, *criteria: Criterion, **fields: Any) -> Version:
-    """Return a version made of questions."""
     own: dict[str, Any] = {"name": "checks", "parts": (checklist_part(*criteria),)}
     return version(number, **(own | fields))
 
 
 def overall(statement: str, **fields: Any) -> Criterion:
-    """Return one score of the whole text."""
     evidence = Evidence(origin="prior knowledge", pearson=0.45, judged=30, heldout=0.52)
     own: dict[str, Any] = {"id": "e1", "evidence": evidence}
     return Criterion(kind="score", trait="coherence", statement=statement, **(own | fields))
@@ -262,7 +259,6 @@ UNTOUCHED = TrainingAgreement(
 
 
 def explained(number: int = 1, statement: str = EXPLANATION, **fields: Any) -> Version:
-    """Return a version that goes by an explanation."""
     part = Part(method="seeval", settings={"explanations": 1}, criteria=(overall(statement),))
     own: dict[str, Any] = {"name": "told", "parts": (part,), "agreement": UNTOUCHED}
     return version(number, **(own | fields))
@@ -282,13 +278,11 @@ def shown(*demonstrations: Demonstration, **fields: Any) -> Version:
 
 
 def demonstration(name: str, **fields: Any) -> Demonstration:
-    """Return a labelled text to show."""
     own: dict[str, Any] = {"output": f"The text {name}. " + "It goes on. " * 60, "source": "An article.", "score": 2.0}
     return Demonstration(example=name, **(own | fields))
 
 
 def unlabelled(**fields: Any) -> Version:
-    """Return a version that was made without any labelled text."""
     criterion = overall(version().rubric.aspect.definition, evidence=Evidence(origin="definition"))
     part = Part(method="direct", settings={}, criteria=(criterion,))
     own: dict[str, Any] = {"name": "plain", "parts": (part,), "agreement": None, "baseline": None, "parent": None}
@@ -391,7 +385,6 @@ def joint_rubric() -> Rubric:
 
 
 def joint_trust(**fields: Any) -> Validation:
-    """Return what the gate found; `fields` replace its own."""
     own: dict[str, Any] = {
         "level": "dataset",
         "n": 30,

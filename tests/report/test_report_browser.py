@@ -94,7 +94,6 @@ class Refusal(BaseHTTPRequestHandler):
     server: Proxy
 
     def do_GET(self) -> None:
-        """Refuse a request."""
         self.server.asked.append(self.path)
         self.send_error(404)
 
@@ -106,7 +105,6 @@ class Refusal(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def proxy() -> Iterator[Proxy]:
-    """A proxy that is up."""
     with Proxy() as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()

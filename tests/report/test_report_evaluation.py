@@ -32,12 +32,10 @@ Rate = Callable[[int, Example], float | None]
 
 
 def like_people(_: int, text: Example) -> float:
-    """Return what people said."""
     return text.scores["coherence"]
 
 
 def against_people(_: int, text: Example) -> float:
-    """Return the reverse of what people said."""
     return 9 - text.scores["coherence"]
 
 
@@ -62,7 +60,6 @@ def summary_of(
 
 
 def words(found: EvaluationSummary | None) -> str:
-    """Return what is shown of a summary as one text."""
     assert found
     return words_of(View(macro("evaluation_summary", found, lambda name: wording.evaluator_parts(name)[0])), 200)
 

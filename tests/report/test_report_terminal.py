@@ -35,7 +35,6 @@ def acting(text: str) -> set[str]:
 
 
 def widest(text: str) -> int:
-    """Return the width of the longest line."""
     return max(map(cell_len, text.split("\n")))
 
 

@@ -102,7 +102,6 @@ EVIL = "<script>alert(1)</script>"
 
 
 def by_units(units: Units = FACTS, **fields: object) -> Part:
-    """Return a part of two questions that are asked of units."""
     own = {"method": "seal", "units": units, "settings": {"weights": "as packed"}, "dropped": ()}
     return checklist_part(question("f1", support="source"), QUESTIONS[2]).model_copy(update=own | fields)
 

@@ -222,13 +222,11 @@ def _edited() -> Version:
 
 
 def _bare() -> Version:
-    """Return a version of which nothing was measured."""
     part = Part(method="hypoeval", settings={"k": 10}, criteria=(criterion(),))
     return version(agreement=None, baseline=None, parent=None, model_versions=(), tags=(), parts=(part,))
 
 
 def _by_units(units: Units) -> Version:
-    """Return a version with a question that is asked of units."""
     own: dict[str, Any] = {"method": "seal", "units": units, "settings": {"weights": "as packed"}, "dropped": ()}
     part = checklist_part(question("f1", support="source"), question("f2")).model_copy(update=own)
     return version(name="pieces", parts=(part,))

@@ -69,7 +69,6 @@ def pooled(level, correlate, texts, drawn):
 
 
 def used_names(level, texts):
-    """The groups that the level uses, and these without each of them."""
     names = sorted(within_groups(spearmanr, *texts[:3])) if level == "group" else sorted(set(texts[2]))
     return names, [[name for name in names if name != left_out] for left_out in names]
 

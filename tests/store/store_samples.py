@@ -23,7 +23,6 @@ EFFORT = Effort(calls=12, cached=3, prompt_tokens=900, completion_tokens=80, cos
 
 
 def criterion(statement: str = "Each sentence follows from the one before.", **fields: Any) -> Criterion:
-    """Return a criterion; `fields` replace its own."""
     levels = (Level(score=1, description="Sentences stand apart."), Level(score=5, description="They are linked."))
     own = {"id": "c1", "kind": "hypothesis", "trait": "links", "levels": levels}
     return Criterion(
@@ -32,7 +31,6 @@ def criterion(statement: str = "Each sentence follows from the one before.", **f
 
 
 def rubric(*criteria: Criterion, **fields: Any) -> Rubric:
-    """Return a rubric of one part; `fields` replace its own."""
     part = Part(method="hypoeval", settings={"k": 10, "alpha": 0.5}, criteria=criteria or (criterion(),))
     own: dict[str, Any] = {
         "task": "summarization",
@@ -49,7 +47,6 @@ def numbered(number: int) -> Rubric:
 
 
 def provenance(**fields: Any) -> Provenance:
-    """Return a provenance; `fields` replace its own."""
     value = Interval(0.4, 0.1, 0.7)
     agreement = TrainingAgreement(n=30, spearman=value, pearson=value, kendall=value, reselected=value)
     own: dict[str, Any] = {
@@ -68,13 +65,11 @@ def provenance(**fields: Any) -> Provenance:
 
 
 def version_of(of: Rubric, by: Provenance, number: int = 2) -> Version:
-    """Return a version of a rubric as a store would give it."""
     created = datetime(2026, 11, 21, 12, 30, 0, 250_000, UTC)
     return Version("news", number, of.digest, of, by, by.digest, EFFORT, "news@1", created)
 
 
 def judgment(name: str, **fields: Any) -> HumanJudgment:
-    """Return a rating of a text; `fields` replace its own."""
     own: dict[str, Any] = {"id": name, "question": "sha256:q", "aspect": "coherence", "rater": "anna", "text": "a"}
     return HumanJudgment(**(own | {"kind": "rating", "value": 3, "created": datetime.now(UTC)} | fields))
 
@@ -107,7 +102,6 @@ def save_many(where: str, name: str, first: int, count: int) -> None:
 
 
 def save_one(where: str, name: str) -> None:
-    """Save the one rubric that every process saves."""
     with open_store(where) as store:
         store.save(name, rubric(), provenance(), EFFORT)
 

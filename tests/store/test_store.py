@@ -303,7 +303,6 @@ THEIRS = MINE.model_copy(update={"judge_address": "http://theirs/v1"})
 
 
 def bring(store: Store, by: Provenance, number: int = 1, name: str = "news") -> Version:
-    """Import a pack of a rubric with a provenance."""
     with open_store("sqlite://") as elsewhere:
         pack = write_pack(elsewhere.save("news", numbered(number), by, EFFORT))
     return import_pack(store, read_pack(pack, "pack.json"), name)

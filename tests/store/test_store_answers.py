@@ -95,7 +95,6 @@ DAY = timedelta(days=1)
 
 
 def fill(store: Store, count: int, model: str = "m", length: int = 10) -> list[str]:
-    """Cache answers, and return the digests of their requests."""
     digests = [digest([model, number]) for number in range(count)]
     for each in digests:
         store.answers.put(each, {"text": "x" * length, "model": model})

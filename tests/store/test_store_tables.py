@@ -124,7 +124,6 @@ def test_a_store_with_another_schema_is_refused_and_left_alone(store: Store, whe
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
-    """A folder with a store in it."""
     folder = tmp_path / "shared"
     with open_store(folder / "store.db") as store:
         store.save("news", numbered(1), provenance(), EFFORT)

@@ -45,15 +45,12 @@ class LabelPage:
 
     @property
     def address(self) -> str:
-        """Where the page is."""
         return str(self.client.base_url)
 
     def get(self, path: str, rater: str | None = "anna", **query: Any) -> httpx.Response:
-        """Return the response to a GET."""
         return self.client.get(path, params={**({"rater": rater} if rater else {}), **query})
 
     def post(self, path: str, body: Mapping[str, Any] | bytes, **headers: str) -> httpx.Response:
-        """Return the response to what the page's own script sends."""
         own = {"Origin": self.address.rstrip("/"), TOKEN_HEADER: self.access.token, **headers}
         if isinstance(body, bytes):
             return self.client.post(path, content=body, headers=own)
@@ -75,7 +72,6 @@ class LabelPage:
 
 
 def output_of(item: Mapping[str, Any]) -> str:
-    """Return the text of an item."""
     return str(item["shown"]["text"])
 
 

@@ -19,17 +19,14 @@ HOSTILE = (
 
 
 def press(browser: Chrome, *keys: str) -> None:
-    """Press keys wherever the focus is."""
     ActionChains(browser).send_keys(*keys).perform()
 
 
 def wait_for(browser: Chrome, position: str) -> None:
-    """Wait until the page says how far the rater is."""
     WebDriverWait(browser, 20).until(lambda page: page.find_element(By.ID, "position").text == position)
 
 
 def wait_for_status(browser: Chrome, words: str) -> None:
-    """Wait until the page has told the rater something."""
     status = browser.find_element(By.ID, "status")
     WebDriverWait(browser, 20).until(lambda _page: status.get_attribute("textContent") == words)
 

@@ -19,7 +19,6 @@ HOSTILE = '</script><script>document.title="hacked"</script><img src=x onerror=a
 
 @pytest.fixture
 def page(tmp_path: Path) -> Iterator[LabelPage]:
-    """The page for all rows."""
     with label_page(tmp_path) as page:
         yield page
 

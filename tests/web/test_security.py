@@ -12,7 +12,6 @@ from rubriclab.web.server import TOKEN_HEADER, Access
 
 
 def own(client: httpx.Client, access: Access, **others: str) -> dict[str, str]:
-    """Return the headers that the page's own script sends."""
     return {"Origin": str(client.base_url).rstrip("/"), TOKEN_HEADER: access.token, **others}
 
 

@@ -35,7 +35,6 @@ class Service:
     notes: list[str] = field(default_factory=list)
 
     def client(self, token: str | None = None) -> httpx.Client:
-        """Return a client for callers with a token."""
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         return httpx.Client(base_url=self.address, headers=headers, trust_env=False, timeout=PATIENCE)
 
@@ -97,7 +96,6 @@ def serving(
 
 
 def problem(response: httpx.Response, status: int) -> ProblemDetails:
-    """Return the problem of a response that has a status."""
     assert response.status_code == status, response.text
     assert response.headers["content-type"] == "application/problem+json"
     found = ProblemDetails.model_validate_json(response.content)
@@ -106,5 +104,4 @@ def problem(response: httpx.Response, status: int) -> ProblemDetails:
 
 
 def score(client: httpx.Client, content: Any) -> httpx.Response:
-    """Send texts to be scored."""
     return client.post("/v1/score", json=content)

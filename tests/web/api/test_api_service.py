@@ -191,13 +191,11 @@ def test_pages_of_other_sites_are_refused_where_there_is_no_token(
 
 
 def connected(service: Service) -> socket.socket:
-    """Return a connection to a service."""
     host, port = service.address.removeprefix("http://").split(":")
     return socket.create_connection((host, int(port)), PATIENCE)
 
 
 def head(service: Service, *lines: str) -> bytes:
-    """Return the head of a request to score."""
     host = service.address.removeprefix("http://")
     return "\r\n".join(["POST /v1/score HTTP/1.1", f"Host: {host}", *lines, "", ""]).encode()
 

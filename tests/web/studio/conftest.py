@@ -48,6 +48,5 @@ def judge(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[PaidJudge]]:
 
 @pytest.fixture
 def studio(store: Path) -> Iterator[Client]:
-    """The studio over `store`."""
     with served(store) as client:
         yield client

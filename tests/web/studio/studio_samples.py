@@ -107,7 +107,6 @@ class PaidJudge:
         self._judge = EmbeddedJudge()
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the offline judge's reply."""
         PaidJudge.asked += 1
         await asyncio.sleep(PaidJudge.seconds)
         if PaidJudge.refuses:
@@ -124,15 +123,12 @@ class Client:
 
     @property
     def url(self) -> str:
-        """The address of the studio."""
         return str(self.http.base_url).rstrip("/")
 
     def get(self, path: str, **query: Any) -> httpx.Response:
-        """Return a page."""
         return self.http.get(path, params=query or None)
 
     def post(self, path: str, **body: Any) -> httpx.Response:
-        """Return the answer to what a page sends."""
         return self.http.post(path, json=body, headers={"Origin": self.url, TOKEN_HEADER: self.access.token})
 
 

@@ -30,7 +30,6 @@ def client(learned: Path) -> Iterator[Client]:
 
 @pytest.fixture
 def lab(learned: Path) -> Lab:
-    """The same store from Python."""
     return Lab(learned, progress=None, notify=lambda _text: None)
 
 
