@@ -458,9 +458,9 @@ class Lab(Closing):
 
     @with_options(models.CompareOptions)
     async def compare_async(
-        self, /, before: Data, after: Data | None = None, rubric: str | Version | None = None, **options: Any
+        self, /, before: Data, after: Data, rubric: str | Version | None = None, **options: Any
     ) -> comparing.CompareResult:
-        """Return how the scores of one set of outputs differ from those of another, or rank the systems in one set."""
+        """Return how the scores of one set of outputs differ from those of another."""
         return await self._run(comparing.compare, models.CompareOptions, options, before, after, rubric)
 
     @with_options(models.ImproveOptions)

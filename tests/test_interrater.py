@@ -126,15 +126,12 @@ def test_yes_no_questions_are_compared_as_nominal_and_pooled_over_texts_and_ques
         (name, "order", "yes/no", 1) for name in ANSWERS
     ]
     for number, row in enumerate(found.criteria):
-        assert row.figures.keys() == {"alpha_nominal", "fleiss_kappa"}
-        assert row.figures["alpha_nominal"] == krippendorff_alpha(answers[:, number], "nominal", groups())
+        assert row.alpha == krippendorff_alpha(answers[:, number], "nominal", groups())
         assert (row.answers, row.missing, row.inapplicable) == (len(TEXTS), 0, 0)
     (pooled,) = found.pooled
     assert (pooled.kind, pooled.criteria, pooled.answers) == ("yes/no", 3, 3 * len(TEXTS))
     every = answers.reshape(2, -1)
-    assert pooled.figures["alpha_nominal"] == krippendorff_alpha(every, "nominal", np.tile(groups(), 3))
-    alpha, kappa = (pooled.figures[name].value for name in ("alpha_nominal", "fleiss_kappa"))
-    assert alpha - kappa == pytest.approx((1 - kappa) / every.size)
+    assert pooled.alpha == krippendorff_alpha(every, "nominal", np.tile(groups(), 3))
 
 
 def test_graded_criteria_and_answers_in_shares_of_parts_are_compared_as_intervals():
@@ -144,7 +141,7 @@ def test_graded_criteria_and_answers_in_shares_of_parts_are_compared_as_interval
     found = interrater_agreement(rubric(criterion("h1"), ordered("q1")), TEXTS, scored)
     for row, table in zip(found.criteria, (ratings, shares), strict=True):
         assert row.kind == "graded"
-        assert row.figures == {"alpha_interval": krippendorff_alpha(table, "interval", groups())}
+        assert row.alpha == krippendorff_alpha(table, "interval", groups())
 
 
 def test_missing_answers_and_those_that_do_not_apply_are_left_out_and_counted_apart():
@@ -162,7 +159,7 @@ def test_missing_answers_and_those_that_do_not_apply_are_left_out_and_counted_ap
     second[2] = Score(TEXTS[2].id, "coherence", None, (), "no reply", "r@1", "b")
     (row,) = interrater_agreement(rubric(ordered("q1")), TEXTS, {"a": first, "b": second}).criteria
     assert (row.answers, row.missing, row.inapplicable) == (len(TEXTS) - 3, 2, 1)
-    assert row.figures["alpha_nominal"].value == 1
+    assert row.alpha.value == 1
 
 
 def test_what_cannot_be_told_is_undefined():

@@ -533,22 +533,16 @@ def evaluate(call: Call, heldout: str, *, rubrics: tuple[str, ...], html: str | 
 
 @command("CompareOptions", "CallOptions", "RubricOption", *REPORT_MODELS)
 @flag("--details", help="Show the criteria that changed and the texts that fell most, too.")
-@click.argument("outputs", type=FILE, nargs=-1, required=True, metavar="OLD [NEW]")
-def compare(call: Call, outputs: tuple[str, ...], *, rubric: str, details: bool) -> None:
-    """Compare two sets of outputs, OLD and NEW, by one rubric, or the systems in one file.
-
-    \b
-    rubriclab compare old.jsonl new.jsonl --rubric news@production --max-drop 0.2
-    rubriclab compare outputs.jsonl --rubric news@production
+@click.argument("old", type=FILE)
+@click.argument("new", type=FILE)
+def compare(call: Call, old: str, new: str, *, rubric: str, details: bool) -> None:
+    """Compare two sets of outputs, OLD and NEW, by one rubric.
 
     The result has the means, their paired difference with its interval, the criteria that changed, and the texts whose
     scores fell most. The exit code is 0 if the interval excludes a drop beyond --max-drop (without it: any drop), 1 if
-    all of it is such a drop, and 3 if inconclusive. One file with several systems (field system) gives a ranking.
+    all of it is such a drop, and 3 if inconclusive.
     """
-    if len(outputs) > 2:
-        raise SettingsError(f"Expected OLD and NEW, or one file, got {len(outputs)} files.", "Compare two at a time.")
-    before, after = outputs[0], outputs[1] if len(outputs) == 2 else None
-    result = call.run(ops.compare.compare, before, after, rubric, call.options(ops.options.CompareOptions))
+    result = call.run(ops.compare.compare, old, new, rubric, call.options(ops.options.CompareOptions))
     row = {**result.result.model_dump(mode="json"), "outcome": result.outcome, **effort_row(result.effort)}
     view = result.view()
     view.unfolded = details
@@ -614,7 +608,7 @@ def drift(
 @command("AgreeOptions", "CallOptions", "RubricOption", *REPORT_MODELS, section="Examine a rubric")
 @click.argument("texts", type=FILE)
 def agree(call: Call, texts: str, *, rubric: str) -> None:
-    """Measure the agreement of judges that score TEXTS by the same rubric: alpha, kappas, differences in severity.
+    """Measure the agreement of judges that score TEXTS by the same rubric: alpha, differences in severity.
 
     TEXTS need no human scores. Agreement is reported for the scores, binned and not, and for each criterion.
     """

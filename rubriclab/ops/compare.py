@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal
 
@@ -341,94 +340,6 @@ def scored_sets(
     return sets[0], sets[1]
 
 
-# Systems differ significantly if the adjusted p value is smaller.
-MAX_P = 0.05
-
-
-class RankedSystem(FrozenModel):
-    """A system and its rank; its mean does not differ significantly from those of its `ties`."""
-
-    system: str
-    rank: int
-    texts: int
-    scored: int
-    groups: int
-    mean: Interval
-    ties: tuple[str, ...]
-
-
-class SystemDifference(FrozenModel):
-    """The mean score of `first` less that of `second`, which ranks lower, over the groups with outputs of both."""
-
-    first: str
-    second: str
-    pairs: int
-    groups: int
-    difference: Interval
-    p: float | None
-    adjusted_p: float | None
-
-
-class SystemRanking(FrozenModel):
-    rubric: str
-    judge: str
-    scale: tuple[float, float]
-    systems: tuple[RankedSystem, ...]
-    differences: tuple[SystemDifference, ...]
-
-
-def rank_systems(rubric: Rubric, name: str, systems: Sequence[paired.Outputs]) -> SystemRanking:
-    """Rank systems by mean score; differences are paired by group, their p values adjusted (Benjamini & Hochberg)."""
-    sides = []
-    for system in systems:
-        by_group = defaultdict[str, list[float]](list)
-        for example, value in system.scored:
-            by_group[example.group].append(value)
-        sides.append(
-            (summary(system, rubric.scores_on), {group: np.mean(values) for group, values in by_group.items()})
-        )
-    # Systems without a score come last.
-    sides.sort(key=lambda side: math.inf if side[0].mean.value is None else -side[0].mean.value)
-    compared = []
-    for (first, means), (second, others) in combinations(sides, 2):
-        shared = [group for group in means if group in others]
-        change = paired_mean(np.array([means[group] - others[group] for group in shared]), units(shared))
-        compared.append((first.name, second.name, len(shared), change))
-    adjusted = adjust_p_values([change.p for *_, change in compared])
-    differences = [
-        SystemDifference(
-            first=first,
-            second=second,
-            pairs=groups,
-            groups=groups,
-            difference=change.interval.rounded(),
-            p=change.p,
-            adjusted_p=p,
-        )
-        for (first, second, groups, change), p in zip(compared, adjusted, strict=True)
-    ]
-    tied = [{each.first, each.second} for each in differences if each.adjusted_p is None or each.adjusted_p >= MAX_P]
-    ranked = [
-        RankedSystem(
-            system=side.name,
-            rank=rank,
-            texts=side.texts,
-            scored=side.scored,
-            groups=side.groups,
-            mean=side.mean,
-            ties=tuple(name for pair in tied if side.name in pair for name in pair - {side.name}),
-        )
-        for rank, (side, _) in enumerate(sides, start=1)
-    ]
-    return SystemRanking(
-        rubric=name,
-        judge=_judge_names(*systems),
-        scale=(rubric.scores_on.low, rubric.scores_on.high),
-        systems=tuple(ranked),
-        differences=tuple(differences),
-    )
-
-
 def _judge_names(*outputs: paired.Outputs) -> str:
     return ", ".join(sorted({score.judge for each in outputs for score in each.scores}))
 
@@ -441,25 +352,21 @@ OutputRow = tuple[Example, Score | None]
 class CompareResult(Answered, Displayed):
     """A comparison and the version that scored the outputs, `None` if versions or judges were compared."""
 
-    result: paired.Comparison | paired.AnchorLook | SystemRanking
+    result: paired.Comparison | paired.AnchorLook
     effort: Effort
     version: Version | None = None
     unanswered: str | None = None
 
     @property
     def outcome(self) -> paired.LimitOutcome:
-        """`within` the limits, `beyond` one, or `inconclusive`; a ranking is always `within`."""
-        return "within" if isinstance(self.result, SystemRanking) else self.result.outcome
+        """`within` the limits, `beyond` one, or `inconclusive`."""
+        return self.result.outcome
 
 
 def compare(
-    workspace: Workspace, before: Data, after: Data | None, rubric: str | Version | None, options: CompareOptions
+    workspace: Workspace, before: Data, after: Data, rubric: str | Version | None, options: CompareOptions
 ) -> Job[CompareResult]:
-    """Compare the scores of two sets of outputs; without `after`, rank the systems in `before`."""
-    given = [f"`{name}`" for name in ("pair_by", "max_drop") if getattr(options, name) is not None]
-    if after is None and given:
-        needed = f"{' and '.join(given)} can only be used with two sets of outputs, and one was given."
-        raise SettingsError(needed, "Give a second set.")
+    """Compare the scores of two sets of outputs."""
     if rubric is None:
         raise SettingsError("Outputs are compared by a rubric, and none is named.", "Give `rubric=REF`.")
     version = version_of(workspace, rubric)
@@ -481,9 +388,6 @@ def compare(
                 raise JudgeError(scoring.unanswered)
             examples, scores = zip(*((example, score or next(new)) for example, score in rows), strict=True)
             outputs.append(paired.Outputs(name, examples, scores))
-        if after is None:
-            ranking = rank_systems(version.rubric, version.ref, _by_system(outputs[0]))
-            return CompareResult(ranking, workspace.effort(), version)
         training_groups = frozenset(version.provenance.groups)
         seen = [each for side in outputs for each in side.examples if each.group in training_groups]
         if ignored := len(labelled(seen, version.rubric.aspect.name)):
@@ -510,10 +414,10 @@ def check_limit(name: str, points: float | None, version: Version) -> None:
         raise SettingsError(f"{limit}, {scale.describe()};", f"give {valid}.")
 
 
-def _read(scoring: ColumnScoring, before: Data, after: Data | None) -> dict[str, list[OutputRow]]:
+def _read(scoring: ColumnScoring, before: Data, after: Data) -> dict[str, list[OutputRow]]:
     """Return the outputs of each set with the scores that their rows carry; faulty rows are left out."""
     (version, judge), notify, options = scoring.scorers[0], scoring.workspace.notify, scoring.options
-    data = [before] if after is None else [before, after]
+    data = [before, after]
     names = [describe(each) for each in data]
     sides: dict[str, list[OutputRow]] = {}
     for name, each in zip(names if len(set(names)) == len(names) else ("before", "after"), data, strict=True):
@@ -534,17 +438,6 @@ def _read(scoring: ColumnScoring, before: Data, after: Data | None) -> dict[str,
         mixed = f"{together:,} of {len(forms):,} outputs are rated together with others of their group, the rest alone."
         raise DataError(mixed, "Such scores are not comparable: score all with `rivals=together` or all without it.")
     return sides
-
-
-def _by_system(outputs: paired.Outputs) -> list[paired.Outputs]:
-    systems: dict[str, list[tuple[Example, Score]]] = {}
-    for example, score in zip(outputs.examples, outputs.scores, strict=True):
-        if example.system is not None:
-            systems.setdefault(example.system, []).append((example, score))
-    if len(systems) < 2:
-        hint = "Name the system of each row in the field system (`mapping=system=COLUMN`), or give two sets."
-        raise DataError(f"{outputs.name}: expected outputs of at least two systems, found {len(systems)}.", hint)
-    return [paired.Outputs(name, *map(tuple, zip(*rows, strict=True))) for name, rows in systems.items()]
 
 
 def carried_score(row: Any, example: Example, version: Version, judge: str) -> Score | None:

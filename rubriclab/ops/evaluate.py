@@ -30,7 +30,7 @@ from rubriclab.stats.agreement import Agreement, ConstantRule, Level, Unit
 from rubriclab.stats.correlation import FloatArray, IntArray, floats, spearman_rows
 from rubriclab.stats.intervals import Interval, estimate, paired_mean, renumber, units
 from rubriclab.stats.pairs import PairwiseAccuracy, pairwise_accuracy
-from rubriclab.stats.reliability import ceiling_interval, fleiss_kappa, krippendorff_alpha
+from rubriclab.stats.reliability import Metric, ceiling_interval, krippendorff_alpha
 
 
 @dataclass(frozen=True, repr=False)
@@ -243,10 +243,8 @@ def unseen(examples: Iterable[Example], provenances: Sequence[Provenance]) -> tu
     return tuple(e for e in examples if e.group not in groups and text_digest(e) not in texts)
 
 
-Figure = Literal["alpha_interval", "alpha_nominal", "fleiss_kappa"]
 Reliability = Literal["unreliable", "tentative", "reliable"]
 Kind = Literal["yes/no", "graded"]
-Figures = Mapping[Figure, Interval]
 
 # Alpha from which conclusions are tentative, and from which data are reliable. Krippendorff 2004, "Reliability in
 # content analysis", Human Communication Research 30(3).
@@ -299,7 +297,7 @@ class CriterionAgreement:
     answers: int
     missing: int
     inapplicable: int
-    figures: Figures
+    alpha: Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,10 +323,10 @@ def interrater_agreement(
 ) -> InterraterAgreement:
     """Return how far the judges agree: `scored` holds each judge's scores of `examples`, in their order.
 
-    Yes/no questions are compared one by one and pooled, by nominal alpha and kappa; graded criteria and scores by alpha
-    for interval data. CheckEval (section 5.2) reports the pooled figures over single answers: alpha and kappa differ by
-    at most 0.0001 in its tables 10, 19 and 21. Pooled figures tend to be higher, as they also reward judges for knowing
-    which criteria most texts meet. Intervals are over groups if texts share groups, else over texts.
+    Yes/no questions are compared one by one and pooled, by nominal alpha; graded criteria and scores by alpha for
+    interval data. CheckEval (section 5.2) reports the pooled figure over single answers, and Fleiss' kappa, which is
+    less by at most 0.0001 in its tables 10, 19 and 21. Pooled figures tend to be higher, as they also reward judges for
+    knowing which criteria most texts meet. Intervals are over groups if texts share groups, else over texts.
     """
     groups = [example.group for example in examples]
     cluster = units(groups)
@@ -379,12 +377,9 @@ def _agreement_on(
     values: FloatArray, cluster: IntArray, kind: Kind, name: str, *, trait: str, inapplicable: int
 ) -> CriterionAgreement:
     """Return the agreement on answers, shape (judges, texts), NaN where there is none."""
-    figures: dict[Figure, Interval] = {"alpha_interval": krippendorff_alpha(values, "interval", cluster)}
-    if kind == "yes/no":
-        nominal = krippendorff_alpha(values, "nominal", cluster)
-        figures = {"alpha_nominal": nominal, "fleiss_kappa": fleiss_kappa(values, cluster)}
-    missing = int(np.isnan(values).sum()) - inapplicable
-    return CriterionAgreement(name, trait, kind, 1, _count_answered_twice(values), missing, inapplicable, figures)
+    metric: Metric = "nominal" if kind == "yes/no" else "interval"
+    missing, alpha = int(np.isnan(values).sum()) - inapplicable, krippendorff_alpha(values, metric, cluster)
+    return CriterionAgreement(name, trait, kind, 1, _count_answered_twice(values), missing, inapplicable, alpha)
 
 
 def _judge_pair(first: str, second: str, scores: Mapping[str, FloatArray], cluster: IntArray) -> JudgePair:

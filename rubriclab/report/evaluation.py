@@ -101,19 +101,7 @@ class CriterionRow:
 
 
 def scored_version(version: Version, examples: Sequence[Example], scores: Sequence[Score]) -> ScoredVersion:
-    """Pair a version with its scores of all examples or of the labelled ones; ValueError for other scores."""
-    aspect = version.rubric.aspect.name
-    with_label = labelled(examples, aspect)
-    texts = with_label if len(scores) == len(with_label) else examples
-    if [example.id for example in texts] != [score.id for score in scores]:
-        raise ValueError(
-            f"scored[{version.ref!r}]: expected one score for each of the {len(examples)} examples, or of the "
-            f"{len(with_label)} with a label for {aspect!r}, in their order; got {len(scores)} scores with other "
-            "ids or in another order"
-        )
-    return ScoredVersion(
-        version, with_label, [each for text, each in zip(texts, scores, strict=True) if aspect in text.scores]
-    )
+    return ScoredVersion(version, labelled(examples, version.rubric.aspect.name), scores)
 
 
 def error_row(scored: ScoredVersion) -> RowWithBasis | None:
@@ -322,7 +310,7 @@ def _key(evaluator: str) -> str:
 
 
 def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
-    """Return the verdicts and all figures of an evaluation; ValueError for missing scores."""
+    """Return the verdicts and all figures of an evaluation."""
     versions = evaluation.versions
     summaries = evaluation_summaries(evaluation)
     scored = [_scored(evaluation, version) for version in versions]
@@ -471,11 +459,7 @@ def _verdicts(evaluation: Evaluation) -> Iterator[EvaluatedVerdicts]:
 
 
 def _scored(evaluation: Evaluation, version: Version) -> ScoredVersion:
-    scores = evaluation.scores
-    if version.ref not in scores:
-        known = ", ".join(scores) or "none"
-        raise ValueError(f"scored: expected the scores of {version.ref!r} too, got those of {known}")
-    return scored_version(version, evaluation.examples, scores[version.ref])
+    return scored_version(version, evaluation.examples, evaluation.scores[version.ref])
 
 
 def _details(scored: ScoredVersion, summary: EvaluationSummary | None, results: Sequence[Result]) -> dict[str, Any]:

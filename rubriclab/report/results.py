@@ -57,9 +57,7 @@ LIMITS: Mapping[str, str] = {
 def result_view(found: CompareResult) -> View:
     if isinstance(found.result, AnchorLook):
         return view("drift", look=found.result)
-    if isinstance(found.result, Comparison):
-        return comparison_view(found.result, found.version)
-    return view("ranking", found=found.result, version=found.version)
+    return comparison_view(found.result, found.version)
 
 
 def comparison_view(comparison: Comparison, version: Version | None = None) -> View:

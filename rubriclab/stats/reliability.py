@@ -1,7 +1,7 @@
-"""Interrater reliability: Krippendorff's alpha, Fleiss' kappa and the ceiling for a judge.
+"""Interrater reliability: Krippendorff's alpha and the ceiling for a judge.
 
-Alpha and kappa are corrected for chance: 1 is perfect agreement, 0 is the agreement of random answers. They are
-undefined (`None`) without two units that have two answers each, and if all these answers are equal.
+Alpha is corrected for chance: 1 is perfect agreement, 0 is the agreement of random answers. It is undefined (`None`)
+without two units that have two answers each, and if all these answers are equal.
 
 For the ceiling, a rating is the sum of the text's true score, the rater's severity and a residual. If raters are not
 identified, severity is part of the residual (cases 2 and 1 of Shrout & Fleiss 1979, "Intraclass correlations: uses in
@@ -73,29 +73,6 @@ def krippendorff_alpha(ratings: npt.ArrayLike, metric: Metric, clusters: npt.Arr
         between = total - quotient(np.square(weights @ sums.T).sum(axis=1), number)
         expected = np.where(between > NO_SPREAD * total, between / np.maximum(number - 1, 1), 0.0)
         return 1 - quotient(weights @ within / np.maximum(number, 1), expected)
-
-    return estimate(statistic, int(cluster.max()) + 1, elements=answers.size, correlation=True)
-
-
-def fleiss_kappa(ratings: npt.ArrayLike, clusters: npt.ArrayLike | None = None) -> Interval:
-    """Return Fleiss' kappa with its interval over clusters of units.
-
-    Fleiss 1971, "Measuring nominal scale agreement among many raters". Units with fewer than two answers are left out,
-    the others have equal weight. Arguments and errors as for `krippendorff_alpha`.
-    """
-    answers, cluster = _compared_units(ratings, clusters)
-    if len(cluster) < 2:
-        return Interval(None)
-    value_counts = _counts(answers)
-    sizes = value_counts.sum(axis=0)
-    disagreement = 1 - (np.square(value_counts).sum(axis=0) - sizes) / (sizes * (sizes - 1))
-
-    def statistic(counts: FloatArray) -> FloatArray:
-        weights = counts[:, cluster]
-        number, shares = weights.sum(axis=1), weights @ (value_counts / sizes).T
-        by_chance = 1 - np.square(shares / np.maximum(number, 1)[:, np.newaxis]).sum(axis=1)
-        expected = np.where((shares > 0).sum(axis=1) > 1, by_chance, 0)
-        return 1 - quotient(quotient(weights @ disagreement, number), expected)
 
     return estimate(statistic, int(cluster.max()) + 1, elements=answers.size, correlation=True)
 

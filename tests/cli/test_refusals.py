@@ -25,7 +25,6 @@ CHECKLIST = {
 FILES = {
     "texts.jsonl": b"".join(HELDOUT.read_bytes().splitlines(keepends=True)[:12]),
     "three.jsonl": b"".join(HELDOUT.read_bytes().splitlines(keepends=True)[:3]),
-    "single.jsonl": b"".join(HELDOUT.read_bytes().splitlines(keepends=True)[:4]).replace(b'"system"', b'"origin"'),
     "few.jsonl": b'{"output": "One."}\n{"output": "Two."}\n',
     "same.jsonl": b'{"id": "a", "output": "One."}\n{"id": "a", "output": "Two."}\n',
     "bare.jsonl": b'{"output": "A text."}\n',
@@ -105,8 +104,6 @@ REFUSALS: list[tuple[str, int, str]] = [
     ("agree texts.jsonl --rubric news --judge embedded --judge embedded", 2, "The judge embedded is named twice;"),
     ("agree texts.jsonl --rubric news --judge embedded --judge recorded:two.jsonl", 2, "has more than one judge;"),
     (f"agree three.jsonl --rubric news@1 --judge embedded {DEAD}", 4, "openai/dead gave no reply that news@1 can use;"),
-    ("compare single.jsonl --rubric news", 2, "expected outputs of at least two systems"),
-    ("compare single.jsonl --rubric news --pair-by id", 2, "--pair-by can only be used with two sets of outputs"),
     (
         "compare texts.jsonl texts.jsonl --rubric news --max-drop 4",
         2,

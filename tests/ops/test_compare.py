@@ -13,7 +13,7 @@ from scripted_judge import criterion
 from rubriclab import Aspect, CriterionRating, Example, Part, Rubric, Scale, Score
 from rubriclab.data.readers import from_rows
 from rubriclab.learning.paired_scores import Outputs, pair_outputs
-from rubriclab.ops.compare import compare_outputs, rank_systems
+from rubriclab.ops.compare import compare_outputs
 from rubriclab.report.results import comparison_view
 from rubriclab.stats.intervals import adjust_p_values
 
@@ -187,17 +187,6 @@ def test_the_criterion_that_moved_comes_first_and_the_texts_say_why() -> None:
     assert not next(change for change in result.criteria if change.id == still).significant
     assert result.fallen[0].id == "t11"
     assert result.fallen[0].reasons == ((moved, "because 4.0", "because 1.0"),)
-
-
-def test_systems_are_ranked_and_ties_named() -> None:
-    def system(name: str, mean: float) -> Outputs:
-        noise = np.random.default_rng(len(name)).normal(0, 0.2, 20)
-        return outputs(name, [(f"{name}{n}", f"g{n}", mean + float(noise[n])) for n in range(20)])
-
-    ranking = rank_systems(RUBRIC, "news@1", [system("low", 2.0), system("best", 4.0), system("other", 3.98)])
-    assert [each.system for each in ranking.systems][-1] == "low"
-    ties = {each.system: set(each.ties) for each in ranking.systems}
-    assert ties == {"best": {"other"}, "other": {"best"}, "low": set()}
 
 
 def labelled_sets(groups: int, labelled: int) -> tuple[Outputs, Outputs]:

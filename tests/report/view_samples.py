@@ -39,7 +39,6 @@ from rubriclab.models.version import EditOrigin, Effort, GateVerdict, Version
 from rubriclab.ops.evaluate import (
     CriterionAgreement,
     Evaluation,
-    Figure,
     InterraterAgreement,
     JudgePair,
     JudgeScores,
@@ -63,11 +62,8 @@ Sample = partial[View]
 
 
 def agreed(name: str, kind: Kind, value: float | None, **fields: Any) -> CriterionAgreement:
-    """Return how far judges agree by one criterion, by figures each a hundredth above the one before."""
-    names: tuple[Figure, ...] = ("alpha_nominal", "fleiss_kappa") if kind == "yes/no" else ("alpha_interval",)
-    figures = {each: around(None if value is None else value + place / 100) for place, each in enumerate(names)}
     own: dict[str, Any] = {"trait": "linked sentences", "criteria": 1, "answers": 60, "missing": 0, "inapplicable": 0}
-    return CriterionAgreement(id=name, kind=kind, figures=figures, **(own | fields))
+    return CriterionAgreement(id=name, kind=kind, alpha=around(value), **(own | fields))
 
 
 def interrater(**fields: Any) -> InterraterAgreement:

@@ -1,4 +1,4 @@
-"""Alpha, kappa and the ceiling: published examples, formulas written out, symmetries, and designs with gaps."""
+"""Alpha and the ceiling: published examples, formulas written out, symmetries, and designs with gaps."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from scipy import stats
 
 from rubriclab.stats.intervals import Interval, jackknife_interval
-from rubriclab.stats.reliability import ceiling, ceiling_interval, fleiss_kappa, krippendorff_alpha, rater_variances
+from rubriclab.stats.reliability import ceiling, ceiling_interval, krippendorff_alpha, rater_variances
 
 METRICS = ["nominal", "interval"]
 NONE = np.nan
@@ -26,11 +26,8 @@ FOUR_OBSERVERS = [
     [NONE, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, NONE],
     [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, NONE],
 ]
-# Fleiss 1971, table 1: thirty patients, six psychiatrists each, how many chose each of five diagnoses.
-DIAGNOSES = (
-    "00060 03003 01401 00006 03030 20400 00402 20310 20040 00006 10050 11040 03300 10050 02031 "
-    "00501 30012 51000 02040 10203 00006 01050 02013 20040 10041 05010 40002 02040 10500 00006"
-)
+
+
 answers = st.lists(
     st.lists(st.sampled_from([1.0, 2.0, 3.0, 5.0, NONE]), min_size=3, max_size=3), min_size=2, max_size=12
 ).map(lambda units: np.array(units).T)
@@ -38,11 +35,6 @@ answers = st.lists(
 
 def quick(examples=30):
     return settings(max_examples=examples, deadline=None)
-
-
-def raters_of(counts):
-    """Return raters x units answers with `counts[unit][category]` answers each."""
-    return np.array([np.repeat(np.arange(len(row)), row) for row in counts]).T
 
 
 def simulated(raters=4, units=40, levels=5, missing=0.15, seed=0):
@@ -53,10 +45,7 @@ def simulated(raters=4, units=40, levels=5, missing=0.15, seed=0):
 
 
 def all_figures(table, clusters=None):
-    return {
-        **{metric: krippendorff_alpha(table, metric, clusters) for metric in METRICS},  # type: ignore[arg-type]
-        "fleiss": fleiss_kappa(table, clusters),
-    }
+    return {metric: krippendorff_alpha(table, metric, clusters) for metric in METRICS}  # type: ignore[arg-type]
 
 
 def values(table):
@@ -85,22 +74,6 @@ def test_krippendorff_s_worked_examples():
     assert krippendorff_alpha(BEN_AND_GERRY, "nominal").value == pytest.approx(0.692, abs=5e-4)
     for metric, published in zip(METRICS, (0.743, 0.849), strict=True):
         assert krippendorff_alpha(FOUR_OBSERVERS, metric).value == pytest.approx(published, abs=5e-4)  # type: ignore[arg-type]
-
-
-def test_fleiss_worked_example():
-    counts = [[int(count) for count in row] for row in DIAGNOSES.split()]
-    assert np.sum(counts, axis=0).tolist() == [26, 26, 30, 55, 43]
-    assert fleiss_kappa(raters_of(counts)).value == pytest.approx(0.430, abs=5e-4)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_with_missing_answers_each_unit_of_two_or_more_counts_once(seed):
-    table = simulated(seed=seed, missing=0.4)
-    units = [unit[~np.isnan(unit)] for unit in table.T]
-    units = [unit for unit in units if len(unit) >= 2]
-    agreed = np.mean([np.mean([a == b for a, b in permutations(unit, 2)]) for unit in units])
-    chance = sum(np.mean([np.mean(unit == answer) for unit in units]) ** 2 for answer in range(1, 6))
-    assert fleiss_kappa(table).value == pytest.approx((agreed - chance) / (1 - chance))
 
 
 @quick()
@@ -162,8 +135,8 @@ def test_intervals_are_those_of_the_data_without_each_cluster(clustered):
         (lambda: krippendorff_alpha([1, 2], "nominal"), r"ratings: expected a matrix .* got shape \(2,\)"),
         (lambda: krippendorff_alpha([[1, np.inf], [1, 2]], "nominal"), "ratings: expected finite answers"),  # type: ignore[arg-type]
         (lambda: krippendorff_alpha([[1, 2], [1, 2]], "ratio"), "metric: expected one of nominal, .* got 'ratio'"),  # type: ignore[arg-type]
-        (lambda: fleiss_kappa([[1, 2], [1, 2]], [0]), "clusters: expected 2 integers"),
-        (lambda: fleiss_kappa([[1, 2], [1, 2]], [0.0, 1.0]), "clusters: expected 2 integers"),
+        (lambda: krippendorff_alpha([[1, 2], [1, 2]], "nominal", [0]), "clusters: expected 2 integers"),
+        (lambda: krippendorff_alpha([[1, 2], [1, 2]], "nominal", [0.0, 1.0]), "clusters: expected 2 integers"),
     ],
 )
 def test_wrong_input_is_refused(wrong, complaint):
