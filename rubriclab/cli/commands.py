@@ -366,8 +366,8 @@ def score(
     row, or a text with too few usable ratings, gets a row with the reason instead of a score. A rubric of several
     methods, as by default, gives an interval for each score, and the contribution of each criterion.
 
-    Before there are labels, --task and --aspect replace --rubric. The judge gives one score for the aspect as a whole;
-    the offline judge compares the texts of the file by text features. Agreement with people is then unknown.
+    Before there are labels, --task and --aspect replace --rubric. The judge gives one score for the aspect as a whole.
+    Agreement with people is then unknown.
     """
     from rubriclab.data.write import table_kind
 

@@ -89,7 +89,12 @@ def training_examples(
     labels = [example.scores[aspect] for example in chosen]
     if other := len(comparisons) - len(compared):
         notes.append(f"comparisons of aspects other than {aspect!r} are left out: {other} of {len(comparisons)}")
-    notes += [*fit_notes, *_turned_notes(placed, aspect), *_reversed_notes(placed, aspect)]
+    notes += fit_notes
+    if turned := turned_column(placed, aspect):
+        column, levels = turned
+        turn = f"if {levels.partition('=')[0]} is the best in {column!r}, turn them: `level_scores={levels}`"
+        notes.append(f"higher scores are taken for better; {turn}")
+    notes += _reversed_notes(placed, aspect)
     if used_scale.names:
         worse, better = used_scale.names
         notes.append(f"{TWO_LEVELS}{worse!r} and {better!r}: scores are probabilities of {better!r}")
@@ -195,14 +200,6 @@ def turned_column(placed: Sequence[NumberedExample], aspect: str) -> tuple[str, 
     turned = any(isinstance(value, WordScore) for value in values)
     usable = column and values and not turned and min(values) >= 1 and len(values) <= MAX_TURNED
     return (column, turned_levels(values)) if column and usable else None
-
-
-def _turned_notes(placed: Sequence[NumberedExample], aspect: str) -> Iterator[str]:
-    if found := turned_column(placed, aspect):
-        column, levels = found
-        best = levels.partition("=")[0]
-        turn = f"if {best} is the best in {column!r}, turn them: `level_scores={levels}`"
-        yield f"higher scores are taken for better; {turn}"
 
 
 def _reversed_notes(placed: Sequence[NumberedExample], aspect: str) -> Iterator[str]:

@@ -224,8 +224,6 @@ async def judge_group(
 def judge_group_prompt(
     examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment
 ) -> Prompt[KeyedReply]:
-    if len(_by_input(examples)) > 1:
-        raise ValueError("texts rated in one call belong to one group and have the same source and context")
     with_source = any(each.needs_source for part in parts for each in part.criteria)
     shown = assignment.text_fields(examples[0], with_source=with_source)
     fields = {

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mappin
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from io import BytesIO
-from itertools import dropwhile, islice
+from itertools import dropwhile
 from numbers import Real
 from pathlib import Path
 from reprlib import repr as short
@@ -24,9 +24,8 @@ from rubriclab.data.rows import FieldError, Fields, RowError
 from rubriclab.data.write import json_line, name_in_errors, table_kind
 from rubriclab.errors import BelowThreshold, DataError, JudgeError, SettingsError
 from rubriclab.judges.cache import recorded_name
-from rubriclab.judges.connect import EMBEDDED
 from rubriclab.judges.judge import Judge
-from rubriclab.learning.baselines import MAX_FEATURE_TEXTS, plain_question_rubric, text_feature_rubric
+from rubriclab.learning.baselines import plain_question_rubric
 from rubriclab.learning.estimate import DryRun, dry_run, estimate_scoring
 from rubriclab.learning.scoring import (
     RivalCounts,
@@ -293,17 +292,7 @@ def _unvalidated(workspace: Workspace, data: Data, options: ScoreOptions) -> Sco
     unknown = "no label says how far these scores agree with people's"
     workspace.notify(f"unvalidated: {unknown}; label about 30 texts and run `{learn}`")
     workspace.open_store(create=True)
-    if judge != EMBEDDED:
-        return Scoring(workspace, data, plain_question_rubric(assignment), UNVALIDATED, JudgeChoice(judge), options)
-    if not inputs.can_be_read_again(data):
-        source, hint = ("standard input", "a file") if data == "-" else ("an iterator", "a list or a file")
-        why = f"Without a language model, texts are compared with each other, and {source} cannot be read twice;"
-        raise SettingsError(why, f"give {hint}, or name a language model with `judge`.")
-    compared = [row for row in islice(inputs.rows_of(data, options), MAX_FEATURE_TEXTS) if isinstance(row, Example)]
-    rubric = text_feature_rubric(assignment, compared)
-    features = f"{len(rubric.criteria)} text features, as no language model is named"
-    workspace.notify(f"scored by {features}; compared with each other: {len(compared):,} texts")
-    return Scoring(workspace, data, rubric, UNVALIDATED, JudgeChoice(judge), options)
+    return Scoring(workspace, data, plain_question_rubric(assignment), UNVALIDATED, JudgeChoice(judge), options)
 
 
 _RESTART_HINT = "Leave `resume` out to begin again, or give another `output`."

@@ -65,14 +65,10 @@ def joint_scores(
     In a group without scores only differences are meaningful. Without any score the unit is not identified: latent
     scores then have the standard deviation `spread`.
 
-    Scores and groups have shape (texts,). A score may be NaN; groups are integers. Raises ValueError if a comparison is
-    between two groups, or `spread` is not positive.
+    Scores and groups have shape (texts,). A score may be NaN; groups are integers. Comparisons are within groups, and
+    `spread` is positive.
     """
     numbers, group = np.asarray(scores, dtype=np.float64), np.asarray(groups)
-    if np.any(group[comparisons.better] != group[comparisons.worse]):
-        raise ValueError("comparisons: expected pairs within one group, got a pair between two groups")
-    if not spread > 0:
-        raise ValueError(f"spread: expected a positive number, got {spread}")
     compared = np.zeros(len(numbers), dtype=bool)
     compared[comparisons.better] = compared[comparisons.worse] = True
     texts_by_group = _split_by_group(np.flatnonzero(compared), group[compared])

@@ -1,32 +1,16 @@
-"""Text features as baselines fitted to other folds, and rubrics without any label."""
+"""Text features as baselines fitted to other folds."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
-from commands import HELDOUT
 from rating_matrices import follow, measures
 from scipy.stats import pearsonr
 from sklearn.cross_decomposition import PLSRegression
 
-from rubriclab.data.readers import read
-from rubriclab.errors import DataError
-from rubriclab.judges.embedded import EmbeddedJudge
-from rubriclab.learning.baselines import (
-    FEATURE_NAMES,
-    MIN_TEXTS,
-    SPREAD,
-    best_feature,
-    feature_values,
-    held_out_baselines,
-    text_feature_rubric,
-)
-from rubriclab.learning.scoring import score_text
-from rubriclab.models.text import Assignment, Example, find_aspect, parse_scale, task_words
+from rubriclab.learning.baselines import FEATURE_NAMES, best_feature, feature_values, held_out_baselines
+from rubriclab.models.text import Example
 from rubriclab.models.text_features import CATALOGUE
-from rubriclab.stats.correlation import spearman
 
 
 def text(number: int, output: str, score: float, **fields) -> Example:
@@ -85,27 +69,3 @@ def test_a_measure_that_some_text_lacks_is_not_the_best_but_one_of_all() -> None
     baselines = held_out_baselines(lacking, LABELS, FOLD)
     assert abs(np.corrcoef(baselines["best text feature"], LABELS)[0, 1]) < 0.9
     assert all(np.isfinite(values).all() for values in baselines.values())
-
-
-ASSIGNMENT = Assignment(task_words("summarization"), find_aspect("summarization", "coherence"), parse_scale("1:5"))
-TEXTS = [row for row in read(str(HELDOUT)) if isinstance(row, Example)][:40]
-
-
-async def test_scores_by_measures_have_the_middle_of_the_scale_as_mean_and_agree_with_labels_that_were_not_read() -> (
-    None
-):
-    rubric = text_feature_rubric(ASSIGNMENT, [replace(text, scores={}) for text in TEXTS])
-    scores = [await score_text(rubric, text, EmbeddedJudge(), "unvalidated") for text in TEXTS]
-    found = np.array([score.score for score in scores])
-    assert found.mean() == pytest.approx(3.0, abs=0.1)
-    assert found.std() == pytest.approx(SPREAD * 4, abs=0.15)
-    assert found.min() >= 1
-    assert found.max() <= 5
-    assert spearman(found, np.array([text.scores["coherence"] for text in TEXTS])) > 0.3
-
-
-def test_texts_that_are_too_few_or_all_the_same_are_refused() -> None:
-    with pytest.raises(DataError, match=f"got {MIN_TEXTS - 1} usable, expected at least {MIN_TEXTS}"):
-        text_feature_rubric(ASSIGNMENT, TEXTS[: MIN_TEXTS - 1])
-    with pytest.raises(DataError, match="No text feature that is known to matter for 'coherence' varies"):
-        text_feature_rubric(ASSIGNMENT, [TEXTS[0]] * MIN_TEXTS)

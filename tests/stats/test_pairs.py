@@ -82,12 +82,6 @@ def test_texts_without_a_score_are_placed_by_their_comparisons():
     assert 0.4 < np.mean(reliabilities) < 0.8
 
 
-@pytest.mark.parametrize(("groups", "spread", "message"), [([0, 0], 0, "spread"), ([0, 1], 1, "one group")])
-def test_no_spread_and_comparisons_between_groups_are_refused(groups, spread, message):
-    with pytest.raises(ValueError, match=message):
-        joint_scores([1, 2], groups, won((0, 1)), center=0, spread=spread)
-
-
 def test_a_group_without_scores_lies_around_the_center_and_others_are_not_touched_by_it():
     scores = np.array([2.5, np.nan, np.nan, np.nan])
     found = joint_scores(scores, [0, 0, 1, 1], won((0, 1), (2, 3)), center=3, spread=1).values
