@@ -20,8 +20,6 @@ from server import RunningServer
 from rubriclab.stats.correlation import spearman
 
 every_method = pytest.mark.parametrize("method", METHODS)
-# Where it is about replies and not about words: lists of answers, and one score that is read off probabilities.
-every_kind = pytest.mark.parametrize("method", ["checkeval", "geval"])
 # Requests that one text takes by SEAL: its facts, the weights, the verdicts, and what bears them out.
 BY_FACTS = 4
 LEARNING = {
@@ -106,7 +104,7 @@ def test_learning_again_from_the_texts_in_another_order_asks_nothing_and_makes_n
     assert provider.requests.total() == 0
 
 
-@pytest.mark.parametrize("method", ["joint", "seal", "geval"])
+@pytest.mark.parametrize("method", ["joint", "seal"])
 def test_a_recording_replays_learning_and_scoring_by_the_learned_and_the_imported_rubric(
     run: Run, rubriclab: Commands
 ) -> None:
@@ -175,7 +173,7 @@ def evidence_in(shown: dict[str, Any]) -> Iterator[dict[str, Any]]:
             yield evidence
 
 
-@pytest.mark.parametrize("method", ["hypoeval", "checkeval", "seeval"])
+@pytest.mark.parametrize("method", ["hypoeval", "seeval"])
 def test_with_a_fifth_of_the_replies_faulty_it_ends_and_says_what_is_missing(
     run: Run, provider: RunningServer, asking: Commands
 ) -> None:
@@ -205,7 +203,7 @@ def unusable_at_first(messages: list[dict[str, str]], body: dict[str, Any]) -> s
     return random.Random(said).choice(["", "I would rather not.", said[: len(said) // 2], "{}"])
 
 
-@every_kind
+@pytest.mark.parametrize("method", ["checkeval"])
 def test_failures_that_a_retry_and_replies_that_one_repair_mends_leave_no_trace_in_the_rubric(
     run: Run, provider: RunningServer, asking: Commands
 ) -> None:
@@ -218,7 +216,7 @@ def test_failures_that_a_retry_and_replies_that_one_repair_mends_leave_no_trace_
     assert (provider.requests.total(), provider.repeated) == (2 * run.learning + 2, 0)
 
 
-@pytest.mark.parametrize("method", ["checkeval", "seal", "geval"])
+@pytest.mark.parametrize("method", ["seal", "geval"])
 def test_faulty_replies_leave_a_text_unscored_with_the_reason_and_no_provider_is_blamed_where_nothing_is_asked(
     run: Run, provider: RunningServer, asking: Commands
 ) -> None:

@@ -16,14 +16,9 @@ def scoring(learned: Commands) -> Commands:
     return learned
 
 
-@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
 def test_two_processes_at_once_have_the_same_scores_and_the_first_answers_stay(
-    provider: RunningServer, scoring: Commands, database: str, request: pytest.FixtureRequest
+    provider: RunningServer, scoring: Commands
 ) -> None:
-    if database == "postgresql":
-        pack = scoring("export", "news").out.encode()
-        scoring.environment["RUBRICLAB_STORE"] = request.getfixturevalue("schema")
-        assert scoring("import", "-", stdin=pack).code == 0
     provider.latency = 0.15
     command = (*SCORE, "--judge", "openai/fake")
     first, second = [each.wait() for each in [scoring.start(*command) for _ in range(2)]]
