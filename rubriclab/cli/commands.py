@@ -277,7 +277,6 @@ def plan(call: Call, texts: str, *, rubric: str, output: str | None, dry_run: bo
     """
     options = call.options(ops.options.PlanOptions)
     if output and not dry_run:
-        check_json_place(call, output, "the plan", "the rows")
         check_rows_place(output)
     result = call.run(ops.label.plan, texts, rubric, options)
     if output:
@@ -373,7 +372,6 @@ def score(
 
     options = call.options(ops.options.ScoreOptions)
     if not dry_run:
-        check_json_place(call, output, "a summary", "the scores")
         check_rows_place(output)
     if keep_replies == "-" or (keep_replies and table_kind(keep_replies)):
         hint = "Name one ending in .jsonl."
@@ -419,13 +417,6 @@ def score(
         call.end(EXIT_CODES[outcome])
 
 
-def check_json_place(call: Call, output: str | None, printed: str, written: str, option: str = "--output") -> None:
-    """Refuse to print JSON to standard output if an output is written there."""
-    if call.as_json and output == "-":
-        hint = f"Give {option} PATH."
-        raise SettingsError(f"--json prints {printed} to standard output, but {written} are written there.", hint)
-
-
 def _write_scores(
     scoring: ops.score.Scoring, texts: str, output: str, keep_replies: str | None, *, resume: bool
 ) -> None:
@@ -469,10 +460,6 @@ def improve(call: Call, texts: str, *, rubric: str, output: str, diff: str | Non
     """
     options = call.options(ops.options.ImproveOptions)
     if not dry_run:
-        check_json_place(call, output, "a summary", "the texts")
-        check_json_place(call, diff, "a summary", "the changes", "--diff")
-        if output == diff == "-":
-            raise SettingsError("--output and --diff would both be written to standard output.", "Give each a PATH.")
         check_rows_place(output)
         check_place(diff or "-")
     with call.workspace() as workspace:

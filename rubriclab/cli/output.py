@@ -42,11 +42,21 @@ DATABASE_ENDINGS = ("", "-wal", "-shm", "-journal")
 
 
 def check_outputs(context: click.Context) -> None:
-    """Refuse outputs that would overwrite the command's store, an input, another output or any database."""
+    """Refuse outputs that would overwrite the command's store, an input, another output or any database.
+
+    One at most goes to standard output, and none beside the JSON of a result.
+    """
     given = [*_given_values(context.find_root()), *_given_values(context)]
-    written = [(param, value) for param, value in given if place_of(param) == "output" and value != "-"]
-    outputs = [(next(name for name in param.opts if name.startswith("--")), value) for param, value in written]
+    written = [(param, value) for param, value in given if place_of(param) == "output"]
+    named = [(next(name for name in param.opts if name.startswith("--")), value) for param, value in written]
+    outputs = [(flag, path) for flag, path in named if path != "-"]
     inputs = list(_inputs(context, given)) if outputs else []
+    printed = [flag for flag, path in named if path == "-"]
+    if context.params.get("as_json") and not context.params.get("dry_run"):
+        printed.append("--json")
+    if len(printed) > 1:
+        said = f"{printed[0]} and {printed[1]} would both be written to standard output."
+        raise SettingsError(said, f"Give {printed[0]} PATH.")
     for flag, path in outputs:
         check_output(path, flag, inputs)
     for (flag, path), (other, other_path) in combinations(outputs, 2):

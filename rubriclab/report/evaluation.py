@@ -247,8 +247,8 @@ def summarize(
     rows.sort(key=lambda row: -(row.agreement.pearson.value or 0.0))
     free_scores = {_key(baseline.name): baseline.scores for baseline in free_baselines}
     # A version that consists of one baseline method counts as a baseline, not as a rubric.
-    methods = {ref: [part.method for part in each.version.rubric.parts] for ref, each in versions.items()}
-    as_baselines = {ref for ref, names in methods.items() if len(names) == 1 and is_baseline(names[0])}
+    methods = {ref: [installed(part.method) for part in each.version.rubric.parts] for ref, each in versions.items()}
+    as_baselines = {ref for ref, own in methods.items() if len(own) == 1 and own[0] and own[0].is_baseline}
     ours = [row for row in rows if row.evaluator in versions]
     baselines = [row for row in ours if row.evaluator in as_baselines]
     ranked = [row for row in ours if row not in baselines] or baselines
@@ -259,7 +259,9 @@ def summarize(
         return None if other is None or other is row else _comparison(row, other, versions, free_scores)
 
     def seen(ref: str) -> int:
-        learned_from = () if all(map(never_sees_labels, methods[ref])) else versions[ref].version.provenance.groups
+        # The labels that a baseline may record without needing any only measured it.
+        unseen = all(method and method.is_baseline and not method.needs_labels for method in methods[ref])
+        learned_from = () if unseen else versions[ref].version.provenance.groups
         return sum(group in learned_from for group in versions[ref].groups)
 
     evaluators = tuple(
@@ -353,25 +355,14 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
     )
 
 
-def is_baseline(name: str) -> bool:
-    method = installed(name)
-    return method is not None and method.is_baseline
-
-
-def never_sees_labels(name: str) -> bool:
-    """Return whether a method learns from no labels; the labels that its version records only measured it."""
-    method = installed(name)
-    return method is not None and method.is_baseline and not method.needs_labels
-
-
 def _called(evaluator: str, versions: Sequence[Version]) -> str:
     version = next((each for each in versions if each.ref == evaluator), None)
-    methods = [part.method for part in version.rubric.parts] if version else []
-    if len(methods) != 1 or not is_baseline(methods[0]):
+    methods = [installed(part.method) for part in version.rubric.parts] if version else []
+    if len(methods) != 1 or not methods[0] or not methods[0].is_baseline:
         return wording.evaluator_parts(evaluator)[0]
     judges = {each.provenance.judge for each in versions}
-    asked_directly = methods == [DIRECT] and len(judges) == 1
-    return f"{evaluator}, {wording.EVALUATORS[DIRECT] if asked_directly else wording.method_note(methods[0])}"
+    asked_directly = methods[0].name == DIRECT and len(judges) == 1
+    return f"{evaluator}, {wording.EVALUATORS[DIRECT] if asked_directly else methods[0].note}"
 
 
 def evaluation_summaries(evaluation: Evaluation) -> dict[str, EvaluationSummary | None]:

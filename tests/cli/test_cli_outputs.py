@@ -98,7 +98,7 @@ def test_every_option_that_names_a_file_says_whether_it_is_written() -> None:
     [
         ("export", "news", "-o", "store.db"),
         ("evaluate", "texts.jsonl", "--rubric", "news", "--html", "store.db"),
-        ("compare", "texts.jsonl", "--rubric", "news", "--html", "store.db"),
+        ("compare", "texts.jsonl", "x.jsonl", "--rubric", "news", "--html", "store.db"),
         ("--log-file", "texts.jsonl", "score", "texts.jsonl", "--rubric", "news"),
         ("score", "texts.jsonl", "--rubric", "news", "--record", "x.jsonl", "-o", "x.jsonl"),
         ("split", "texts-train.jsonl", "-o", "texts.jsonl"),
