@@ -74,9 +74,7 @@ def test_a_result_is_shown_once_as_html_and_printed_as_lines(outputs: list[list[
 
 def test_notes_stand_below_the_cell_and_a_bar_is_gone_when_it_is_done(outputs: list[list[Any]]) -> None:
     streams = "".join(output["text"] for output in outputs[1] if output["output_type"] == "stream")
-    assert (
-        "judge: embedded; it measures texts offline and is not a language model (name another with `judge`)" in streams
-    )
+    assert "embedded; it measures texts offline, by English word lists, and is no language model (name anoth" in streams
     bars = [output["data"]["text/html"] for output in outputs[1] if output["output_type"] == "display_data"]
     assert bars == [""]
 

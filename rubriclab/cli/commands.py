@@ -9,7 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,26 +54,17 @@ def check(call: Call, files: tuple[str, ...]) -> None:
     """
     options = call.options(ops.options.CheckOptions)
     results = ops.check.check_each(files, options) if len(files) > 1 else [ops.check.check(files[0], options)]
-    results = [_with_flags(result) for result in results]
+    results = [result.written(as_typed) for result in results]
     if call.as_json:
         rows = [result.to_row() for result in results]
         print_json(rows if len(files) > 1 else rows[0])
     else:
         for result in results:
-            print_view(views.results.check_view(result, commands=False))
-            for line in views.results.check_commands(result):
+            print_view(views.results.check_view(result, typed=True))
+            for line in views.results.check_steps(result):
                 click.echo(line)
     if not all(result.usable for result in results):
         call.end(2)
-
-
-def _with_flags(result: ops.check.CheckResult) -> ops.check.CheckResult:
-    def typed(lines: Iterable[str]) -> tuple[str, ...]:
-        return tuple(map(as_typed, lines))
-
-    given, problems, hints, notes = result.source, typed(result.problems), typed(result.hints), typed(result.notes)
-    source = dataclasses.replace(given, hidden=typed(given.hidden), details=typed(given.details))
-    return dataclasses.replace(result, source=source, problems=problems, hints=hints, notes=notes)
 
 
 @command("JsonOption", section="Data")

@@ -295,10 +295,8 @@ def _check_any(examples: tuple[Example, ...], labels: int, aspect: str, rows: Ro
         hint = f"If they are levels, give their scores: {reading.propose_level_scores(words) or '`level_scores`'}."
         raise DataError(f"The answers to {aspect!r} are words without scores: {named}.", hint)
     given = rows.mapping.columns
-    proposed = reading.propose_mapping([row], aspect, given) if isinstance(row, Mapping) else {}
-    if not any(name.partition(".")[0] in reading.TABLES for name in proposed):
-        proposed[f"scores.{aspect}"] = "COLUMN"
-    proposal = reading.mapping_text({**given, **proposed})
+    proposal = reading.propose_scores([row] if isinstance(row, Mapping) else [], aspect, given)
+    proposal = proposal or reading.mapping_text({**given, f"scores.{aspect}": "COLUMN"})
     skipped, scored = rows.first_skipped, sorted({name for each in examples for name in each.scores})
     raise DataError(
         f"None of the {len(examples)} rows has a score for {aspect!r}; {scored_aspects(examples)}"

@@ -374,6 +374,13 @@ def propose_mapping(
     return proposal
 
 
+def propose_scores(rows: Sequence[Mapping[str, Any]], aspect: str, given: Mapping[str, str]) -> str | None:
+    """Return the mapping `given` with the columns that look like scores of `aspect`; `None` if no column does."""
+    proposed = propose_mapping(rows, aspect, given)
+    is_scored = any(name.partition(".")[0] in TABLES for name in proposed)
+    return mapping_text({**given, **proposed}) if is_scored else None
+
+
 def _may_hold(name: str, column: str, cells: Sequence[Any]) -> bool:
     """Return whether cells can be values of a field: texts are neither numbers nor ids, and ids differ."""
     if name in _TEXTS:
@@ -668,6 +675,11 @@ class ReadingOptions(Options):
     @property
     def max_row_bytes(self) -> int:
         return self.max_line_bytes or MAX_ROW_BYTES
+
+    @property
+    def grades(self) -> Mapping[str, float]:
+        """The levels if numbers are among them, such as grades of which 1 is the best; else none."""
+        return self.level_scores if self.rules(typed=True).only_levels() else {}
 
     def rules(self, *, typed: bool, decimal: Mark | None = None) -> CellRules:
         missing = frozenset(value.casefold() for value in self.missing)

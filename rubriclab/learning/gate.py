@@ -249,6 +249,26 @@ def is_small(difference: Interval, min_effect: float) -> bool:
     return difference.high is not None and difference.high < min_effect
 
 
+# Correlation with the labels at or below which the judge's own scores contradict them; the same for raters' alpha.
+CONTRADICTION = -0.3
+
+
+def contradiction(validation: version.Validation | None) -> tuple[str, str] | None:
+    """Return what casts doubt on labels, and why: the judge's scores of whole texts fall as they rise, or raters'."""
+    for each in validation.evaluators if validation else ():
+        value = each.order.value if each.name in (version.DIRECT, version.WHOLE) else None
+        # AUROC is 0.5 at chance.
+        if value is not None and (2 * value - 1 if each.auroc else value) <= CONTRADICTION:
+            figure = f"{'AUROC' if each.auroc else 'Pearson'} {value:.2f}"
+            why = f"the judge gives texts with higher labels lower scores ({figure})"
+            return "the labels look reversed", why
+    alpha = validation.raters.alpha.value if validation and validation.raters else None
+    if alpha is not None and alpha <= CONTRADICTION:
+        why = f"some may have taken the lowest score for the best (Krippendorff's alpha {alpha:.2f})"
+        return "the raters contradict each other", why
+    return None
+
+
 # The standard deviation of true differences between a rubric and a baseline.
 PRIOR = 0.2
 # Chances of a decision for which `more_labels` gives numbers of labels, in steps of `LABELS_STEP`.

@@ -123,18 +123,25 @@ def as_python(text: str) -> str:
 
     def written(match: re.Match[str]) -> str:
         name, value = match[2], match[3]
-        if not value or (name != "missing" and re.fullmatch(r"\d+(\.\d+)?", value)):
-            return match[0]
-        given: Any = value
-        if name == "mapping":
-            given = dict(pair.split("=", 1) for pair in comma_values(value) if "=" in pair)
-        elif name == "settings":
-            setting, _, chosen = value.partition("=")
-            method, _, setting = setting.partition(".")
-            given = {method: {setting: chosen}}
-        return f"`{name}={json.dumps(given, ensure_ascii=False)}`"
+        return f"`{python_argument(name, value)}`" if value else match[0]
 
     return _QUOTED_OR_TYPED.sub(written, text)
+
+
+def python_argument(name: str, value: str) -> str:
+    """Return an option as Python's argument, `scale="1:5"`; an empty value is that of a flag."""
+    if not value:
+        return f"{name}=True"
+    if name != "missing" and re.fullmatch(r"\d+(\.\d+)?", value):
+        return f"{name}={value}"
+    given: Any = value
+    if name == "mapping":
+        given = dict(pair.split("=", 1) for pair in comma_values(value) if "=" in pair)
+    elif name == "settings":
+        setting, _, chosen = value.partition("=")
+        method, _, setting = setting.partition(".")
+        given = {method: {setting: chosen}}
+    return f"{name}={json.dumps(given, ensure_ascii=False)}"
 
 
 # Maximum characters of a judge's name in a sentence.
@@ -152,10 +159,10 @@ def quoted_judge(judge: str, address: str | None = None, most: int | None = JUDG
     """
     name = one_line(judge)
     shown = name if most is None or len(name) <= most else f"{name[: most - 1]}…"
-    return asked_at(_quoted(shown), address and _quoted(one_line(address)))
+    return asked_at(quoted(shown), address and quoted(one_line(address)))
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 

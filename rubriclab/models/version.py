@@ -21,7 +21,7 @@ from rubriclab.models.rubric import Criterion, Rubric
 from rubriclab.models.text import Example, ShownField, common_fields
 from rubriclab.stats.agreement import ScoreErrors
 from rubriclab.stats.correlation import FloatArray, float_table
-from rubriclab.stats.intervals import Interval
+from rubriclab.stats.intervals import MIN_GROUPS, Interval
 
 _WORD = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}")
@@ -227,6 +227,12 @@ class GateVerdict(FrozenModel):
         if "better" in outcomes:
             return "better"
         return "not better" if outcomes == {"not better"} else "inconclusive"
+
+    @property
+    def lacking_groups(self) -> int | None:
+        """How many more groups the outcome needs at least; `None` if groups are not what it lacks."""
+        least = MIN_GROUPS if self.difference.low is None else MIN_GROUPS_TO_RULE_OUT
+        return None if self.few_groups is None else max(least - self.few_groups, 1)
 
 
 class Raters(FrozenModel):
@@ -559,6 +565,7 @@ class Provenance(FrozenModel):
         prompts, data: digests of the prompt templates, and of the training texts and labels.
         examples, groups: ids of the training texts and their groups, sorted.
         texts: digests of the training texts, sorted, so that a text is recognized under any id.
+        grades: the scores that numbers among the labels counted as, such as grades of which 1 is the best.
         text_fields: which of source and context every training text had; scoring needs them too. `None` if unknown.
         version: the version of this package.
     """
@@ -578,6 +585,7 @@ class Provenance(FrozenModel):
     texts: tuple[str, ...] = ()
     text_fields: tuple[ShownField, ...] | None = Field(None, exclude_if=lambda fields: fields is None)
     literature_without: tuple[str, ...] = Field((), exclude_if=lambda names: not names)
+    grades: Mapping[str, float] = Field(default_factory=dict, exclude_if=lambda grades: not grades)
     seed: Count
     agreement: TrainingAgreement | None = None
     baseline: Baseline | None = None
@@ -589,6 +597,12 @@ class Provenance(FrozenModel):
     @functools.cached_property
     def digest(self) -> str:
         return digest(self.model_dump(mode="json"))
+
+    @property
+    def grades_sentence(self) -> str:
+        """Which grades counted as which scores; empty without grades."""
+        counted = ", ".join(f"{grade} as {score:g}" for grade, score in self.grades.items())
+        return f"The grades of the labels count as scores, {counted}: a higher score is better." if counted else ""
 
     @property
     def held_out_by(self) -> HeldOutBy:

@@ -6,11 +6,11 @@ import math
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from rubriclab.errors import ChecklistError, DataError, SettingsError
 from rubriclab.learning.gate import ratings
 from rubriclab.methods.sources import Checklist, parse_checklist, read_checklist
 from rubriclab.models.base import Unreadable, content_path, digest, read_stdin
-from rubriclab.models.characters import count, describe, listed
+from rubriclab.models.characters import count, describe, listed, python_argument, quoted
 from rubriclab.models.text import (
     Example,
     Scale,
@@ -95,6 +95,25 @@ class ColumnUse:
     example: str
 
 
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """The operation to run next on a file or, without a name, on other data; as text, it is a command."""
+
+    operation: Literal["learn", "score"]
+    file: str
+    options: Mapping[str, str]
+
+    def __str__(self) -> str:
+        short = {"mapping": "map", "level_scores": "levels"}
+        flags = [(f"--{short.get(name, name).replace('_', '-')}", value) for name, value in self.options.items()]
+        return shlex.join(["rubriclab", self.operation, *filter(None, (self.file, *chain.from_iterable(flags)))])
+
+    def as_python(self) -> str:
+        """Return the call of a `Lab` named `lab`."""
+        options = (python_argument(name, value) for name, value in self.options.items())
+        return f"lab.{self.operation}({', '.join([quoted(self.file) if self.file else 'data', *options])})"
+
+
 @dataclass(frozen=True, repr=False)
 class CheckResult(Displayed):
     """How a file is read, and whether it can be used.
@@ -103,11 +122,12 @@ class CheckResult(Displayed):
         rows: all rows, including faulty rows and rows with comparisons.
         duplicates: rows with the same text as another row.
         problems: what has to be fixed; cells with the same word share a line, but `problem_count` counts each cell.
-        next: the command to run next; `None` while there are problems.
+        next: what to run next; `None` while there are problems.
         proposal: a mapping, if columns have other names than the fields.
         levels: words among the scores that may be levels, each with its score if their order is known.
         missing_words: words among the scores that stand for missing ones.
         usable_as_proposed: whether the file can be used with the proposed mapping, levels and missing words.
+        few_groups: the number of groups with labels, if they are too few for a verdict on a rubric.
     """
 
     source: reading.SourceFormat
@@ -129,7 +149,8 @@ class CheckResult(Displayed):
     levels: Mapping[str, int | None]
     missing_words: tuple[str, ...]
     usable_as_proposed: bool
-    next: str | None
+    few_groups: int | None
+    next: NextStep | None
 
     @property
     def usable(self) -> bool:
@@ -144,9 +165,16 @@ class CheckResult(Displayed):
             }
             for aspect in self.aspects
         ]
-        lists = {name: list(getattr(self, name)) for name in ("problems", "hints", "notes")}
         source = {name: value for name, value in asdict(self.source).items() if name != "cells"}
-        return {"usable": self.usable, **asdict(self), "source": source, "aspects": aspects, **lists}
+        others = {"source": source, "aspects": aspects, "next": self.next and str(self.next)}
+        return {"usable": self.usable, **asdict(self), **others}
+
+    def written(self, write: Callable[[str], str]) -> CheckResult:
+        """Return the result with its messages as `write` writes them, which name options as `name=value`."""
+        messages = (self.problems, self.hints, self.notes, self.source.hidden, self.source.details)
+        problems, hints, notes, hidden, details = (tuple(map(write, lines)) for lines in messages)
+        source = replace(self.source, hidden=hidden, details=details)
+        return replace(self, source=source, problems=problems, hints=hints, notes=notes)
 
 
 def check(data: Data, options: CheckOptions) -> CheckResult:
@@ -177,7 +205,7 @@ def check(data: Data, options: CheckOptions) -> CheckResult:
     enough = any(each.labels >= checks.MIN_LABELS for each in mapped.aspects)
     added = mapped.notes if usable and enough else remaining
     # If learning would stop despite enough labels, the notes say why.
-    stops = bool(enough and mapped.next and not mapped.next.startswith("rubriclab learn"))
+    stops = bool(enough and mapped.next and mapped.next.operation != "learn")
     if result.usable and not (usable and (mapped.aspects or mapped.usable_as_proposed)):
         return replace(result, hints=result.hints or mapped.hints, notes=(*result.notes, *remaining))
     return replace(
@@ -187,6 +215,7 @@ def check(data: Data, options: CheckOptions) -> CheckResult:
         notes=(*mapped.notes, *raters) if result.usable or stops else (*result.notes, *added),
         levels=levels,
         usable_as_proposed=usable,
+        few_groups=mapped.few_groups,
     )
 
 
@@ -231,6 +260,7 @@ class _Reading:
     rows: int = 0
     skipped_scores: int = 0
     learnable: bool = True
+    few_groups: int | None = None
 
     def result(self, data: Data) -> CheckResult:
         self._read()
@@ -281,6 +311,7 @@ class _Reading:
             levels=levels,
             missing_words=tuple(missing_words),
             usable_as_proposed=False,
+            few_groups=self.few_groups,
         )
 
     @property
@@ -379,7 +410,10 @@ class _Reading:
         rows.comparisons = list(self.compared)
         rows.first_skipped = next(iter((*self.left_out, *self.faults)), None)
         try:
-            return checks.training_examples(rows, chosen, self.options.scale, skip_faulty=True).notes
+            training = checks.training_examples(rows, chosen, self.options.scale, skip_faulty=True)
+            groups = len({example.group for example in training.examples})
+            self.few_groups = groups if groups < MIN_GROUPS else None
+            return training.notes
         except DataError as error:
             self.learnable = False
             if not self.options.aspect:
@@ -399,7 +433,7 @@ class _Reading:
             used = ", ".join(fields[name]) if name in fields else native
             yield ColumnUse(name, used, *cells.get(name, (self.filled[name], example)))
 
-    def _next(self, data: Data, chosen: str | None, aspects: Sequence[AspectCheck]) -> str:
+    def _next(self, data: Data, chosen: str | None, aspects: Sequence[AspectCheck]) -> NextStep:
         name = str(data) if isinstance(data, str | Path) else ""
         labels = {each.aspect: each.labels for each in aspects}
         chosen = chosen or max(labels, key=lambda aspect: labels[aspect], default=None)
@@ -408,20 +442,14 @@ class _Reading:
             scale = {"scale": str(self.options.scale)} if self.options.scale else {}
             task = self.options.task or "TASK"
             definition = {} if is_defined(self.options.task, chosen) else {"definition": "TEXT"}
-            return _command_line("learn", name, {"task": task, "aspect": chosen, **definition, **scale, **given})
-        return _command_line("score", name, {"rubric": "REF", **given})
+            return NextStep("learn", name, {"task": task, "aspect": chosen, **definition, **scale, **given})
+        return NextStep("score", name, {"rubric": "REF", **given})
 
     def _given(self, aspect: str | None) -> dict[str, str]:
         """Return the reading options of the next command, which turns grades of which 1 is probably the best."""
         given = reading.changed_options(self.options)
         turned = checks.turned_column(self.numbered, aspect) if aspect and not self.options.level_scores else None
         return {**given, "level_scores": turned[1]} if turned else given
-
-
-def _command_line(operation: str, file: str, options: Mapping[str, str]) -> str:
-    short = {"mapping": "map", "level_scores": "levels"}
-    flags = [(f"--{short.get(name, name).replace('_', '-')}", value) for name, value in options.items()]
-    return shlex.join(["rubriclab", operation, *filter(None, (file, *chain.from_iterable(flags)))])
 
 
 # Words in which two questions with the same meaning may differ.

@@ -23,7 +23,7 @@ from rubriclab.models.characters import count
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Example, Scale, format_score, labelled, text_digest
 from rubriclab.models.version import Effort, Version
-from rubriclab.ops.inputs import Data, check_text_fields, describe, rows_of, usable_examples
+from rubriclab.ops.inputs import Data, check_text_fields, describe, likely_labels, rows_of, usable_examples
 from rubriclab.ops.options import CompareOptions, DriftOptions
 from rubriclab.ops.scores import ColumnScoring, held_out_scores, score_of
 from rubriclab.ops.workspace import Answered, Job, Workspace, judge_of, ref_of, version_of
@@ -431,6 +431,10 @@ def _read(scoring: ColumnScoring, before: Data, after: Data) -> dict[str, list[O
         check_text_fields(version, unscored, each, options, notify=notify, name=name)
         if carried := len(side) - len(unscored):
             notify(f"{name}: {count(carried, 'score')} by {version.ref} taken from the rows")
+        aspect = version.rubric.aspect.name
+        is_labelled = carried or labelled([example for example, _ in side], aspect)
+        if not is_labelled and (likely := likely_labels(each, options, aspect)):
+            notify(f"{name}: no labels of {aspect!r}; if people scored these outputs, map them: `mapping={likely}`")
     aggregation = version.rubric.aggregation
     new = "together" if aggregation and aggregation.rivals else None
     forms = [score.rivals if score else new for side in sides.values() for _, score in side]
@@ -591,7 +595,9 @@ async def look(scoring: ColumnScoring, anchor: str) -> paired.AnchorLook:
     unit = renumber(np.array([text.group for text in texts.values()]))
     if (groups := int(unit.max(initial=-1)) + 1) < MIN_ANCHOR_GROUPS:
         found = f"labels of {aspect} in {groups} groups"
-        raise DataError(f"{anchor}: got {found}, expected at least {MIN_ANCHOR_GROUPS} groups.", "Label more texts.")
+        likely = None if texts else likely_labels(anchor, scoring.options, aspect)
+        hint = f"Map the column of the labels: `mapping={likely}`." if likely else "Label more texts."
+        raise DataError(f"{anchor}: got {found}, expected at least {MIN_ANCHOR_GROUPS} groups.", hint)
     scores = [score.score async for _, (score,) in scoring.stream(tuple(texts.values()))]
     errors = {
         key: score - each.scores[aspect]

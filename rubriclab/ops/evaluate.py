@@ -21,7 +21,7 @@ from rubriclab.models.text import Example, Scale, labelled, text_digest
 from rubriclab.models.text_features import CATALOGUE, WORD_COUNT
 from rubriclab.models.version import Baseline, Effort, Provenance, Version
 from rubriclab.ops import workspace as work
-from rubriclab.ops.inputs import Data, check_text_fields, usable_texts
+from rubriclab.ops.inputs import Data, check_text_fields, likely_labels, usable_texts
 from rubriclab.ops.options import AgreeOptions, EvaluateOptions, ScoreOptions
 from rubriclab.ops.score import Scoring
 from rubriclab.ops.scores import ColumnScoring
@@ -131,7 +131,8 @@ def _texts(
     for version in versions:
         rows, aspect, scale = texts[version.ref], version.rubric.aspect.name, version.rubric.scores_on
         if not rows:
-            hint = f"Map the column that holds it: `mapping=scores.{aspect}=COLUMN`."
+            likely = likely_labels(data, options, aspect) or f"scores.{aspect}=COLUMN"
+            hint = f"Map the column that holds it: `mapping={likely}`."
             raise DataError(f"No row to evaluate {version.ref} on has a score for {aspect!r}.", hint)
         if outside := sum(not scale.contains(row.scores[aspect]) for row in rows):
             notify(f"{version.ref}: {count(outside, 'label')} outside of its scale, {scale.describe()}")

@@ -13,12 +13,14 @@ from rubriclab.data.check import fault_lines, first_faults, unassessed_notes
 from rubriclab.data.mapping import (
     ABSENT,
     FIELDS,
+    MAX_SAMPLED,
     TABLES,
     FieldMap,
     ReadingOptions,
     look_up,
     mapping_text,
     propose_mapping,
+    propose_scores,
 )
 from rubriclab.data.readers import Rows, from_rows, join_rows, raw_rows, read
 from rubriclab.data.rows import MAX_COLUMNS_NAMED, RowError
@@ -138,6 +140,18 @@ def labels_on_scale(
     return usable
 
 
+def likely_labels(data: Data, options: ReadingOptions, aspect: str) -> str | None:
+    """Return the mapping by which `data` would have labels of `aspect`; `None` if no column looks like them."""
+    rows = [row for row in _first_rows(data, options, MAX_SAMPLED) if isinstance(row, Mapping)]
+    return propose_scores(rows, aspect, options.mapping.columns)
+
+
+def _first_rows(data: Data, options: ReadingOptions, most: int) -> list[Any]:
+    """Return the first rows with a text as they are read; none if the data cannot be read again."""
+    again = can_be_read_again(data) and not isinstance(data, Rows)
+    return [row for row, _ in rows_of(data, options).look_ahead(lambda _example: False, most)] if again else []
+
+
 def usable_examples(rows: Rows, notify: Notify, name: str = "") -> Iterator[Example]:
     """Yield the texts as they are read, and say which rows cannot be used."""
     usable = total = 0
@@ -235,10 +249,9 @@ def check_text_fields(
     name: str | None = None,
 ) -> None:
     """Raise FieldMissing if none of `examples` has a field that all training texts of `version` had."""
-    name, rows = name or describe(data), list[tuple[Any, Example]]()
-    if can_be_read_again(data) and not isinstance(data, Rows):
-        rows = rows_of(data, options).look_ahead(lambda _example: True, 1)
-    _check_fields(version, examples, f"No row of {name} has", rows[0][0] if rows else None, options.mapping)
+    name = name or describe(data)
+    first = next(iter(_first_rows(data, options, 1)), None)
+    _check_fields(version, examples, f"No row of {name} has", first, options.mapping)
     for note in without_fields(version, missing_fields(version, examples), name, len(examples)):
         notify(note)
 

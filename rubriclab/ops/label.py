@@ -34,7 +34,7 @@ from rubriclab.ops.score import Scoring
 from rubriclab.ops.versions import missing_record
 from rubriclab.ops.workspace import Job, Notify, Workspace, judge_of, version_of
 from rubriclab.stats.correlation import FloatArray, IntArray, float_table
-from rubriclab.stats.intervals import DIGITS, MIN_GROUPS
+from rubriclab.stats.intervals import DIGITS
 from rubriclab.store.store import Store
 
 
@@ -289,7 +289,7 @@ DEFAULT_SCALE = text_model.Scale(low=1, high=5, whole=True)
 
 def question_of(options: LabelOptions, examples: Sequence[text_model.Example] = ()) -> judging.LabelQuestion:
     """Return the question for raters, by default on the scale of the labels; DataError for labels off the scale."""
-    if options.rules(typed=True).only_levels():
+    if options.grades:
         raise SettingsError(
             "`level_scores` would also turn the numbers that people give here.", "Turn them in the file."
         )
@@ -489,10 +489,12 @@ def plan(workspace: Workspace, data: Data, rubric: str | Version, options: PlanO
             unscored = f"{count(len(reasons), 'text')} that could not be scored"
             workspace.notify(f"left out: {unscored}; the latest reason: {reasons[-1]}")
         chosen = make_plan(version.rubric, record, rated, options.count or DEFAULT_COUNT)
-        groups, needed = len({text.group for text in record.texts}), MIN_GROUPS
-        if groups < needed and not any(text.new_group for text in chosen):
-            lack = f"the rubric has labels of {count(groups, 'group')}, and a verdict needs {needed}"
-            workspace.notify(f"{lack}; none of these texts can help, since all are of groups with labels")
+        validation = version.provenance.validation
+        lacking = validation.deciding.lacking_groups if validation and validation.outcome == "inconclusive" else None
+        new = {text.example.group for text in rated} - {text.group for text in record.texts}
+        if lacking and len(new) < lacking:
+            lack = f"a verdict needs labels of at least {count(lacking, 'more group')}"
+            workspace.notify(f"{lack}, and these texts are of {count(len(new), 'new group')}")
         return PlanResult(version, chosen, len(rated), workspace.effort())
 
     return Job(scoring.estimate, run)

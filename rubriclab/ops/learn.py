@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -25,13 +25,14 @@ from rubriclab.judges.judge import Judge
 from rubriclab.learning.candidates import EarlierRubric, Plan
 from rubriclab.learning.estimate import CallEstimate, DryRun, dry_run, estimate_learning
 from rubriclab.learning.fitting import JointSettings
+from rubriclab.learning.gate import contradiction
 from rubriclab.learning.train import Trained, learning_calls, train_joint, train_method
 from rubriclab.methods.catalogue import DEFAULT_METHODS, JOINT, METHODS, has_settings, settings_names
 from rubriclab.methods.method import Method, Progress, TrainingInput, choose_settings
 from rubriclab.methods.sources import Checklist, seed_questions
 from rubriclab.models.characters import count, did_you_mean, listed
 from rubriclab.models.text import Assignment, Example, find_aspect, named_reasons, shipped_aspects, task_words
-from rubriclab.models.version import DIRECT, WHOLE, Effort, Validation, Version, check_name
+from rubriclab.models.version import Effort, Version, check_name
 from rubriclab.ops.check import lint
 from rubriclab.ops.inputs import Data, describe, rows_of
 from rubriclab.ops.literature import benchmark_notes, chosen_findings, left_out
@@ -192,13 +193,15 @@ def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnR
             store.save,
             name,
             trained.rubric,
-            trained.provenance.model_copy(update={"literature_without": left_out(options)}),
+            trained.provenance.model_copy(update={"literature_without": left_out(options), "grades": options.grades}),
             workspace.effort(),
             options.parent,
             training=trained.record,
         )
-        for line in (*trained.notes, *reversed_labels(trained.provenance.validation)):
+        for line in trained.notes:
             workspace.notify(line)
+        if found := contradiction(trained.provenance.validation):
+            workspace.notify(f"warning: {': '.join(found)}")
         return LearnResult(version, workspace.effort(), store.place)
 
     def estimate() -> DryRun:
@@ -207,24 +210,6 @@ def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnR
         return dry_run(roles, workspace.options)
 
     return Job(estimate, run)
-
-
-# Correlation with the labels at or below which the judge's own scores contradict them.
-CONTRADICTION = -0.3
-
-
-def reversed_labels(validation: Validation | None) -> Iterator[str]:
-    """Yield a warning if the judge's scores of whole texts, asked directly or in the rubric, fall as labels rise."""
-    for each in validation.evaluators if validation else ():
-        value = each.order.value if each.name in (DIRECT, WHOLE) else None
-        # AUROC is 0.5 at chance.
-        if value is not None and (2 * value - 1 if each.auroc else value) <= CONTRADICTION:
-            figure = f"{'AUROC' if each.auroc else 'Pearson'} {value:.2f}"
-            yield (
-                f"warning: the labels look reversed: the judge gives texts with higher labels lower scores ({figure}); "
-                "if the lowest label is the best, learn again and turn them, as in `level_scores=1=3,2=2,3=1`"
-            )
-            return
 
 
 def training_of(workspace: Workspace, data: Data, options: LearnOptions) -> TrainingRun:

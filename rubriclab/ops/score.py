@@ -263,6 +263,8 @@ def prepare_scoring(workspace: Workspace, data: Data, rubric: RubricLike | None,
         return Scoring(workspace, data, rubric, UNSAVED, choice, options)
     version = version_of(workspace, rubric)
     choice = judge_of(version, options.judge, workspace.store, workspace.notify)
+    if sentence := version.provenance.grades_sentence:
+        workspace.notify(f"{version.ref}: {sentence}")
     return Scoring(workspace, data, version.rubric, version.ref, choice, options, version)
 
 

@@ -250,6 +250,7 @@ BINS = 10
 # At most this many reasons and slices are counted separately; the others are counted together.
 MAX_REASONS, OTHER_REASON = 20, "another reason"
 MAX_SLICES, OTHER_SLICE = 50, "other values"
+LOWEST = 3
 # The margin of error for `labels_needed`, as a share of the scale's width: 0.2 points on a scale from 1 to 5.
 MARGIN = 0.05
 
@@ -270,6 +271,7 @@ class ScoreDistribution:
         learned: training labels, which correct the mean unless the texts have labels of their own.
         unscored: texts without a score, by reason.
         threshold: for verdicts, the lowest score that passes.
+        lowest: the `LOWEST` lowest scores, each with the id of its text.
     """
 
     scale: Scale
@@ -281,10 +283,12 @@ class ScoreDistribution:
     names: dict[str, int] = field(default_factory=dict)
     unscored: Counter[str] = field(default_factory=Counter)
     threshold: float | None = None
+    lowest: list[tuple[float, str]] = field(default_factory=list)
 
     def add(self, score: Score, group: str | None = None, label: float = math.nan, slice_name: str = "") -> None:
         if score.score is not None:
             self.values.append(score.score)
+            self.lowest = sorted([*self.lowest, (score.score, score.id)])[:LOWEST]
             self.groups.append(hash(score.id if group is None else group))
             self.labels.append(label)
             name = slice_name if slice_name in self.names or len(self.names) < MAX_SLICES else OTHER_SLICE
@@ -315,11 +319,8 @@ class ScoreDistribution:
     @property
     def histogram(self) -> tuple[int, ...]:
         """The numbers of scores in `BINS` bins of equal width; the outer bins include scores beyond the scale."""
-        counts = [0] * BINS
-        for value in self.values:
-            place = int((value - self.scale.low) / self.scale.width * BINS)
-            counts[min(max(place, 0), BINS - 1)] += 1
-        return tuple(counts)
+        places = (np.array(self.values) - self.scale.low) / self.scale.width * BINS
+        return tuple(np.bincount(np.clip(places.astype(int), 0, BINS - 1), minlength=BINS).tolist())
 
     @property
     def human_mean(self) -> Interval:

@@ -53,7 +53,7 @@ from rubriclab.models.version import (
     fields_of_both,
 )
 from rubriclab.ops.evaluate import unseen
-from rubriclab.ops.inputs import Data, describe, labels_on_scale, usable_texts
+from rubriclab.ops.inputs import Data, describe, labels_on_scale, likely_labels, usable_texts
 from rubriclab.ops.learn import TrainingRun, resolve_settings
 from rubriclab.ops.options import TransferOptions
 from rubriclab.ops.workspace import Job, Notify, Workspace, generator_of, imported_source, judge_of, version_of
@@ -120,11 +120,12 @@ def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: Tra
             source = await workspace.off_event_loop(imported_source, version, recorded, workspace.store)
             generator_from = source.ref if source else None
         named_by = {"judge_from": judge_choice.named_by, "generator_from": generator_from}
+        grades = options.grades or version.provenance.grades
         saved = await workspace.off_event_loop(
             workspace.store.save,
             options.name or version.name,
             trained.rubric,
-            trained.provenance.model_copy(update=named_by),
+            trained.provenance.model_copy(update={**named_by, "grades": grades}),
             workspace.effort(),
             version.ref,
             training=trained.record,
@@ -156,6 +157,8 @@ def target_texts(data: Data, version: Version, options: TransferOptions, notify:
             f"{name}: {len(usable)} usable labels for {aspect.name!r} are too few to measure agreement (at least "
             f"{MIN_LABELS}, not all equal); the texts are compared without labels"
         )
+        if not rated and (likely := likely_labels(data, options, aspect.name)):
+            notify(f"if people scored these texts, map the labels: `mapping={likely}`")
         usable = ()
     by_id = {text.id: text for text in usable}
     return TargetTexts(name, tuple(by_id.get(text.id, text) for text in texts), usable, aspect, scale)

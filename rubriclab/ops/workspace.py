@@ -142,7 +142,9 @@ def named_judges(version: Version) -> str:
 
 def _notify_embedded(judge: str, why: str, notify: Notify) -> None:
     if judge == EMBEDDED:
-        explanation = "it measures texts offline and is not a language model (name another with `judge`)"
+        explanation = (
+            "it measures texts offline, by English word lists, and is no language model (name another with `judge`)"
+        )
         notify(f"judge: embedded{why}; {explanation}")
 
 

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 
 from rubriclab.learning.paired_scores import AnchorLook, Comparison
 from rubriclab.models.base import canonical
-from rubriclab.models.characters import count
+from rubriclab.models.characters import as_python, count, python_argument
 from rubriclab.models.text import format_score
 from rubriclab.ops.evaluate import RELIABLE, TENTATIVE
 from rubriclab.ops.improve import RejectionReason
@@ -90,8 +90,9 @@ def intervals(groups: int) -> str:
 # Checks of data.
 
 
-def check_view(result: CheckResult, *, commands: bool = True) -> View:
-    """Return the view of a check; without `commands`, the caller prints `check_commands` itself, unwrapped."""
+def check_view(result: CheckResult, *, typed: bool = False) -> View:
+    """Return the view of a check for Python; if `typed`, the caller prints `check_steps` itself, unwrapped."""
+    result = result if typed else result.written(as_python)
     return view(
         "check",
         found=result,
@@ -100,17 +101,18 @@ def check_view(result: CheckResult, *, commands: bool = True) -> View:
         distribution=lambda aspect: wording.excerpt(
             ", ".join(f"{format_score(value)}: {number}" for value, number in aspect.distribution.items()), 60
         ),
-        commands=check_commands(result) if commands else (),
+        steps=() if typed else check_steps(result, python=True),
     )
 
 
-def check_commands(result: CheckResult) -> Iterator[str]:
-    """Yield options that would solve problems, the proposed mapping, and the next command."""
+def check_steps(result: CheckResult, *, python: bool = False) -> Iterator[str]:
+    """Yield options that would solve problems, the proposed mapping, and what to run next, as a command or a call."""
     yield from result.hints
-    if result.proposal:
-        yield f"columns that look like fields: --map {shlex.quote(result.proposal)}"
+    if proposal := result.proposal:
+        option = python_argument("mapping", proposal) if python else f"--map {shlex.quote(proposal)}"
+        yield f"columns that look like fields: {option}"
     if result.next:
-        yield f"next: {result.next}"
+        yield f"next: {result.next.as_python() if python else result.next}"
 
 
 # Comparisons of judges.

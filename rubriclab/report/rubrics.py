@@ -12,6 +12,7 @@ import numpy as np
 import orjson
 from markupsafe import Markup
 
+from rubriclab.learning.gate import contradiction
 from rubriclab.learning.verdicts import LevelAgreement, level_agreement
 from rubriclab.models.aggregation import Term
 from rubriclab.models.characters import count, listed
@@ -75,9 +76,10 @@ def rated_offline(version: Version) -> bool:
 
 
 def verdict(version: Version) -> str:
-    badge = badge_of(version)
+    badge, doubt = badge_of(version), contradiction(version.provenance.validation)
     figures = f" ({badge.figures})" if badge.figures else ""
-    return f"{badge.words[0].upper()}{badge.words[1:]} {badge.remark}{figures}".strip()
+    words = ": ".join(doubt) if doubt else f"{badge.words} {badge.remark}{figures}"
+    return f"{words[0].upper()}{words[1:]}".strip()
 
 
 def badge_of(version: Version) -> Badge:
@@ -104,14 +106,15 @@ def badge_of(version: Version) -> Badge:
     return Badge(wording.outcome(outcome), TONES.get(outcome, "warning"), remark, ", ".join(figures), limit)
 
 
-def gain_outcomes(verdict: GateVerdict) -> tuple[str, str]:
+def gain_outcomes(verdict: GateVerdict, level: str = "") -> tuple[str, str]:
     """Return the outcomes of the gain in error and of the gain in order in words; empty for unknown ones."""
 
     def words(outcome: Outcome | None, gain: Interval | None) -> str:
         if outcome is None or gain is None or gain.value is None:
             return ""
         if gain.low is None and verdict.few_groups is not None:
-            return "too few groups to tell"
+            lacks_systems = level == "system" and verdict.few_groups >= MIN_GROUPS
+            return f"too few {'systems' if lacks_systems else 'groups'} to tell"
         return wording.outcome(outcome)
 
     return words(verdict.error_outcome, verdict.less_error), words(verdict.outcome, verdict.difference)
@@ -134,7 +137,7 @@ def gains_summary(verdict: GateVerdict, measures: Measures, level: str) -> str:
     # The overall outcome comes first.
     measures_by_outcome = dict[str, list[str]]({wording.outcome(verdict.overall): []})
     names = (wording.error_name(measures), f"{measures.order} {wording.LEVELS[level]}")
-    for words, name in zip(gain_outcomes(verdict), names, strict=True):
+    for words, name in zip(gain_outcomes(verdict, level), names, strict=True):
         measures_by_outcome.setdefault(words, []).append(name)
     by_outcome = ((words, listed(names)) for words, names in measures_by_outcome.items() if words and names)
     summary = ", ".join(f"{words} in {names}" for words, names in by_outcome)
@@ -153,11 +156,12 @@ def _by_name(validation: Validation) -> dict[str, EvaluatorAgreement]:
     return {each.name: each for each in validation.evaluators}
 
 
-def more_labels(deciding: GateVerdict) -> str:
+def more_labels(deciding: GateVerdict, level: str = "") -> str:
     """Return what to label for a decision, as a sentence without a full stop."""
-    if deciding.few_groups is not None:
-        least = MIN_GROUPS if deciding.difference.low is None else MIN_GROUPS_TO_RULE_OUT
-        return f"Label texts of at least {count(max(least - deciding.few_groups, 1), 'more group')} (sources)"
+    if level == "system" and (deciding.few_groups or MIN_GROUPS) >= MIN_GROUPS:
+        return "A decision takes more systems, not more texts: evaluate on labelled texts of other systems, too"
+    if lacking := deciding.lacking_groups:
+        return f"Label texts of at least {count(lacking, 'more group')} (sources)"
     if deciding.outcome != "inconclusive":
         return "Label more texts from new sources: these cannot tell the errors apart"
     if deciding.more_labels is None or deciding.more_labels.even is None:

@@ -231,11 +231,11 @@ def jackknife_interval(
 ) -> Interval:
     """Return a statistic with its interval from its replicates: its values with each part left out, shape (parts,).
 
-    There is no interval with fewer than two replicates or with one that is NaN. If all replicates are equal, only a
-    mean has an interval: equal rank correlations may be far from the true one.
+    There is no interval with fewer than `MIN_GROUPS` replicates or with one that is NaN. If all replicates are equal,
+    only a mean has an interval: equal rank correlations may be far from the true one.
     """
     count = len(replicates)
-    if value is None or count < 2 or np.isnan(replicates).any():
+    if value is None or count < MIN_GROUPS or np.isnan(replicates).any():
         return Interval(value)
     center, values = (float(fisher_z(value)), fisher_z(replicates)) if correlation else (value, replicates)
     error = float(jackknife_error(values))

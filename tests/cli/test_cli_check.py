@@ -44,8 +44,14 @@ def here(tmp_path: Path) -> Commands:
 def test_an_unknown_table_is_described_and_a_mapping_proposed_that_makes_it_usable(here: Commands) -> None:
     survey(here.folder / "umfrage.csv")
     found = here("check", "umfrage.csv", "--aspect", "coherence")
+    shown = " ".join(str(Lab(progress=None).check(here.folder / "umfrage.csv", aspect="coherence")).split())
+    columns = json.dumps(dict(pair.split("=") for pair in MAPPING.split(",")), ensure_ascii=False)
+    assert f'next: lab.learn("{here.folder}/umfrage.csv", task="TASK", aspect="coherence", mapping={columns})' in shown
     assert found.code == 2
     assert "umfrage.csv: Not usable as it is, but with the mapping below." in found.out
+    for rows, said in ((12, "Usable, but 3 groups are too few for intervals"), (24, "Usable. format")):
+        few = here("check", str(survey(here.folder / "few.csv", rows)), "--aspect", "coherence", "--map", MAPPING)
+        assert f"few.csv: {said}" in " ".join(few.out.split())
     assert "usable text" not in found.out
     assert "field 'output': got nothing" in found.out
     assert f"columns that look like fields: --map '{MAPPING}'" in found.out

@@ -41,6 +41,17 @@ def test_scores_that_rows_carry_are_not_asked_for_again(sets: tuple[Commands, st
     assert bound.json["estimate"]["judge"]["calls"] == 0
 
 
+LIKELY = "--map scores.coherence=Bewertung"
+
+
+@pytest.mark.parametrize("command", ["compare FILE FILE --rubric", "evaluate FILE --rubric", "transfer --to FILE"])
+def test_a_column_that_looks_like_labels_is_named_where_there_are_none(learned: Commands, command: str) -> None:
+    rated = [{**unlabelled(row), "Bewertung": 1 + number % 5} for number, row in enumerate(rows())]
+    given = (*command.replace("FILE", learned.write("rated.jsonl", rated)).split(), "news")
+    assert LIKELY in learned(*given).err
+    assert LIKELY not in learned(*given, *LIKELY.split()).err
+
+
 def test_labels_of_both_sets_decide_and_not_the_judge(learned: Commands) -> None:
     """The judge sees no change, but people score every new output two points lower."""
     new = [{**row, "output": f"{row['output']} ", "scores": {"coherence": 1.0}, "annotations": None} for row in rows()]

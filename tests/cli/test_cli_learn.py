@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from collections.abc import Callable
 from typing import Any
 
@@ -46,7 +48,16 @@ def test_labels_that_nothing_tracks_are_warned_of(rubriclab: Commands) -> None:
 def test_labels_that_contradict_the_judge_are_said_to_look_reversed(rubriclab: Commands) -> None:
     rows = rubriclab.write("rows.jsonl", rescored(lambda number: 6 - ROWS[number]["scores"]["coherence"]))
     done = rubriclab("learn", rows, "--task", "summarization", "--aspect", "coherence")
-    assert "warning: the labels look reversed: the judge gives texts with higher labels lower scores" in done.err
+    said = "the labels look reversed: the judge gives texts with higher labels lower scores"
+    assert f"warning: {said}" in done.err
+    assert done.out.index("THE LABELS LOOK REVERSED") < done.out.index("INCONCLUSIVE")
+    again = re.search(r"`rubriclab learn LABELLED (.*? --levels 1=5,2=4,3=3,4=2,5=1)", done.out)
+    assert again
+    turned = rubriclab("learn", rows, *shlex.split(again[1]), "--name", "turned")
+    assert "REVERSED" not in turned.out
+    counted = "The grades of the labels count as scores, 1 as 5, 2 as 4, 3 as 3, 4 as 2, 5 as 1"
+    assert counted in " ".join(rubriclab("show", "turned").out.split())
+    assert counted in rubriclab("score", rows, "--rubric", "turned").err
 
 
 def test_texts_of_one_group_only_are_pointed_out(rubriclab: Commands) -> None:

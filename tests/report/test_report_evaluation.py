@@ -15,9 +15,9 @@ from rubriclab.learning.scoring import Score
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import CriterionRating
 from rubriclab.models.text import Example
-from rubriclab.models.version import Version
+from rubriclab.models.version import GateVerdict, Version
 from rubriclab.ops.evaluate import baseline_evaluators
-from rubriclab.report import wording
+from rubriclab.report import rubrics, wording
 from rubriclab.report.evaluation import (
     EvaluationSummary,
     ScoredVersion,
@@ -27,6 +27,7 @@ from rubriclab.report.evaluation import (
 )
 from rubriclab.report.render import View, macro
 from rubriclab.stats import agreement
+from rubriclab.stats.intervals import Interval
 
 Rate = Callable[[int, Example], float | None]
 
@@ -93,6 +94,9 @@ def test_two_groups_give_no_interval_and_no_verdict() -> None:
     assert {(row["groups"], row["difference"]["low"]) for row in found.to_rows()} == {(2, None)}
     assert words(found).count("too few groups to tell") == 4
     assert "3 more groups (sources). To select them: `rubriclab plan TEXTS --rubric news@1`" in words(found)
+    between = GateVerdict(against="word count", outcome="inconclusive", difference=Interval(0.1), few_groups=9)
+    assert rubrics.gain_outcomes(between, "system")[1] == "too few systems to tell"
+    assert rubrics.more_labels(between, "system").startswith("A decision takes more systems, not more texts")
 
 
 def test_rubrics_stand_best_first_and_are_held_against_the_best() -> None:

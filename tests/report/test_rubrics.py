@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from report_samples import (
     QUESTIONS,
@@ -21,11 +22,12 @@ from syrupy.assertion import SnapshotAssertion
 from view_samples import evaluated
 
 from rubriclab.learning.scoring import Score
+from rubriclab.learning.verdicts import raters_verdicts, verdict_agreement
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import CriterionRating, UnitVerdict
 from rubriclab.models.rubric import Part
 from rubriclab.models.text import Units
-from rubriclab.models.version import EditOrigin, GateVerdict, MoreLabels, Version
+from rubriclab.models.version import EditOrigin, GateVerdict, MoreLabels, Raters, Version
 from rubriclab.report import wording
 from rubriclab.report.render import View, macro
 from rubriclab.stats.intervals import Interval
@@ -54,6 +56,9 @@ def edited() -> Version:
     return replace(learned, provenance=learned.provenance.model_copy(update={"edit": edit}))
 
 
+LABELS, GROUPS = np.tile([0.0, 1.0], 6), list("abcdef" * 2)
+ALIKE = verdict_agreement("joint", LABELS, LABELS, LABELS, GROUPS)
+AMONG_RATERS = raters_verdicts([(label, label, label * (n > 1)) for n, label in enumerate(LABELS)], GROUPS)
 FEW: dict[str, Any] = {"difference": Interval(0.1), "few_groups": 3}
 WORSE: dict[str, Any] = {"outcome": "worse", "difference": Interval(-0.1, -0.2, -0.05)}
 # What is concluded about a version, by what was found.
@@ -79,6 +84,11 @@ CONCLUSIONS = {
     "judge not asked directly, too few groups": decided("inconclusive", **FEW),
     "offline judge": decided("not better", judge="embedded"),
     "edited": edited(),
+    "raters contradict each other": joint_version(
+        validation=joint_trust(raters=Raters(alpha=Interval(-0.6), ceiling=None))
+    ),
+    "verdicts beside those of raters": joint_version(validation=joint_trust(verdict_agreements=(ALIKE, AMONG_RATERS))),
+    "verdicts of no two raters": joint_version(validation=joint_trust(verdict_agreements=(ALIKE,))),
 }
 
 

@@ -67,6 +67,7 @@ def test_a_statistic_that_one_cluster_defines_has_no_interval():
     alone = np.array([1.0, 0, 0, 0, 0, 0])
     assert estimate(lambda counts: np.where(counts @ alone > 0, 2.0, np.nan), 6, elements=6) == Interval(2.0)
     assert estimate(lambda counts: np.full(len(counts), np.nan), 6, elements=6) == Interval(None)
+    assert jackknife_interval(0.5, np.array([0.4, 0.5, 0.6]), correlation=True) == Interval(0.5)
 
 
 @pytest.mark.parametrize(("clusters", "expected"), [(5, Interval(1.0)), (6, Interval(1.0, 1.0, 1.0))])
