@@ -164,7 +164,7 @@ def checked(lab: Lab) -> dict[str, Any]:
 
 def agreed(lab: Lab) -> dict[str, Any]:
     """Return the agreement of two judges as the command says it."""
-    result = lab.agree("texts.jsonl", "alone", judges=("embedded", "openai/fake"))
+    result = lab.agree("texts.jsonl", "news@1", judges=("embedded", "openai/fake"))
     return {"rubric": result.version.ref, **result.agreement.to_row()}
 
 
@@ -184,7 +184,7 @@ SAME: dict[str, tuple[tuple[object, ...], Callable[[Lab], Any]]] = {
         ("texts.jsonl", "--rubric", "news@1", "--id", THIRD, "--nearest", 2),
         lambda lab: lab.explain("texts.jsonl", "news@1", id=THIRD, nearest=2).to_row(),
     ),
-    "agree": (("texts.jsonl", "--rubric", "alone", "--judge", "embedded", "--judge", "openai/fake"), agreed),
+    "agree": (("texts.jsonl", "--rubric", "news@1", "--judge", "embedded", "--judge", "openai/fake"), agreed),
     "drift": (
         ("news@1", "alone", "texts.jsonl", "--max-shift", 0, "--flip-at", 2.5),
         lambda lab: lab.drift("texts.jsonl", "news@1", lab.load("alone"), max_shift=0, flip_at=2.5).result.model_dump(

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import pytest
 import scripted_model
-from commands import HELDOUT, Commands, Done
+from commands import HELDOUT, LABELLED, Commands, Done
 from server import RunningServer
 
 TEXTS = HELDOUT.read_bytes().splitlines(keepends=True)[:12]
 VERSIONS = ("drift", "news@1", "news@2", "texts.jsonl")
-JUDGES = ("drift", "news@1", "texts.jsonl", "--judge", "openai/strict", "--judge", "openai/mild")
+JUDGES = ("drift", "whole@1", "texts.jsonl", "--judge", "openai/strict", "--judge", "openai/mild")
+
+
+@pytest.fixture
+def asking(asking: Commands) -> Commands:
+    """The same with a rubric that takes one request for each text."""
+    task = ("--task", "summarization", "--aspect", "coherence", "--scale", "1:5")
+    succeeded(asking("learn", LABELLED, *task, "--method", "direct", "--judge", "embedded", "--name", "whole"))
+    return asking
 
 
 def succeeded(done: Done) -> Done:
@@ -26,13 +35,13 @@ def test_what_cannot_be_told_is_exit_code_3(offline: Commands) -> None:
 def test_two_judges_are_compared_by_one_version(asking: Commands) -> None:
     done = asking(*JUDGES, "--flip-at", 4, "--max-flips", 0, "-o", "flips.jsonl")
     assert done.code == 1, done.err
-    assert "news@1 with openai/strict to news@1 with openai/mild" in done.out
-    assert done.err.count('news@1 is calibrated for "embedded"') == 1
+    assert "whole@1 with openai/strict to whole@1 with openai/mild" in done.out
+    assert done.err.count('whole@1 is calibrated for "embedded"') == 1
     rows = asking.read("flips.jsonl")
     assert rows
     assert all(row["before"] < 4 <= row["after"] and row["flips"] for row in rows)
     first = rows[0]["criteria"][0]
-    assert (first["state"], first["score_after"] - first["score_before"], first["change"]) == ("kept", 1, 0.25)
+    assert (first["state"], first["score_after"] - first["score_before"], first["change"]) == ("kept", 2, 0.5)
     assert first["reason_before"]
     assert first["reason_after"]
     again = asking(*JUDGES, "--flip-at", 4, "--json")
@@ -55,7 +64,7 @@ def test_looks_at_an_anchor_ask_the_judge_again_find_that_it_changed_and_are_of_
     # One text of each of the twelve held-out groups, which have six each.
     rows = HELDOUT.read_bytes().splitlines(keepends=True)
     (asking.folder / "anchor.jsonl").write_bytes(b"".join(rows[0::6]))
-    look = ("drift", "news@1", "--anchor", "anchor.jsonl", "--judge", "openai/strict", "--json")
+    look = ("drift", "whole@1", "--anchor", "anchor.jsonl", "--judge", "openai/strict", "--json")
     first = succeeded(asking(*look)).json
     assert (first["looks"], first["texts"], first["groups"], first["outcome"]) == (1, 12, 12, "within")
     assert first["bias_change"] == {"value": None, "low": None, "high": None}
@@ -69,6 +78,6 @@ def test_looks_at_an_anchor_ask_the_judge_again_find_that_it_changed_and_are_of_
     assert (changed[-1].code, changed[-1].json["outcome"]) == (1, "beyond")
     other = asking(*look[:4], "--judge", "openai/mild")
     assert other.code == 2
-    assert "anchor.jsonl.looks.json is not of news@1 and openai/mild, but of another rubric or judge" in other.error
+    assert "anchor.jsonl.looks.json is not of whole@1 and openai/mild, but of another rubric or judge" in other.error
     (asking.folder / "anchor.jsonl.looks.json").write_text("{")
     assert asking(*look).code == 2

@@ -28,7 +28,6 @@ def shared(learned: Commands, tmp_path: Path) -> Iterator[Commands]:
     "command",
     [
         ("list",),
-        ("show", "news"),
         ("verify",),
         ("report", "news"),
         ("score", HELDOUT, "--rubric", "news"),
