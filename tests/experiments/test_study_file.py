@@ -6,10 +6,10 @@ import one_case
 import pytest
 
 from experiments import STUDIES
-from experiments.runner.arms import resolve_settings
 from experiments.runner.figures import COEFFICIENTS
 from experiments.runner.study import Study, load_study, studies
 from rubriclab.methods.catalogue import METHODS
+from rubriclab.ops.learn import resolve_settings
 
 RAW = {
     "sets": {"summeval": ["coherence", "fluency"], "hanna": ["empathy"]},
