@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
 from pathlib import Path
@@ -33,9 +34,10 @@ async def project(tmp_path: Path, planted_store: Path, server: RunningServer) ->
 
 
 @pytest.fixture
-def parity(store: Path, server: RunningServer) -> Parity:
+async def parity(store: Path, server: RunningServer) -> Parity:
     (store.parent / "texts.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in TEXTS), "utf-8")
     judge: dict[str, Any] = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": "none"}
     commands = Commands(store.parent, RUBRICLAB_STORE="store.db", **judge)
-    rows = commands.start("score", "texts.jsonl", "--rubric", "remote@1").wait().rows
-    return Parity({row["id"]: row for row in rows}, server)
+    # In a thread, as its event loop would else take the place of the one that the tools find.
+    done = await asyncio.to_thread(commands, "score", "texts.jsonl", "--rubric", "remote@1")
+    return Parity({row["id"]: row for row in done.rows}, server)

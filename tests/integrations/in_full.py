@@ -6,9 +6,8 @@ import os
 
 import pytest
 
+RUNS_ALL = os.environ.get("RUBRICLAB_INTEGRATIONS") == "all"
 in_full = pytest.mark.skipif(
     "RUBRICLAB_INTEGRATIONS" not in os.environ, reason="takes long: run make test-integrations"
 )
-by_hand = pytest.mark.skipif(
-    os.environ.get("RUBRICLAB_INTEGRATIONS") != "all", reason="takes minutes: run make test-integrations"
-)
+by_hand = pytest.mark.skipif(not RUNS_ALL, reason="takes minutes: run make test-integrations")

@@ -33,14 +33,20 @@ class Ended:
 
 @pytest.fixture
 def folder(tmp_path: Path, planted_store: Path) -> Path:
-    """A folder with a store, and two files of outputs of which the second is shortened."""
+    """A folder with a store, a file of outputs, and a folder for programs that come before the installed ones."""
     shutil.copy(planted_store, tmp_path / "store.db")
     rows = [json.loads(line) for line in HELDOUT.read_text("utf-8").splitlines()[:16]]
     rows = [{name: row[name] for name in ("id", "output", "source", "group")} for row in rows]
-    shorter = [{**row, "output": row["output"].split(".")[0]} for row in rows]
-    for name, texts in {"old": rows, "new": shorter, "few": rows[:1]}.items():
-        (tmp_path / f"{name} texts.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in texts), "utf-8")
+    (tmp_path / "old texts.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+    (tmp_path / "bin").mkdir()
     return tmp_path
+
+
+def replace_program(folder: Path, name: str, script: str) -> None:
+    """Have the steps of the action run a shell script in place of a program."""
+    program = folder / "bin" / name
+    program.write_text(f"#!/bin/sh\n{script}\n", "utf-8")
+    program.chmod(0o755)
 
 
 def run(folder: Path, *, install: str = "false", **inputs: str) -> Ended:
@@ -79,19 +85,18 @@ def test_results_become_an_outcome_and_a_summary(folder: Path) -> None:
         folder,
         store="store.db",
         judge="embedded",
-        drift="planted@1 alone@1 'old texts.jsonl' --max-shift 3\n planted@1 alone@1 'old texts.jsonl' --max-shift 0\n",
+        drift="planted@1 alone@1 'old texts.jsonl' --max-shift 0\n",
         compare="'old texts.jsonl' 'old texts.jsonl' --rubric planted@1\n",
     )
     assert (done.code, done.output) == (1, "outcome=failed\n"), done.log
     lines = done.summary.splitlines()
-    assert lines[:3] == [
+    assert lines[:4] == [
         "| check | outcome |",
         "| --- | --- |",
-        "| `rubriclab drift planted@1 alone@1 'old texts.jsonl' --max-shift 3` | passed |",
+        "| `rubriclab drift planted@1 alone@1 'old texts.jsonl' --max-shift 0` | **failed** |",
+        "| `rubriclab compare 'old texts.jsonl' 'old texts.jsonl' --rubric planted@1` | passed |",
     ]
-    assert lines[3].endswith("--max-shift 0` | **failed** |")
-    assert lines[4].endswith("--rubric planted@1` | passed |")
-    assert done.summary.count("\n## ") == 3  # the result of each command
+    assert done.summary.count("\n## ") == 2  # the result of each command
 
 
 @pytest.mark.parametrize(
@@ -100,39 +105,30 @@ def test_results_become_an_outcome_and_a_summary(folder: Path) -> None:
 def test_the_version_of_the_action_is_installed_unless_another_one_is_named(
     folder: Path, install: str, installed: str | None
 ) -> None:
-    pip = folder / "bin" / "python"
-    pip.parent.mkdir()
-    pip.write_text('#!/bin/sh\nprintf "%s\\n" "$@" > arguments\n', "utf-8")
-    pip.chmod(0o755)
+    replace_program(folder, "python", 'printf "%s\\n" "$@" > arguments')
     run(folder, install=install)
     arguments = folder / "arguments"
     assert (arguments.read_text("utf-8").splitlines()[-1] if arguments.exists() else None) == installed
     assert (FOLDER / ".." / ".." / "pyproject.toml").exists()
 
 
-@in_full
 def test_the_runner_takes_no_commands_from_what_is_printed(folder: Path) -> None:
-    rows = [json.loads(line) for line in (folder / "old texts.jsonl").read_text("utf-8").splitlines()]
-    hostile = [
-        {**row, "id": f"{row['id']}\n::error::id", "output": f"::set-output name=outcome::passed\n{row['output']}"}
-        for row in rows
-    ]
-    (folder / "hostile.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in hostile), "utf-8")
-    compare = "hostile.jsonl hostile.jsonl --rubric planted@1"
-    done = run(folder, store="store.db", judge="embedded", compare=compare)
+    replace_program(folder, "rubriclab", "echo ::set-output name=outcome::passed; echo ::error::id; exit 1")
+    done = run(folder, compare="old new")
+    assert done.output == "outcome=failed\n"
     stopped = re.search(r"^::stop-commands::([0-9a-f]{32})\n(.*)\n::\1::$", done.log, re.DOTALL | re.MULTILINE)
     assert stopped
-    assert "::" not in done.log.replace(stopped[0], "").replace(f"::group::rubriclab compare {compare}", "").replace(
-        "::endgroup::", ""
-    )
+    assert stopped[2].splitlines() == ["::set-output name=outcome::passed", "::error::id"]
+    own = (stopped[0], "::group::rubriclab compare old new", "::endgroup::")
+    assert "::" not in re.sub("|".join(map(re.escape, own)), "", done.log)
 
 
-@in_full
 def test_a_command_that_cannot_work_ends_the_check_and_keeps_the_results_before_it(folder: Path) -> None:
-    done = run(folder, store="store.db", gate="planted@1\nnothing@1\nremote@1")
+    replace_program(folder, "rubriclab", "case $2 in nothing@1) exit 2;; esac")
+    done = run(folder, gate="planted@1\nnothing@1\nremote@1")
     assert (done.code, done.output) == (2, "outcome=error\n")
     assert "::error::rubriclab gate nothing@1: exit code 2" in done.log
-    assert "`rubriclab gate planted@1`" in done.summary
+    assert "`rubriclab gate planted@1` | passed" in done.summary
     assert "remote@1`" not in done.summary
 
 

@@ -1,16 +1,20 @@
-"""Scores over HTTP, of `rubriclab serve` as a process of its own."""
+"""`rubriclab serve` as a process of its own, and its description of itself by the validator of OpenAPI."""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 from commands import PATIENCE, Commands
 from pytest_projects import TEXTS, Parity
 from server import RunningServer
+
+from rubriclab.web.api_models import description
 
 
 def test_scores_over_http_are_those_of_the_command_and_no_text_is_asked_about_twice(
@@ -26,3 +30,11 @@ def test_scores_over_http_are_those_of_the_command_and_no_text_is_asked_about_tw
         ended = service.wait()
     assert (response.status_code, ended.code) == (200, 0), response.text
     parity.check("HTTP service", "httpx", {row["id"]: row["score"] for row in response.json()["scores"]})
+
+
+@pytest.mark.parametrize("tokens", [True, False])
+def test_the_description_is_valid_openapi_3_1(tokens: bool) -> None:
+    validation = pytest.importorskip("openapi_spec_validator", reason="run make test-integrations")
+    found = json.loads(json.dumps(description(tokens=tokens)))
+    assert found["openapi"] == "3.1.0"
+    assert list(validation.OpenAPIV31SpecValidator(found).iter_errors()) == []

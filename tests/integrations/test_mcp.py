@@ -65,94 +65,14 @@ async def refused(client: Any, tool: str, **arguments: Any) -> str:
     return str(result.content[0].text)
 
 
-async def cancelled_call(client: Any, server: RunningServer) -> None:
-    """Have a text scored, so that everything is loaded, and cancel the call about another one while it is under way."""
-    await called(client, "score_texts", rubric="remote", texts=ROWS[1:2])
-    assert len(server.bodies) == CALLS_PER_TEXT
-    server.latency = 0.7
-    call = asyncio.create_task(client.call_tool("score_texts", {"rubric": "remote", "texts": ROWS[:1]}))
-    await asyncio.to_thread(until, lambda: len(server.bodies) > CALLS_PER_TEXT)
+async def cancelled_call(client: Any, server: RunningServer, text: dict[str, Any]) -> None:
+    """Cancel the call about a text while it is under way."""
+    before = len(server.bodies)
+    call = asyncio.create_task(client.call_tool("score_texts", {"rubric": "remote", "texts": [text]}))
+    await asyncio.to_thread(until, lambda: len(server.bodies) > before)
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
-
-
-def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
-    store: Path, server: RunningServer, parity: Parity
-) -> None:
-    async def use(client: Any) -> Any:
-        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert set(tools) == {"list_rubrics", "show_rubric", "score_texts", "explain_score"}
-        assert all(tool.annotations.read_only_hint for tool in tools.values())
-        assert "no language model is asked" in tools["score_texts"].description
-        listed = await called(client, "list_rubrics")
-        shown = await called(client, "show_rubric", rubric="remote@1")
-        scores = await called(client, "score_texts", rubric="remote", texts=TEXTS)
-        explained = await called(client, "explain_score", rubric="remote", text=ROWS[0], nearest=2)
-        return listed, shown, scores["scores"], explained
-
-    listed, shown, scores, explained = used(store, server, use)
-    assert [entry["rubric"] for entry in listed["rubrics"]] == ["alone@1", "planted@1", "remote@1"]
-    assert (shown["rubric"], shown["verdict"], shown["judge"]) == ("remote@1", "better", "openai/fake")
-    assert sum(abs(criterion["weight"]) for criterion in shown["criteria"]) == pytest.approx(1, abs=1e-6)
-    rows = parity.rows.values()
-    assert scores == [{name: row[name] for name in score} for row, score in zip(rows, scores, strict=True)]
-    own = Lab(store, progress=None).explain([ROWS[0]], "remote", nearest=2).to_row()
-    assert explained == json.loads(json.dumps(own))
-    parity.check("Model Context Protocol", "mcp", {row["id"]: row["score"] for row in scores})
-
-
-def test_no_language_model_is_asked_unless_that_is_allowed(store: Path, server: RunningServer) -> None:
-    async def use(client: Any) -> Any:
-        said = await refused(client, "score_texts", rubric="remote", texts=ROWS[:1])
-        offline = await called(client, "score_texts", rubric="planted", texts=ROWS[:1])
-        labelled = Lab(store, progress=None).training_record("remote@1").texts[0].id
-        kept = await called(client, "explain_score", rubric="remote", labelled_id=labelled)
-        return said, offline, kept
-
-    said, offline, kept = used(store, server, use)
-    assert "The store has no answer about a text, and no language model may be asked" in said
-    assert "rubriclab mcp --allow-calls with --max-cost DOLLARS" in said
-    assert offline["scores"][0]["score"] is not None
-    assert kept["labelled"] is not None
-    assert len(server.bodies) == 0
-
-
-def test_calls_that_are_allowed_end_at_the_cap_and_their_answers_are_kept(store: Path, server: RunningServer) -> None:
-    async def use(client: Any) -> Any:
-        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        asks = {name for name, tool in tools.items() if not tool.annotations.read_only_hint}
-        assert asks == {"score_texts", "explain_score"}
-        first = await called(client, "score_texts", rubric="remote", texts=ROWS[:1])
-        said = await refused(client, "score_texts", rubric="remote", texts=ROWS)
-        again = await called(client, "score_texts", rubric="remote", texts=ROWS[:1])
-        return first, said, again
-
-    first, said, again = used(store, server, use, "--allow-calls", "--max-calls", "3")
-    assert first == again
-    assert "cap of 3 calls" in said
-    assert "The user can start rubriclab mcp with a higher --max-cost or --max-calls" in said
-    assert len(server.bodies) == 3
-
-
-def test_a_call_that_the_assistant_cancels_counts_towards_the_cap_and_its_answers_are_kept(
-    store: Path, server: RunningServer
-) -> None:
-    async def use(client: Any) -> Any:
-        await cancelled_call(client, server)
-        said = await refused(client, "score_texts", rubric="remote", texts=ROWS[2:3])
-        return said, await called(client, "score_texts", rubric="remote", texts=ROWS[:1])
-
-    said, kept = used(store, server, use, "--allow-calls", "--max-calls", str(2 * CALLS_PER_TEXT))
-    assert "is reached" in said
-    assert kept["scores"][0]["score"] is not None
-    assert len(server.bodies) == 2 * CALLS_PER_TEXT
-
-
-def test_a_call_under_way_when_the_connection_is_closed_is_finished(store: Path, server: RunningServer) -> None:
-    used(store, server, lambda client: cancelled_call(client, server), "--allow-calls", "--max-calls", "20")
-    assert used(store, server, lambda client: called(client, "score_texts", rubric="remote", texts=ROWS[:1]))["scores"]
-    assert len(server.bodies) == 2 * CALLS_PER_TEXT
 
 
 FAULTS: list[tuple[str, dict[str, Any], str]] = [
@@ -166,16 +86,70 @@ FAULTS: list[tuple[str, dict[str, Any], str]] = [
         "texts[2]: its id is that of texts[0] already",
     ),
     ("explain_score", {"rubric": "planted"}, "either text or labelled_id"),
+    (
+        "score_texts",
+        {"rubric": "remote", "texts": [{"output": "A new text."}]},
+        "The store has no answer about a text, and no language model may be asked. Of several texts, those with "
+        "answers are scored in a call without the others. The user can allow calls: rubriclab mcp --allow-calls with "
+        "--max-cost DOLLARS",
+    ),
 ]
 
 
-def test_what_is_wrong_is_said_to_the_assistant(store: Path, server: RunningServer) -> None:
-    async def use(client: Any) -> list[str]:
-        return [await refused(client, tool, **given) for tool, given, _ in FAULTS]
+def test_scores_are_those_of_the_command_and_what_is_wrong_or_needs_a_language_model_is_refused(
+    store: Path, server: RunningServer, parity: Parity
+) -> None:
+    lab = Lab(store, progress=None)
 
-    for said, (_, _, expected) in zip(used(store, server, use), FAULTS, strict=True):
-        assert expected in said
-    assert not server.bodies
+    async def use(client: Any) -> Any:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert set(tools) == {"list_rubrics", "show_rubric", "score_texts", "explain_score"}
+        assert all(tool.annotations.read_only_hint for tool in tools.values())
+        assert "no language model is asked" in tools["score_texts"].description
+        for tool, given, expected in FAULTS:
+            assert expected in await refused(client, tool, **given)
+        offline = await called(client, "score_texts", rubric="planted", texts=[{"output": "A new text."}])
+        assert offline["scores"][0]["score"] is not None
+        labelled = lab.training_record("remote@1").texts[0].id
+        assert (await called(client, "explain_score", rubric="remote", labelled_id=labelled))["labelled"] is not None
+        listed = await called(client, "list_rubrics")
+        shown = await called(client, "show_rubric", rubric="remote@1")
+        scores = await called(client, "score_texts", rubric="remote", texts=TEXTS)
+        explained = await called(client, "explain_score", rubric="remote", text=ROWS[0], nearest=2)
+        return listed, shown, scores["scores"], explained
+
+    listed, shown, scores, explained = used(store, server, use)
+    assert [entry["rubric"] for entry in listed["rubrics"]] == ["alone@1", "planted@1", "remote@1"]
+    assert (shown["rubric"], shown["verdict"], shown["judge"]) == ("remote@1", "better", "openai/fake")
+    assert sum(abs(criterion["weight"]) for criterion in shown["criteria"]) == pytest.approx(1, abs=1e-6)
+    rows = parity.rows.values()
+    assert scores == [{name: row[name] for name in score} for row, score in zip(rows, scores, strict=True)]
+    assert explained == json.loads(json.dumps(lab.explain([ROWS[0]], "remote", nearest=2).to_row()))
+    parity.check("Model Context Protocol", "mcp", {row["id"]: row["score"] for row in scores})
+
+
+def test_calls_that_are_allowed_end_at_the_cap_and_cancelled_and_closed_ones_are_finished_and_kept(
+    store: Path, server: RunningServer
+) -> None:
+    async def use(client: Any) -> None:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        asks = {name for name, tool in tools.items() if not tool.annotations.read_only_hint}
+        assert asks == {"score_texts", "explain_score"}
+        first = await called(client, "score_texts", rubric="remote", texts=ROWS[:1])
+        assert first == await called(client, "score_texts", rubric="remote", texts=ROWS[:1])
+        assert len(server.bodies) == CALLS_PER_TEXT
+        server.latency = 1.0
+        await cancelled_call(client, server, ROWS[1])
+        await asyncio.to_thread(until, lambda: server.answered.total() == 2 * CALLS_PER_TEXT)
+        await cancelled_call(client, server, ROWS[2])  # and close the connection while it is under way
+        said = await refused(client, "score_texts", rubric="remote", texts=ROWS[3:])
+        assert f"cap of {cap} calls is reached" in said
+        assert "The user can start rubriclab mcp with a higher --max-cost or --max-calls" in said
+
+    cap = 3 * CALLS_PER_TEXT
+    used(store, server, use, "--allow-calls", "--max-calls", str(cap))
+    assert all(score.score is not None for score in Lab(store, progress=None).score(ROWS[:3], "remote"))
+    assert len(server.bodies) == cap
 
 
 def test_calls_without_a_cap_are_refused_at_the_start(store: Path) -> None:

@@ -26,19 +26,15 @@ def git(folder: Path, *arguments: str) -> str:
     return done.stdout.strip()
 
 
-@pytest.fixture(scope="module")
-def hooks(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("hooks")
-    shutil.copy(CHECKOUT / ".pre-commit-hooks.yaml", folder)
-    git(folder, "init", "-q")
-    git(folder, "add", ".")
-    git(folder, "commit", "-qm", "Hooks")
-    return folder
-
-
 @pytest.fixture
-def project(tmp_path: Path, hooks: Path) -> Path:
+def project(tmp_path: Path) -> Path:
     """A repository with a checklist and labelled texts, which uses the hooks as the documentation shows."""
+    hooks = tmp_path / "hooks"
+    hooks.mkdir()
+    shutil.copy(CHECKOUT / ".pre-commit-hooks.yaml", hooks)
+    git(hooks, "init", "-q")
+    git(hooks, "add", ".")
+    git(hooks, "commit", "-qm", "Hooks")
     shown = yaml.safe_load(PAGE.read_text("utf-8").partition("```yaml\n")[2].partition("```")[0])
     (repository,) = shown["repos"]
     repository |= {"repo": str(hooks), "rev": git(hooks, "rev-parse", "HEAD")}

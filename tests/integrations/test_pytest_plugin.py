@@ -1,4 +1,4 @@
-"""The pytest plugin: scores as `rubriclab score` gives them, asserted in tests of a project of its own."""
+"""The pytest plugin: scores as `rubriclab score` gives them, asserted in tests of a project of its own; its options."""
 
 from __future__ import annotations
 
@@ -7,14 +7,19 @@ import re
 import shutil
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
+import pytest
 from commands import CHECKOUT
 from documentation import example_files
 from in_full import in_full
 from parity_table import same_scores
 from pytest_projects import BAD, GOOD, JUDGE, TEXTS, UNSCORABLE, Project, row_of, saying
 from server import RunningServer
+
+from rubriclab.integrations.pytest.checker import RubricRun
+from rubriclab.integrations.pytest.plugin import Marked, Settings, check_settings
 
 
 def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
@@ -108,13 +113,6 @@ def test_a_mean_passes_fails_or_is_inconclusive_by_its_whole_interval(project: P
     assert "2 failed, 2 passed, 1 skipped" in done.out
 
 
-def _calls_per_text(project: Project) -> int:
-    for place in (10, 11):  # the first run also asks whether the server heeds schemas
-        project.write(f"def test_one(rubric):\n    rubric('alone').score(**TEXTS[{place}])\n")
-        calls = int(row_of(project.pytest(*JUDGE).out, "alone@1")[4])
-    return calls
-
-
 SPREAD = """
 @pytest.mark.parametrize("number", range(6))
 def test_text(rubric, number):
@@ -126,7 +124,9 @@ def test_text(rubric, number):
 def test_a_run_keeps_to_its_cap_and_its_recording_replays_without_a_server(
     project: Project, server: RunningServer, planted_store: Path
 ) -> None:
-    per_text = _calls_per_text(project)
+    for place in (10, 11):  # the first run also asks whether the server heeds schemas
+        project.write(f"def test_one(rubric):\n    rubric('alone').score(**TEXTS[{place}])\n")
+        per_text = int(row_of(project.pytest(*JUDGE).out, "alone@1")[4])
     project.write(SPREAD)
     asked = len(server.bodies)
     cap = 4 * per_text
@@ -161,3 +161,61 @@ def test_the_example_of_the_documentation_works(project: Project) -> None:
     (project.folder / name).write_text(example.replace("news-coherence", "alone"), "utf-8")
     done = project.pytest(*JUDGE, "-n", 2)
     assert (done.code, "alone@1, openai/fake" in done.out) == (0, True), done.out
+
+
+ONE_TEXT = """
+def test_one(rubric):
+    rubric("alone").assert_at_least(1, **TEXTS[0])
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "environment", "fault"),
+    [
+        ({"record": "a"}, {"replay": "b"}, "--rubric-record and RUBRICLAB_REPLAY exclude each other"),
+        ({}, {"inconclusive": "maybe"}, "RUBRICLAB_INCONCLUSIVE: expected fail, skip, pass; got 'maybe'"),
+        ({"record": "no/x.jsonl"}, {}, "--rubric-record .*/no/x.jsonl: there is no folder"),
+        ({"max_calls": "abc"}, {}, "--rubric-max-calls: expected a whole number, got the text 'abc'"),
+        ({"max_cost": "-3"}, {}, "--rubric-max-cost: expected a number of at least 0"),
+    ],
+)
+def test_options_that_cannot_be_used_are_refused_before_the_run(
+    tmp_path: Path, given: dict[str, str], environment: dict[str, str], fault: str
+) -> None:
+    with pytest.raises(pytest.UsageError, match=fault):
+        check_settings(Settings(given, environment, tmp_path, tmp_path))
+
+
+def test_the_address_of_the_run_is_not_for_a_marked_judge_of_another_provider(
+    project: Project, server: RunningServer
+) -> None:
+    project.write(f"@pytest.mark.rubric('alone', judge='anthropic/mine'){ONE_TEXT}")
+    keys = {"OPENAI_API_KEY": "sk-openai", "ANTHROPIC_API_KEY": "sk-anthropic", "RUBRICLAB_ATTEMPTS": "1"}
+    with RunningServer() as theirs:
+        there = theirs.url.removesuffix("/v1")
+        keys = {**keys, "RUBRICLAB_JUDGE": "openai/fake"}
+        project.pytest("--rubric-api-base", server.url, ANTHROPIC_API_BASE=there, **keys)
+        assert (server.keys, theirs.keys) == (set(), {"sk-anthropic"})
+
+
+def test_messages_name_options_of_pytest(project: Project) -> None:
+    project.write(ONE_TEXT)
+    (project.folder / "replies.jsonl").write_text(
+        '{"format":"rubriclab-recording","version":1}\n{"judge":"openai/fake","identity":{"model":"fake"}}\n', "utf-8"
+    )
+    done = project.pytest("--rubric-replay", "replies.jsonl")
+    replay = f"Record it with --rubric-judge openai/fake and --rubric-record {project.folder / 'replies.jsonl'}."
+    assert replay in done.out
+
+
+def test_options_come_before_marks_before_the_environment(tmp_path: Path) -> None:
+    folder, root = tmp_path / "work", tmp_path / "project"
+    marked = Marked(store="marked.db")
+    environment = {"store": "found.db", "judge": "recorded:replies.jsonl"}
+    with ExitStack() as closing:
+        run = RubricRun(Settings({}, environment, folder, root), closing)
+        typed = RubricRun(Settings({"store": "given.db"}, environment, folder, root), closing)
+    assert run.store(marked) == str(root / "marked.db")
+    assert run.store(Marked()) == str(folder / "found.db")
+    assert run.judge(Marked()) == f"recorded:{folder / 'replies.jsonl'}"
+    assert typed.store(marked) == str(folder / "given.db")

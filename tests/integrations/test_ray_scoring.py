@@ -88,10 +88,10 @@ def test_a_cluster_writes_the_same_bytes_as_one_process_and_runs_no_module_of_th
     rows = HELDOUT.read_bytes().splitlines(keepends=True) * 3
     rows[5], rows[20], rows[150] = b"no JSON\n", b'{"id": "empty"}\n', b"\n"
     (rubriclab.folder / "texts.jsonl").write_bytes(b"".join(rows))
+    one, cluster = rubriclab.folder / "one.jsonl", rubriclab.folder / "cluster.jsonl"
+    assert rubriclab("score", "texts.jsonl", *ASPECT, "-o", one).code == 0
     for module in ("rubriclab", "litellm", "struct", "sqlalchemy"):
         (rubriclab.folder / f"{module}.py").write_text("open(__file__ + '.ran', 'w').close()\n")
-    one, cluster = rubriclab.folder / "one.jsonl", rubriclab.folder / "cluster.jsonl"
-    assert run(rubriclab, "score", "texts.jsonl", *ASPECT, "-o", one).code == 0
     done = run(rubriclab, "score", "texts.jsonl", *ASPECT, "-o", cluster, *RAY)
     assert done.code == 0, done.err
     assert cluster.read_bytes() == one.read_bytes()
