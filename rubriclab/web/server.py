@@ -51,7 +51,9 @@ QUEUED = 1024
 def listen(host: str = LOOPBACK, port: int | None = None, *, preferred: int = 0) -> socket.socket:
     """Return a socket at `port`, or by default at `preferred` or any free port; SettingsError if it is taken."""
     for wanted in (port,) if port else (preferred, 0):
-        bound = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+        # Without the protocol, asyncio leaves Nagle's algorithm on, and a response waits 40 ms for an acknowledgement.
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         # A restarted server can use its port again at once.
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
