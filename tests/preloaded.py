@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
+import os
 import pkgutil
+import tempfile
+from pathlib import Path
+from unittest import mock
 
 import rubriclab
 from rubriclab.cli.output import flags
@@ -15,7 +20,6 @@ OTHERS = (
     "encodings.utf_8_sig",
     "experiments.commands",
     "experiments.runner.run",
-    "litellm",
     "litellm._service_logger",
     "litellm.batches.main",
     "litellm.files.main",
@@ -47,6 +51,18 @@ for module in pkgutil.walk_packages(rubriclab.__path__, "rubriclab."):
     # The integrations need libraries that are not there, and __main__ starts the command line.
     if "integrations" not in module.name and not module.name.endswith("__main__"):
         importlib.import_module(module.name)
+# By the variables that `commands` sets, as rubriclab does, litellm asks nobody and leaves a .env file alone.
+asked: list[object] = []
+with (
+    tempfile.TemporaryDirectory() as folder,
+    contextlib.chdir(folder),
+    mock.patch("socket.socket.connect", lambda *call: asked.append(call)),
+    mock.patch("socket.getaddrinfo", lambda *call, **_: asked.append(call)),
+):
+    Path(".env").write_text("OF_ANOTHER_PROJECT=1")
+    importlib.import_module("litellm")
+if asked or "OF_ANOTHER_PROJECT" in os.environ:
+    raise ImportError(f"litellm asks the network ({asked}) or reads a .env file where it is imported")
 for name in OTHERS:
     importlib.import_module(name)
 

@@ -1,6 +1,6 @@
 """Which tests run on one worker: those that share what takes long to make.
 
-A worker's server, its store of learned rubrics and its import of litellm take seconds each, so tests that use the same
+A worker's server, browser, store of learned rubrics and import of litellm take seconds each, so tests that use the same
 ones stay together, folder by folder; all others go file by file, with what their module makes once.
 """
 
@@ -20,6 +20,8 @@ TOGETHER = (
     "tests/test_parity.py",
     "tests/judges",
     "tests/store",
+    "tests/experiments",
+    "tests/prompts",
 )
 
 
@@ -37,6 +39,8 @@ class Sharing(LoadScopeScheduling):
 def scope(nodeid: str) -> str:
     """Return the folder or file that a test's worker runs as a whole."""
     file = PurePosixPath(nodeid.split("::", 1)[0])
+    if file.stem.endswith("_browser"):
+        return "a browser"
     return str(file.parent) if str(file.parent) in TOGETHER and str(file) not in TOGETHER else str(file)
 
 

@@ -24,6 +24,7 @@ from rubriclab.models.rubric import matched_criteria
 from rubriclab.models.version import CALIBRATED, DIRECT
 
 SEEDS = (42, 1, 2)
+RENAMINGS = (1, 2)
 # The learning sets: texts wherever they fall, which are compared over the whole set; and rivals, compared in groups.
 TEXTS = 30
 GROUPS, RIVALS = 12, 4
@@ -73,7 +74,7 @@ def run(case: Case) -> list[StoredRow]:
             return lab.learn(texts, name="gate", seed=seed, **case.aspect.options)
 
         first, *others = ((f"seed {seed}", learned(examples, seed)) for seed in SEEDS)
-        others += [(f"other ids {number}", learned(renamed(examples, draw))) for number in (1, 2)]
+        others += [(f"other ids {number}", learned(renamed(examples, draw))) for number in RENAMINGS]
         rows = [row(case, REAL, name, version, first[1].rubric) for name, version in (first, *others)]
         for kind in ("within groups", "among groups") if case.design == "rivals" else ("among groups",):
             for number in range(case.runs):

@@ -22,7 +22,7 @@ SMALL = {
 # Processes of a measurement are forked, so that they have these too.
 SMALL_CONSTANTS = {
     binary: {"SAMPLE_ASPECTS": (), "LEARNED": 12},
-    gate: {"SEEDS": (42,), "TEXTS": 12, "GROUPS": 5, "RIVALS": 3},
+    gate: {"SEEDS": (42,), "RENAMINGS": (1,), "TEXTS": 12, "GROUPS": 5, "RIVALS": 3},
 }
 
 

@@ -188,40 +188,25 @@ LARGE = "larger than"
 STATED_ERRORS: dict[str, Any] = {
     "number": {"message": "overloaded", "code": 500},
     "rate-limit": {"message": "overloaded", "code": 429},
-    "word": {"message": "overloaded", "code": "upstream_error"},
     "list": {"message": "overloaded", "code": [429]},
-    "object": {"message": "overloaded", "code": {"status": 429}},
     "null": {"message": "overloaded", "code": None},
-    "success": {"message": "overloaded", "code": 200},
     "huge": {"message": "overloaded", "code": 10**400},
-    "empty-word": {"message": "", "code": ""},
     "text": "overloaded",
     "nested": {"error": {"message": "overloaded", "code": 500}, "message": "overloaded"},
     "of-a-number": 7,
 }
-# Pauses that are none, or that nobody can read.
-NO_PAUSES = (
-    *("-1e300", "inf", "9" * 5000, "1_0_x"),
-    "Wed, 21 Oct 99999 07:28:00 GMT",
-    "Wed, 21 Oct 2015 07:28:00 +9999999999",
-    "Wed, 21 Oct 2015 07:28:00 -9999",
-    "Mon, 01 Jan 0001 00:00:00 +2359",
-    "Wed, 99 Oct 2015 99:99:99 GMT",
-    "0000-00-00",
-    "2015-10-21T07:28:00Z",
-)
 
 FAULTS: dict[str, Fault] = {
     # Statuses.
     **{f"status-{number}": status(number, REJECTED) for number in (400, 413, 422)},
-    **{f"status-{number}": status(number, MISSING) for number in (408, 409, 425, 429, 500, 503, 504, 529)},
+    **{f"status-{number}": status(number, MISSING) for number in (408, 425, 429, 500, 529)},
     "status-401": status(401, REFUSED, "Check the key in OPENAI_API_KEY"),
     "status-402": status(402, REFUSED, "no credit left"),
     "status-403": status(403, REJECTED, "Check the key in OPENAI_API_KEY"),
     "status-404": status(404, REFUSED, "Check the model's name"),
     "status-429-short-pause": status(429, MISSING, retry_after="0.01"),
     "status-429-absurd-pause": status(429, REFUSED, "asks for a pause of 1e+300 seconds", retry_after="1e300"),
-    **{f"status-429-pause-{number}": status(429, MISSING, retry_after=pause) for number, pause in enumerate(NO_PAUSES)},
+    "status-429-unreadable-pause": status(429, MISSING, retry_after="9" * 5000),
     "status-502-html": Fault(sending(response(b"<html>Bad gateway</html>", 502, content_type="text/html")), MISSING),
     "status-302-other-server": status(302, REFUSED, "redirects to another server", location="http://elsewhere.test/v1"),
     "status-401-endless": Fault(endless_error, REFUSED, "Check the key in OPENAI_API_KEY"),
@@ -244,18 +229,9 @@ FAULTS: dict[str, Fault] = {
     # Completions of the wrong shape.
     "choices-null": body(completion(GOOD) | {"choices": None}, MISSING),
     "choices-none": body(completion(GOOD) | {"choices": []}, UNUSABLE, "held no reply"),
-    "content-null": reply(None, UNUSABLE, "empty"),
-    "content-list": reply([{"type": "text", "text": GOOD}], ANSWERED),
     "message-null": reply(GOOD, MISSING, choice_message=None),
-    "tool-call": reply(None, UNUSABLE, "empty", choice_finish_reason="tool_calls"),
-    "refusal": reply(
-        None, UNUSABLE, "refused", choice_message={"role": "assistant", "content": None, "refusal": "No."}
-    ),
-    "withheld": reply("", WITHHELD, "content filter", choice_finish_reason="content_filter"),
     "withheld-uncounted": reply(None, WITHHELD, "content filter", choice_finish_reason="content_filter", usage=None),
-    "cut-at-the-limit": reply(GOOD[:-1], UNUSABLE, "cut off", choice_finish_reason="length"),
     "usage-missing": body({name: part for name, part in completion(GOOD).items() if name != "usage"}, ANSWERED),
-    "usage-null": reply(GOOD, ANSWERED, usage=None),
     "usage-absurd": usage(prompt_tokens=10**30, completion_tokens=10**30, total_tokens=10**30),
     "usage-nan": body(replaced('"prompt_tokens": 10', '"prompt_tokens": NaN'), ANSWERED),
     "model-huge": reply(GOOD, ANSWERED, model="m" * 30_000),

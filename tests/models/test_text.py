@@ -270,7 +270,7 @@ def test_headlines_paragraphs_turns_and_items_of_a_list_are_sentences():
     )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 @given(TEXTS)
 @example("a''.\n'' b")
 @example("\n.a")

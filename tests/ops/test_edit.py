@@ -31,7 +31,6 @@ def weights(result: EditResult) -> dict[str, float]:
     ("changes", "rated", "calls"),
     [
         ({"drop": ("length", "dates")}, (), 0),
-        ({"pin": {"links": 0.3}, "bound": {"names": "0:0.1"}}, (), 0),
         ({"reword": {"links": "Its sentences are linked."}}, ("links.2",), TEXTS),
         ({"merge": {"detail,theory": "It gives details of one theory."}}, ("detail+theory",), TEXTS),
         ({"add": (STATEMENT, QUESTION), "drop": "links"}, ("a01", "a02"), 2 * TEXTS),

@@ -6,6 +6,7 @@ import re
 import shutil
 import sys
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,11 @@ LEARNED += [(name, scripts.ASPECT, {}) for name in METHODS if name not in {metho
 
 @pytest.fixture(scope="module")
 def real() -> dict[str, list[Prompt]]:
+    return prompts_by_template()
+
+
+@cache
+def prompts_by_template() -> dict[str, list[Prompt]]:
     """Return the prompts of runs of learning, of improvements, of single calls and of literature, by template."""
     judge = scripts.RecordingJudge()
     for name, aspect, chosen in LEARNED:

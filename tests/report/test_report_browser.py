@@ -72,10 +72,12 @@ function look(frame) {
   return {name: frame.name, broken, scrolls, wide, low, paper: paper(page.body, view)}
 }
 onload = () => {
-  document.body.dataset.found = JSON.stringify([...document.querySelectorAll('iframe')].map(look))
+  document.body.dataset.found = JSON.stringify([...document.querySelectorAll('iframe:not([name=control])')].map(look))
 }
 """
-CONTROL = f"<!DOCTYPE html><title>control</title>{HOSTILE}"
+# The same words where nothing stops them: without it a browser that runs and loads nothing would pass.
+CONTROLLED = "controlled.example"
+CONTROL = f"<!DOCTYPE html><title>control</title>{HOSTILE.replace(TRACKER, CONTROLLED).replace('ran', CONTROLLED)}"
 
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no chromium on the path")
 
@@ -153,9 +155,11 @@ def test_pages_fit_a_telephone_and_can_be_read_in_both_colour_schemes(tmp_path: 
         (training, "light", DESK),
         (widest, "light", PHONE),
     )
-    understood, console = browse(framed(*frames), tmp_path, proxy)
-    assert console == []
+    understood, console = browse(framed(*frames, (CONTROL, "control", DESK)), tmp_path, proxy)
+    assert console
+    assert [line for line in console if CONTROLLED not in line] == []
     assert not [url for url in proxy.asked if TRACKER in url]
+    assert [url for url in proxy.asked if CONTROLLED in url]
     data = re.search('data-found="(.*?)"', understood)
     assert data
     found = json.loads(html.unescape(data[1]))
@@ -166,10 +170,3 @@ def test_pages_fit_a_telephone_and_can_be_read_in_both_colour_schemes(tmp_path: 
         assert frame["broken"] == [] or frame is found[-1], frame["name"]  # the last one is hostile
         assert {pair: ratio for pair, ratio in frame["low"].items() if ratio < CONTRAST} == {}, frame["name"]
         assert (sum(frame["paper"]) < 3 * 128) == (frame["name"] == "dark")
-
-
-def test_the_same_words_do_harm_where_nobody_stops_them(tmp_path: Path, proxy: Proxy) -> None:
-    # Without this, the test above could pass because the browser never runs or loads anything.
-    _, console = browse(framed((CONTROL, "light", DESK)), tmp_path, proxy)
-    assert [line for line in console if "ran" in line]
-    assert [url for url in proxy.asked if TRACKER in url]

@@ -113,7 +113,7 @@ def systems_of(rng, systems, inputs=20, alike=0.9, noise=1.0):
     return predicted, human, groups, of
 
 
-@pytest.mark.parametrize("systems", [5, 7, 10, 16])
+@pytest.mark.parametrize("systems", [5, 16])
 def test_intervals_between_few_systems_hold_the_correlation_of_all_systems_like_them(systems):
     rng, runs = np.random.default_rng(systems), 150
     means = np.array(systems_of(rng, 5000)[:2]).reshape(2, -1, 5000).mean(axis=1)
@@ -131,7 +131,7 @@ def test_intervals_between_few_systems_hold_the_correlation_of_all_systems_like_
     assert all(number <= 14 for number in missed.values())
 
 
-@pytest.mark.parametrize("systems", [7, 10, 16])
+@pytest.mark.parametrize("systems", [7, 16])
 def test_intervals_of_kendalls_correlation_near_1_between_systems_hold_it_and_are_not_absurdly_wide(systems):
     rng, runs, widths, missed = np.random.default_rng(systems), 150, [], 0
     means = np.array(systems_of(rng, 5000, 10, 0.98, 0.3)[:2]).reshape(2, -1, 5000).mean(axis=1)
@@ -143,8 +143,8 @@ def test_intervals_of_kendalls_correlation_near_1_between_systems_hold_it_and_ar
             missed += not found.low <= true <= found.high
     assert true > 0.8
     assert missed <= 14
-    # By the jackknife over inputs 1.1, 0.7 and 0.4.
-    assert np.mean(widths) < {7: 0.7, 10: 0.5, 16: 0.35}[systems]
+    # By the jackknife over inputs 1.1 and 0.4.
+    assert np.mean(widths) < {7: 0.7, 16: 0.35}[systems]
 
 
 def test_worked_example():
@@ -250,8 +250,7 @@ def test_difference_equals_the_paired_jackknife_written_out_in_full(level, seed)
     np.testing.assert_allclose(dataclasses.astuple(result.interval), expected, atol=1e-9)
 
 
-@pytest.mark.parametrize("coefficient", [pearson_rows, spearman_rows])
-@pytest.mark.parametrize("systems", [5, 16])
+@pytest.mark.parametrize(("coefficient", "systems"), [(pearson_rows, 5), (spearman_rows, 16)])
 def test_intervals_of_differences_between_systems_allow_for_other_systems(coefficient, systems):
     rng, true, held, runs = np.random.default_rng(systems), np.array([0.8, 0.5]), 0, 200
     if coefficient is spearman_rows:

@@ -182,8 +182,7 @@ def as_a_user(folder: Path, access: str) -> list[Any]:
 FOUND = ["news", "news@1", (), {"text": "4"}]
 
 
-@pytest.mark.parametrize("access", ["read", "either"])
-@pytest.mark.parametrize("what", ["file", "folder", "both"])
+@pytest.mark.parametrize(("what", "access"), [("file", "read"), ("folder", "either"), ("both", "read")])
 def test_a_store_that_may_only_be_read_is_read_and_left_as_it_was(folder: Path, what: str, access: str) -> None:
     before = close_to_writing(folder, what)
     found, tagged, claimed = as_a_user(folder, access)
@@ -193,11 +192,10 @@ def test_a_store_that_may_only_be_read_is_read_and_left_as_it_was(folder: Path, 
     assert sorted(os.listdir(folder)) == before == ["store.db"]
 
 
-@pytest.mark.parametrize("what", ["file", "folder", "both"])
-def test_what_another_process_has_just_written_is_read_too(folder: Path, what: str) -> None:
+def test_what_another_process_has_just_written_is_read_too(folder: Path) -> None:
     with open_store(folder / "store.db") as writing:
         writing.save("other", numbered(2), provenance(), EFFORT)
-        before = close_to_writing(folder, what)
+        before = close_to_writing(folder, "both")
         assert before == ["store.db", "store.db-shm", "store.db-wal"]
         assert as_a_user(folder, "read")[0] == ["news", "other", *FOUND[1:]]
         assert sorted(os.listdir(folder)) == before

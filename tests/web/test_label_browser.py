@@ -11,7 +11,7 @@ from pathlib import Path
 from label_pages import ROWS, label_page
 from selenium.webdriver import ActionChains, Chrome, Keys
 from selenium.webdriver.common.by import By
-from selenium.webdriver.support.wait import WebDriverWait
+from web_samples import hurry, until
 
 HOSTILE = (
     '</p><script>document.title="hacked"</script><img src=x onerror="document.title=\'hacked\'"> shared words are here'
@@ -23,19 +23,18 @@ def press(browser: Chrome, *keys: str) -> None:
 
 
 def wait_for(browser: Chrome, position: str) -> None:
-    WebDriverWait(browser, 20).until(lambda page: page.find_element(By.ID, "position").text == position)
+    until(browser, lambda: browser.find_element(By.ID, "position").text == position)
 
 
 def wait_for_status(browser: Chrome, words: str) -> None:
-    status = browser.find_element(By.ID, "status")
-    WebDriverWait(browser, 20).until(lambda _page: status.get_attribute("textContent") == words)
+    until(browser, lambda: browser.find_element(By.ID, "status").get_attribute("textContent") == words)
 
 
 def test_three_texts_are_rated_by_keyboard_and_a_hostile_text_runs_no_script(browser: Chrome, tmp_path: Path) -> None:
     rows = [{**row, "output": HOSTILE, "source": HOSTILE} for row in ROWS[:3]]
     with label_page(tmp_path, rows) as page:
         browser.get(page.address)
-        WebDriverWait(browser, 20).until(lambda page: page.find_element(By.ID, "name"))
+        until(browser, lambda: browser.find_elements(By.ID, "name"))
         press(browser, "anna", Keys.ENTER)
         wait_for(browser, "0 done, a few texts left")
         assert browser.find_element(By.CSS_SELECTOR, "#texts .text").text == HOSTILE
@@ -73,11 +72,12 @@ def test_no_answer_is_lost_while_the_store_fails_or_to_one_that_is_refused(brows
             browser.execute_script("localStorage.setItem(...arguments)", key, kept)
         browser.refresh()
         wait_for(browser, "1 done, a few texts left")
+        hurry(browser)
         with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as other:
             other.execute("ALTER TABLE human_judgments RENAME TO away")
             press(browser, "4")
             trouble = browser.find_element(By.ID, "error")
-            WebDriverWait(browser, 20).until(lambda _page: "is kept in this browser" in trouble.text)
+            until(browser, lambda: "is kept in this browser" in trouble.text)
             assert trouble.text.startswith("4 is waiting to be sent.")
             assert not any(each.is_enabled() for each in browser.find_elements(By.CSS_SELECTOR, "#controls button"))
             other.execute("ALTER TABLE away RENAME TO human_judgments")

@@ -50,3 +50,10 @@ def judge(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[PaidJudge]]:
 def studio(store: Path) -> Iterator[Client]:
     with served(store) as client:
         yield client
+
+
+@pytest.fixture(scope="module")
+def reader(learned: Path) -> Iterator[Client]:
+    """The studio over the store that no test changes, for pages that only read it."""
+    with served(learned) as client:
+        yield client

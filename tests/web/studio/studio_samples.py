@@ -35,6 +35,7 @@ TEXTS = 18
 # The rubric of the offline judge, and the same as if a judge that costs money had given its ratings.
 REF, PAID = "news@1", "paid@1"
 JUDGE = "counting"
+READING_PAGES = ("/", "/hostile", "/hostile/versions", "/hostile/texts?every=true", "/hostile/compare?with=grown@1")
 
 
 def rows() -> list[dict[str, Any]]:

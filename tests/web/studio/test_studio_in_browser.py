@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING
 
-from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.by import By
-from selenium.webdriver.support.ui import WebDriverWait
-from studio_samples import HOSTILE, REF, SCRIPT, Client, rows
+from studio_samples import HOSTILE, READING_PAGES, REF, SCRIPT, Client, rows
+from web_samples import hurry, until
 
 from rubriclab import Lab
 
@@ -17,14 +15,7 @@ if TYPE_CHECKING:
     from selenium.webdriver import Chrome
     from selenium.webdriver.remote.webelement import WebElement
 
-T = TypeVar("T")
 TYPED = "Does it end well?"
-
-
-def until(browser: Chrome, found: Callable[[], T | Literal[False] | None]) -> T:
-    """Return what `found` returns as soon as it is true; elements of a page that is being left are looked for again."""
-    waiting = WebDriverWait(browser, 30, poll_frequency=0.05, ignored_exceptions=[StaleElementReferenceException])
-    return waiting.until(lambda _browser: found())
 
 
 def one(place: Chrome | WebElement, selector: str) -> WebElement:
@@ -40,6 +31,7 @@ def test_a_criterion_is_dropped_and_one_added_and_the_saved_version_is_opened(
     browser: Chrome, studio: Client, store: Path
 ) -> None:
     browser.get(f"{studio.url}/{REF}/edit")
+    hurry(browser)
     until(browser, lambda: "labelled texts" in one(browser, "#effect [data-part=status]").text)
     dropped = one(browser, "[data-criterion]")
     name = dropped.get_attribute("data-criterion")
@@ -87,6 +79,7 @@ def test_the_edit_page_says_what_is_wrong_where_it_is_and_recovers_once_the_stud
 ) -> None:
     browser.set_window_size(1280, 900)
     browser.get(f"{studio.url}/{REF}/edit")
+    hurry(browser)
     until(browser, lambda: "labelled texts" in one(browser, "#effect [data-part=status]").text)
     first = one(browser, "[data-criterion]")
     one(first, "[name=weight] [value=pin]").click()
@@ -105,3 +98,27 @@ def test_the_edit_page_says_what_is_wrong_where_it_is_and_recovers_once_the_stud
     one(browser, "#discard").click()
     browser.switch_to.alert.dismiss()
     assert one(first, "[name=drop]").is_selected()
+
+
+def test_search_and_sorting_change_the_page_in_place(browser: Chrome, reader: Client, learned: Path) -> None:
+    browser.get(f"{reader.url}/grown@1/texts")
+    browser.execute_script("window.stays = true")
+    one(browser, "#sort-label").click()
+    until(browser, lambda: browser.find_elements(By.CSS_SELECTOR, '[aria-sort="ascending"] #sort-label:focus'))
+    word = Lab(learned, progress=None).training_record("grown@1").texts[0].id
+    one(browser, "[name=search]").send_keys(word)
+    until(browser, lambda: "found among 18" in one(browser, "[role=status]").text)
+    assert "sort=label" in browser.current_url
+    assert browser.execute_script("return window.stays")
+
+
+def test_no_page_is_wider_than_a_phone(browser: Chrome, reader: Client) -> None:
+    width = 360
+    metrics = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    for path in (*READING_PAGES, "/grown", "/grown/texts", "/other"):
+        browser.get(f"{reader.url}{path}")
+        # The browser takes a moment to apply the width to a new page.
+        until(browser, lambda: browser.execute_script("return window.innerWidth") == width)
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= width, path
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
