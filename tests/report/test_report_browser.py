@@ -18,7 +18,7 @@ from view_samples import PAGES, VIEWS, hostile
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
 TRACKER = "tracker.example"
 HOSTILE = (
-    f"<script>document.title='pwned';fetch('http://{TRACKER}/fetch');console.error('ran')</script>"
+    f"<script>document.title='pwned';fetch('http://{TRACKER}/fetch').catch(()=>0);console.error('ran')</script>"
     f"</style></title><img src=http://{TRACKER}/image onerror=\"document.title='pwned'\"> \"'> "
     f"<svg onload=\"document.title='pwned'\"></svg><link rel=stylesheet href=http://{TRACKER}/style> \u202eturned\u200f"
 )

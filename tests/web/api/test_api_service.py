@@ -409,7 +409,7 @@ def test_a_request_that_is_not_answered_in_the_time_to_shut_down_gets_a_503_and_
     store: Path, server: RunningServer
 ) -> None:
     server.latency = 60.0
-    response, done = stopped_while_scoring(store, server, "--grace", 1)
+    response, done = stopped_while_scoring(store, server, "--grace", 0)
     assert problem(response, 503).code == "stopping"
     assert int(response.headers["retry-after"]) > 0
     assert done.code == 0, done.err
