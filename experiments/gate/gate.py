@@ -169,7 +169,7 @@ def table(rows: Sequence[StoredRow]) -> str:
         means = [f"{np.mean([each[name] or 0 for each in own]):.2f}" for name in ("pearson", "training", "direct")]
         lines.append([_DESIGNS[design], labels, str(len(own)), *shares, *direct, *means])
     heads = ["better", "not better", "inconclusive", "better than direct in order", "in error", "in error, calibrated"]
-    return markdown(["learning set", "labels", "runs", *heads, "held out", "training", "asked directly"], lines)
+    return markdown(["learning set", "labels", "runs", *heads, "cross-validated", "training", "asked directly"], lines)
 
 
 def share(found: Sequence[Any], wanted: Set[str]) -> str:
@@ -198,7 +198,7 @@ def stability(rows: Sequence[StoredRow]) -> str:
             figures = (f"{each:.0%}" for each in shares)
             lines.append([name, _OTHERS[others], str(len(by_case)), *figures, f"{moved:.2f}"])
     heads = ["same verdict", "both better and not better", "criteria in common", "weight in common"]
-    return markdown(["set", "three runs with", "cases", *heads, "range of held-out Pearson"], lines)
+    return markdown(["set", "three runs with", "cases", *heads, "range of cross-validated Pearson"], lines)
 
 
 _DESIGNS = {"rivals": "12 groups of 4", "texts": "30 texts"}

@@ -297,39 +297,24 @@ def promises(rows: Sequence[StoredRow]) -> str:
 
 
 def first_screen(rows: Sequence[StoredRow]) -> str:
-    """Return the figures of the project's README: error, order, a small language model, and the mean of many texts."""
-    real = [each for each in rows if each["case"] != "simulated"]
-    error, order = (
-        [float(np.mean([each[figure][who] or 0 for each in real])) for who in (RUBRIC, DIRECT)]
-        for figure in ("errors", "spearman")
-    )
-    stored = stored_rows("small_judge", "local")
-    small, plain, calibrated = (
-        interval([each["error"] for each in stored if each["evaluator"] == who])
-        for who in ("rubric, one criterion a call", DIRECT, f"{DIRECT}, calibrated")
-    )
-    alone, corrected = (
-        f"{np.mean([each[f'mean {method}'] for each in real if f'mean {method}' in each]):.0%}".replace("%", " %")
-        for method in METHODS[:2]
-    )
-    error_row, order_row = ([f"**{rubric:.2f}**", f"{other:.2f} {DIRECT}"] for rubric, other in (error, order))
-    table = markdown(
-        ["on texts that learning never saw", "rubric", "compared with"],
-        [
-            ["offline judge: mean absolute error in points, lower is better", *error_row],
-            ["offline judge: Spearman's correlation over all texts, higher is better", *order_row],
-            [
-                "offline judge: share of 95 % intervals of a mean that contain people's, should be 95 %",
-                f"**{corrected}**",
-                f"{alone} by scores alone",
-            ],
-            ["small model: mean absolute error in points", small, f"{plain} {DIRECT}, {calibrated} when calibrated"],
-        ],
-    )
+    """Return the figures of the project's README: error and order with the offline judge and a small language model."""
+    real, stored = [each for each in rows if each["case"] != "simulated"], stored_rows("small_judge", "local")
+    small = ("rubric, one criterion a call", DIRECT, f"{DIRECT}, calibrated")
+    lines = []
+    for title, field, own in (("error", "errors", "error"), ("Spearman", "spearman", "spearman")):
+        offline = (f"{np.mean([each[field][who] or 0 for each in real]):.2f}" for who in (RUBRIC, DIRECT))
+        lines.append([f"{title}, offline judge", *offline, "–"])
+        of_small = (interval([each[own] for each in stored if each["evaluator"] == who]) for who in small)
+        lines.append([f"{title}, small model", *of_small])
     aspects = len({each["case"] for each in real})
-    draws = f"{len(real)} draws of 30 labels, {aspects} aspects of 5 public sets"
-    small_model = "one of 1.5 billion parameters, on 4 aspects, with 90 % intervals over groups"
-    return f"{table}\n\nThe figures of the offline judge are means over {draws}. The small model is {small_model}."
+    table = markdown(["on texts that learning never saw", "rubric", DIRECT, f"{DIRECT} and calibrated"], lines)
+    notes = (
+        "Error: mean absolute, in points, lower is better. Spearman's correlation, higher is better: over all texts "
+        "with the offline judge, within groups with the small model. Offline judge: means over "
+        f"{len(real)} draws of 30 labels, {aspects} aspects of 5 public sets; –: not measured. Small model: 1.5 "
+        "billion parameters, asked about one criterion a call, 4 aspects; in brackets 90 % intervals over groups."
+    )
+    return f"{table}\n\n{notes}"
 
 
 def readme_figures() -> dict[str, str]:

@@ -96,7 +96,7 @@ SIDES = ("train", "heldout")
 @option(*OUTPUT_FILE, metavar="PREFIX", type=FILE, section=STORED, help="Write PREFIX-train and PREFIX-heldout.")
 @click.argument("file", type=FILE)
 def split(call: Call, file: str, *, output: str | None) -> None:
-    """Split FILE by whole groups into rows to learn from and rows to hold out for `rubriclab evaluate`.
+    """Split FILE by whole groups into rows to learn from and rows of other texts for `rubriclab evaluate`.
 
     Groups are taken until there are --train texts. The same file and seed give the same split, whatever the order of
     the rows. All columns are kept.
@@ -484,7 +484,7 @@ def _write_improved(improving: ops.improve.Improving, output: str, diff: str | N
 def edit(call: Call, rubric: str, *, preview: bool, dry_run: bool) -> None:
     """Change the criteria, weights, threshold or definition of RUBRIC, and save a version whose parent is RUBRIC.
 
-    Weights are fitted again to the ratings kept with the version, and the held-out agreement is shown beside the
+    Weights are fitted again to the ratings kept with the version, and the cross-validated agreement is shown beside the
     parent's. Only new wordings take calls, by which the labelled texts are rated again.
     """
     result = call.run(ops.edit.edit, rubric, call.options(ops.options.EditOptions, preview=dry_run or preview))
@@ -495,13 +495,13 @@ def edit(call: Call, rubric: str, *, preview: bool, dry_run: bool) -> None:
 
 @command("EvaluateOptions", "CallOptions", "BatchOptions", *REPORT_MODELS)
 @option("rubrics", "--rubric", metavar="REF", multiple=True, required=True, help="A rubric to evaluate; repeatable.")
-@click.argument("heldout", type=FILE)
-def evaluate(call: Call, heldout: str, *, rubrics: tuple[str, ...], html: str | None) -> None:
-    """Evaluate rubrics on HELDOUT texts with human scores, and compare them with free baselines.
+@click.argument("other_texts", type=FILE)
+def evaluate(call: Call, other_texts: str, *, rubrics: tuple[str, ...], html: str | None) -> None:
+    """Evaluate rubrics on OTHER_TEXTS with human scores, and compare them with free baselines.
 
     Groups (texts of one source) that any of the rubrics was learned from are left out, and their number is reported.
     """
-    evaluation = call.run(ops.evaluate.evaluate, heldout, rubrics, call.options(ops.options.EvaluateOptions))
+    evaluation = call.run(ops.evaluate.evaluate, other_texts, rubrics, call.options(ops.options.EvaluateOptions))
     print_json(evaluation.to_row()) if call.as_json else print_view(evaluation)
     evaluation.raise_if_unanswered()
     # The full report, with a part on each rubric, which takes time to compute.
@@ -602,8 +602,8 @@ def transfer(call: Call, ref: str, *, target: str) -> None:
     """Measure a rubric's agreement on other texts or with another judge, and recommend what to do.
 
     With labels, the rubric is measured as it is, recalibrated, and learned again with its criteria among the
-    candidates, by held-out figures; the way with the smallest mean absolute error is recommended. Without labels, only
-    the share of texts outside of the range of the training texts is known.
+    candidates, by cross-validated figures; the way with the smallest mean absolute error is recommended. Without
+    labels, only the share of texts outside of the range of the training texts is known.
     """
     result = call.run(ops.transfer.transfer, ref, target, call.options(ops.options.TransferOptions))
     saved = result.saved

@@ -240,7 +240,7 @@ def as_typed(text: str) -> str:
 
 
 # Placeholders of files with the same columns, and the options that are repeated for such files.
-_FILES = {"LABELLED", "HELDOUT", "TEXTS"}
+_FILES = {"LABELLED", "OTHER_TEXTS", "TEXTS"}
 _READING = ("mapping", "missing", "level_scores")
 
 

@@ -300,7 +300,7 @@ def report(call: Call, rubric: str, *, output: str) -> None:
 @command("versions.DisagreementsOptions", "RowsCsv", "StoreJson", section="Examine a rubric")
 @click.argument("rubric")
 def disagreements(call: Call, rubric: str) -> None:
-    """Show the labelled texts whose held-out scores by RUBRIC lie furthest from their labels.
+    """Show the labelled texts whose cross-validated scores by RUBRIC lie furthest from their labels.
 
     Each text has its label, the raters' scores, its source, and the score and reason of every criterion.
     """
@@ -316,8 +316,8 @@ def disagreements(call: Call, rubric: str) -> None:
 def gate(call: Call, ref: str) -> None:
     """Report whether the version REF agrees better with people than the same judge asked directly.
 
-    Learning made the comparison on held-out labels, in correlation and in error, and with baselines without calls. Exit
-    codes: 0 better, 1 worse or no real gain, 3 inconclusive.
+    Learning made the comparison by cross-validation, in correlation and in error, and with baselines without calls.
+    Exit codes: 0 better, 1 worse or no real gain, 3 inconclusive.
     """
     with call.store("read") as store:
         result = ops.versions.gate(store, ref)

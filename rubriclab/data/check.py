@@ -334,8 +334,8 @@ def _group_notes(chosen: tuple[Example, ...]) -> Iterator[str]:
     groups = {example.group for example in chosen}
     if len(groups) == 1:
         yield (
-            f"all {len(chosen)} texts are in one group ({chosen[0].group!r}): no group can be held out, "
-            "so agreement on texts about other sources is unknown"
+            f"all {len(chosen)} texts are in one group ({chosen[0].group!r}): none can be left out, so "
+            "agreement on texts about other sources is unknown"
         )
     elif len(groups) < MIN_GROUPS:
         few = f"{len(groups)} groups are too few for intervals and a verdict on the rubric, which need at least"
@@ -352,7 +352,7 @@ def repeated_notes(examples: Sequence[Example]) -> Iterator[str]:
     if repeated := sum(len(groups[each.output]) > 1 for each in examples):
         yield (
             f"texts that are in several groups, such as one answer to different questions: {repeated} of "
-            f"{len(examples)}; held-out agreement is then optimistic"
+            f"{len(examples)}; cross-validated agreement is then optimistic"
         )
 
 

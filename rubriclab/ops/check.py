@@ -506,7 +506,7 @@ def lint(source: str | Path | Checklist) -> LintResult:
 
 @dataclass(frozen=True, repr=False)
 class SplitResult(Displayed):
-    """The rows to learn from and the held-out rows, unchanged and in order, with each side's number of groups."""
+    """The rows to learn from and the other rows, unchanged and in order, with each side's number of groups."""
 
     train: tuple[Mapping[str, Any], ...]
     heldout: tuple[Mapping[str, Any], ...]
@@ -514,7 +514,7 @@ class SplitResult(Displayed):
     heldout_groups: int
 
     def lines(self) -> Iterator[str]:
-        sides = (("learn from", self.train, self.train_groups), ("hold out", self.heldout, self.heldout_groups))
+        sides = (("learn from", self.train, self.train_groups), ("evaluate on", self.heldout, self.heldout_groups))
         words = (f"{count(len(rows), 'row')} to {name}, in {count(groups, 'group')}" for name, rows, groups in sides)
         yield f"{'; '.join(words)}."
 
@@ -543,7 +543,7 @@ def split(data: Data, options: SplitOptions, notify: Notify) -> SplitResult:
     sides: tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]] = ([], [])
     learned = {text_digest(text) for text in texts if group_of[text.id] in chosen}
     if equal := sum(text_digest(text) in learned for text in texts if group_of[text.id] not in chosen):
-        notify(f"{count(equal, 'held-out text')} equal to one to learn from, though in another {options.by}")
+        notify(f"{count(equal, 'other text')} equal to one to learn from, though in another {options.by}")
     for row, parsed in rows:
         if isinstance(parsed, RowError):
             continue
@@ -560,7 +560,7 @@ def _choose_groups(sizes: Counter[str], options: SplitOptions, notify: Notify) -
         problem = f"All {count(texts, 'text')} are of one {options.by}, which is never divided."
         raise DataError(problem, "Give more groups, or another column: `by=COLUMN`.")
     if options.train >= texts:
-        problem = f"`train={options.train}` leaves none of {count(texts, 'text')} to hold out."
+        problem = f"`train={options.train}` leaves none of {count(texts, 'text')} to evaluate on."
         raise DataError(problem, "Give a smaller number.")
     chosen, taken = list[str](), 0
     for group in sorted(sizes, key=lambda name: digest([options.seed, name])):

@@ -512,7 +512,7 @@ def _finish(
         notes.append(f"{one} says what {other} says (r = {correlation:.2f}): the same thing counts twice")
     for name in (*unmeasured(parent, refits[0], dropped), *unmeasured(edited, refits[1], joined)):
         why = "as it was made from labels of each fold or is not selected without them"
-        notes.append(f"the effect of {name} on held-out agreement is unknown: it is in no fold's rubric, {why}")
+        notes.append(f"the effect of {name} on cross-validated agreement is unknown: it is in no fold's rubric, {why}")
     study = study_of(edited, refits[1])
     rubric, before, provenance = study.rubric(), version.rubric.aggregation, version.provenance
     if rubric.aggregation and before and before.onto:

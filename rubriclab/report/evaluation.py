@@ -112,19 +112,19 @@ def error_row(scored: ScoredVersion) -> RowWithBasis | None:
     held = [each.interval[0] <= label <= each.interval[1] for label, each in pairs if each.interval]
     aggregation, coverage = scored.version.rubric.aggregation, Markup()
     if held and aggregation and aggregation.conformal:
-        share = f"{sum(held):,} of {len(held):,} ({wording.percent(sum(held) / len(held))})"
+        share = f"{sum(held):,} of {len(held):,}: {wording.percent(sum(held) / len(held))};"
         coverage = line(share, quiet(fit_of_intervals(sum(held), len(held), aggregation.conformal.confidence)))
     basis = scored.error_basis
-    cells = [*rubrics.error_cells(scored.errors), f"{basis['n']:,}", coverage]
+    cells = [*rubrics.error_cells(scored.errors), f"{basis['n']:,}", coverage or wording.UNMEASURED]
     return [external(scored.version.ref), *cells], {"aspect": scored.version.rubric.aspect.name, **basis}
 
 
 def fit_of_intervals(held: int, number: int, confidence: float) -> str:
     """Return whether the share of labels in intervals differs from `confidence` by more than two standard errors."""
-    excess = held - number * confidence
+    excess, expected = held - number * confidence, f"{wording.percent(confidence)} expected"
     if abs(excess) <= 2 * math.sqrt(number * confidence * (1 - confidence)):
-        return "they fit, within chance"
-    return "they are wider than need be" if excess > 0 else "they are too narrow"
+        return f"{expected}, difference within chance"
+    return f"{expected}: {'wider than need be' if excess > 0 else 'too narrow'}"
 
 
 def raters_row(scored: ScoredVersion) -> RowWithBasis | None:
@@ -133,7 +133,7 @@ def raters_row(scored: ScoredVersion) -> RowWithBasis | None:
     errors = rater_errors(scored.texts, rubric.aspect.name, rubric.scores_on)
     if errors is None:
         return None
-    cells = [*rubrics.error_cells(errors), "", ""]
+    cells = [*rubrics.error_cells(errors), wording.UNMEASURED, wording.UNMEASURED]
     return [wording.SINGLE_RATERS, *cells], {"aspect": rubric.aspect.name, "level": "dataset"}
 
 
@@ -362,7 +362,8 @@ def _called(evaluator: str, versions: Sequence[Version]) -> str:
         return wording.evaluator_parts(evaluator)[0]
     judges = {each.provenance.judge for each in versions}
     asked_directly = methods[0].name == DIRECT and len(judges) == 1
-    return f"{evaluator}, {wording.EVALUATORS[DIRECT] if asked_directly else methods[0].note}"
+    note = wording.evaluator_name(DIRECT, in_sentence=True) if asked_directly else methods[0].note
+    return f"{evaluator}, {note}"
 
 
 def evaluation_summaries(evaluation: Evaluation) -> dict[str, EvaluationSummary | None]:

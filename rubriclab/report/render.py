@@ -484,6 +484,12 @@ def _table_html(table: Element, level: int, title: str) -> Markup:
             heading = Markup('<tr class="title"><th colspan="{}" scope="colgroup">{}</th></tr>\n')
             pieces += [heading.format(len(columns), first), axis]
             continue
+        if named_cells and ticks is not None:
+            # On narrow screens, each plot has its own ticks.
+            drawn_at = [column.drawing for column in columns[1:]]
+            others = [
+                each + _inner_html(ticks) if at and each else each for at, each in zip(drawn_at, others, strict=True)
+            ]
         data_cells = starmap(Markup("<td{}{}>{}</td>").format, zip(kinds[1:], labels[1:], others, strict=True))
         named_row = Markup('<th scope="row"{}>{}</th>').format(kinds[0], first)
         row_kind = Markup(' class="{}"').format(kind) if kind else ""
@@ -578,7 +584,7 @@ def _table_cells(table: Element, title: str) -> Iterator[tuple[object, ...]]:
                 continue
             if found := figure_of(cell):
                 values: tuple[object, ...] = (found.value, found.low, found.high, (cell.text or "").strip())
-            elif words := words_of(cell):
+            elif (words := words_of(cell)) and cell.find("span[@class='none']") is None:
                 number = _number(words) if column.numeric else None
                 values = ("", "", "", words) if number is None else (number, "", "", "")
             else:

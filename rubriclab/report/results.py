@@ -237,10 +237,10 @@ def edit_effect(result: EditResult) -> Markup:
 
 
 STATISTICS = {
-    "heldout_auroc": "AUROC, held out",
-    "heldout_brier": "Brier score, held out",
-    "heldout_pearson": "Pearson, held out",
-    "heldout_spearman": "Spearman, held out",
+    "heldout_auroc": "AUROC, cross-validated",
+    "heldout_brier": "Brier score, cross-validated",
+    "heldout_pearson": "Pearson, cross-validated",
+    "heldout_spearman": "Spearman, cross-validated",
     "spearman": "Spearman",
     "pearson": "Pearson",
     "kendall": "Kendall",

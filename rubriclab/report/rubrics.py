@@ -87,7 +87,7 @@ def badge_of(version: Version) -> Badge:
     if validation is None:
         return NOT_COMPARED
     deciding, measures = validation.deciding, validation.measures
-    other_name = wording.evaluator_name(deciding.against)
+    other_name = wording.evaluator_name(deciding.against, in_sentence=True)
     if deciding is validation.free:
         other_name = f"the best free baseline, {other_name}"
     rubric, other = validation.rubric, _by_name(validation).get(deciding.against)
@@ -101,7 +101,7 @@ def badge_of(version: Version) -> Badge:
     ]
     outcome, added = deciding.overall, validation.against(WHOLE)
     unshown = outcome == "better" and added and added.difference.low is not None and added.difference.low <= 0
-    limit = ", but the criteria are not shown to add to it" if unshown else ""
+    limit = ", but nothing proves that the criteria help" if unshown else ""
     remark = f"{PREPOSITIONS.get(outcome, 'compared with')} {other_name}"
     return Badge(wording.outcome(outcome), TONES.get(outcome, "warning"), remark, ", ".join(figures), limit)
 
@@ -124,9 +124,10 @@ def outcome_meanings(verdicts: Sequence[GateVerdict], measures: Measures, scale:
     """Return every outcome of a difference with its meaning; empty if `verdicts` have none."""
     least = wording.least_gain(measures, scale)
     meanings = {
-        "better": f"the whole 95 % interval of the difference is in the rubric's favour and reaches {least}",
-        "worse": "the whole interval is in the other's favour",
-        wording.outcome("not better"): f"it stays below {least}, on at least {MIN_GROUPS_TO_RULE_OUT} groups",
+        "better": f"the whole 95 % interval of the difference favours the rubric, and its far end reaches {least}",
+        "worse": "the whole interval favours the other, whatever its size",
+        wording.outcome("not better"): f"a gain of {least} is ruled out: the interval ends before it, on at least "
+        f"{MIN_GROUPS_TO_RULE_OUT} groups",
         "inconclusive": "none of these: too few labels or groups to tell",
     }
     return list(meanings.items()) if any(words for each in verdicts for words in gain_outcomes(each)) else []
@@ -145,9 +146,9 @@ def gains_summary(verdict: GateVerdict, measures: Measures, level: str) -> str:
 
 
 def deciding_comparisons(validation: Validation) -> Iterator[tuple[EvaluatorAgreement, GateVerdict]]:
-    """Yield the measured evaluators on which the verdict depends: the judge asked directly, and a free baseline."""
+    """Yield the measured evaluators on which the verdict depends, and the rubric's own question about the whole."""
     by_name = _by_name(validation)
-    for name in (DIRECT, CALIBRATED, validation.free.against):
+    for name in (DIRECT, CALIBRATED, WHOLE, validation.free.against):
         if (verdict := validation.against(name)) and name in by_name:
             yield by_name[name], verdict
 
@@ -176,7 +177,8 @@ def more_labels(deciding: GateVerdict, level: str = "") -> str:
 
 # Edits of rubrics.
 
-# How the held-out agreement of a version was measured.
+# When and how the cross-validated agreement of a version was measured.
+MEASURED_AT: Mapping[HeldOutBy, str] = {"learning": "at learning", "transfer": "at its transfer", "edit": "at its edit"}
 HELD_OUT_BY: Mapping[HeldOutBy, str] = {
     "learning": "by cross-validation of the whole learning procedure",
     "transfer": "by cross-validation of the transfer",
@@ -197,8 +199,8 @@ CHANGES = {
 def change_in_agreement(statistic: str, difference: Interval, folds: int, labels: int) -> str:
     """Return a paired difference in one sentence; `folds` is 0 if nothing was fitted to the labels."""
     if difference.value is None:
-        return "Held-out agreement is undefined: the labels or the scores do not vary."
-    name = f"Held-out {statistic}" if folds else statistic[0].upper() + statistic[1:]
+        return "Cross-validated agreement is undefined: the labels or the scores do not vary."
+    name = f"Cross-validated {statistic}" if folds else statistic[0].upper() + statistic[1:]
     change = f"{name} changes by {estimate(difference)}"
     if difference.low is None or difference.high is None:
         return f"{change}, without an interval: there are too few groups."
@@ -217,9 +219,9 @@ def edited_sentence(version: Version) -> str:
     parent = f" from {version.parent}" if version.parent else ""
     if edit.difference.value is None:
         return f"Edited by {edit.author}{parent}; the effect on agreement is not known."
-    held_out = "held-out " if edit.folds else ""
+    procedure = "cross-validated " if edit.folds else ""
     return (
-        f"Edited by {edit.author}{parent}: {held_out}{edit.statistic} {figure(edit.before.value)} before, "
+        f"Edited by {edit.author}{parent}: {procedure}{edit.statistic} {figure(edit.before.value)} before, "
         f"{figure(edit.after.value)} after on the same {count(edit.labels, 'label')}, difference "
         f"{estimate(edit.difference)}. This is optimistic if the edit was made with these labels in view."
     )
@@ -292,7 +294,7 @@ def overview(version: Version) -> View:
 
 
 def levels_of(version: Version, record: TrainingRecord) -> LevelAgreement | None:
-    """Return how held-out scores, rounded to levels, agree; `None` unless the scale has few whole levels."""
+    """Return how cross-validated scores, rounded to levels, agree; `None` unless the scale has few whole levels."""
     labels, scores = (
         np.array(values, dtype=float) for values in zip(*((t.label, t.predicted) for t in record.texts), strict=True)
     )
@@ -300,7 +302,7 @@ def levels_of(version: Version, record: TrainingRecord) -> LevelAgreement | None
 
 
 def evaluators_by_kind(validation: Validation) -> Iterator[tuple[str, list[EvaluatorAgreement]]]:
-    """Yield the evaluators of each kind, the highest held-out correlation first, undefined ones last."""
+    """Yield the evaluators of each kind, the highest correlation first, undefined ones last."""
     ranked = sorted(validation.evaluators, key=lambda each: math.inf if each.order.value is None else -each.order.value)
     for kind, title in KINDS.items():
         if chosen := [evaluator for evaluator in ranked if evaluator.kind == kind]:
@@ -309,7 +311,7 @@ def evaluators_by_kind(validation: Validation) -> Iterator[tuple[str, list[Evalu
 
 def error_cells(errors: ScoreErrors | None) -> list[Interval | str]:
     if errors is None:
-        return ["", "", ""]
+        return [wording.UNMEASURED] * 3
     return [errors.absolute, signed(errors.bias), wording.percent(errors.near)]
 
 
@@ -474,13 +476,13 @@ def explanation_view(explanation: ScoreExplanation) -> View:
 
 
 def recall(agreement: VerdictAgreement, level: int) -> Markup:
-    """Return the share of texts labelled `level` that are decided so, as `11 of 15 (73 %) [50, 97]`."""
+    """Return the share of texts labelled `level` that are decided so, as `11 of 15 (73 %) [50, 97 %]`."""
     found, missed = agreement.cells[3 * level], agreement.cells[1 + level]
     return data_element(agreement.recalls[level], wording.share(agreement.recalls[level], found, found + missed))
 
 
 def precision(agreement: VerdictAgreement, level: int) -> Markup:
-    """Return the share of decisions for `level` that are right, as `11 of 15 (73 %) [46, 100]`."""
+    """Return the share of decisions for `level` that are right, as `11 of 15 (73 %) [46, 100 %]`."""
     right, wrong = agreement.cells[3 * level], agreement.cells[2 - level]
     return data_element(agreement.precisions[level], wording.share(agreement.precisions[level], right, right + wrong))
 
@@ -493,8 +495,7 @@ def share_rows(agreements: Sequence[VerdictAgreement], names: tuple[str, str]) -
 
 
 def evaluator_titles(agreements: Sequence[VerdictAgreement]) -> list[str]:
-    short_titles = {DIRECT: "asked directly", CALIBRATED: "asked directly, calibrated"}
-    return [f"+{short_titles.get(each.name) or wording.evaluator_name(each.name)}" for each in agreements]
+    return [f"+{wording.evaluator_name(each.name)}" for each in agreements]
 
 
 def level_titles(agreement: LevelAgreement) -> list[str]:

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from markupsafe import Markup
+
 from rubriclab.judges.cache import RECORDED_PREFIX as RECORDED
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.methods.catalogue import JOINT, installed
@@ -91,15 +93,17 @@ def signed(value: float | None) -> str:
     return "" if value is None else f"{value:+.2f}" if abs(value) >= 0.005 else "0.00"
 
 
-def interval(statistic: Interval) -> str:
-    """Return the interval as `[0.41, 0.53]`; an end that would be rounded to 0 keeps its first digit."""
+def interval(statistic: Interval, least: float | None = None) -> str:
+    """Return the interval as `[0.41, 0.53]`; an end that would be rounded to 0 or to `least` gets more decimals."""
     if statistic.low is None or statistic.high is None:
         return ""
-    return f"[{_end(statistic.low)}, {_end(statistic.high)}]"
+    return f"[{_end(statistic.low, least)}, {_end(statistic.high, least)}]"
 
 
-def _end(end: float) -> str:
+def _end(end: float, least: float | None) -> str:
     shown = figure(end)
+    if least is not None and shown == figure(least):
+        return next((more for more in (f"{end:.3f}", f"{end:.4f}") if float(more) != least), shown)
     if shown != "0.00" or abs(end) < SMALLEST:
         return shown
     return f"{end:.{-math.floor(math.log10(abs(end)))}f}"
@@ -238,6 +242,7 @@ ANSWERS = ("yes", "no", "n/a")
 
 # The recording of `rubriclab demo` has this instead of a model's name.
 UNNAMED = "large-language-model"
+SAVED_ANSWERS = "answers saved in a file; new texts need --judge MODEL"
 
 
 def judge(provenance: Provenance, name: str | None = None, address: str | None = None) -> str:
@@ -248,7 +253,7 @@ def judge(provenance: Provenance, name: str | None = None, address: str | None =
         return f"{name} (offline, no language model)"
     if name.startswith(RECORDED):
         model = name.removeprefix(RECORDED).partition("#")[2] or listed(provenance.model_versions)
-        return f"{model if model and UNNAMED not in model else 'a language model'}, recorded"
+        return f"{model if model and UNNAMED not in model else 'a language model'}, {SAVED_ANSWERS}"
     return asked_at(name, address)
 
 
@@ -332,7 +337,7 @@ def verdict(unit: UnitVerdict) -> str:
 
 
 def weight(term: Term) -> str:
-    return f"{percent(term.weight)} [{100 * term.low:z.0f}, {100 * term.high:z.0f}]"
+    return f"{percent(term.weight)} [{100 * term.low:z.0f}, {100 * term.high:z.0f} %]"
 
 
 def weighing(criterion: Criterion, term: Term | None) -> str:
@@ -408,13 +413,13 @@ def percent(share: float) -> str:
 
 
 def share(statistic: Interval, part: int, whole: int) -> str:
-    """Return a share with its interval in percent, as `11 of 15 (73 %) [50, 97]`."""
+    """Return a share with its interval in percent, as `11 of 15 (73 %) [50, 97 %]`."""
     if statistic.value is None:
         return "undefined"
     counts = f"{part:,} of {whole:,} ({percent(statistic.value)})"
     if statistic.low is None or statistic.high is None:
         return counts
-    return f"{counts} [{100 * statistic.low:z.0f}, {100 * statistic.high:z.0f}]"
+    return f"{counts} [{100 * statistic.low:z.0f}, {100 * statistic.high:z.0f} %]"
 
 
 # How far a rubric agrees with people.
@@ -422,20 +427,23 @@ def share(statistic: Interval, part: int, whole: int) -> str:
 # Wording for evaluators whose names are not self-explanatory.
 EVALUATORS: Mapping[str, str] = {
     JOINT: "this rubric",
-    DIRECT: "the same judge asked directly",
-    CALIBRATED: "the same judge asked directly, calibrated on these labels",
-    WHOLE: "this rubric without its criteria: its question about the whole text alone",
+    DIRECT: "asked directly",
+    CALIBRATED: "asked directly, calibrated",
+    WHOLE: "only the whole-text question, asked together with the criteria",
     "all text features": "a model of all text features",
     "best text feature": "the text feature chosen in each fold",
     "constant": "the same score for every text",
 }
+# A cell without a figure.
+UNMEASURED = Markup('<span class="none">–</span>')
 PERFECT = "a perfect judge, as the raters differ"
 SINGLE_RATERS = "single raters, each against the mean of the others"
 
 
-def evaluator_name(name: str) -> str:
+def evaluator_name(name: str, *, in_sentence: bool = False) -> str:
     if name in EVALUATORS:
-        return EVALUATORS[name]
+        judge_of = "the same judge " if in_sentence and name in (DIRECT, CALIBRATED) else ""
+        return f"{judge_of}{EVALUATORS[name]}"
     note = method_note(name)
     return f"{note} ({name})" if note else name
 
@@ -453,7 +461,7 @@ def method_note(name: str) -> str:
 
 
 def procedure(validation: Validation) -> str:
-    """Return the level, the procedure and the numbers of texts and groups of the held-out agreement."""
+    """Return the level, the procedure and the numbers of texts and groups of the agreement."""
     return (
         f"{LEVELS[validation.level]}, cross-validated on its {count(validation.n, 'training text')} of "
         f"{count(validation.groups, 'group')}"
@@ -472,7 +480,11 @@ def least_gain(measures: Measures, scale: Scale) -> str:
     """Return the least gain in order or error that matters; smaller ones are `no real gain`."""
     if measures == VERDICTS:
         return f"{MIN_BRIER_EFFECT} in Brier score or {MIN_EFFECT} in {VERDICTS.order}"
-    return f"{figure(MIN_ERROR_EFFECT * scale.width)} points in error or {MIN_EFFECT} in {measures.order}"
+    return f"{figure(least_less_error(scale))} points in error or {MIN_EFFECT} in {measures.order}"
+
+
+def least_less_error(scale: Scale) -> float:
+    return MIN_BRIER_EFFECT if scale.names else MIN_ERROR_EFFECT * scale.width
 
 
 def error_name(measures: Measures) -> str:
@@ -514,7 +526,7 @@ def recorded_agreement(version: Version) -> RecordedAgreement | None:
         return RecordedAgreement(order, level, how, own.order, validation.n, own.errors)
     if measured is None:
         return None
-    value, how = measured.order, "on labels not learned from"
+    value, how = measured.order, "on labels not used for learning"
     if measured.optimistic:
         value, how = measured.reselected, f"cross-validated{OPTIMISTIC if labels_proposed(version.rubric) else ''}"
     return RecordedAgreement(measured.measure, LEVELS["dataset"], how, value, measured.n)

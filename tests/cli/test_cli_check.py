@@ -247,14 +247,14 @@ def test_a_split_says_how_many_texts_stand_on_both_sides() -> None:
     result = split(rows, SplitOptions(train=12), said.append)
     both = len([row for row in result.heldout if row["output"] in {each["output"] for each in result.train}])
     assert both > 1
-    assert f"{both} held-out texts equal to one to learn from, though in another group" in said
+    assert f"{both} other texts equal to one to learn from, though in another group" in said
 
 
 def test_what_cannot_be_split_is_refused(here: Commands) -> None:
     (here.folder / "one.jsonl").write_text('{"output": "A", "group": "g"}\n{"output": "B", "group": "g"}\n')
     assert "All 2 texts are of one group, which is never divided." in here("split", "one.jsonl").error
     survey(here.folder / "u.csv", 4)
-    assert "leaves none of 4 texts to hold out" in here("split", "u.csv", "--map", MAPPING, "--by", "Nr").error
+    assert "leaves none of 4 texts to evaluate on" in here("split", "u.csv", "--map", MAPPING, "--by", "Nr").error
     assert "has no 'colour' to split by" in here("split", "u.csv", "--map", MAPPING, "--by", "colour").error
     here.write("rows.jsonl", [{"output": f"Text {n}.", "topic": f"t{n % 3}", "place": "here"} for n in range(9)])
     error = here("split", "rows.jsonl", "--by", "system", "--train", 3).error

@@ -63,4 +63,4 @@ def test_labels_that_contradict_the_judge_are_said_to_look_reversed(rubriclab: C
 def test_texts_of_one_group_only_are_pointed_out(rubriclab: Commands) -> None:
     done = rubriclab("learn", rubriclab.write("rows.jsonl", [{**row, "group": "g"} for row in ROWS]), *TASK)
     assert done.code == 0
-    assert "all 36 texts are in one group ('g'): no group can be held out" in done.err
+    assert "all 36 texts are in one group ('g'): none can be left out" in done.err

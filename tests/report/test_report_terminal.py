@@ -75,5 +75,5 @@ def test_an_explanation_of_any_shape_fits_and_loses_no_word(lines: list[str]) ->
     text = printed(version_view(explained(statement=statement)))
     assert widest(text) <= 80
     # The last section is the statement alone.
-    after = text[text.index("held out 0.52") + len("held out 0.52") : text.index("No other criteria")]
+    after = text[text.index("cross-validated 0.52") + len("cross-validated 0.52") : text.index("No other criteria")]
     assert after.split() == statement.split()

@@ -36,6 +36,7 @@ from rubriclab.report.render import View, typeset
 from rubriclab.report.results import difference_view, edit_effect, paired_effect
 from rubriclab.report.rubrics import (
     CHANGES,
+    MEASURED_AT,
     badge_of,
     change_in_agreement,
     change_words,
@@ -131,9 +132,12 @@ def summary(version: Version) -> dict[str, Any]:
     made, rubric = version.provenance, version.rubric
     badge = badge_of(version)
     agreement, measured = _measured(version)
-    verdict = f"{MEASURED_AT[made.held_out_by]}: {badge.words}" if made.validation else badge.words
+    elsewhere = f", {MEASURED_AT[made.held_out_by]}" if made.held_out_by != "learning" else ""
+    verdict = f"{badge.words}{elsewhere}" if made.validation else badge.words
     judge, origin = wording.judge(made), _origin(version)
-    idle = sum(not term.weight for term in rubric.terms.values())
+    criteria, idle = wording.contents(rubric.criteria), sum(not term.weight for term in rubric.terms.values())
+    if idle:
+        criteria += f"; {wording.counted(idle, 'criterion')} {'has' if idle == 1 else 'have'} weight 0"
     parts = (version.ref, *version.tags, rubric.aspect.name, rubric.task, verdict, judge, origin)
     return {
         "version": version,
@@ -142,16 +146,13 @@ def summary(version: Version) -> dict[str, Any]:
         "kind": SCORES if rubric.threshold is None else DECISIONS,
         "agreement": agreement,
         "measured": measured,
-        "price": wording.price(version),
+        "calls": wording.price(version).partition(" call")[0],
         "judge": judge,
-        "criteria": wording.contents(rubric.criteria) + (f"; {idle} of them only explain (weight 0)" if idle else ""),
+        "criteria": criteria,
         "created": wording.utc_time(version.created),
         "origin": origin,
         "words": "\n".join(parts).lower(),
     }
-
-
-MEASURED_AT = {"learning": "at learning", "transfer": "at its transfer", "edit": "at its edit"}
 
 
 def _measured(version: Version) -> tuple[Figures, str]:

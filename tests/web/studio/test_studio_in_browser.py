@@ -36,7 +36,7 @@ def test_a_criterion_is_dropped_and_one_added_and_the_saved_version_is_opened(
     dropped = one(browser, "[data-criterion]")
     name = dropped.get_attribute("data-criterion")
     one(dropped, "[name=drop]").click()
-    until(browser, lambda: "Held-out Pearson changes by" in one(browser, "#lead[role=status]").text)
+    until(browser, lambda: "Cross-validated Pearson changes by" in one(browser, "#lead[role=status]").text)
     one(browser, "#add").click()
     one(browser, "#added textarea").send_keys(TYPED)
     browser.refresh()
@@ -94,7 +94,7 @@ def test_the_edit_page_says_what_is_wrong_where_it_is_and_recovers_once_the_stud
     # A studio that was started again has another token.
     object.__setattr__(studio.access, "token", "another")
     browser.execute_script("window.fetch = window.given")
-    until(browser, lambda: "Held-out Pearson changes by" in one(browser, "#lead").text)
+    until(browser, lambda: "Cross-validated Pearson changes by" in one(browser, "#lead").text)
     one(browser, "#discard").click()
     browser.switch_to.alert.dismiss()
     assert one(first, "[name=drop]").is_selected()
