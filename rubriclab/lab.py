@@ -235,7 +235,7 @@ class Lab(Closing):
 
     @with_options(managing.DisagreementsOptions)
     def disagreements(self, /, rubric: str | Version, **options: Any) -> managing.Disagreements:
-        """Return the labelled texts whose held-out scores lie furthest from their labels."""
+        """Return the labelled texts whose cross-validated scores lie furthest from their labels."""
         chosen = self._options(managing.DisagreementsOptions, options)
         with self._open_store() as store:
             version = store.load(ref_of(rubric))

@@ -56,7 +56,7 @@ class SEEvalSettings(holistic.HolisticSettings):
 
     refine: bool = True
     """Whether the best explanation is rewritten by the texts with its largest errors, and the rewriting kept if it
-    helps on held-out texts."""
+    helps on other texts."""
 
 
 FORM = holistic.ScoreFormat(

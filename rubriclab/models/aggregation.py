@@ -96,7 +96,7 @@ class Calibration(FrozenModel):
 
 
 class Conformal(FrozenModel):
-    """Labels of training texts minus their held-out scores, ascending; intervals hold this share of new labels."""
+    """Training labels minus their cross-validated scores, ascending; intervals hold this share of new labels."""
 
     errors: tuple[Bounded, ...]
     confidence: float = Field(default=0.9, gt=0, lt=1)

@@ -255,7 +255,7 @@ class ReliabilityBin(FrozenModel):
 
 
 class VerdictAgreement(FrozenModel):
-    """Agreement of verdicts, and of the scores behind them, with people's verdicts on held-out labels.
+    """Agreement of verdicts, and of the scores behind them, with people's verdicts, cross-validated.
 
     Attributes:
         name: as in `EvaluatorAgreement`, or `raters among themselves`.
@@ -536,7 +536,7 @@ class EditOrigin(FrozenModel):
 
     Attributes:
         labels: the number of texts that the weights were fitted to; 0 if nothing was fitted or measured.
-        folds: the number of folds of the held-out figures; 0 if nothing was fitted to the labels.
+        folds: the number of folds of the cross-validated figures; 0 if nothing was fitted to the labels.
         before, after: agreement of the parent and of this version with the labels, on the same folds.
         difference: after minus before, paired. The person may have known the labels.
     """
@@ -606,7 +606,7 @@ class Provenance(FrozenModel):
 
     @property
     def held_out_by(self) -> HeldOutBy:
-        """What each fold of the held-out agreement repeats: learning, transfer, or the refit of an edited rubric."""
+        """What each fold repeats: learning, transfer, or the refit of an edited rubric."""
         if self.edit:
             return "edit"
         return "transfer" if self.transfer else "learning"

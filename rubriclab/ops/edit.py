@@ -1,4 +1,4 @@
-"""Edits of a rubric by a person: refit it to its labels, compare held-out agreement, and save a child version."""
+"""Edits of a rubric by a person: refit it to its labels, compare the agreement, and save a child version."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class WeightChange:
 
 @dataclass(frozen=True, slots=True)
 class EditEffect:
-    """The held-out agreement of an edited rubric beside its parent's, with the same labels and folds.
+    """The cross-validated agreement of an edited rubric beside its parent's, with the same labels and folds.
 
     Attributes:
         folds: 0 if nothing is fitted to labels.
@@ -207,7 +207,7 @@ def select_in_folds(rated: RatedRubric) -> FoldSelection:
 
 
 def refitted(rated: RatedRubric, selected: FoldSelection) -> fitting.SelectedRubric:
-    """Return the rubric fitted to all labels, and the rubrics of all folds with held-out scores."""
+    """Return the rubric fitted to all labels, and the rubrics of all folds with cross-validated scores."""
 
     def pool_of(repetition: int, fold: int) -> fitting.CandidatePool:
         """Return the criteria of a fold: selected and not removed by hand, or added or limited by hand."""
@@ -246,7 +246,7 @@ def check_kept(rated: RatedRubric, refit: fitting.SelectedRubric) -> dict[str, s
 
 
 def unmeasured(rated: RatedRubric, refit: fitting.SelectedRubric, ids: Collection[str]) -> tuple[str, ...]:
-    """Return the `ids` of criteria that are in no fold's rubric: held-out scores do not depend on them."""
+    """Return the `ids` of criteria that are in no fold's rubric: cross-validated scores do not depend on them."""
     places = {place for fits in refit.held_out.fits for fit in fits for place in fit.columns}
     used = {rated.candidates[place].criterion.id for place in places}
     return tuple(name for name in ids if name not in used)

@@ -422,7 +422,7 @@ def summarize_scores(scores: Iterable[Score], scale: Scale, threshold: float | N
 
 
 def held_out_scores(workspace: Workspace, version: Version, judge: str) -> ppi.LabelledScores | None:
-    """Return the training labels with held-out scores of the same texts, if the scores are by this judge."""
+    """Return the training labels with cross-validated scores of the same texts, if the scores are by this judge."""
     if recorded_name(judge) != recorded_name(version.provenance.judge):
         return None
     record = workspace.open_store(access="read").training(version.ref)

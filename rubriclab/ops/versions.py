@@ -304,7 +304,7 @@ class Disagreement:
 
 @dataclass(frozen=True, repr=False)
 class Disagreements(Displayed):
-    """Labelled texts by the distance of their held-out score from the label, the largest first."""
+    """Labelled texts by the distance of their cross-validated score from the label, the largest first."""
 
     version: Version
     record: TrainingRecord
@@ -330,7 +330,7 @@ def disagreements(version: Version, record: TrainingRecord, options: Disagreemen
 
 
 def find_disagreements(record: TrainingRecord) -> list[Disagreement]:
-    """Return the texts whose held-out scores differ from their labels, the furthest in points of the scale first."""
+    """Return the texts whose cross-validated scores differ from their labels, the furthest in points first."""
     differing = [
         Disagreement(
             text,
