@@ -142,14 +142,14 @@ def labels_on_scale(
 
 def likely_labels(data: Data, options: ReadingOptions, aspect: str) -> str | None:
     """Return the mapping by which `data` would have labels of `aspect`; `None` if no column looks like them."""
-    rows = [row for row in _first_rows(data, options, MAX_SAMPLED) if isinstance(row, Mapping)]
+    rows = [row for row, _ in _first_rows(data, options, MAX_SAMPLED) if isinstance(row, Mapping)]
     return propose_scores(rows, aspect, options.mapping.columns)
 
 
-def _first_rows(data: Data, options: ReadingOptions, most: int) -> list[Any]:
-    """Return the first rows with a text as they are read; none if the data cannot be read again."""
+def _first_rows(data: Data, options: ReadingOptions, most: int) -> list[tuple[Any, Example]]:
+    """Return the first rows with a text, and their texts; none if the data cannot be read again."""
     again = can_be_read_again(data) and not isinstance(data, Rows)
-    return [row for row, _ in rows_of(data, options).look_ahead(lambda _example: False, most)] if again else []
+    return rows_of(data, options).look_ahead(lambda _example: False, most) if again else []
 
 
 def usable_examples(rows: Rows, notify: Notify, name: str = "") -> Iterator[Example]:
@@ -249,9 +249,8 @@ def check_text_fields(
     name: str | None = None,
 ) -> None:
     """Raise FieldMissing if none of `examples` has a field that all training texts of `version` had."""
-    name = name or describe(data)
-    first = next(iter(_first_rows(data, options, 1)), None)
-    _check_fields(version, examples, f"No row of {name} has", first, options.mapping)
+    name, first = name or describe(data), _first_rows(data, options, 1)
+    _check_fields(version, examples, f"No row of {name} has", first[0][0] if first else None, options.mapping)
     for note in without_fields(version, missing_fields(version, examples), name, len(examples)):
         notify(note)
 

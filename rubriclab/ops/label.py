@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import Field
 
 from rubriclab.data.annotations import PairwiseComparison, comparison_faults, select_comparisons
-from rubriclab.data.check import values_of
+from rubriclab.data.check import first_faults, values_of
 from rubriclab.data.mapping import NATIVE, TABLES, VERDICT_WORDS, FieldMap, mapping_text
 from rubriclab.data.readers import Rows
 from rubriclab.data.rows import RowError
@@ -440,7 +440,6 @@ def _as_written(given: Any, levels: Sequence[str]) -> Any:
 
 
 DEFAULT_COUNT = 10
-FAULTS_SHOWN = 5
 
 
 @dataclass(frozen=True, repr=False)
@@ -521,10 +520,9 @@ def _pool(rows: Rows, version: Version, options: PlanOptions, notify: Notify) ->
     drawn = heapq.nsmallest(options.sample, unlabelled(), key=lambda found: (found[0], found[1].example.id))
     pool = tuple(dict(reversed(drawn)).values())[::-1]
     notify_faulty(rows, notify)
-    for fault in faults[:FAULTS_SHOWN]:
+    for fault in first_faults(faults):
         notify(f"left out: {fault}")
     for number, what, why in (
-        (len(faults) - FAULTS_SHOWN, "more faulty row", ""),
         (counts["learned"], "text", f" that {version.ref} has learned from"),
         (counts["labelled"], "text", f" with a label that {version.ref} has not learned from yet"),
         (len(drawn) - len(pool), "row", " with the same text as another one"),

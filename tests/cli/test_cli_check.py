@@ -233,18 +233,12 @@ def test_a_file_of_texts_without_scores_is_usable_for_scoring(here: Commands) ->
     assert here("check", "texts.jsonl", "--aspect", "coherence").code == 2
 
 
-@pytest.mark.parametrize(("train", "warned"), [(12, True), (15, False)])
-def test_a_split_with_too_few_groups_for_a_verdict_says_so(train: int, warned: bool) -> None:
-    rows = [{"id": str(n), "output": f"Text {n}.", "group": f"g{n % 9}"} for n in range(27)]
+@pytest.mark.parametrize(("train", "few"), [(12, True), (15, False)])
+def test_a_split_says_if_groups_are_too_few_and_how_many_texts_stand_on_both_sides(train: int, few: bool) -> None:
+    rows = [{"id": str(n), "output": f"Text {n % 8}.", "group": f"g{n % 9}"} for n in range(27)]
     said = list[str]()
-    split(rows, SplitOptions(train=train), said.append)
-    assert any("groups to learn from are too few to validate a rubric" in line for line in said) == warned
-
-
-def test_a_split_says_how_many_texts_stand_on_both_sides() -> None:
-    rows = [{"id": str(n), "output": f"Text {n % 8}.", "group": f"g{n}"} for n in range(24)]
-    said = list[str]()
-    result = split(rows, SplitOptions(train=12), said.append)
+    result = split(rows, SplitOptions(train=train), said.append)
+    assert any("groups to learn from are too few to validate a rubric" in line for line in said) == few
     both = len([row for row in result.heldout if row["output"] in {each["output"] for each in result.train}])
     assert both > 1
     assert f"{both} other texts equal to one to learn from, though in another group" in said

@@ -37,9 +37,11 @@ def test_an_aspect_of_ones_own_needs_a_definition_only(rubriclab: Commands) -> N
     assert "How fairly each side is reported." in rubriclab("show", "minutes-fairness").out
 
 
-def test_labels_that_nothing_tracks_are_warned_of(rubriclab: Commands) -> None:
-    same = [{**row, "output": "The same words.", "source": None} for row in rescored(lambda number: 1 + number % 2)]
+def test_labels_that_nothing_tracks_and_texts_of_one_group_only_are_warned_of(rubriclab: Commands) -> None:
+    alike = {"output": "The same words.", "source": None, "group": "g"}
+    same = [{**row, **alike} for row in rescored(lambda number: 1 + number % 2)]
     done = rubriclab("learn", rubriclab.write("rows.jsonl", same), *TASK)
+    assert "all 36 texts are in one group ('g'): none can be left out" in done.err
     assert done.code == 0
     assert "Spearman undefined on the 36 training texts" in done.out
     assert "warning: none of the criteria tracks the labels; the scores of this rubric mean nothing" in done.err
@@ -58,9 +60,3 @@ def test_labels_that_contradict_the_judge_are_said_to_look_reversed(rubriclab: C
     counted = "The grades of the labels count as scores, 1 as 5, 2 as 4, 3 as 3, 4 as 2, 5 as 1"
     assert counted in " ".join(rubriclab("show", "turned").out.split())
     assert counted in rubriclab("score", rows, "--rubric", "turned").err
-
-
-def test_texts_of_one_group_only_are_pointed_out(rubriclab: Commands) -> None:
-    done = rubriclab("learn", rubriclab.write("rows.jsonl", [{**row, "group": "g"} for row in ROWS]), *TASK)
-    assert done.code == 0
-    assert "all 36 texts are in one group ('g'): none can be left out" in done.err

@@ -11,7 +11,7 @@ from edit_samples import examples
 
 from rubriclab.models.text import text_digest
 from rubriclab.models.version import GateVerdict
-from rubriclab.stats.intervals import MIN_GROUPS, Interval
+from rubriclab.stats.intervals import Interval
 from rubriclab.store.store import open_store
 
 ROWS = [json.loads(line) for line in HELDOUT.read_text("utf-8").splitlines()][:12]
@@ -45,20 +45,18 @@ def test_rows_come_in_order_as_they_were_given_with_the_reasons(planning: Comman
     assert "4 rows written to next.jsonl" in done.err
 
 
-@pytest.mark.parametrize("groups", [3, 8])
-def test_texts_of_labelled_groups_alone_cannot_help_a_rubric_that_lacks_groups(planning: Commands, groups: int) -> None:
+@pytest.mark.parametrize(("groups", "lack"), [(3, 2), (8, 4)])
+def test_a_verdict_that_lacks_groups_says_how_many_the_texts_add(planning: Commands, groups: int, lack: int) -> None:
     with open_store(planning.folder / "store.db") as store:
         known, record = store.load("joint"), store.training("joint")
         validation = known.provenance.validation
         assert validation
-        difference = Interval(0.0) if groups < MIN_GROUPS else Interval(0.0, -0.02, 0.02)
+        difference = Interval(0.0) if groups == 3 else Interval(0.0, -0.02, 0.02)
         few = GateVerdict(against="direct", outcome="inconclusive", difference=difference, few_groups=groups)
         lacking = known.provenance.model_copy(update={"validation": validation.model_copy(update={"verdicts": (few,)})})
         store.save("few", known.rubric, lacking, known.effort, training=record)
     planning.write("same.jsonl", [{**row, "group": examples()[0].group} for row in BARE])
-    said = (
-        f"a verdict needs labels of at least {5 - groups if groups < 5 else 12 - groups} more groups, and these texts"
-    )
+    said = f"a verdict needs labels of at least {lack} more groups, and these texts"
     assert f"{said} are of 0 new groups" in planning("plan", "same.jsonl", "--rubric", "few").err
     assert (said in planning("plan", "texts.jsonl", "--rubric", "few").err) == (groups == 8)
 
