@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import itertools
 import random
 from collections.abc import Iterator
@@ -43,7 +44,12 @@ MOST_REPLY = 60
 TEMPLATE_TOKENS = 40  # what the server's chat template adds
 TIMEOUT = 0.3
 
-SCRIPTS = {"emoji": "👩‍👩‍👧‍👦🏳️‍🌈🧑🏿‍🚀", "cherokee": "ᎣᏏᏲ ᎡᎶᎯ ᎢᎦᏓ ", "mixed": "Plain ᎣᏏᏲ 連貫 👩‍🚀 {x:1} ሰላም "}
+SCRIPTS = {
+    "emoji": "👩‍👩‍👧‍👦🏳️‍🌈🧑🏿‍🚀",
+    "base64": base64.b64encode(random.Random(0).randbytes(60)).decode(),
+    "cherokee": "ᎣᏏᏲ ᎡᎶᎯ ᎢᎦᏓ ",
+    "mixed": "Plain ᎣᏏᏲ 連貫 👩‍🚀 {x:1} ሰላም ",
+}
 
 
 async def cut(request: Request, send: Send) -> None:
@@ -155,7 +161,7 @@ async def results(
     return came
 
 
-@pytest.mark.parametrize(("script", "concurrency"), [("cherokee", 1), ("mixed", 8), ("emoji", 64)])
+@pytest.mark.parametrize(("script", "concurrency"), [("cherokee", 1), ("base64", 8), ("mixed", 8), ("emoji", 64)])
 async def test_no_bill_passes_the_cap_on_cost(billing: BillingServer, script: str, concurrency: int) -> None:
     budget = LocalBudget(max_cost=0.04)
     came = await results(billing, SCRIPTS[script], concurrency, budget, prompts=80)

@@ -188,9 +188,13 @@ LARGE = "larger than"
 STATED_ERRORS: dict[str, Any] = {
     "number": {"message": "overloaded", "code": 500},
     "rate-limit": {"message": "overloaded", "code": 429},
+    "word": {"message": "overloaded", "code": "upstream_error"},
     "list": {"message": "overloaded", "code": [429]},
+    "object": {"message": "overloaded", "code": {"status": 429}},
     "null": {"message": "overloaded", "code": None},
+    "success": {"message": "overloaded", "code": 200},
     "huge": {"message": "overloaded", "code": 10**400},
+    "empty-word": {"message": "", "code": ""},
     "text": "overloaded",
     "nested": {"error": {"message": "overloaded", "code": 500}, "message": "overloaded"},
     "of-a-number": 7,
