@@ -41,12 +41,15 @@ def here(tmp_path: Path) -> Commands:
     return Commands(tmp_path, RUBRICLAB_STORE="store.db")
 
 
-def test_an_unknown_table_is_described_and_a_mapping_proposed_that_makes_it_usable(here: Commands) -> None:
+def test_an_unknown_table_is_described_and_a_mapping_proposed_that_makes_it_usable(
+    here: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
     survey(here.folder / "umfrage.csv")
+    monkeypatch.chdir(here.folder)
     found = here("check", "umfrage.csv", "--aspect", "coherence")
-    shown = " ".join(str(Lab(progress=None).check(here.folder / "umfrage.csv", aspect="coherence")).split())
+    shown = " ".join(str(Lab(progress=None).check("umfrage.csv", aspect="coherence")).split())
     columns = json.dumps(dict(pair.split("=") for pair in MAPPING.split(",")), ensure_ascii=False)
-    assert f'next: lab.learn("{here.folder}/umfrage.csv", task="TASK", aspect="coherence", mapping={columns})' in shown
+    assert f'next: lab.learn("umfrage.csv", task="TASK", aspect="coherence", mapping={columns})' in shown
     assert found.code == 2
     assert "umfrage.csv: Not usable as it is, but with the mapping below." in found.out
     for rows, said in ((12, "Usable, but 3 groups are too few for intervals"), (24, "Usable. format")):
