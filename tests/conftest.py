@@ -23,6 +23,7 @@ from rubriclab import Lab
 from rubriclab.judges.judge import Reply
 from rubriclab.judges.llm import SchemaProbed, close_connections
 from rubriclab.judges.options import JudgeOptions
+from rubriclab.judges.providers import load_litellm
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.store.store import open_store
 
@@ -54,7 +55,12 @@ def pytest_configure() -> None:
         process.join()
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
+    """Let the first worker import what commands need while the second one still imports the tests."""
+    if os.environ.get("PYTEST_XDIST_WORKER") == "gw0":
+        forking()
+        load_litellm()
     gc.freeze()
     gc.enable()
     gc.set_threshold(50_000, 20, 100)
