@@ -45,6 +45,10 @@ class AnswerCache(Storage, Protocol):
         """Raise a `StoreError` if no answer could be cached."""
 
 
+# Requests under way by their digest: each ends with the error that was raised, or `None`.
+InFlight = dict[str, "asyncio.Future[Exception | None]"]
+
+
 @dataclass(eq=False, repr=False)
 class Cached(JudgeWrapper):
     """A judge that returns cached answers, and calls the wrapped judge for all others.
@@ -53,7 +57,8 @@ class Cached(JudgeWrapper):
       after its request was cancelled. Errors are not cached.
     - If the cached reply is damaged or too large, the prompt's next sample is requested. With `retry_failed`, the
       same applies to an unusable one.
-    - Of several identical requests at the same time, only the first is sent; the others share its reply or error.
+    - Of several identical requests at the same time, only the first is sent; the others share its reply or error, also
+      those of other judges with the same `in_flight`.
     - If several processes make the same call, all return the reply that was cached first.
     """
 
@@ -62,19 +67,19 @@ class Cached(JudgeWrapper):
     retry_failed: bool = False
     max_reply_bytes: int = DEFAULT_BYTES
     damaged: set[str] = field(default_factory=set)
-    _in_flight: dict[str, asyncio.Future[Exception | None]] = field(default_factory=dict, init=False)
+    in_flight: InFlight = field(default_factory=dict)
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         while True:
             cached, digest, prompt = await self._look_up(prompt)
             if cached is not None:
                 return cached
-            if earlier := self._in_flight.get(digest):
+            if earlier := self.in_flight.get(digest):
                 await asyncio.wait([earlier])
                 if error := earlier.result():
                     raise error
                 continue
-            ended = self._in_flight[digest] = asyncio.get_running_loop().create_future()
+            ended = self.in_flight[digest] = asyncio.get_running_loop().create_future()
             error = None
             try:
                 if reply := await self._request(digest, prompt):
@@ -84,7 +89,7 @@ class Cached(JudgeWrapper):
                 raise
             finally:
                 ended.set_result(error)
-                del self._in_flight[digest]
+                del self.in_flight[digest]
 
     async def _look_up(self, prompt: Prompt[Any]) -> tuple[Reply | None, str, Prompt[Any]]:
         """Return the cached reply or `None`, and the digest and prompt of the request to make instead.

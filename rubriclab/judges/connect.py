@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rubriclab.errors import SettingsError
 from rubriclab.judges.batch import Batched, BatchModel, BatchScheduler, BatchStore
-from rubriclab.judges.cache import RECORDED_PREFIX, AnswerCache, Cached, Recording, Replay
+from rubriclab.judges.cache import RECORDED_PREFIX, AnswerCache, Cached, InFlight, Recording, Replay
 from rubriclab.judges.judge import Judge, Ledger, Metered
 from rubriclab.judges.limits import (
     Breaker,
@@ -48,6 +48,7 @@ def connect(
     metrics: Metrics | None = None,
     breaker: Breaker | None = None,
     key_from: str | None = None,
+    in_flight: InFlight | None = None,
 ) -> Judge:
     """Return the judge named `spec`: `embedded`, `recorded:PATH[#JUDGE]`, a plug-in's name or a litellm model string.
 
@@ -58,6 +59,7 @@ def connect(
     Args:
         budget, limits, breaker: shared by several judges or processes; by default those in `options`.
         answers, batches: the cache and the open batches; both are needed to ask by batches.
+        in_flight: requests under way that several judges share, so that none is sent twice at the same time.
         key_from: the environment variable with a language model's key; by default the provider's.
     """
     budget = budget or LocalBudget(options.max_calls, options.max_cost)
@@ -122,6 +124,7 @@ def connect(
             retry_failed=options.retry_failed,
             max_reply_bytes=options.max_reply_bytes,
             damaged=ledger.damaged,
+            in_flight={} if in_flight is None else in_flight,
         )
     if probed:
         probed.send = Metered(judge, ledger).reply

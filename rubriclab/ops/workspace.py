@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from rubriclab.closing import Closing
 from rubriclab.errors import JudgeError, NotConfirmed, SettingsError, StoreError
-from rubriclab.judges.cache import recorded_name
+from rubriclab.judges.cache import InFlight, recorded_name
 from rubriclab.judges.connect import EMBEDDED, account, connect, is_language_model, makes_requests
 from rubriclab.judges.judge import Judge, Ledger
 from rubriclab.judges.limits import IN_FLIGHT, Breaker, Budget, Limits, LocalBudget
@@ -204,6 +204,7 @@ class Workspace(Closing):
         record: the file that requests and replies are recorded to.
         budget: caps on calls and money; by default those in `options`.
         limits, breaker: shared by all judges if given; by default each judge has its own.
+        in_flight: requests under way, which its copies for calls at the same time share.
     """
 
     location: str | Path | None = None
@@ -218,6 +219,7 @@ class Workspace(Closing):
     breaker: Breaker | None = None
     ledger: Ledger = field(default_factory=Ledger)
     metrics: Metrics | None = None
+    in_flight: InFlight = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.budget = self.budget or LocalBudget(self.options.max_calls, self.options.max_cost)
@@ -284,6 +286,7 @@ class Workspace(Closing):
             metrics=self.metrics,
             breaker=self.breaker,
             key_from=key_from,
+            in_flight=self.in_flight,
         )
 
     async def off_event_loop(self, work: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
