@@ -89,11 +89,11 @@ async def test_second_cancellation_waits_no_longer() -> None:
     assert asked.cancelled()
 
 
-async def test_those_who_wait_share_the_error() -> None:
-    gate = asyncio.Event()
+async def test_those_who_wait_share_the_error_also_through_several_caches() -> None:
+    gate, answers, in_flight = asyncio.Event(), MemoryAnswers(), {}
     judge = waiting(gate, JudgeUnavailable("down."))
-    cached = Cached(judge, MemoryAnswers())
-    tasks = [asyncio.create_task(cached.reply(rate())) for _ in range(5)]
+    caches = [Cached(judge, answers, in_flight=in_flight) for _ in range(2)]
+    tasks = [asyncio.create_task(cached.reply(rate())) for cached in (*caches, *caches)]
     await asyncio.sleep(0)
     gate.set()
     results = await asyncio.gather(*tasks, return_exceptions=True)
