@@ -9,6 +9,7 @@ import subprocess
 import sys
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 from commands import CHECKOUT
@@ -18,7 +19,8 @@ from parity_table import same_scores
 from pytest_projects import BAD, GOOD, JUDGE, TEXTS, UNSCORABLE, Project, row_of, saying
 from server import RunningServer
 
-from rubriclab.integrations.pytest.checker import RubricRun
+from rubriclab.errors import JudgeRefused, ReplayMiss
+from rubriclab.integrations.pytest.checker import RubricChecker, RubricFixture, RubricRun, Tallies
 from rubriclab.integrations.pytest.plugin import Marked, Settings, check_settings
 
 
@@ -163,12 +165,6 @@ def test_the_example_of_the_documentation_works(project: Project) -> None:
     assert (done.code, "alone@1, openai/fake" in done.out) == (0, True), done.out
 
 
-ONE_TEXT = """
-def test_one(rubric):
-    rubric("alone").assert_at_least(1, **TEXTS[0])
-"""
-
-
 @pytest.mark.parametrize(
     ("given", "environment", "fault"),
     [
@@ -186,26 +182,35 @@ def test_options_that_cannot_be_used_are_refused_before_the_run(
         check_settings(Settings(given, environment, tmp_path, tmp_path))
 
 
+def opened(closing: ExitStack, folder: Path, given: dict[str, Any], **marked: Any) -> RubricChecker:
+    """Return what the fixture `rubric` of a marked test is in a run with options."""
+    run = RubricRun(Settings(given, {"judge": "openai/fake"}, folder, folder), closing)
+    return RubricFixture(run, Marked(**marked), Tallies())("alone")
+
+
 def test_the_address_of_the_run_is_not_for_a_marked_judge_of_another_provider(
-    project: Project, server: RunningServer
+    project: Project, server: RunningServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    project.write(f"@pytest.mark.rubric('alone', judge='anthropic/mine'){ONE_TEXT}")
-    keys = {"OPENAI_API_KEY": "sk-openai", "ANTHROPIC_API_KEY": "sk-anthropic", "RUBRICLAB_ATTEMPTS": "1"}
-    with RunningServer() as theirs:
-        there = theirs.url.removesuffix("/v1")
-        keys = {**keys, "RUBRICLAB_JUDGE": "openai/fake"}
-        project.pytest("--rubric-api-base", server.url, ANTHROPIC_API_BASE=there, **keys)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-openai")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-anthropic")
+    monkeypatch.setenv("RUBRICLAB_ATTEMPTS", "1")
+    with RunningServer() as theirs, ExitStack() as closing:
+        monkeypatch.setenv("ANTHROPIC_API_BASE", theirs.url.removesuffix("/v1"))
+        given = {"api_base": server.url, "store": "store.db"}
+        with pytest.raises(JudgeRefused):  # the server of tests has no messages of Anthropic
+            opened(closing, project.folder, given, judge="anthropic/mine").score(**TEXTS[0])
         assert (server.keys, theirs.keys) == (set(), {"sk-anthropic"})
 
 
 def test_messages_name_options_of_pytest(project: Project) -> None:
-    project.write(ONE_TEXT)
-    (project.folder / "replies.jsonl").write_text(
+    recording = project.folder / "replies.jsonl"
+    recording.write_text(
         '{"format":"rubriclab-recording","version":1}\n{"judge":"openai/fake","identity":{"model":"fake"}}\n', "utf-8"
     )
-    done = project.pytest("--rubric-replay", "replies.jsonl")
-    replay = f"Record it with --rubric-judge openai/fake and --rubric-record {project.folder / 'replies.jsonl'}."
-    assert replay in done.out
+    with ExitStack() as closing, pytest.raises(ReplayMiss) as caught:
+        opened(closing, project.folder, {"replay": "replies.jsonl", "store": "store.db"}).score(**TEXTS[0])
+    replay = f"Record it with --rubric-judge openai/fake and --rubric-record {recording}."
+    assert replay in str(caught.value)
 
 
 def test_options_come_before_marks_before_the_environment(tmp_path: Path) -> None:

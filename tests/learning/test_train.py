@@ -269,7 +269,7 @@ def test_every_way_of_asking_takes_about_the_calls_and_tokens_that_are_stated(as
     assert sum(each.prompt_tokens for each in estimates) == pytest.approx(read, rel=0.3)
 
 
-ROWS = [json.loads(line) for line in LABELLED.read_text("utf-8").splitlines()]
+ROWS = [json.loads(line) for line in LABELLED.read_text("utf-8").splitlines()[:16]]
 ELSEWHERE = [{**row, "id": f"x{place * 37 % 101:03d}"} for place, row in enumerate(ROWS)]
 
 

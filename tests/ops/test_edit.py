@@ -31,9 +31,16 @@ def weights(result: EditResult) -> dict[str, float]:
     ("changes", "rated", "calls"),
     [
         ({"drop": ("length", "dates")}, (), 0),
-        ({"reword": {"links": "Its sentences are linked."}}, ("links.2",), TEXTS),
-        ({"merge": {"detail,theory": "It gives details of one theory."}}, ("detail+theory",), TEXTS),
-        ({"add": (STATEMENT, QUESTION), "drop": "links"}, ("a01", "a02"), 2 * TEXTS),
+        (
+            {
+                "reword": {"links": "Its sentences are linked."},
+                "merge": {"detail,theory": "It gives details of one theory."},
+                "add": (STATEMENT, QUESTION),
+                "drop": "dates",
+            },
+            ("links.2", "detail+theory", "a01", "a02"),
+            2 * TEXTS,
+        ),
     ],
 )
 def test_an_edit_asks_for_the_new_criteria_only_and_the_others_keep_their_ratings(

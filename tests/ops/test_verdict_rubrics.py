@@ -120,7 +120,7 @@ def test_a_threshold_is_a_probability_and_only_of_a_rubric_with_verdicts(lab: La
     for given, threshold in (("0.8", 0.8), (0.8, 0.8), ("learned", "learned")):
         options = Draft.model_validate({"threshold": given}).options(None, preview=True)
         assert options.threshold == EditOptions(threshold=given).threshold == threshold
-    graded = lab.learn(LABELLED, task="summarization", aspect="coherence", name="graded")
+    graded = lab.learn(LABELLED, task="summarization", aspect="coherence", methods=["direct", "geval"], name="graded")
     for ref, threshold, message in (
         (rubric, 1.5, "scores are probabilities"),
         (rubric, "high", "a number from 0 to 1, or learned"),

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -15,7 +16,7 @@ from markupsafe import Markup
 from pages import ALLOWED, ALLOWED_ATTRIBUTES, HOSTILE, Page
 from report_samples import joint_record, joint_version, version, words_of
 from syrupy.assertion import SnapshotAssertion
-from view_samples import PAGES, VIEWS, hostile, pinned
+from view_samples import PAGES, VIEWS, Sample, hostile, pinned
 
 from rubriclab.report.render import View, badge, external, head, row
 from rubriclab.report.rubrics import learned_view, matrix_rows, overview
@@ -60,9 +61,14 @@ def test_a_page_needs_no_network_and_can_be_read_without_seeing_it(name: str) ->
     assert all(d.get("aria-hidden") == "true" or (d.get("role") == "img" and d["aria-label"]) for d in drawings)
 
 
+@cache
+def lines_of(sample: Sample) -> list[str]:
+    return Page(sample().page()).lines
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_the_words_of_pages_are_as_pinned(name: str, snapshot: SnapshotAssertion) -> None:
-    assert pinned(name, lambda sample: Page(sample().page()).lines, PAGES) == snapshot
+    assert pinned(name, lines_of, PAGES) == snapshot
 
 
 @pytest.mark.parametrize("name", [*PAGES, *VIEWS])

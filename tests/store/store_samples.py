@@ -101,14 +101,10 @@ def save_many(where: str, name: str, first: int, count: int) -> None:
             store.save(name, numbered(number), provenance(), EFFORT)
 
 
-def save_one(where: str, name: str) -> None:
+def answer_and_save(where: str, first: int, count: int) -> None:
+    """Save a rubric and keep `count` answers; the rubric and one more answer are those of every other process too."""
     with open_store(where) as store:
-        store.save(name, rubric(), provenance(), EFFORT)
-
-
-def put_many(where: str, first: int, count: int) -> None:
-    """Keep `count` answers, the first of them shared with every other process."""
-    with open_store(where) as store:
+        store.save("news", rubric(), provenance(), EFFORT)
         for number in (-1, *range(first, first + count)):
             store.answers.put(f"sha256:{number}", {"text": str(number)})
 
