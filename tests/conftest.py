@@ -21,6 +21,7 @@ from sharing import Sharing, longest_first
 
 from rubriclab import Lab
 from rubriclab.judges.judge import Reply
+from rubriclab.judges.limits import Retried
 from rubriclab.judges.llm import SchemaProbed, close_connections
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.providers import load_litellm
@@ -100,8 +101,12 @@ def _running_server() -> Iterator[RunningServer]:
 
 @pytest.fixture
 async def server(_running_server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[RunningServer]:
-    """A server that answers well until told otherwise, and the environment in which `openai/fake` is asked there."""
+    """A server that answers well until told otherwise, and the environment in which `openai/fake` is asked there.
+
+    After a failure it is asked again at once, unless it asks for a pause.
+    """
     _running_server.reset()
+    monkeypatch.setattr(Retried.__init__, "__kwdefaults__", {**Retried.__init__.__kwdefaults__, "base": 0.001})
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     monkeypatch.setenv("OPENAI_API_BASE", _running_server.url)
     yield _running_server

@@ -20,7 +20,9 @@ from rubriclab.errors import UserError
 from rubriclab.ops.options import LearnOptions
 from rubriclab.ops.scores import Scores
 
-ROWS = [json.loads(line) for line in HELDOUT.read_text().splitlines()[:12]]
+LABELLED_ROWS, ROWS = (
+    [json.loads(line) for line in path.read_text().splitlines()[:12]] for path in (LABELLED, HELDOUT)
+)
 LEARN: dict[str, Any] = {"task": "summarization", "aspect": "coherence", "methods": "hypoeval"}
 TWINS = {name: f"{name.removesuffix('_')}_async" for name in dir(Lab)}
 PAIRS = [(name, twin) for name, twin in TWINS.items() if twin in TWINS]
@@ -132,7 +134,7 @@ def test_notes_go_to_whom_the_lab_is_told(store: Path, rubric: Version) -> None:
 def test_learning_says_its_stage_and_how_many_calls_are_left(tmp_path: Path) -> None:
     told = list[str]()
     lab = Lab(tmp_path / "store.db", progress=lambda text, _share: told.append(text))
-    lab.learn(LABELLED, task="summarization", aspect="coherence", name="news")
+    lab.learn(LABELLED_ROWS, task="summarization", aspect="coherence", name="news")
     assert {text.partition(":")[0] for text in told} >= {"hypoeval", "checkeval", "seeval", "direct"}
     left = [(int(n), int(of)) for n, of in re.findall(r"; about (\d+) of (\d+) calls left", "\n".join(told))]
     assert len(left) == len(told)

@@ -226,7 +226,7 @@ async def test_a_proxy_gets_no_request_to_this_machine(
     if host == "127.8.9.1":  # the server listens at one address only
         with socket.create_server((host, 0)) as other:
             other.setblocking(False)
-            model = LanguageModel("openai/fake", timeout=0.5, api_base=f"http://{host}:{other.getsockname()[1]}/v1")
+            model = LanguageModel("openai/fake", timeout=0.1, api_base=f"http://{host}:{other.getsockname()[1]}/v1")
             with pytest.raises(JudgeUnavailable):
                 await model.reply(rate())
             assert not is_unused(other)

@@ -43,10 +43,9 @@ def test_views_are_as_pinned(name: str, snapshot: SnapshotAssertion) -> None:
     assert pinned(name, lambda sample: str(sample()).splitlines(), VIEWS) == snapshot
 
 
-@pytest.mark.parametrize("width", [30, 100])
-def test_views_fit_the_width(width: int) -> None:
+def test_views_fit_a_narrow_window() -> None:
     for name, view in VIEWS.items():
-        assert widest(printed(view(), width)) <= width, name
+        assert widest(printed(view(), 30)) <= 30, name
 
 
 @pytest.mark.parametrize("name", VIEWS)
@@ -68,7 +67,7 @@ def test_no_digit_of_a_figure_is_cut_off(width: int) -> None:
     assert text.count("-0.33]") == 3
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=25)
 @given(st.lists(st.sampled_from(["", " ", "- a", "  12. b", "word " * 30, "\t\tdeep", " " * 60 + "x"]), min_size=1))
 def test_an_explanation_of_any_shape_fits_and_loses_no_word(lines: list[str]) -> None:
     statement = "\n".join([*lines, "the end"])

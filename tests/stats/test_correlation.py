@@ -66,7 +66,6 @@ def test_correlation_equals_scipys(ours, scipys, vectors):
 
 
 @pytest.mark.parametrize(("vector", "rows"), PAIRED)
-@quick
 @given(weighted=weighted_vectors())
 def test_weights_count_as_copies(vector, rows, weighted):
     x, y, weights = weighted
