@@ -20,9 +20,8 @@ from rubriclab.errors import UserError
 from rubriclab.ops.options import LearnOptions
 from rubriclab.ops.scores import Scores
 
-LABELLED_ROWS, ROWS = (
-    [json.loads(line) for line in path.read_text().splitlines()[:12]] for path in (LABELLED, HELDOUT)
-)
+ROWS = [json.loads(line) for line in HELDOUT.read_text().splitlines()[:12]]
+LABELLED_ROWS = [json.loads(line) for line in LABELLED.read_text().splitlines()[:12]]
 LEARN: dict[str, Any] = {"task": "summarization", "aspect": "coherence", "methods": "hypoeval"}
 TWINS = {name: f"{name.removesuffix('_')}_async" for name in dir(Lab)}
 PAIRS = [(name, twin) for name, twin in TWINS.items() if twin in TWINS]
