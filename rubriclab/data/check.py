@@ -81,7 +81,7 @@ def training_examples(
     compared = [comparison for _, comparison in select_comparisons(comparisons, examples, aspect)]
     rated = labelled(examples, aspect)
     if labels_needed:
-        _check_any(examples, len(rated) + len(compared), aspect, rows)
+        _check_labels(placed, len(compared), aspect, rows)
     used_scale = given_scale or _scale(rated, compared, aspect)
     notes = [*skipped, *unassessed_notes(rows, aspect), *_word_notes(placed, used_scale, aspect)]
     completed, fit_notes = fit_scores(examples, compared, aspect, used_scale)
@@ -286,10 +286,20 @@ def _stop_at(
     )
 
 
-def _check_any(examples: tuple[Example, ...], labels: int, aspect: str, rows: Rows) -> None:
-    if labels:
+def _check_labels(placed: Sequence[NumberedExample], compared: int, aspect: str, rows: Rows) -> None:
+    """Raise a `DataError` if there are no labels, or none in one of several files."""
+    labels: Counter[str] = Counter()
+    for each in placed:
+        labels[each.where] += is_labelled(each.example, aspect)
+    # The texts that comparisons name may have a file of their own.
+    if compared or (labels.total() and all(labels.values())):
         return
-    row = rows.row
+    if labels.total():
+        raise DataError(
+            f"{min(labels, key=labels.__getitem__)}: no row has a score for {aspect!r}, though other files have some.",
+            "Map the column of its scores too, or leave the file out.",
+        )
+    row, examples = rows.row, [each.example for each in placed]
     if words := rows.source.choices.get(aspect):
         named = ", ".join(map(repr, words[: reading.MAX_LEVEL_WORDS]))
         hint = f"If they are levels, give their scores: {reading.propose_level_scores(words) or '`level_scores`'}."

@@ -75,6 +75,9 @@ def test_several_files_are_read_as_one_with_faults_named_by_their_own_file(tmp_p
     assert f"{files[1]}:4: field 'id': got 'text 3', which {files[0]}:4 also has" in str(caught.value)
     sound = training_examples(rows_of(files, LearnOptions(**options, skip_faulty=True)), "coherence", skip_faulty=True)
     assert [example.id for example in sound.examples] == [*(f"text {n}" for n in range(12)), "x"]
+    files[1].write_text("id,output,mark\nx,one,3\ny,two,4\n")
+    with pytest.raises(DataError, match=rf"{files[1]}: no row has a score for 'coherence', though other files have"):
+        training_examples(rows_of(files, LearnOptions(**options)), "coherence")
 
 
 def test_learning_takes_the_names_of_several_files(tmp_path: Path) -> None:
