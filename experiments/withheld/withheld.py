@@ -301,18 +301,19 @@ def first_screen(rows: Sequence[StoredRow]) -> str:
     real, stored = [each for each in rows if each["case"] != "simulated"], stored_rows("small_judge", "local")
     small = ("rubric, one criterion a call", DIRECT, f"{DIRECT}, calibrated")
     lines = []
-    for title, field, own in (("error", "errors", "error"), ("Spearman", "spearman", "spearman")):
+    for title, field, own in (("error", "errors", "error"), ("order", "spearman", "spearman")):
         offline = (f"{np.mean([each[field][who] or 0 for each in real]):.2f}" for who in (RUBRIC, DIRECT))
         lines.append([f"{title}, offline judge", *offline, "–"])
         of_small = (interval([each[own] for each in stored if each["evaluator"] == who]) for who in small)
         lines.append([f"{title}, small model", *of_small])
     aspects = len({each["case"] for each in real})
-    table = markdown(["on texts that learning never saw", "rubric", DIRECT, f"{DIRECT} and calibrated"], lines)
+    table = markdown(["on unseen texts", "rubric", DIRECT, "then calibrated"], lines)
     notes = (
-        "Error: mean absolute, in points, lower is better. Spearman's correlation, higher is better: over all texts "
+        "Unseen: in no group of learning. Error: mean absolute, in points of the raters' scale, lower is better. Order: "
+        "Spearman's correlation, higher is better, over all texts "
         "with the offline judge, within groups with the small model. Offline judge: means over "
         f"{len(real)} draws of 30 labels, {aspects} aspects of 5 public sets; –: not measured. Small model: 1.5 "
-        "billion parameters, asked about one criterion a call, 4 aspects; in brackets 90 % intervals over groups."
+        "billion parameters, asked about one criterion a call, 4 aspects; in brackets 90\N{NO-BREAK SPACE}% intervals over groups."
     )
     return f"{table}\n\n{notes}"
 

@@ -193,7 +193,7 @@ def baseline_evaluators(examples: Sequence[Example], chosen: Mapping[str, Baseli
         by_feature.setdefault((baseline.feature, baseline.sign), []).append(rubric)
     for (name, sign), rubrics in by_feature.items():
         if name in (entry.name for entry in CATALOGUE):
-            remark = f"text feature chosen by the training labels of {', '.join(rubrics)}"
+            remark = f"text feature chosen by the labels recorded with {', '.join(rubrics)}"
             label = f"baseline: {'' if sign > 0 else '-'}{name} ({remark})"
             evaluators.append(Evaluator(label, sign * feature_values(examples, [name])[:, 0]))
     return evaluators

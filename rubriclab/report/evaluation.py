@@ -112,7 +112,7 @@ def error_row(scored: ScoredVersion) -> RowWithBasis | None:
     held = [each.interval[0] <= label <= each.interval[1] for label, each in pairs if each.interval]
     aggregation, coverage = scored.version.rubric.aggregation, Markup()
     if held and aggregation and aggregation.conformal:
-        share = f"{sum(held):,} of {len(held):,}: {wording.percent(sum(held) / len(held))};"
+        share = f"{sum(held):,} of {len(held):,} ({wording.percent(sum(held) / len(held))}),"
         coverage = line(share, quiet(fit_of_intervals(sum(held), len(held), aggregation.conformal.confidence)))
     basis = scored.error_basis
     cells = [*rubrics.error_cells(scored.errors), f"{basis['n']:,}", coverage or wording.UNMEASURED]
@@ -133,7 +133,7 @@ def raters_row(scored: ScoredVersion) -> RowWithBasis | None:
     errors = rater_errors(scored.texts, rubric.aspect.name, rubric.scores_on)
     if errors is None:
         return None
-    cells = [*rubrics.error_cells(errors), wording.UNMEASURED, wording.UNMEASURED]
+    cells = [*rubrics.error_cells(errors), "", ""]
     return [wording.SINGLE_RATERS, *cells], {"aspect": rubric.aspect.name, "level": "dataset"}
 
 
@@ -193,7 +193,7 @@ class EvaluatorRow:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationSummary:
-    """The rubrics of one aspect, best first, then its baselines; `errors` are those of each.
+    """The rubrics of one aspect, best first, then its baselines; `errors` are those of each, `raters` of single raters.
 
     `level` is that of the comparisons, chosen as in learning.
     """
@@ -204,6 +204,7 @@ class EvaluationSummary:
     baselines: tuple[EvaluatorComparison, ...]
     errors: Mapping[str, ScoreErrors]
     scale: Scale
+    raters: ScoreErrors | None = None
 
     @property
     def comparisons(self) -> tuple[tuple[str, EvaluatorComparison], ...]:
@@ -275,7 +276,9 @@ def summarize(
     )
     errors = {ref: each.errors for ref, each in versions.items() if each.errors}
     with_baselines = tuple(_comparison(ranked[0], row, versions, free_scores) for row in other_baselines)
-    return EvaluationSummary(aspect, level, evaluators, with_baselines, errors, scored[0].version.rubric.scores_on)
+    scale = scored[0].version.rubric.scores_on
+    of_raters = rater_errors(scored[0].texts, aspect, scale)
+    return EvaluationSummary(aspect, level, evaluators, with_baselines, errors, scale, of_raters)
 
 
 def _comparison(
@@ -489,7 +492,10 @@ def _details(scored: ScoredVersion, summary: EvaluationSummary | None, results: 
         "terms": terms,
         "axis": rubrics.score_axis_of(version, [text for text, _ in recorded]),
         "furthest": [
-            (text, [_answer(part, by_id.get(part.id), terms) for part in parts])
+            (
+                text,
+                [*_answers(parts, by_id, terms), *rubrics.closing_rows(version, ((each.id, each) for each in parts))],
+            )
             for text, parts in differing[:MAX_TEXTS]
         ],
         "unscored": [each for each in scored.scores if each.score is None],
@@ -519,13 +525,21 @@ def _recorded(text: Example, label: float, score: Score) -> RecordedText:
     )
 
 
+def _answers(
+    parts: Sequence[CriterionRating], by_id: Mapping[str, Criterion], terms: Mapping[str, Term]
+) -> Iterator[tuple[object, ...]]:
+    ratings = (wording.answered(part, by_id.get(part.id), whole=not part.units) for part in parts)
+    for part, rating in zip(parts, wording.padded(ratings), strict=True):
+        yield _answer(part, by_id.get(part.id), terms, rating)
+
+
 def _answer(
-    part: CriterionRating, criterion: Criterion | None, terms: Mapping[str, Term]
+    part: CriterionRating, criterion: Criterion | None, terms: Mapping[str, Term], rating: str
 ) -> tuple[str, Markup, Markup, Markup]:
     """Return the kind of row of a criterion, its title, its rating of a text, and the reasons for it and its units."""
     kind, title = rubrics.weighed(criterion, terms) if criterion else ("", external(part.id))
     added = f"added {wording.signed(part.contribution)}" if part.contribution is not None else ""
-    answer = line(wording.answered(part, criterion, whole=not part.units), quiet(added))
+    answer = line(rating, quiet(added))
     reasons = [external(part.reason)]
     for unit in sorted(part.units, key=lambda unit: 1.0 if unit.value is None else unit.value):
         support = f"(by: {'; '.join(unit.support)})" if unit.support else ""

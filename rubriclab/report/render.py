@@ -65,6 +65,8 @@ SVG_SHAPES = frozenset({"circle", "line", "path", "rect"})
 _BREAK = re.compile(r"\s*\n\s*")
 # An estimate with its interval, which stay on one line.
 _ESTIMATE = re.compile(r"[\d.]+(?: %)? \[[^\[\]\n]{1,30}\]|\d %")
+# A word of code, an option with its value.
+_WORD = re.compile(r"--\S+ [^-\s]\S*|\S+")
 _NEGATIVE = re.compile(r"(?<![\w-])-(?=\d)")
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~!]|:(?=//)|(?<=www)\.)")
 # GitHub turns `@name` and `#1` into links, even after a backslash.
@@ -389,8 +391,10 @@ def _text_html(words: str | None, *, quoted: bool) -> Markup:
 
 
 def _code_html(code: str, attributes: Mapping[str, str]) -> Markup:
-    """Return code of which a word breaks, as at hyphens, only if it is longer than a line on a phone."""
-    words = (Markup("<span>{}</span>" if len(each) <= MAX_UNBROKEN else "{}").format(each) for each in code.split(" "))
+    """Return code of which a word, or an option with its value, breaks only if it is longer than a line on a phone."""
+    words = (
+        Markup("<span>{}</span>" if len(each) <= MAX_UNBROKEN else "{}").format(each) for each in _WORD.findall(code)
+    )
     return Markup("<code{}>{}</code>").format(_attributes(attributes), Markup(" ").join(words))
 
 

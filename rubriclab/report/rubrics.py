@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -12,9 +12,9 @@ import numpy as np
 import orjson
 from markupsafe import Markup
 
-from rubriclab.learning.gate import contradiction
+from rubriclab.learning.gate import contradiction, outcome_of
 from rubriclab.learning.verdicts import LevelAgreement, level_agreement
-from rubriclab.models.aggregation import Term
+from rubriclab.models.aggregation import Term, combine, raw_value
 from rubriclab.models.characters import count, listed
 from rubriclab.models.rubric import Criterion, Part
 from rubriclab.models.text import Scale
@@ -22,6 +22,7 @@ from rubriclab.models.version import (
     CALIBRATED,
     DIRECT,
     MAX_LABELS,
+    MIN_EFFECT,
     MIN_GROUPS_TO_RULE_OUT,
     WHOLE,
     EvaluatorAgreement,
@@ -42,7 +43,8 @@ from rubriclab.stats.agreement import ScoreErrors
 from rubriclab.stats.intervals import MIN_GROUPS, Interval
 
 if TYPE_CHECKING:
-    from rubriclab.models.version import EditChange, HeldOutBy, Version
+    from rubriclab.methods.method import CriterionRating
+    from rubriclab.models.version import Cell, EditChange, HeldOutBy, Version
     from rubriclab.ops.explain import ScoreExplanation
     from rubriclab.store.store import Store
 
@@ -106,8 +108,11 @@ def badge_of(version: Version) -> Badge:
     return Badge(wording.outcome(outcome), TONES.get(outcome, "warning"), remark, ", ".join(figures), limit)
 
 
-def gain_outcomes(verdict: GateVerdict, level: str = "") -> tuple[str, str]:
-    """Return the outcomes of the gain in error and of the gain in order in words; empty for unknown ones."""
+def gain_outcomes(verdict: GateVerdict, level: str = "", groups: int = 0) -> tuple[str, str]:
+    """Return the outcomes of the gain in error and of the gain in order in words; empty for unknown ones.
+
+    With the number of `groups`, comparisons that decide nothing have an outcome too.
+    """
 
     def words(outcome: Outcome | None, gain: Interval | None) -> str:
         if outcome is None or gain is None or gain.value is None:
@@ -117,7 +122,8 @@ def gain_outcomes(verdict: GateVerdict, level: str = "") -> tuple[str, str]:
             return f"too few {'systems' if lacks_systems else 'groups'} to tell"
         return wording.outcome(outcome)
 
-    return words(verdict.error_outcome, verdict.less_error), words(verdict.outcome, verdict.difference)
+    order = outcome_of(verdict.difference, MIN_EFFECT, groups) if groups and not verdict.outcome else verdict.outcome
+    return words(verdict.error_outcome, verdict.less_error), words(order, verdict.difference)
 
 
 def outcome_meanings(verdicts: Sequence[GateVerdict], measures: Measures, scale: Scale) -> list[tuple[str, str]]:
@@ -137,7 +143,8 @@ def gains_summary(verdict: GateVerdict, measures: Measures, level: str) -> str:
     """Return the outcome of each gain, as `Worse in error, no real gain in Pearson over all texts`."""
     # The overall outcome comes first.
     measures_by_outcome = dict[str, list[str]]({wording.outcome(verdict.overall): []})
-    names = (wording.error_name(measures), f"{measures.order} {wording.LEVELS[level]}")
+    of_all = "" if level == "dataset" else " over all texts"
+    names = (f"{wording.error_name(measures)}{of_all}", f"{measures.order} {wording.LEVELS[level]}")
     for words, name in zip(gain_outcomes(verdict, level), names, strict=True):
         measures_by_outcome.setdefault(words, []).append(name)
     by_outcome = ((words, listed(names)) for words, names in measures_by_outcome.items() if words and names)
@@ -179,6 +186,11 @@ def more_labels(deciding: GateVerdict, level: str = "") -> str:
 
 # When and how the cross-validated agreement of a version was measured.
 MEASURED_AT: Mapping[HeldOutBy, str] = {"learning": "at learning", "transfer": "at its transfer", "edit": "at its edit"}
+MEASURED_BY: Mapping[HeldOutBy, str] = {
+    "learning": "cross-validated on the {} training texts",
+    "transfer": "cross-validated at its transfer on {} texts",
+    "edit": "refitted at its edit on {} texts",
+}
 HELD_OUT_BY: Mapping[HeldOutBy, str] = {
     "learning": "by cross-validation of the whole learning procedure",
     "transfer": "by cross-validation of the transfer",
@@ -372,11 +384,30 @@ def disagreement_card(axis: charts.Axis, version: Version, disagreement: Disagre
     return macro("disagreement_card", axis, version, disagreement, opened=False, full=full)
 
 
-def answers_of(disagreement: Disagreement, terms: Mapping[str, Term]) -> Iterator[tuple[str, Markup, str, Markup]]:
+def answers_of(disagreement: Disagreement, version: Version) -> Iterator[tuple[object, ...]]:
     """Yield the kind of row of each criterion, its title, rating and reason, the largest weight first."""
-    for candidate, cell in sorted(disagreement.answers, key=lambda each: -weight_of(each[0].criterion.id, terms)):
-        answer = wording.answered(cell, candidate.criterion)
+    terms = version.rubric.terms
+    found = sorted(disagreement.answers, key=lambda each: -weight_of(each[0].criterion.id, terms))
+    answers = wording.padded(wording.answered(cell, candidate.criterion) for candidate, cell in found)
+    for (candidate, cell), answer in zip(found, answers, strict=True):
         yield *weighed(candidate.criterion, terms), answer, external(cell.reason)
+    parts = ((candidate.criterion.id, cell) for candidate, cell in found)
+    yield from closing_rows(
+        version, parts, f" by all labels; {figure(disagreement.text.predicted)} without those of its group"
+    )
+
+
+def closing_rows(
+    version: Version, parts: Iterable[tuple[str, CriterionRating | Cell]], remark: str = ""
+) -> Iterator[tuple[object, ...]]:
+    """Yield how a text's ratings lead to its score, like a row of a criterion; nothing without a weighted sum."""
+    aggregation = version.rubric.aggregation
+    ratings = {name: part.score for name, part in parts if part.applies}
+    raw = raw_value(aggregation, ratings) if aggregation else None
+    if aggregation and raw is not None:
+        score = combine(aggregation, ratings, version.rubric.scale).score
+        name = f"weighted sum {figure(raw)}, of ratings in standard deviations from their means"
+        yield "total", name, figure(score), f"calibrated{remark}"
 
 
 def weight_of(criterion: str, terms: Mapping[str, Term]) -> float:

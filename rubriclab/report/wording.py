@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
@@ -94,10 +94,16 @@ def signed(value: float | None) -> str:
 
 
 def interval(statistic: Interval, least: float | None = None) -> str:
-    """Return the interval as `[0.41, 0.53]`; an end that would be rounded to 0 or to `least` gets more decimals."""
+    """Return the interval as `[0.41, 0.53]`; if an end would be rounded to 0 or to `least`, both get more decimals."""
     if statistic.low is None or statistic.high is None:
         return ""
-    return f"[{_end(statistic.low, least)}, {_end(statistic.high, least)}]"
+    return f"[{', '.join(aligned([statistic.low, statistic.high], lambda end: _end(end, least)))}]"
+
+
+def aligned(values: Sequence[float], words: Callable[[float], str]) -> list[str]:
+    """Return numbers with as many decimals as `words` has for the one that needs most."""
+    decimals = max((len(words(each).partition(".")[2]) for each in values), default=0)
+    return [f"{each:z.{decimals}f}" for each in values]
 
 
 def _end(end: float, least: float | None) -> str:
@@ -242,7 +248,8 @@ ANSWERS = ("yes", "no", "n/a")
 
 # The recording of `rubriclab demo` has this instead of a model's name.
 UNNAMED = "large-language-model"
-SAVED_ANSWERS = "answers saved in a file; new texts need --judge MODEL"
+SAVED_ANSWERS = "answers saved in a file"
+NEW_TEXTS = "; new texts need `--judge MODEL`"
 
 
 def judge(provenance: Provenance, name: str | None = None, address: str | None = None) -> str:
@@ -255,6 +262,11 @@ def judge(provenance: Provenance, name: str | None = None, address: str | None =
         model = name.removeprefix(RECORDED).partition("#")[2] or listed(provenance.model_versions)
         return f"{model if model and UNNAMED not in model else 'a language model'}, {SAVED_ANSWERS}"
     return asked_at(name, address)
+
+
+def judge_option(version: Version | None) -> list[str]:
+    """Return the option that commands on new texts need, as a recording has no answers about them; else nothing."""
+    return ["--judge", "MODEL"] if version and version.provenance.judge.startswith(RECORDED) else []
 
 
 def scales(rubric: Rubric) -> str:
@@ -380,6 +392,13 @@ def answered(part: CriterionRating | Cell, criterion: Criterion | None, *, whole
     return better if part.score == 1 else {"yes": "no", "no": "yes"}[better]
 
 
+def padded(answers: Iterable[str]) -> list[str]:
+    """Return answers whose numbers have as many decimals as the one with most."""
+    words = list(answers)
+    most = max((len(each.partition(".")[2]) for each in words), default=0)
+    return [f"{float(each):.{most}f}" if each[-1:].isdigit() else each for each in words]
+
+
 def label(score: float, scale: Scale) -> str:
     return repr(scale.names[int(score)]) if scale.names and score in (0, 1) else rounded(score)
 
@@ -436,7 +455,7 @@ EVALUATORS: Mapping[str, str] = {
 }
 # A cell without a figure.
 UNMEASURED = Markup('<span class="none">–</span>')
-PERFECT = "a perfect judge, as the raters differ"
+PERFECT = "the best possible, given how far raters differ"
 SINGLE_RATERS = "single raters, each against the mean of the others"
 
 

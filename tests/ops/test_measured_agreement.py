@@ -69,8 +69,8 @@ def test_baselines_are_the_word_count_and_the_features_chosen_in_the_direction_t
     found = baseline_evaluators(TEXTS, {"a@1": same, "b@2": same, "c@1": other, "old@1": unknown})
     assert [baseline.name for baseline in found] == [
         WORD_COUNT_BASELINE,
-        "baseline: markup (text feature chosen by the training labels of a@1, b@2)",
-        "baseline: -markup (text feature chosen by the training labels of c@1)",
+        "baseline: markup (text feature chosen by the labels recorded with a@1, b@2)",
+        "baseline: -markup (text feature chosen by the labels recorded with c@1)",
     ]
     words, markup = feature_values(TEXTS, [WORD_COUNT, "markup"]).T
     for baseline, expected in zip(found, (words, markup, -markup), strict=True):

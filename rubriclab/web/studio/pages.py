@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -49,6 +50,7 @@ from rubriclab.report.rubrics import (
 from rubriclab.report.wording import figure
 from rubriclab.stats.intervals import Interval
 from rubriclab.store.diff import compare as compare_versions
+from rubriclab.store.tables import database_url, is_remote, show_url
 from rubriclab.web.server import LOOPBACK, READING, Access, Guard, body_of, listen, port_of, serve, static_routes
 from rubriclab.web.studio.studio import KEPT, PaidRequest, PriceQuote, Query, Studio, operation_routes
 
@@ -62,10 +64,13 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
         summaries = [summary(version) for version in newest]
         words = search.lower().split()
         found = [each for each in summaries if all(word in each["words"] for word in words)]
+        by_kind = {kind: [each for each in found if each["kind"] == kind] for kind in KINDS}
         return studio.page(
             "rubrics.html",
             "Rubrics",
-            tables=[(kind, [each for each in found if each["kind"] == kind]) for kind in KINDS],
+            tables=[(kind, rows, _common_level(rows)) for kind, rows in by_kind.items()],
+            recorded=any(wording.judge_option(each["version"]) for each in found),
+            store=_store_option(studio),
             found=len(found),
             total=len(summaries),
             search=search,
@@ -76,6 +81,8 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
     def show(request: Request) -> Response:
         version = studio.version(request.path_params["ref"])
         view = overview(version)
+        for command in view.tree.iter("code"):
+            command.text = f"{command.text}{_store_option(studio)}"
         saved = "saved" in request.query_params and version.parent
         return studio.page(
             "version.html", version.ref, version, shown=view.body(), contents=view.contents(), saved=saved
@@ -169,6 +176,18 @@ def _measured(version: Version) -> tuple[Figures, str]:
         figures[GRADED.order] = (made.agreement.pearson, found.level)
     groups = made.validation.groups if made.validation else len(made.groups)
     return figures, f"{count(found.n, 'label')} of {count(groups, 'group')}, {found.how.removeprefix('on labels ')}"
+
+
+def _common_level(rows: list[dict[str, Any]]) -> str:
+    """Return the level at which a column shows correlations: the first that any row has, empty for decisions."""
+    found = {level for row in rows for _, level in row["agreement"].values()}
+    return next((level for level in wording.LEVELS.values() if level in found), "")
+
+
+def _store_option(studio: Studio) -> str:
+    """Return the option that names the store's file in commands; empty for the user's own store."""
+    place = studio.reading.store.place
+    return "" if is_remote(place) or place == show_url(database_url(None)) else f" --store {shlex.quote(place)}"
 
 
 def _origin(version: Version) -> str:
