@@ -309,11 +309,12 @@ def first_screen(rows: Sequence[StoredRow]) -> str:
     aspects = len({each["case"] for each in real})
     table = markdown(["on unseen texts", "rubric", DIRECT, "then calibrated"], lines)
     notes = (
-        "Unseen: in no group of learning. Error: mean absolute, in points of the raters' scale, lower is better. Order: "
-        "Spearman's correlation, higher is better, over all texts "
-        "with the offline judge, within groups with the small model. Offline judge: means over "
+        "Unseen: in no group of learning. Error: mean absolute, in points of the raters' scale, lower is better. "
+        "Order: Spearman's correlation, higher is better, over all texts with the offline judge, within groups with "
+        "the small model. Offline judge: means over "
         f"{len(real)} draws of 30 labels, {aspects} aspects of 5 public sets; –: not measured. Small model: 1.5 "
-        "billion parameters, asked about one criterion a call, 4 aspects; in brackets 90\N{NO-BREAK SPACE}% intervals over groups."
+        "billion parameters, asked about one criterion a call, 4 aspects; in brackets 90\N{NO-BREAK SPACE}% "
+        "intervals over groups."
     )
     return f"{table}\n\n{notes}"
 

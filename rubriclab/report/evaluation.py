@@ -480,8 +480,6 @@ def _details(scored: ScoredVersion, summary: EvaluationSummary | None, results: 
         (each for each in recorded if rubrics.distance(each[0])),
         key=lambda each: (-rubrics.distance(each[0]), each[0].id),
     )
-    by_id = {criterion.id: criterion for criterion in version.rubric.criteria}
-
     return {
         "version": version,
         "texts": scored.texts,
@@ -491,13 +489,7 @@ def _details(scored: ScoredVersion, summary: EvaluationSummary | None, results: 
         "level": summary.level if summary else "",
         "terms": terms,
         "axis": rubrics.score_axis_of(version, [text for text, _ in recorded]),
-        "furthest": [
-            (
-                text,
-                [*_answers(parts, by_id, terms), *rubrics.closing_rows(version, ((each.id, each) for each in parts))],
-            )
-            for text, parts in differing[:MAX_TEXTS]
-        ],
+        "furthest": [(text, list(_answers(version, parts))) for text, parts in differing[:MAX_TEXTS]],
         "unscored": [each for each in scored.scores if each.score is None],
         "judges": [each.judge for each in scored.scores] or ["no judge"],
     }
@@ -525,25 +517,17 @@ def _recorded(text: Example, label: float, score: Score) -> RecordedText:
     )
 
 
-def _answers(
-    parts: Sequence[CriterionRating], by_id: Mapping[str, Criterion], terms: Mapping[str, Term]
-) -> Iterator[tuple[object, ...]]:
+def _answers(version: Version, parts: Sequence[CriterionRating]) -> Iterator[tuple[object, ...]]:
+    """Yield the kind of row of each criterion, its title, its rating of a text, the reasons for it and its units."""
+    by_id, terms = {criterion.id: criterion for criterion in version.rubric.criteria}, version.rubric.terms
     ratings = (wording.answered(part, by_id.get(part.id), whole=not part.units) for part in parts)
     for part, rating in zip(parts, wording.padded(ratings), strict=True):
-        yield _answer(part, by_id.get(part.id), terms, rating)
-
-
-def _answer(
-    part: CriterionRating, criterion: Criterion | None, terms: Mapping[str, Term], rating: str
-) -> tuple[str, Markup, Markup, Markup]:
-    """Return the kind of row of a criterion, its title, its rating of a text, and the reasons for it and its units."""
-    kind, title = rubrics.weighed(criterion, terms) if criterion else ("", external(part.id))
-    added = f"added {wording.signed(part.contribution)}" if part.contribution is not None else ""
-    answer = line(rating, quiet(added))
-    reasons = [external(part.reason)]
-    for unit in sorted(part.units, key=lambda unit: 1.0 if unit.value is None else unit.value):
-        support = f"(by: {'; '.join(unit.support)})" if unit.support else ""
-        text = external(f"“{wording.excerpt(unit.unit)}”")
-        reasons.append(line(wording.verdict(unit), text, external(unit.reason, "quiet"), external(support, "quiet")))
-    paragraphs = Markup().join(map(Markup("<p>{}</p>").format, reasons))
-    return kind, title, answer, paragraphs
+        kind, title = rubrics.weighed(by_id[part.id], terms) if part.id in by_id else ("", external(part.id))
+        added = f"added {wording.signed(part.contribution)}" if part.contribution is not None else ""
+        reasons = [external(part.reason)]
+        for unit in sorted(part.units, key=lambda unit: 1.0 if unit.value is None else unit.value):
+            support = external(f"(by: {'; '.join(unit.support)})" if unit.support else "", "quiet")
+            text = external(f"“{wording.excerpt(unit.unit)}”")
+            reasons.append(line(wording.verdict(unit), text, external(unit.reason, "quiet"), support))
+        yield kind, title, line(rating, quiet(added)), Markup().join(map(Markup("<p>{}</p>").format, reasons))
+    yield from rubrics.closing_rows(version, ((part.id, part) for part in parts))

@@ -392,9 +392,8 @@ def _text_html(words: str | None, *, quoted: bool) -> Markup:
 
 def _code_html(code: str, attributes: Mapping[str, str]) -> Markup:
     """Return code of which a word, or an option with its value, breaks only if it is longer than a line on a phone."""
-    words = (
-        Markup("<span>{}</span>" if len(each) <= MAX_UNBROKEN else "{}").format(each) for each in _WORD.findall(code)
-    )
+    found = _WORD.findall(code)
+    words = (Markup("<span>{}</span>" if len(each) <= MAX_UNBROKEN else "{}").format(each) for each in found)
     return Markup("<code{}>{}</code>").format(_attributes(attributes), Markup(" ").join(words))
 
 

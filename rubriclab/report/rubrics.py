@@ -109,10 +109,7 @@ def badge_of(version: Version) -> Badge:
 
 
 def gain_outcomes(verdict: GateVerdict, level: str = "", groups: int = 0) -> tuple[str, str]:
-    """Return the outcomes of the gain in error and of the gain in order in words; empty for unknown ones.
-
-    With the number of `groups`, comparisons that decide nothing have an outcome too.
-    """
+    """Return the outcomes in error and in order, empty if unknown; with `groups` also those that decide nothing."""
 
     def words(outcome: Outcome | None, gain: Interval | None) -> str:
         if outcome is None or gain is None or gain.value is None:
@@ -186,11 +183,6 @@ def more_labels(deciding: GateVerdict, level: str = "") -> str:
 
 # When and how the cross-validated agreement of a version was measured.
 MEASURED_AT: Mapping[HeldOutBy, str] = {"learning": "at learning", "transfer": "at its transfer", "edit": "at its edit"}
-MEASURED_BY: Mapping[HeldOutBy, str] = {
-    "learning": "cross-validated on the {} training texts",
-    "transfer": "cross-validated at its transfer on {} texts",
-    "edit": "refitted at its edit on {} texts",
-}
 HELD_OUT_BY: Mapping[HeldOutBy, str] = {
     "learning": "by cross-validation of the whole learning procedure",
     "transfer": "by cross-validation of the transfer",
@@ -405,9 +397,8 @@ def closing_rows(
     ratings = {name: part.score for name, part in parts if part.applies}
     raw = raw_value(aggregation, ratings) if aggregation else None
     if aggregation and raw is not None:
-        score = combine(aggregation, ratings, version.rubric.scale).score
         name = f"weighted sum {figure(raw)}, of ratings in standard deviations from their means"
-        yield "total", name, figure(score), f"calibrated{remark}"
+        yield "total", name, figure(combine(aggregation, ratings, version.rubric.scale).score), f"calibrated{remark}"
 
 
 def weight_of(criterion: str, terms: Mapping[str, Term]) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
@@ -82,10 +82,7 @@ def excerpt(text: str, most: int = EXCERPT) -> str:
 
 def figure(value: float | None) -> str:
     """Return a correlation with two decimals, or `undefined`."""
-    if value is None:
-        return "undefined"
-    shown = f"{value:.2f}"
-    return "0.00" if shown == "-0.00" else shown
+    return "undefined" if value is None else f"{value:z.2f}"
 
 
 def signed(value: float | None) -> str:
@@ -97,22 +94,14 @@ def interval(statistic: Interval, least: float | None = None) -> str:
     """Return the interval as `[0.41, 0.53]`; if an end would be rounded to 0 or to `least`, both get more decimals."""
     if statistic.low is None or statistic.high is None:
         return ""
-    return f"[{', '.join(aligned([statistic.low, statistic.high], lambda end: _end(end, least)))}]"
+    decimals = max(_decimals(statistic.low, least), _decimals(statistic.high, least))
+    return f"[{statistic.low:z.{decimals}f}, {statistic.high:z.{decimals}f}]"
 
 
-def aligned(values: Sequence[float], words: Callable[[float], str]) -> list[str]:
-    """Return numbers with as many decimals as `words` has for the one that needs most."""
-    decimals = max((len(words(each).partition(".")[2]) for each in values), default=0)
-    return [f"{each:z.{decimals}f}" for each in values]
-
-
-def _end(end: float, least: float | None) -> str:
-    shown = figure(end)
-    if least is not None and shown == figure(least):
-        return next((more for more in (f"{end:.3f}", f"{end:.4f}") if float(more) != least), shown)
-    if shown != "0.00" or abs(end) < SMALLEST:
-        return shown
-    return f"{end:.{-math.floor(math.log10(abs(end)))}f}"
+def _decimals(end: float, least: float | None) -> int:
+    if least is not None and figure(end) == figure(least):
+        return next((more for more in (3, 4) if round(end, more) != least), 2)
+    return 2 if figure(end) != "0.00" or abs(end) < SMALLEST else -math.floor(math.log10(abs(end)))
 
 
 def estimate(statistic: Interval) -> str:

@@ -118,7 +118,7 @@ def test_baselines_are_no_rubrics_and_the_best_rubric_is_held_against_each() -> 
     assert [contest.gains.overall for contest in found.baselines] == ["inconclusive", "better"]
     said = words(found)
     assert said.startswith(
-        "INCONCLUSIVE news@1 compared with shown@1 Inconclusive in error and Pearson within groups. The scores of "
+        "INCONCLUSIVE news@1 compared with shown@1 Inconclusive in error over all texts and Pearson within groups. The "
     )
     assert " - Label texts of at least 6 more groups (sources). To select them: " in said
     assert "news@1 are on average 0.00 [0.00, 0.00] points from people's, those of shown@1 0.00. Within" in said

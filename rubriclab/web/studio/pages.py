@@ -179,7 +179,7 @@ def _measured(version: Version) -> tuple[Figures, str]:
 
 
 def _common_level(rows: list[dict[str, Any]]) -> str:
-    """Return the level at which a column shows correlations: the first that any row has, empty for decisions."""
+    """Return the level at which a column shows correlations, empty for decisions."""
     found = {level for row in rows for _, level in row["agreement"].values()}
     return next((level for level in wording.LEVELS.values() if level in found), "")
 
