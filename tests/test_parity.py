@@ -12,14 +12,12 @@ from typing import Any
 
 import pytest
 import scripted_model
-from batch_server import BatchServer
 from commands import HELDOUT, LABELLED, Commands, Done
 from paper_samples import write_paper
 from server import RunningServer
 
 from rubriclab import Example, Lab, Version, read
 from rubriclab.cli.main import every_command
-from rubriclab.judges import batch as batched
 from rubriclab.judges.batch import OpenBatch
 from rubriclab.models.base import digest
 from rubriclab.models.judgment import HumanJudgment, TextToJudge
@@ -404,20 +402,3 @@ def test_dry_runs_give_the_same_bounds(
     name, *rest = command
     bounds = sides.lab.dry_run(name.replace(" ", "_"), *arguments, **options)
     assert sides.json(*name.split(), *rest, "--dry-run") == bounds.to_row()
-
-
-def check_often() -> None:
-    """Let little time pass between two checks of a batch."""
-    batched.PAUSE, batched.QUIET = 0.05, 0.1
-
-
-def test_batches_give_the_same_scores(sides: Side, batch_server: BatchServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sides.command.environment, "OPENAI_API_BASE", batch_server.url)
-    monkeypatch.setattr(sides.command, "before", check_often)
-    for name, seconds in (("PAUSE", 0.05), ("QUIET", 0.1)):
-        monkeypatch.setattr(batched, name, seconds)
-    done = sides.run("score", "texts.jsonl", *TASK, "--judge", "openai/fake", "--batch")
-    with Lab("store.db", judge="openai/fake", progress=None, batch=True) as lab:
-        scores = lab.score("texts.jsonl", **LEARNED)
-    assert done.rows == json.loads(json.dumps(scores.to_rows()))
-    assert len(batch_server.batches) == 2

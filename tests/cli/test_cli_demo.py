@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import sys
 from itertools import chain
 from pathlib import Path
 
@@ -45,9 +46,10 @@ def test_the_demonstration_ends_with_commands_that_work_and_needs_no_configurati
 
 
 def test_a_command_that_fails_ends_the_demonstration_with_its_code(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert run_in(tmp_path, [("show", NAME), ("export", NAME)]) == 2
+    monkeypatch.setattr(sys, "executable", "false")  # a program that does nothing and ends with 1
+    assert run_in(tmp_path, [("show", NAME), ("export", NAME)]) == 1
     assert capfd.readouterr().out == f"$ rubriclab show {NAME} --store {STORE}\n"
 
 

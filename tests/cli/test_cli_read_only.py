@@ -18,6 +18,7 @@ def shared(learned: Commands, tmp_path: Path) -> Iterator[Commands]:
     folder = tmp_path / "shared"
     folder.mkdir()
     shutil.copy(learned.folder / "store.db", folder)
+    (tmp_path / "few.jsonl").write_bytes(b"".join(HELDOUT.read_bytes().splitlines(keepends=True)[:12]))
     (folder / "store.db").chmod(0o400)
     folder.chmod(0o500)
     yield Commands(tmp_path, before=give_up, RUBRICLAB_STORE="shared/store.db")
@@ -27,11 +28,10 @@ def shared(learned: Commands, tmp_path: Path) -> Iterator[Commands]:
 @pytest.mark.parametrize(
     "command",
     [
-        ("list",),
         ("verify",),
         ("report", "news"),
-        ("score", HELDOUT, "--rubric", "news"),
-        ("evaluate", HELDOUT, "--rubric", "news", "--json"),
+        ("score", "few.jsonl", "--rubric", "news"),
+        ("evaluate", "few.jsonl", "--rubric", "news", "--json"),
     ],
 )
 def test_reading_commands_work_and_leave_nothing_behind(shared: Commands, command: tuple[object, ...]) -> None:

@@ -79,6 +79,11 @@ SETTINGS = {
 }
 LITTLE = tuple(f"--set=hypoeval.{setting}" for setting in SETTINGS["hypoeval"])
 HYPOEVAL = (*TASK, "--method", "hypoeval")
+# One round of proposals: from labels, and from findings alone.
+ONE_ROUND = tuple(
+    f"--set=hypoeval.{setting}"
+    for setting in ("bank_size=2", "initial_hypotheses=2", "k=1", "selected=1", "wrong_bank=100", "refine_rounds=0")
+)
 
 
 def texts(folder: Path, count: int) -> str:

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 from commands import HELDOUT, LABELLED, Commands
-from flow_server import LITTLE, some_texts
+from flow_server import ONE_ROUND, some_texts
 from server import RunningServer
 
 TASK = ("--task", "summarization", "--aspect", "coherence", "--scale", "1:5")
 LEARN = ("learn", "labelled.jsonl", *TASK, "--name", "small")
 OFFLINE = ("--generator", "embedded")
 # A few criteria, where it does not matter how many.
-FEW = ("--method", "direct", "--method", "hypoeval", *LITTLE)
+FEW = ("--method", "direct", "--method", "hypoeval", *ONE_ROUND)
 SHOWN = re.compile(r"^Answer with one JSON object .*:\n(\{.*\})$", re.MULTILINE)
 # An entry of the form that a prompt shows: an id, and whether a reason stands before the verdict.
 ENTRY = re.compile(r'"([\w.\'-]+)": (\{"reason": "\.\.\.", )?"?(score|answer|<|yes)')

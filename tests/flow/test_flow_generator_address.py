@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import scripted_model
 from commands import Commands, Done
-from flow_server import HYPOEVAL, LITTLE, TASK, some_texts, texts
+from flow_server import HYPOEVAL, ONE_ROUND, TASK, some_texts, texts
 from server import RunningServer
 
 KEYS = {"openai": "sk-openai-0123456789", "hosted_vllm": "sk-vllm-0123456789"}
@@ -37,7 +37,7 @@ def asking(provider: RunningServer, tmp_path: Path) -> Commands:
 
 def learn(asking: Commands, judge: str, generator: str, *more: object, **environment: Any) -> Done:
     names = ("--name", "apart", "--judge", judge, "--generator", generator)
-    asked = ("learn", texts(asking.folder, 12), *HYPOEVAL, *names, *LITTLE)
+    asked = ("learn", texts(asking.folder, 12), *HYPOEVAL, *names, *ONE_ROUND)
     return asking(*asked, *more, **environment)
 
 
@@ -88,8 +88,8 @@ def test_transfer_and_improve_keep_the_addresses_and_keys_of_judge_and_generator
     for rewriter in (provider, theirs):
         rewriter.reset()
     rubric = ("--rubric", "apart", "--writer", "openai/z")
-    one = some_texts(1)
-    asking("improve", "-", *rubric, "-o", "improved.jsonl", stdin=one, OPENAI_API_BASE=theirs.url, **own)
+    few = some_texts(4)
+    asking("improve", "-", *rubric, "-o", "improved.jsonl", stdin=few, OPENAI_API_BASE=theirs.url, **own)
     assert (provider.keys, theirs.keys) == ({KEYS["openai"]}, {OWN})
 
 

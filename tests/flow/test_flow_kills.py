@@ -18,7 +18,7 @@ KILLED = ("score", "import", "create")
 
 @pytest.fixture(scope="module")
 def start(runs: Callable[[str], Run], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    run, folder = runs("hypoeval"), tmp_path_factory.mktemp("start")
+    run, folder = runs("direct"), tmp_path_factory.mktemp("start")
     shutil.copy(run.folder / "learned.db", folder / "store.db")
     (folder / "pack.json").write_text(run.pack, "utf-8")
     (folder / "heldout.jsonl").write_bytes(some_texts())

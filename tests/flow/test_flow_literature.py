@@ -5,16 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import scripted_model
-from flow_server import HYPOEVAL, commands_at, texts
+from flow_server import HYPOEVAL, ONE_ROUND, commands_at, texts
 from paper_samples import write_paper
 from server import RunningServer
 
 ADD = ("literature", "add", "paper.txt", "--task", "summarization", "--folder", "found")
-# One round of proposals: from labels, and from findings alone.
-ONE_ROUND = tuple(
-    f"--set=hypoeval.{setting}"
-    for setting in ("bank_size=2", "initial_hypotheses=2", "k=1", "selected=1", "wrong_bank=100", "refine_rounds=0")
-)
 
 
 def test_a_version_says_which_findings_it_used_and_whose_raters_were_left_out(

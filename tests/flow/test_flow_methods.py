@@ -43,8 +43,6 @@ SCORING = {
     "seal": BY_FACTS * SCORED + 1,
     "dcr": 2 * SCORED,
 }
-# How far the lives of a run that is killed get, in shares of the whole; the first ends with its first request.
-LIVES = (0.0, 0.4)
 
 
 def criteria_of(rubric: dict[str, Any]) -> list[Any]:
@@ -118,21 +116,20 @@ def test_a_recording_replays_learning_and_scoring_by_the_learned_and_the_importe
     assert rubriclab("score", "-", "--rubric", "news", *replay, stdin=some_texts()).rows == scored
 
 
-@pytest.mark.parametrize("method", ["seal"])
-def test_killed_at_several_moments_it_repeats_no_answered_request_and_ends_the_same(
+@pytest.mark.parametrize("method", ["checkeval"])
+def test_killed_on_the_way_it_repeats_no_answered_request_and_ends_the_same(
     run: Run, provider: RunningServer, asking: Commands
 ) -> None:
     # One request at a time, so that it is certain which replies had arrived: all but the one that the kill stands for.
     command = learning(asking, run.method, "--concurrency", 1)
-    lives = [1 + round(share * run.learning) for share in LIVES]
-    for requests in lives:
-        kill(asking, provider, command, requests)
+    kept = round(0.4 * run.learning)
+    kill(asking, provider, command, kept + 1)
     done = asking(*command).json
     assert done["digest"] == run.digest
     assert provider.repeated == 0
     assert provider.answered.total() == run.learning
-    assert provider.requests.total() == run.learning + len(lives)
-    assert done["calls"]["made"] == run.learning - (sum(lives) - len(lives))
+    assert provider.requests.total() == run.learning + 1
+    assert done["calls"]["made"] == run.learning - kept
     matrices = [each("show", "news", "--matrix", "--json").out for each in (asking, commands_at(provider, run.folder))]
     assert matrices[0] == matrices[1]
 

@@ -1,16 +1,16 @@
-"""What HypoEval's files hold, and where its rubric is scored."""
+"""What the files of learning hold, and where its rubric is scored."""
 
 from __future__ import annotations
 
 from commands import Commands
-from flow_server import KEY, MODEL, learn_little, some_texts
+from flow_server import KEY, MODEL, learning, some_texts
 from server import RunningServer
 
 
 def test_the_key_is_written_nowhere_and_a_rubric_is_scored_where_it_was_learned(
     asking: Commands, provider: RunningServer
 ) -> None:
-    done = learn_little(asking, "--record", "recording.jsonl")
+    done = asking(*learning(asking, "geval"), "--record", "recording.jsonl")
     assert done.code == 0, done.err
     assert done.json["tokens"]["prompt"] > done.json["tokens"]["completion"] > provider.requests.total()
 

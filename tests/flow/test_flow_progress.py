@@ -7,7 +7,6 @@ import re
 import pytest
 from commands import Commands
 from flow_server import learn_little
-from server import RunningServer
 
 from rubriclab.ops import workspace as progress
 
@@ -23,8 +22,7 @@ def hurried(asking: Commands) -> Commands:
     return Commands(asking.folder, before=hurry, **asking.environment)
 
 
-def test_learning_writes_lines_with_what_is_done_and_left(provider: RunningServer, hurried: Commands) -> None:
-    provider.latency = 0.02
+def test_learning_writes_lines_with_what_is_done_and_left(hurried: Commands) -> None:
     done = learn_little(hurried)
     assert done.code == 0, done.err
     doing = [line["doing"] for line in LINE.finditer(done.err)]

@@ -11,7 +11,7 @@ from contextlib import closing, suppress
 import pytest
 import scripted_model
 from commands import HELDOUT, Commands
-from flow_server import HYPOEVAL, LITTLE, Run, learn_little, texts
+from flow_server import Run, learning, texts
 from server import RunningServer
 from waiting import until
 
@@ -19,25 +19,27 @@ from waiting import until
 def test_a_cap_on_calls_stops_cleanly_and_a_higher_one_goes_on(
     provider: RunningServer, asking: Commands, run: Run
 ) -> None:
-    stopped = learn_little(asking, "--max-calls", 50)
+    command = learning(asking, run.method)
+    stopped = asking(*command, "--max-calls", 5)
     assert (stopped.code, stopped.out, stopped.err.count("\n")) == (2, "", 2)
     assert stopped.error == (
-        "The cap of 50 calls is reached. Run it again with a higher cap: "
+        "The cap of 5 calls is reached. Run it again with a higher cap: "
         "answers so far are cached and not requested again."
     )
-    assert provider.answered.total() == 50
-    done = learn_little(asking, "--max-calls", 500)
-    assert done.json["calls"]["made"] == run.learning - 50
+    assert provider.answered.total() == 5
+    done = asking(*command, "--max-calls", 50)
+    assert done.json["calls"]["made"] == run.learning - 5
     assert done.json["digest"] == run.digest
     assert (provider.requests.total(), provider.repeated) == (run.learning, 0)
 
 
 def test_a_cap_on_money_stops_cleanly_before_it_is_passed(provider: RunningServer, asking: Commands, run: Run) -> None:
-    stopped = learn_little(asking, "--price", "1:1", "--max-cost", 0.05)
+    command = (*learning(asking, run.method), "--price", "1:1")
+    stopped = asking(*command, "--max-cost", 0.01)
     assert (stopped.code, stopped.out) == (2, "")
-    assert "The next call might exceed the cap of 0.05 US dollars; 0.0" in stopped.error
+    assert "The next call might exceed the cap of 0.01 US dollars; 0.0" in stopped.error
     assert "Run it again with a higher cap" in stopped.error
-    done = learn_little(asking, "--price", "1:1", "--max-cost", 5)
+    done = asking(*command, "--max-cost", 5)
     assert done.json["digest"] == run.digest
     assert provider.repeated == 0
     spent = done.json["tokens"]["prompt"] + done.json["tokens"]["completion"]
@@ -77,13 +79,14 @@ def test_a_table_has_its_name_only_when_it_is_complete(provider: RunningServer, 
 
 def test_a_signal_while_learning_loses_no_reply(provider: RunningServer, asking: Commands, run: Run) -> None:
     provider.latency = 0.08
-    started = asking.start("learn", texts(asking.folder, 12), *HYPOEVAL, *LITTLE)
-    wait_for_requests(provider, 20)
+    command = learning(asking, run.method, "--concurrency", 4)
+    started = asking.start(*command)
+    wait_for_requests(provider, 5)
     os.kill(started.pid, signal.SIGTERM)
     assert started.wait().code == 128 + signal.SIGTERM
     answered = provider.requests.total()
     provider.latency = 0.0
-    done = learn_little(asking)
+    done = asking(*command)
     assert done.json["digest"] == run.digest
     assert done.json["calls"]["made"] == run.learning - answered
     assert provider.requests.total() == run.learning

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import tomllib
 from functools import partial
@@ -39,11 +38,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return site
 
 
-def started(site: Path, folder: Path, *arguments: object) -> Done:
-    """Return how `rubriclab ARGUMENTS` ended in a fresh interpreter that has the plug-in."""
-    return Commands(folder, PYTHONPATH=str(site)).script(*arguments, "--store", "store.db")
-
-
 def run(site: Path, folder: Path, *arguments: object) -> Done:
     """Return how `rubriclab ARGUMENTS` ended in a forked process that has the plug-in."""
     return Commands(folder, before=partial(install, str(site)))(*arguments, "--store", "store.db")
@@ -55,7 +49,7 @@ def install(site: str) -> None:
 
 
 def test_the_documented_judge_and_method_learn_and_score(site: Path, tmp_path: Path) -> None:
-    learned = started(site, tmp_path, "learn", LABELLED, *SCALE, *TOY)
+    learned = run(site, tmp_path, "learn", LABELLED, *SCALE, *TOY)
     assert "toy@1: 2 rated traits" in learned.out, learned.err
     scored = run(site, tmp_path, "score", HELDOUT, "--rubric", "toy")
     assert scored.code == 0, scored.err
@@ -66,11 +60,9 @@ def test_the_documented_judge_and_method_learn_and_score(site: Path, tmp_path: P
 
 
 def test_the_documented_tests_pass(site: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:asyncio", "-p", "no:xdist", "-p", "no:cacheprovider"]
-    environment = {"HOME": str(tmp_path), "PATH": "", "LANG": "C.UTF-8", "PYTHONPATH": str(site)}
-    done = subprocess.run([*command, "tests"], cwd=site, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout
-    assert "2 passed" in done.stdout
+    arguments = [str(site / "tests"), "-q", "-p", "no:asyncio", "-p", "no:xdist", "-p", "no:cacheprovider"]
+    done = Commands(tmp_path, before=partial(install, str(site))).python(f"import pytest; pytest.main({arguments})")
+    assert "2 passed" in done.out, done.out
 
 
 def test_it_takes_settings_and_joins_other_methods(site: Path, tmp_path: Path) -> None:
