@@ -1,10 +1,11 @@
-"""Scoring by batches with the command line: killed at every step, stopped, cancelled, and priced."""
+"""Scoring by batches with the command line: killed, stopped, cancelled, and priced."""
 
 from __future__ import annotations
 
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from batch_server import BatchServer
@@ -31,8 +32,8 @@ def scoring(batch_server: BatchServer, tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(batched, "QUIET", QUIET)
     lines = HELDOUT.read_bytes().splitlines(keepends=True)[:N]
     (tmp_path / "texts.jsonl").write_bytes(b"".join(lines))
-    environment = {"RUBRICLAB_STORE": "store.db", "OPENAI_API_KEY": "none", "OPENAI_API_BASE": batch_server.url}
-    return Commands(tmp_path, **environment)
+    environment: dict[str, Any] = {"OPENAI_API_KEY": "none", "OPENAI_API_BASE": batch_server.url}
+    return Commands(tmp_path, RUBRICLAB_STORE="store.db", **environment)
 
 
 def killed_at(scoring: Commands, server: BatchServer, step: str, with_signal: int) -> Done:
