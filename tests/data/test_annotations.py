@@ -387,7 +387,7 @@ JSON = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from(["output", "preferred", "over", "tie", "ranking", "aspect", "rater"]), JSON))
-@settings(max_examples=100)
+@settings(max_examples=40)
 def test_whatever_stands_in_a_row_there_is_an_answer(row):
     for rules in (TYPED, UNTYPED):
         answer = comparisons_of(row, "labels", 1, rules=rules)

@@ -200,7 +200,7 @@ VALUES = st.recursive(
 COLUMNS = st.sampled_from(["id", "group", "source", "output", "scores", "annotations", "scores.x", "annotations.x"])
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=40)
 @given(
     row=st.dictionaries(COLUMNS | st.text(max_size=3), VALUES, max_size=6) | VALUES,
     rules=st.sampled_from([TYPED, UNTYPED]),

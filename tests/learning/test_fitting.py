@@ -143,7 +143,6 @@ def test_missing_scores_spread_their_weight_and_too_many_leave_no_score():
 
 
 @given(st.lists(st.sampled_from("abcdefghij"), min_size=2, max_size=40), st.integers(2, 12), st.integers(0, 9))
-@settings(max_examples=60)
 def test_folds_keep_groups_together_and_are_even(groups, folds, seed):
     fold = grouped_folds(groups, folds, seed)
     count = len(set(groups)) if len(set(groups)) > 1 else len(groups)

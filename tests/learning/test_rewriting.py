@@ -8,7 +8,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from scripted_judge import DRAFT, assignment, criterion, question, scripted, sentence_rubric, whole
 
 from rubriclab.errors import SettingsError
@@ -72,7 +72,6 @@ def gaps_of(text):
     return [text[end:start] for end, start in zip(ends, starts, strict=True)]
 
 
-@settings(max_examples=50)
 @given(TEXTS, st.data())
 def test_sentences_that_are_not_replaced_and_all_between_are_kept_character_by_character(text, data):
     spans = sentence_spans(text)

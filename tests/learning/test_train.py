@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import json
 import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import scripted_judge as scripts
 from candidate_plans import TEXTS as PLANNED, plans
-from commands import LABELLED
 from scipy.stats import kendalltau, pearsonr, spearmanr
 from scripted_judge import examples
 
 import rubriclab
-from rubriclab import Lab
 from rubriclab.errors import SettingsError
 from rubriclab.judges.judge import FakeJudge
 from rubriclab.judges.providers import estimated_tokens
@@ -267,20 +263,3 @@ def test_every_way_of_asking_takes_about_the_calls_and_tokens_that_are_stated(as
     estimates = estimate_learning(calls, LESSON.assignment, LONG_TEXTS)
     read = sum(estimated_tokens(render(prompt)) for prompt in prompts)
     assert sum(each.prompt_tokens for each in estimates) == pytest.approx(read, rel=0.3)
-
-
-ROWS = [json.loads(line) for line in LABELLED.read_text("utf-8").splitlines()[:16]]
-ELSEWHERE = [{**row, "id": f"x{place * 37 % 101:03d}"} for place, row in enumerate(ROWS)]
-
-
-def learned_offline(folder: Path, rows: list[dict[str, Any]], seed: int) -> tuple[Any, ...]:
-    """Return the verdict with its figures, the criteria and the weights of a rubric."""
-    lab = Lab(store=folder / f"{seed}.db", judge="embedded")
-    version = lab.learn(rows, task="summarization", aspect="coherence", scale=(1, 5), seed=seed)
-    criteria = [criterion.statement for criterion in version.rubric.criteria]
-    return version.provenance.validation, criteria, version.rubric.aggregation
-
-
-def test_another_seed_and_other_ids_give_the_same_rubric_and_the_same_verdict(tmp_path: Path) -> None:
-    first = learned_offline(tmp_path, ROWS, 1)
-    assert learned_offline(tmp_path, ELSEWHERE, 2) == first

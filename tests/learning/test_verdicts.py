@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from sklearn import metrics
 from sklearn.calibration import calibration_curve
 from sklearn.linear_model import LogisticRegression
@@ -88,7 +88,6 @@ def test_the_threshold_has_the_best_balanced_accuracy_and_separable_scores_are_s
     assert threshold_of(scores, labels) == pytest.approx(0.225)
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.integers(0, 2**31), st.sampled_from([0.5, 0.8, 0.95, 1.0]), st.sampled_from([0, 1]))
 def test_a_preferred_recall_is_kept_on_the_labels_at_hand(seed, least, level):
     raw, labels = drawn(40, seed)

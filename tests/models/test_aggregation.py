@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from rubriclab.models.aggregation import (
     MAX_MISSING,
@@ -108,7 +108,6 @@ def cases(draw: st.DrawFn) -> tuple[Aggregation, dict[str, float | None], Scale]
     return aggregation(*terms, calibration=calibration, conformal=conformal), scores, scale
 
 
-@settings(max_examples=40, deadline=None)
 @given(cases())
 def test_scores_are_there_if_enough_of_what_was_asked_is_and_lie_on_the_scale_within_their_interval(case):
     combined, scores, scale = case
@@ -128,7 +127,6 @@ def test_scores_are_there_if_enough_of_what_was_asked_is_and_lie_on_the_scale_wi
         assert scale.low <= found.low <= found.score <= found.high <= scale.high
 
 
-@settings(max_examples=40, deadline=None)
 @given(cases())
 def test_contributions_sum_to_the_distance_from_an_average_text(case):
     combined, scores, scale = case
@@ -140,7 +138,6 @@ def test_contributions_sum_to_the_distance_from_an_average_text(case):
         assert all(found.contributions[name] == 0 for name in found.contributions if scores.get(name) is None)
 
 
-@settings(max_examples=40, deadline=None)
 @given(cases(), st.randoms())
 def test_the_order_of_criteria_changes_nothing(case, random):
     combined, scores, scale = case

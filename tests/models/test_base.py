@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from rubriclab.models.base import (
     MAX_DEPTH,
@@ -36,7 +36,6 @@ def reordered(value, draw):
     return [reordered(each, draw) for each in value] if isinstance(value, list) else value
 
 
-@settings(deadline=None, max_examples=60)
 @given(value=VALUES, data=st.data())
 def test_the_order_of_keys_changes_nothing(value, data):
     other = reordered(value, data.draw)
@@ -44,7 +43,6 @@ def test_the_order_of_keys_changes_nothing(value, data):
     assert digest(other) == digest(value)
 
 
-@settings(deadline=None, max_examples=60)
 @given(value=VALUES)
 def test_canonical_text_reads_back_as_the_same_value_and_is_one_line_of_ascii_without_padding(value):
     text = canonical(value)

@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 from pydantic import ValidationError
 
 from rubriclab.errors import SettingsError, UserError
@@ -65,7 +65,6 @@ EXAMPLES = st.builds(
 ONE = Example(id="a", output="A text.", group="g", source="A source.", context="A context.", scores={"coherence": 3})
 
 
-@settings(deadline=None, max_examples=60)
 @given(examples=st.lists(EXAMPLES, max_size=8), data=st.data())
 def test_the_digest_does_not_depend_on_the_order_not_even_where_ids_repeat(examples, data):
     shuffled = data.draw(st.permutations(examples))
@@ -178,7 +177,6 @@ def test_anything_else_is_refused_and_the_form_is_told(text: str):
     assert repr(text) in caught.value.message
 
 
-@settings(deadline=None, max_examples=60)
 @given(labels=st.lists(LABELS, min_size=1), annotations=st.lists(LABELS))
 def test_the_scale_of_labels_holds_them_all_and_is_no_wider_than_whole_ends_need(labels, annotations):
     scale = scale_of(labels, annotations)
@@ -270,7 +268,6 @@ def test_headlines_paragraphs_turns_and_items_of_a_list_are_sentences():
     )
 
 
-@settings(deadline=None, max_examples=60)
 @given(TEXTS)
 @example("a''.\n'' b")
 @example("\n.a")

@@ -70,9 +70,7 @@ LEARN: dict[str, Any] = {"task": "summarization", "aspect": "coherence"}
 CALLS: dict[str, Callable[[Lab], Any]] = {
     "learn": lambda lab: lab.learn_async(LABELLED, **LEARN, methods="hypoeval", name="again", parent="news"),
     "score": lambda lab: lab.score_async(HELDOUT, "news"),
-    "evaluate": lambda lab: lab.evaluate_async(HELDOUT, "news"),
     "transfer": lambda lab: lab.transfer_async("news", HELDOUT, no_relearn=True, save=True, name="moved"),
-    "drift": lambda lab: lab.drift_async(HELDOUT, "news", "news@1"),
 }
 
 

@@ -94,23 +94,23 @@ def test_the_parent_is_the_newest_of_the_name_unless_another_is_given(store: Sto
     assert [version.parent for version in store.log("news")] == ["news@1", "news@1", None]
 
 
-def test_what_is_missing_is_said_with_what_is_there(store: Store) -> None:
-    assert store.names() == ()
+def test_what_is_missing_is_said_with_what_is_there(sqlite_store: Store) -> None:
+    assert sqlite_store.names() == ()
     with pytest.raises(NotInStore, match="holds no rubric 'news'; it has no rubric at all"):
-        store.load("news")
-    save(store, 1, "news-coherence")
-    save(store, 2, "news-coherence")
-    store.tag("news-coherence", "production")
+        sqlite_store.load("news")
+    save(sqlite_store, 1, "news-coherence")
+    save(sqlite_store, 2, "news-coherence")
+    sqlite_store.tag("news-coherence", "production")
     with pytest.raises(NotInStore, match=r"it has news-coherence\. Did you mean 'news-coherence'\?"):
-        store.load("news-coherance")
+        sqlite_store.load("news-coherance")
     with pytest.raises(NotInStore, match=r"it has news-coherence\.$"):
-        store.load("zebra")
+        sqlite_store.load("zebra")
     with pytest.raises(NotInStore, match="has no version 3; the newest is news-coherence@2"):
-        store.load("news-coherence@3")
+        sqlite_store.load("news-coherence@3")
     with pytest.raises(NotInStore, match="has no tag 'prod'; it has production"):
-        store.load("news-coherence@prod")
+        sqlite_store.load("news-coherence@prod")
     with pytest.raises(NotInStore, match="holds no rubric 'news'"):
-        store.log("news")
+        sqlite_store.log("news")
 
 
 def test_tags_move_and_can_be_removed_and_versions_stay(store: Store) -> None:
@@ -128,17 +128,17 @@ def test_tags_move_and_can_be_removed_and_versions_stay(store: Store) -> None:
         store.untag("news", "production")
 
 
-def test_what_cannot_be_a_name_or_tag_is_refused_at_the_door(store: Store) -> None:
+def test_what_cannot_be_a_name_or_tag_is_refused_at_the_door(sqlite_store: Store) -> None:
     with pytest.raises(StoreError, match="'News' cannot be the name of a rubric"):
-        save(store, 1, "News")
-    assert store.names() == ()
-    save(store, 1)
+        save(sqlite_store, 1, "News")
+    assert sqlite_store.names() == ()
+    save(sqlite_store, 1)
     with pytest.raises(StoreError, match="'3' cannot be a tag"):
-        store.tag("news", "3")
+        sqlite_store.tag("news", "3")
     with pytest.raises(StoreError, match="'news@' does not refer to a rubric"):
-        store.load("news@")
+        sqlite_store.load("news@")
     with pytest.raises(StoreError, match="'news@1' cannot be the name"):
-        store.log("news@1")
+        sqlite_store.log("news@1")
 
 
 def test_any_script_survives_storing(store: Store) -> None:
@@ -357,26 +357,26 @@ def test_a_confirmation_lasts_until_it_is_revoked(store: Store, where: str) -> N
     assert store.verify() == ()
 
 
-def test_a_generator_that_came_with_a_pack_is_not_asked_by_what_was_made_from_it(store: Store) -> None:
+def test_a_generator_that_came_with_a_pack_is_not_asked_by_what_was_made_from_it(sqlite_store: Store) -> None:
     notes: list[str] = []
     notify: Notify = notes.append
     own = {"generator": "openai/proposer", "generator_address": "http://theirs/v1"}
-    imported = bring(store, THEIRS.model_copy(update=own))
+    imported = bring(sqlite_store, THEIRS.model_copy(update=own))
     made = MINE.model_copy(update={**own, "generator_from": imported.ref})
-    carried = store.save("news", numbered(2), made, EFFORT, parent=imported.ref)
+    carried = sqlite_store.save("news", numbered(2), made, EFFORT, parent=imported.ref)
     assert carried.trusted
-    assert generator_of(imported, store, notify) is None
-    assert generator_of(carried, store, notify) is None
+    assert generator_of(imported, sqlite_store, notify) is None
+    assert generator_of(carried, sqlite_store, notify) is None
     told = '"openai/proposer" at "http://theirs/v1", as news@1 was imported and is not confirmed'
     assert all(told in note for note in notes)
     assert len(notes) == 2
-    store.confirm(imported.ref)
-    confirmed = generator_of(carried, store, notify)
+    sqlite_store.confirm(imported.ref)
+    confirmed = generator_of(carried, sqlite_store, notify)
     assert confirmed == JudgeChoice("openai/proposer", "http://theirs/v1", imported.ref, is_apart=True)
-    store.revoke(imported.ref)
+    sqlite_store.revoke(imported.ref)
     mine = MINE.model_copy(update={"generator": "openai/other"})
-    relearned = store.save("news", numbered(3), mine, EFFORT, parent=imported.ref)
-    assert generator_of(relearned, store, notify) == JudgeChoice("openai/other", None)
+    relearned = sqlite_store.save("news", numbered(3), mine, EFFORT, parent=imported.ref)
+    assert generator_of(relearned, sqlite_store, notify) == JudgeChoice("openai/other", None)
 
 
 def test_what_is_learned_with_a_judge_that_the_user_named_does_not_pass_for_one_with_the_pack_s(store: Store) -> None:

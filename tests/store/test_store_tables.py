@@ -101,7 +101,7 @@ def test_a_wait_for_another_process_that_writes_is_logged_and_the_write_succeeds
         connection.exec_driver_sql("CREATE TABLE numbers (number INTEGER)")
     other = sqlite3.connect(place, isolation_level=None, check_same_thread=False)
     other.execute("BEGIN IMMEDIATE")
-    threading.Timer(0.3, other.execute, ["COMMIT"]).start()
+    threading.Timer(0.15, other.execute, ["COMMIT"]).start()
     with (
         caplog.at_level(logging.INFO, "rubriclab"),
         with_write_lock(make_engine(database_url(place))).begin() as connection,

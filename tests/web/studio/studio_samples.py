@@ -31,7 +31,7 @@ from rubriclab.web.studio.studio import Studio
 HOSTILE = """<img src=x onerror="document.title='run'">"'&?#/%41"""
 SCRIPT = "</textarea><script>document.title='run'</script> ends."
 WORDS = HOSTILE + SCRIPT
-TEXTS = 18
+TEXTS = 12
 # The rubric of the offline judge, and the same as if a judge that costs money had given its ratings.
 REF, PAID = "news@1", "paid@1"
 JUDGE = "counting"

@@ -107,7 +107,7 @@ def test_search_and_sorting_change_the_page_in_place(browser: Chrome, reader: Cl
     until(browser, lambda: browser.find_elements(By.CSS_SELECTOR, '[aria-sort="ascending"] #sort-label:focus'))
     word = Lab(learned, progress=None).training_record("grown@1").texts[0].id
     one(browser, "[name=search]").send_keys(word)
-    until(browser, lambda: "found among 18" in one(browser, "[role=status]").text)
+    until(browser, lambda: "found among 12" in one(browser, "[role=status]").text)
     assert "sort=label" in browser.current_url
     assert browser.execute_script("return window.stays")
 
