@@ -26,7 +26,7 @@ from rubriclab.models.aggregation import Term
 from rubriclab.models.characters import count, listed
 from rubriclab.models.rubric import Criterion
 from rubriclab.models.text import Example, Scale, labelled
-from rubriclab.models.version import DIRECT, GRADED, GateVerdict, RecordedText, VerdictAgreement
+from rubriclab.models.version import DIRECT, GRADED, WORST_FIRST, GateVerdict, RecordedText, VerdictAgreement
 from rubriclab.ops.evaluate import LEVELS, Evaluation, Evaluator, Result, baseline_evaluators
 from rubriclab.report import rubrics, wording
 from rubriclab.report.render import View, external, line, quiet, view
@@ -205,6 +205,15 @@ class EvaluationSummary:
     errors: Mapping[str, ScoreErrors]
     scale: Scale
     raters: ScoreErrors | None = None
+
+    @property
+    def deciding(self) -> EvaluatorComparison | None:
+        """The comparison that decides, as in `Validation.deciding`: with a baseline method, or a free one if worse."""
+
+        def rank(made: EvaluatorComparison) -> int:
+            return WORST_FIRST.index(made.gains.overall) if made.gains else len(WORST_FIRST)
+
+        return min(filter(None, (*self.baselines[:1], self.evaluators[0].best_baseline)), key=rank, default=None)
 
     @property
     def comparisons(self) -> tuple[tuple[str, EvaluatorComparison], ...]:

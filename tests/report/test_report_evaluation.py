@@ -86,6 +86,13 @@ def test_a_rubric_is_held_against_the_best_free_baseline(rate: Rate, verdict: st
     assert words(summary_of(rate, beside=False)).startswith("NO COMPARISON MADE as no baseline was evaluated")
 
 
+def test_a_rubric_that_is_better_than_the_judge_asked_directly_but_not_than_what_is_free_is_not_better() -> None:
+    found = summary_of((unlabelled(), against_people), (version(), lambda _, text: len(text.output.split()) / 4))
+    assert found
+    assert found.baselines[0].gains.overall == "better"
+    assert words(found).startswith("INCONCLUSIVE news@1 compared with the best free baseline")
+
+
 def test_two_groups_give_no_interval_and_no_verdict() -> None:
     groups = sorted({text.group for text in examples()})[:2]
     found = summary_of(like_people, like_the_baseline, texts=[text for text in examples() if text.group in groups])
