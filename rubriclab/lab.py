@@ -177,7 +177,7 @@ class Lab(Closing):
         self._settings = settings or {}
         self._record = Path(record) if record else None
         self._progress = progress
-        self._notify = notify or _notify
+        self._notify = _in_python(notify or _notify)
         self._judge_options = JudgeOptions(**options)
         self._budget = LocalBudget(self._judge_options.max_calls, self._judge_options.max_cost)
         self._streams = ExitStack()
@@ -316,7 +316,7 @@ class Lab(Closing):
     @with_options(models.CheckOptions)
     def check(self, /, data: Data, **options: Any) -> checking.CheckResult:
         """Return how data would be read, and every problem that prevents its use; no judge is asked."""
-        return checking.check(data, self._options(models.CheckOptions, options))
+        return checking.check(data, self._options(models.CheckOptions, options)).written(as_python)
 
     @with_options(models.SplitOptions)
     def split(self, /, data: Data, **options: Any) -> checking.SplitResult:
@@ -580,8 +580,14 @@ def _check_type(name: str, value: object, expected: str, valid: bool) -> None:
         raise SettingsError(f"{name}: expected {expected}, got {describe(value)}.")
 
 
+def _in_python(notify: work.Notify) -> work.Notify:
+    def told(text: str) -> None:
+        notify(as_python(text))
+
+    return told
+
+
 def _notify(text: str) -> None:
-    text = as_python(text)
     logger.info(text)
     if work.in_notebook() or sys.stderr.isatty():
         print(text, file=sys.stderr)

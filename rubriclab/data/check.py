@@ -43,6 +43,7 @@ MAX_LINES = 5
 # A given scale may be wrong if the scores use at most this share of it.
 MAX_NARROW_SHARE = 0.5
 TWO_LEVELS = "two levels, "
+HIGHER_IS_BETTER = "higher scores are taken for better"
 COMPARED_SCALE = Scale(low=0, high=1, whole=False)
 
 
@@ -93,7 +94,7 @@ def training_examples(
     if turned := turned_column(placed, aspect):
         column, levels = turned
         turn = f"if {levels.partition('=')[0]} is the best in {column!r}, turn them: `level_scores={levels}`"
-        notes.append(f"higher scores are taken for better; {turn}")
+        notes.append(f"{HIGHER_IS_BETTER}; {turn}")
     notes += _reversed_notes(placed, aspect)
     if used_scale.names:
         worse, better = used_scale.names
@@ -169,13 +170,24 @@ def _scale(rated: tuple[Example, ...], compared: list[PairwiseComparison], aspec
     return COMPARED_SCALE
 
 
-def _narrow_notes(rated: Sequence[Example], aspect: str, scale: Scale) -> Iterator[str]:
+def _narrow_scale(rated: Sequence[Example], aspect: str, scale: Scale) -> tuple[Scale, str] | None:
+    """Return the part of a given scale that scores use, and a sentence on it; `None` if they use most of it."""
     scores = [value for example in rated for value in values_of(example, aspect)]
     used = scale_of(scores) if scores else scale
-    if used.width <= MAX_NARROW_SHARE * scale.width:
-        spans = " of the given scale ".join(_span(each.low, each.high, " to ") for each in (used, scale))
-        narrower = f"`scale={_span(used.low, used.high)}`"
-        yield f"the scores use only {spans}; if the raters' scale is narrower, give it: {narrower}"
+    spans = " of the given scale ".join(_span(each.low, each.high, " to ") for each in (used, scale))
+    return (used, f"the scores use only {spans}") if used.width <= MAX_NARROW_SHARE * scale.width else None
+
+
+def _narrow_notes(rated: Sequence[Example], aspect: str, scale: Scale) -> Iterator[str]:
+    if narrow := _narrow_scale(rated, aspect, scale):
+        used, words = narrow
+        yield f"{words}; if the raters' scale is narrower, give it: `scale={_span(used.low, used.high)}`"
+
+
+def limits_of(examples: Sequence[Example], aspect: str, given_scale: Scale | None) -> tuple[str, ...]:
+    """Return what limits every figure on these labels, for the record of a version."""
+    narrow = _narrow_scale(examples, aspect, given_scale) if given_scale and not given_scale.names else None
+    return (*repeated_notes(examples), *([narrow[1]] if narrow else []))
 
 
 def _outlier_notes(rated: Sequence[Example], aspect: str) -> Iterator[str]:

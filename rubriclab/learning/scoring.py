@@ -69,6 +69,11 @@ class Score:
     def answers_missing(self) -> int:
         return sum(criterion.answers_missing for criterion in self.criteria)
 
+    @property
+    def by_share(self) -> list[CriterionRating]:
+        """The ratings, the one with the largest share of the score first."""
+        return sorted(self.criteria, key=lambda each: -abs(each.contribution or 0.0))
+
     def to_row(self) -> dict[str, Any]:
         row = {
             name: getattr(self, name) for name in ("id", "aspect", "score", "criteria", "unscored", "rubric", "judge")

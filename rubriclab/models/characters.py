@@ -119,11 +119,12 @@ def with_flags(text: str, flags: Mapping[str, str], completed: Callable[[str], s
 
 
 def as_python(text: str) -> str:
-    """Return a message with its options written as Python's arguments: `scale="1:5"` for "`scale=1:5`"."""
+    """Return a message with its options as Python's arguments, if they are not: `scale="1:5"` for "`scale=1:5`"."""
 
     def written(match: re.Match[str]) -> str:
         name, value = match[2], match[3]
-        return f"`{python_argument(name, value)}`" if value else match[0]
+        is_python = not value or value[0] in '"{'
+        return match[0] if is_python else f"`{python_argument(name, value)}`"
 
     return _QUOTED_OR_TYPED.sub(written, text)
 

@@ -259,6 +259,8 @@ _NEVER_AFTER_ARTICLE = (ARTICLES_AND_POSSESSIVES | CONJUNCTIONS | AUXILIARIES | 
     "down inside like near outside past up can will may might must do being"
 )
 _NEVER_BEFORE_STOP = ARTICLES_AND_POSSESSIVES - {"his"} | word_set("of and or but than because into if from although")
+# In 1,800 English texts, broken ones too, all with a stumble have more function words; few German texts have as many.
+_ENGLISH_SHARE = 0.25
 _TIES = REFERENCES | CONNECTIVES
 _MAY_DOUBLE = word_set("had that very no so bye ha really many far long now yes again on")
 
@@ -331,6 +333,13 @@ def copied_runs(text: Text, source: Text) -> list[int]:
     return lengths
 
 
+def _stumbles(text: Text) -> int:
+    """Count neighbours that are impossible; only doubled words in other languages, where "an." may end a sentence."""
+    found = [pair for pair in pairwise(_JOINT.findall(unify(text.raw).lower())) if _is_stumble(*pair)]
+    is_english = share(sum(map(FUNCTION_WORDS.__contains__, text.words)), len(text.words)) > _ENGLISH_SHARE
+    return sum(is_english or left == right for left, right in found)
+
+
 def _is_stumble(left: str, right: str) -> bool:
     """Return whether two words hardly follow each other in English: "the of", "a .", "of .", "was was"."""
     if right in ".!?":
@@ -359,9 +368,7 @@ _OF_TEXT: Mapping[str, Callable[[Text], float]] = {
     "ends_complete": lambda text: float(bool(_FINAL.search(text.raw[-40:]))),
     "opening_capital": lambda text: float(not text.cased_words[0][0][0].islower()),
     "detached_punctuation": lambda text: share(sum(map(bool, marks := _PUNCTUATION.findall(text.raw))), len(marks)),
-    "stumbles": lambda text: (
-        100 * sum(_is_stumble(*p) for p in pairwise(_JOINT.findall(unify(text.raw).lower()))) / len(text.words)
-    ),
+    "stumbles": lambda text: 100 * _stumbles(text) / len(text.words),
     "markup": lambda text: 100 * len(_MARKUP.findall(text.raw)) / len(text.words),
     "distinct_content_words": lambda text: math.log1p(len(text.content_counts)),
     "long_words": lambda text: sum(len(word) >= 7 for word in text.words) / len(text.words),

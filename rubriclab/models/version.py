@@ -566,6 +566,7 @@ class Provenance(FrozenModel):
         examples, groups: ids of the training texts and their groups, sorted.
         texts: digests of the training texts, sorted, so that a text is recognized under any id.
         grades: the scores that numbers among the labels counted as, such as grades of which 1 is the best.
+        limits: what limits every figure on these labels, in sentences, such as texts that are in several groups.
         text_fields: which of source and context every training text had; scoring needs them too. `None` if unknown.
         version: the version of this package.
     """
@@ -586,6 +587,7 @@ class Provenance(FrozenModel):
     text_fields: tuple[ShownField, ...] | None = Field(None, exclude_if=lambda fields: fields is None)
     literature_without: tuple[str, ...] = Field((), exclude_if=lambda names: not names)
     grades: Mapping[str, float] = Field(default_factory=dict, exclude_if=lambda grades: not grades)
+    limits: tuple[str, ...] = Field((), exclude_if=lambda limits: not limits)
     seed: Count
     agreement: TrainingAgreement | None = None
     baseline: Baseline | None = None

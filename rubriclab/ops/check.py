@@ -276,8 +276,12 @@ class _Reading:
         lines = [] if self.options.skip_faulty else checks.first_faults(checks.fault_lines(cell_faults))
         self.problems += lines
         notes = [*self._training(chosen, aspects), *self._column_notes(chosen, aspects)]
-        if not self.problems and "level_scores" in self._given(chosen) and not self.options.level_scores:
-            notes.append("the next command turns the scores; leave out its `level_scores` if higher ones are better")
+        following = None if self.problems else self._next(data, chosen, checked)
+        if following and "level_scores" in following.options and not self.options.level_scores:
+            notes = [note for note in notes if not note.startswith(checks.HIGHER_IS_BETTER)]
+            best = following.options["level_scores"].partition("=")[0]
+            turned = f"{best} is taken for the best score, so the next command turns the scores"
+            notes.append(f"{turned}; leave out its `level_scores` if higher ones are better")
         if chosen is None or not self.learnable:
             notes += checks.repeated_notes(examples)
         if left_out := [*cell_faults, *self.left_out] if self.options.skip_faulty else []:
@@ -306,7 +310,7 @@ class _Reading:
             problem_count=len(self.problems) - len(lines) + cells,
             hints=tuple(checks.fault_hints([*cell_faults, *self.left_out], numbers=numbers, scale=scale)),
             notes=tuple(notes),
-            next=None if self.problems else self._next(data, chosen, checked),
+            next=None if self.problems else following,
             proposal=self.proposal,
             levels=levels,
             missing_words=tuple(missing_words),
@@ -441,7 +445,9 @@ class _Reading:
         if chosen and self.learnable and labels.get(chosen, 0) + len(self.compared) >= checks.MIN_LABELS:
             scale = {"scale": str(self.options.scale)} if self.options.scale else {}
             task = self.options.task or "TASK"
-            definition = {} if is_defined(self.options.task, chosen) else {"definition": "TEXT"}
+            needed = "" if is_defined(self.options.task, chosen) else "TEXT"
+            meaning = self.options.definition or needed
+            definition = {"definition": meaning} if meaning else {}
             return NextStep("learn", name, {"task": task, "aspect": chosen, **definition, **scale, **given})
         return NextStep("score", name, {"rubric": "REF", **given})
 

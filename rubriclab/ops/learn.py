@@ -18,7 +18,7 @@ from typing import Any, NotRequired, TypedDict, TypeVar, Unpack
 from pydantic import BaseModel, ValidationError
 
 from rubriclab.base_options import first_fault, has_unknown_name
-from rubriclab.data.check import scored_aspects, training_examples
+from rubriclab.data.check import limits_of, scored_aspects, training_examples
 from rubriclab.errors import ChecklistError, SettingsError, UnknownMethod
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.judges.judge import Judge
@@ -189,11 +189,18 @@ def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnR
                 model_versions=workspace.model_versions,
                 on_progress=tell,
             )
+        learned = training.plans[0].training_input
+        given_scale = learned.assignment.scale if options.scale else None
+        of_data = {
+            "literature_without": left_out(options),
+            "grades": options.grades,
+            "limits": limits_of(learned.examples, learned.assignment.aspect.name, given_scale),
+        }
         version = await workspace.off_event_loop(
             store.save,
             name,
             trained.rubric,
-            trained.provenance.model_copy(update={"literature_without": left_out(options), "grades": options.grades}),
+            trained.provenance.model_copy(update=of_data),
             workspace.effort(),
             options.parent,
             training=trained.record,

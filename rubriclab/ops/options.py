@@ -471,6 +471,9 @@ class CheckOptions(ReadingOptions):
     scale: ScaleOption = None
     """The raters' scale, as in `1:5`. Default: taken from the labels."""
 
+    definition: Annotated[str | None, Flag(metavar="TEXT")] = None
+    """What the aspect means, for the command to run next."""
+
 
 class SplitOptions(ReadingOptions):
     by: Annotated[str, Flag(metavar="COLUMN")] = "group"

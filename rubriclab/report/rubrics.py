@@ -479,7 +479,7 @@ def matrix_rows(record: TrainingRecord) -> Iterator[dict[str, Any]]:
 
 def explanation_view(explanation: ScoreExplanation) -> View:
     """Return the score, what each criterion adds to it, and the labelled texts with the most similar ratings."""
-    ratings = sorted(explanation.score.criteria, key=lambda each: -abs(each.contribution or 0.0))
+    ratings = explanation.score.by_share
     text = explanation.labelled
     scale = explanation.version.rubric.scores_on
     labels = (f"label {wording.label(text.label, scale)}", raters_words(text, scale)) if text else ()

@@ -106,7 +106,7 @@ def _group(element: Element, *, unfolded: bool) -> Iterator[RenderableType]:
                 yield Text.assemble("\n", _text(element[0], "bold"))
             yield _Indented(Group(*_blocks(element[1:], unfolded=unfolded)), INDENT)
         case "details" if hint:
-            yield _wrapped(f"{words_of(element[0])}; {hint}", "dim")
+            yield _wrapped(f"{words_of(element[0])}: {hint}", "dim")
         case "section" if "page" not in kind and (unfolded or "more" not in kind):
             inside = [child for child in element if child is not heading]
             title = _wrapped("\n")

@@ -40,7 +40,8 @@ def test_an_aspect_of_ones_own_needs_a_definition_only(rubriclab: Commands) -> N
 def test_labels_that_nothing_tracks_and_texts_of_one_group_only_are_warned_of(rubriclab: Commands) -> None:
     alike = {"output": "The same words.", "source": None, "group": "g"}
     same = [{**row, **alike} for row in rescored(lambda number: 1 + number % 2)]
-    done = rubriclab("learn", rubriclab.write("rows.jsonl", same), *TASK)
+    done = rubriclab("learn", rubriclab.write("rows.jsonl", same), *TASK, "--scale", "0:10", "--name", "one")
+    assert "the scores use only 1 to 2 of the given scale 0 to 10." in rubriclab("show", "one").out
     assert "all 36 texts are in one group ('g'): none can be left out" in done.err
     assert done.code == 0
     assert "Spearman undefined on the 36 training texts" in done.out
@@ -52,7 +53,8 @@ def test_labels_that_contradict_the_judge_are_said_to_look_reversed(rubriclab: C
     done = rubriclab("learn", rows, "--task", "summarization", "--aspect", "coherence")
     said = "the labels look reversed: the judge gives texts with higher labels lower scores"
     assert f"warning: {said}" in done.err
-    assert done.out.index("THE LABELS LOOK REVERSED") < done.out.index("INCONCLUSIVE")
+    assert re.search("THE LABELS LOOK REVERSED.* INCONCLUSIVE .*First learn again as said above", done.out, re.DOTALL)
+    assert "more texts" not in done.out
     again = re.search(r"`rubriclab learn LABELLED (.*? --levels 1=5,2=4,3=3,4=2,5=1)", done.out)
     assert again
     turned = rubriclab("learn", rows, *shlex.split(again[1]), "--name", "turned")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rubriclab.data.check import Training, fault_lines, training_examples
+from rubriclab.data.check import Training, fault_lines, limits_of, training_examples
 from rubriclab.data.mapping import propose_mapping
 from rubriclab.data.readers import from_rows
 from rubriclab.data.rows import RowError
@@ -96,18 +96,19 @@ def test_one_answer_to_several_questions_is_counted_also_before_the_columns_are_
         notes = check(tmp_path / "asked.csv", CheckOptions(aspect="x")).notes
         assert [note.split(": ")[1].split(";")[0] for note in notes if "several groups" in note] == counted
     same = [{**row, "output": "A."} for row in rows()]
-    assert any(
-        "in several groups, such as one answer to different questions: 12 of 12" in n for n in learned(same).notes
-    )
+    several, used = limits_of(learned(same).examples, "coherence", Scale(low=0, high=10, whole=True))
+    assert several.startswith("texts that are in several groups, such as one answer to different questions: 12 of 12;")
+    assert (used, several in learned(same).notes) == ("the scores use only 1 to 4 of the given scale 0 to 10", True)
 
 
 def test_grades_of_which_1_is_the_best_are_named_and_turned_and_never_in_part(tmp_path: Path) -> None:
     graded_rows = (f"{LONG}{n},{(1, 1.0, 2, 3)[n % 4]}" for n in range(14))
     (tmp_path / "t.csv").write_text("\n".join(["output,Note", *graded_rows]))
-    graded, turned = {"aspect": "x", "mapping": "scores.x=Note"}, "1=3,2=2,3=1"
-    named = f"higher scores are taken for better; if 1 is the best in 'Note', turn them: `level_scores={turned}`"
-    assert named in (noted := check(tmp_path / "t.csv", CheckOptions(**graded))).notes
-    assert f"--map scores.x=Note --levels {turned}" in str(noted.next)
+    graded, turned = {"aspect": "x", "mapping": "scores.x=Note", "definition": "d"}, "1=3,2=2,3=1"
+    noted = check(tmp_path / "t.csv", CheckOptions(**graded))
+    assert not any("higher scores are taken for better" in note for note in noted.notes)
+    assert [note for note in noted.notes if "so the next command turns the scores; leave out its `level" in note]
+    assert f"--definition d --map scores.x=Note --levels {turned}" in str(noted.next)
     assert f"--levels {turned}" in str(check(tmp_path / "t.csv", CheckOptions()).next)
     found = check(tmp_path / "t.csv", CheckOptions(**graded, level_scores=turned))
     assert not any("turn" in note for note in found.notes)

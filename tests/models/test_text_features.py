@@ -116,6 +116,7 @@ DAMAGES: list[tuple[str, Damage, str, int]] = [
 def test_a_known_change_of_the_text_moves_its_feature(label: str, damage: Damage, name: str, sign: int) -> None:
     before, after = Features(GOOD, SOURCE)[name], Features(damage(GOOD), SOURCE)[name]
     assert (after - before) * sign > 0, (label, before, after)
+    assert Features("Der Hund sah ihn an. Am Abend rief er uns noch einmal an.")["stumbles"] == 0
 
 
 def test_copied_runs_follow_the_definition_of_coverage() -> None:
