@@ -123,7 +123,8 @@ def as_python(text: str) -> str:
 
     def written(match: re.Match[str]) -> str:
         name, value = match[2], match[3]
-        is_python = not value or value[0] in '"{'
+        # A value that begins with a quotation mark may be a list of which the first is quoted.
+        is_python = not value or re.fullmatch(r'"(\\.|[^"\\])*"|\{.*\}', value, re.DOTALL)
         return match[0] if is_python else f"`{python_argument(name, value)}`"
 
     return _QUOTED_OR_TYPED.sub(written, text)
