@@ -33,8 +33,8 @@ from rubriclab.prompts.prompt import Prompt
 
 # Number of texts, or of calls about several texts, in the sample.
 SAMPLE = 20
-# The texts that show how many calls one takes, which hardly depends on it.
-FEW = 5
+# Number of texts by which the calls per text are counted, which hardly differ between texts.
+CALL_SAMPLE = 5
 # The typical prompt of learning asks for a score with its reason, by the aspect's definition.
 TYPICAL = ScoreFormat("direct/rate", lambda _: {})
 # What a criterion adds to a call about several criteria: its wording in the prompt, its entry in the reply.
@@ -93,7 +93,7 @@ def calls_per_text(
     parts: Sequence[Part], ask: Ask, assignment: Assignment, examples: Sequence[Example], form: CallForm | None = None
 ) -> float:
     """Return the mean number of calls that rating a text by `parts` takes, for a sample of the texts."""
-    sample = examples[:FEW]
+    sample = examples[:CALL_SAMPLE]
 
     async def rate(judge: Judge) -> None:
         for example in sample:
