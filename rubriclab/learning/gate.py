@@ -36,6 +36,7 @@ from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.learning.verdicts import rater_and_others, verdict_statistic
 from rubriclab.methods.catalogue import JOINT
 from rubriclab.models import version
+from rubriclab.models.aggregation import Calibration
 from rubriclab.models.text import Example, Scale, named_annotations
 from rubriclab.stats.agreement import (
     Coefficient,
@@ -98,10 +99,12 @@ def validation(
     baselines = [
         Evaluator(name, "baseline", scores) for name, scores in held_out_baselines(features, table.labels, fold).items()
     ]
-    asked = list[Evaluator]()
+    asked, direct_calibration = list[Evaluator](), None
     if direct is not None:
         points_of = {version.DIRECT: direct, version.CALIBRATED: calibrated(table, fold, direct)}
         asked = [Evaluator(name, "judged", direct, 1.0, on_scale) for name, on_scale in points_of.items()]
+        if not (table.scale.names or np.isnan(direct).all()):
+            direct_calibration = _direct_calibration(table, direct, ~np.isnan(direct))
     methods = [Evaluator(name, "judged", scores, calls[name]) for name, scores in alone.items()]
     agreements = {each.name: comparison.evaluator_agreement(each) for each in (*baselines, *asked, *methods)}
 
@@ -130,6 +133,7 @@ def validation(
             *(comparison.verdict(rubric, each) for each in asked),
             *(comparison.verdict(rubric, each).model_copy(update=without_outcome) for each in methods),
         ),
+        direct_calibration=direct_calibration,
     )
 
 
@@ -145,15 +149,20 @@ def gate_level(labels: FloatArray, groups: Sequence[str]) -> GateLevel:
 
 def calibrated(table: RatingMatrix, fold: IntArray, scores: FloatArray) -> FloatArray:
     """Return the scores of `direct` on the scale of the labels, each calibrated on the labels of the other folds."""
-    fit, scored = logistic if table.scale.names else linear, ~np.isnan(scores)
+    scored = ~np.isnan(scores)
 
     def predict(others: BoolArray, inside: BoolArray) -> FloatArray:
         if not (known := others & scored).any():
             return np.full(inside.sum(), np.nan)
-        # Direct scores are not fitted to labels, so the slope is not shrunk.
-        return fit(scores[known], table.labels[known], parameters=0).apply(scores[inside])
+        return _direct_calibration(table, scores, known).apply(scores[inside])
 
     return np.clip(predict_folds(fold, predict), table.scale.low, table.scale.high)
+
+
+def _direct_calibration(table: RatingMatrix, scores: FloatArray, known: BoolArray) -> Calibration:
+    # Direct scores are not fitted to labels, so the slope is not shrunk.
+    fit = logistic if table.scale.names else linear
+    return fit(scores[known], table.labels[known], parameters=0)
 
 
 @dataclass(frozen=True, eq=False)

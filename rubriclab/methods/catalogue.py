@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rubriclab.judges.judge import Judge
     from rubriclab.judges.plug_ins import PlugIn
     from rubriclab.methods.method import Learned, Method, Scored, TrainingInput
-    from rubriclab.models.rubric import Part
+    from rubriclab.models.rubric import Part, Rubric
     from rubriclab.models.text import Assignment, Example
 
 # Where each built-in method is, as `module:attribute`.
@@ -76,6 +76,12 @@ def installed(name: str) -> Method | None:
     with suppress(UnknownMethod, PlugInError):
         return METHODS[name]
     return None
+
+
+def has_seen_labels(rubric: Rubric) -> bool:
+    """Return whether labels had a part in a rubric; they may also only have measured the agreement of a baseline."""
+    methods = [installed(part.method) for part in rubric.parts]
+    return bool(rubric.aggregation) or not all(each and each.is_baseline and not each.needs_labels for each in methods)
 
 
 def plug_in_names() -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from pydantic import ConfigDict, Field, JsonValue, TypeAdapter
 
 from rubriclab.display import Displayed
 from rubriclab.errors import StoreError
-from rubriclab.models.aggregation import MAX_MISSING, Aggregation
+from rubriclab.models.aggregation import MAX_MISSING, Aggregation, Calibration
 from rubriclab.models.base import Count, FrozenModel, canonical, digest
 from rubriclab.models.rubric import Criterion, Rubric
 from rubriclab.models.text import Example, ShownField, common_fields
@@ -235,6 +235,18 @@ class GateVerdict(FrozenModel):
         return None if self.few_groups is None else max(least - self.few_groups, 1)
 
 
+def deciding_verdict(
+    direct: GateVerdict | None, calibrated: GateVerdict | None, free: GateVerdict | None
+) -> GateVerdict | None:
+    """Return the verdict that decides: against the judge asked directly, or against the best free baseline if worse.
+
+    The judge is the calibrated one if only its error is lower than the rubric's.
+    """
+    if direct and calibrated and calibrated.error_outcome == "worse" and direct.overall != "worse":
+        direct = calibrated
+    return min(filter(None, (direct, free)), key=lambda verdict: WORST_FIRST.index(verdict.overall), default=None)
+
+
 class Raters(FrozenModel):
     """Interrater agreement: Krippendorff's alpha, and the correlation that a perfect judge could reach.
 
@@ -290,6 +302,8 @@ class Validation(FrozenModel):
         raters: `None` if single raters' scores are not known.
         verdict_agreements: for labels of two levels, those of the rubric, of the same judge asked directly,
             uncalibrated and calibrated, and of the raters.
+        direct_calibration: for graded labels, the map from the scores of the judge asked directly onto their scale,
+            fitted to all labels; it gives `direct, calibrated` for new texts.
     """
 
     level: Literal["group", "dataset"]
@@ -301,6 +315,7 @@ class Validation(FrozenModel):
     verdicts: tuple[GateVerdict, ...]
     raters: Raters | None = None
     verdict_agreements: tuple[VerdictAgreement, ...] = Field((), exclude_if=lambda found: not found)
+    direct_calibration: Calibration | None = Field(None, exclude_if=lambda found: found is None)
 
     @property
     def rubric(self) -> EvaluatorAgreement:
@@ -320,16 +335,7 @@ class Validation(FrozenModel):
 
     @property
     def deciding(self) -> GateVerdict:
-        """The verdict that decides: against the judge asked directly, or against the best free baseline if worse.
-
-        The judge is the calibrated one if only its error is lower than the rubric's.
-        """
-        direct, calibrated = self.against(DIRECT), self.against(CALIBRATED)
-        if direct is None:
-            return self.free
-        if calibrated and calibrated.error_outcome == "worse" and direct.overall != "worse":
-            direct = calibrated
-        return min(direct, self.free, key=lambda verdict: WORST_FIRST.index(verdict.overall))
+        return deciding_verdict(self.against(DIRECT), self.against(CALIBRATED), self.free) or self.free
 
     @property
     def outcome(self) -> Outcome:

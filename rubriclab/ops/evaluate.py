@@ -15,11 +15,12 @@ from rubriclab.learning.baselines import feature_values
 from rubriclab.learning.estimate import DryRun, dry_run, estimate_scoring
 from rubriclab.learning.gate import ratings
 from rubriclab.learning.scoring import CANNOT_ASSESS, Score
+from rubriclab.methods.catalogue import has_seen_labels
 from rubriclab.models.characters import count
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Example, Scale, labelled, text_digest
 from rubriclab.models.text_features import CATALOGUE, WORD_COUNT
-from rubriclab.models.version import Baseline, Effort, Provenance, Version
+from rubriclab.models.version import Baseline, Effort, Version
 from rubriclab.ops import workspace as work
 from rubriclab.ops.inputs import Data, check_text_fields, likely_labels, usable_texts
 from rubriclab.ops.options import AgreeOptions, EvaluateOptions, ScoreOptions
@@ -66,11 +67,11 @@ def evaluate(
     choices = [work.judge_of(version, options.judge, workspace.store, workspace.notify) for version in versions]
     aspects = {version.rubric.aspect.name: version.rubric.scores_on for version in versions}
     examples = kept = usable_texts(data, options, aspects.items(), workspace.notify)
-    learned = {text for version in versions for text in version.provenance.texts}
+    learned = {text for version in versions if has_seen_labels(version.rubric) for text in version.provenance.texts}
     same = sum(text_digest(each) in learned for each in examples)
     equal = f"{count(same, 'text')} equal to one of learning" if same else ""
     if not options.include_training:
-        kept = unseen(examples, [version.provenance for version in versions])
+        kept = unseen(examples, versions)
     elif equal:
         workspace.notify(f"{equal}: figures on these are optimistic")
     if not kept:
@@ -237,10 +238,11 @@ def measure_agreement(
     ]
 
 
-def unseen(examples: Iterable[Example], provenances: Sequence[Provenance]) -> tuple[Example, ...]:
-    """Return the examples whose group and text no version was learned from; ids are not compared."""
-    groups = {group for provenance in provenances for group in provenance.groups}
-    texts = {text for provenance in provenances for text in provenance.texts}
+def unseen(examples: Iterable[Example], versions: Sequence[Version]) -> tuple[Example, ...]:
+    """Return the examples of whose group and text no version has seen a label; ids are not compared."""
+    learned = [version.provenance for version in versions if has_seen_labels(version.rubric)]
+    groups = {group for provenance in learned for group in provenance.groups}
+    texts = {text for provenance in learned for text in provenance.texts}
     return tuple(e for e in examples if e.group not in groups and text_digest(e) not in texts)
 
 

@@ -142,7 +142,7 @@ def target_texts(data: Data, version: Version, options: TransferOptions, notify:
     if options.definition or options.aspect not in (None, aspect.name):
         aspect = find_aspect(rubric.task, options.aspect or aspect.name, options.definition)
     examples = usable_texts(data, options, [(aspect.name, rubric.scores_on)], notify)
-    texts = unseen(examples, [version.provenance])
+    texts = unseen(examples, [version])
     if left_out := len(examples) - len(texts):
         notify(f"{left_out} of {len(examples)} texts left out: {version.ref} was learned from them or their groups")
     if not texts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -20,13 +20,21 @@ from rubriclab.learning.verdicts import (
     verdict_statistic,
     verdicts_of,
 )
-from rubriclab.methods.catalogue import installed
+from rubriclab.methods.catalogue import has_seen_labels, installed
 from rubriclab.methods.method import CriterionRating
-from rubriclab.models.aggregation import Term
+from rubriclab.models.aggregation import Calibration, Term
 from rubriclab.models.characters import count, listed
 from rubriclab.models.rubric import Criterion
 from rubriclab.models.text import Example, Scale, labelled
-from rubriclab.models.version import DIRECT, GRADED, WORST_FIRST, GateVerdict, RecordedText, VerdictAgreement
+from rubriclab.models.version import (
+    CALIBRATED,
+    DIRECT,
+    GRADED,
+    GateVerdict,
+    RecordedText,
+    VerdictAgreement,
+    deciding_verdict,
+)
 from rubriclab.ops.evaluate import LEVELS, Evaluation, Evaluator, Result, baseline_evaluators
 from rubriclab.report import rubrics, wording
 from rubriclab.report.render import View, external, line, quiet, view
@@ -55,11 +63,20 @@ RowWithBasis = tuple[list[object], dict[str, Any]]
 
 @dataclass(frozen=True, eq=False)
 class ScoredVersion:
-    """A version with its scores of the texts that have a label for its aspect."""
+    """A version with its scores of the texts that have a label for its aspect.
+
+    `calibration`, of a judge asked directly, is fitted to the labels that the rubric `calibrated_by` was learned from.
+    """
 
     version: Version
     texts: Sequence[Example]
     scores: Sequence[Score]
+    calibration: Calibration | None = None
+    calibrated_by: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"{self.version.ref}{wording.CALIBRATED_ENDING if self.calibration else ''}"
 
     @cached_property
     def labels(self) -> FloatArray:
@@ -68,7 +85,8 @@ class ScoredVersion:
     @cached_property
     def values(self) -> FloatArray:
         """The scores, shape (texts,), NaN for unscored texts."""
-        return floats(score.score for score in self.scores)
+        scores, scale = floats(score.score for score in self.scores), self.version.rubric.scores_on
+        return np.clip(self.calibration.apply(scores), scale.low, scale.high) if self.calibration else scores
 
     @property
     def groups(self) -> list[str]:
@@ -104,6 +122,25 @@ def scored_version(version: Version, examples: Sequence[Example], scores: Sequen
     return ScoredVersion(version, labelled(examples, version.rubric.aspect.name), scores)
 
 
+def calibrated_direct(scored: Sequence[ScoredVersion]) -> list[ScoredVersion]:
+    """Return each judge asked directly, calibrated with the labels of the first rubric that was learned with it."""
+
+    def scored_alike(version: Version) -> tuple[str, str, Scale]:
+        return version.provenance.judge, version.rubric.aspect.name, version.rubric.scores_on
+
+    calibrations: dict[tuple[str, str, Scale], tuple[Calibration, str]] = {}
+    for version in (each.version for each in scored):
+        if (validation := version.provenance.validation) and validation.direct_calibration:
+            calibrations.setdefault(scored_alike(version), (validation.direct_calibration, version.ref))
+    return [
+        replace(each, calibration=found[0], calibrated_by=found[1])
+        for each in scored
+        if (found := calibrations.get(scored_alike(each.version)))
+        and [part.method for part in each.version.rubric.parts] == [DIRECT]
+        and not each.version.rubric.aggregation
+    ]
+
+
 def error_row(scored: ScoredVersion) -> RowWithBasis | None:
     """Return a row of the table of errors with its basis; `None` if no text has a score."""
     if scored.errors is None:
@@ -116,7 +153,7 @@ def error_row(scored: ScoredVersion) -> RowWithBasis | None:
         coverage = line(share, quiet(fit_of_intervals(sum(held), len(held), aggregation.conformal.confidence)))
     basis = scored.error_basis
     cells = [*rubrics.error_cells(scored.errors), f"{basis['n']:,}", coverage or wording.UNMEASURED]
-    return [external(scored.version.ref), *cells], {"aspect": scored.version.rubric.aspect.name, **basis}
+    return [external(scored.name), *cells], {"aspect": scored.version.rubric.aspect.name, **basis}
 
 
 def fit_of_intervals(held: int, number: int, confidence: float) -> str:
@@ -208,18 +245,19 @@ class EvaluationSummary:
 
     @property
     def deciding(self) -> EvaluatorComparison | None:
-        """The comparison that decides, as in `Validation.deciding`: with a baseline method, or a free one if worse."""
-
-        def rank(made: EvaluatorComparison) -> int:
-            return WORST_FIRST.index(made.gains.overall) if made.gains else len(WORST_FIRST)
-
-        return min(filter(None, (*self.baselines[:1], self.evaluators[0].best_baseline)), key=rank, default=None)
+        """The comparison that decides, as in learning: with a baseline method, or with a free one if worse."""
+        direct, free = (self.baselines or (None,))[0], self.evaluators[0].best_baseline
+        named = {each.other.evaluator: each for each in self.baselines}
+        calibrated = named.get(f"{direct.other.evaluator}{wording.CALIBRATED_ENDING}") if direct else None
+        made = (direct, calibrated, free)
+        verdict = deciding_verdict(*(each.gains if each else None for each in made))
+        return next((each for each in made if each and each.gains is verdict), None)
 
     @property
     def comparisons(self) -> tuple[tuple[str, EvaluatorComparison], ...]:
         """Each comparison with the reference of the evaluator that it is about."""
         made = [(row.ref, each) for row in self.evaluators for each in (row.best_baseline, row.best) if each]
-        return (*made, *((self.evaluators[0].ref, each) for each in self.baselines))
+        return (*((self.evaluators[0].ref, each) for each in self.baselines), *made)
 
     def to_rows(self) -> list[dict[str, Any]]:
         return [
@@ -244,7 +282,8 @@ def summarize(
     scored: Sequence[ScoredVersion], results: Sequence[Result], free_baselines: Sequence[Evaluator]
 ) -> EvaluationSummary | None:
     """Rank and compare the rubrics of one aspect; `None` if no correlation is defined."""
-    versions = {each.version.ref: each for each in scored}
+    calibrated = calibrated_direct(scored)
+    versions = {each.name: each for each in (*scored, *calibrated)}
     aspect = scored[0].version.rubric.aspect.name
     defined = [row for row in results if row.aspect == aspect and row.agreement.pearson.value is not None]
     measured = {row.agreement.level for row in defined if row.evaluator in versions}
@@ -257,7 +296,7 @@ def summarize(
     rows.sort(key=lambda row: -(row.agreement.pearson.value or 0.0))
     free_scores = {_key(baseline.name): baseline.scores for baseline in free_baselines}
     # A version that consists of one baseline method counts as a baseline, not as a rubric.
-    methods = {ref: [installed(part.method) for part in each.version.rubric.parts] for ref, each in versions.items()}
+    methods = {each.name: [installed(part.method) for part in each.version.rubric.parts] for each in scored}
     as_baselines = {ref for ref, own in methods.items() if len(own) == 1 and own[0] and own[0].is_baseline}
     ours = [row for row in rows if row.evaluator in versions]
     baselines = [row for row in ours if row.evaluator in as_baselines]
@@ -269,9 +308,8 @@ def summarize(
         return None if other is None or other is row else _comparison(row, other, versions, free_scores)
 
     def seen(ref: str) -> int:
-        # The labels that a baseline may record without needing any only measured it.
-        unseen = all(method and method.is_baseline and not method.needs_labels for method in methods[ref])
-        learned_from = () if unseen else versions[ref].version.provenance.groups
+        version = versions[ref].version
+        learned_from = version.provenance.groups if has_seen_labels(version.rubric) else ()
         return sum(group in learned_from for group in versions[ref].groups)
 
     evaluators = tuple(
@@ -284,6 +322,10 @@ def summarize(
         for row in (*ranked, *other_baselines)
     )
     errors = {ref: each.errors for ref, each in versions.items() if each.errors}
+    by_name = {row.evaluator: row for row in other_baselines}
+    other_baselines += [
+        replace(by_name[each.version.ref], evaluator=each.name) for each in calibrated if each.version.ref in by_name
+    ]
     with_baselines = tuple(_comparison(ranked[0], row, versions, free_scores) for row in other_baselines)
     scale = scored[0].version.rubric.scores_on
     of_raters = rater_errors(scored[0].texts, aspect, scale)
@@ -333,7 +375,8 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
     graded = {each.version.rubric.aspect.name: each for each in graded_versions}
     fitted = (each.version.rubric.aggregation for each in graded_versions)
     nominal = {wording.percent(each.conformal.confidence) for each in fitted if each and each.conformal}
-    errors = [*map(error_row, graded_versions), *map(raters_row, graded.values())]
+    calibrated = calibrated_direct(graded_versions)
+    errors = [*map(error_row, (*graded_versions, *calibrated)), *map(raters_row, graded.values())]
     # The results of rubrics, and those of free baselines, by aspect and level.
     blocks: dict[tuple[str, str], tuple[list[Result], list[Result]]] = {}
     deciding = {name: each and each.level for name, each in summaries.items()}
@@ -349,6 +392,8 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
         verdict_sections=list(_verdicts(evaluation)),
         summaries={name: each for name, each in summaries.items() if name in graded},
         errors=list(filter(None, errors)),
+        calibrated=calibrated,
+        uncalibrated=[each.version.ref for each in graded_versions if not each.version.rubric.aggregation],
         nominal=nominal.pop() if len(nominal) == 1 else "",
         several=len({aspect for aspect, _ in blocks}) > 1,
         blocks=blocks,
@@ -368,14 +413,15 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
 
 
 def _called(evaluator: str, versions: Sequence[Version]) -> str:
-    version = next((each for each in versions if each.ref == evaluator), None)
+    version = next((each for each in versions if each.ref == evaluator.removesuffix(wording.CALIBRATED_ENDING)), None)
     methods = [installed(part.method) for part in version.rubric.parts] if version else []
-    if len(methods) != 1 or not methods[0] or not methods[0].is_baseline:
+    if version is None or len(methods) != 1 or not methods[0] or not methods[0].is_baseline:
         return wording.evaluator_parts(evaluator)[0]
     judges = {each.provenance.judge for each in versions}
     asked_directly = methods[0].name == DIRECT and len(judges) == 1
-    note = wording.evaluator_name(DIRECT, in_sentence=True) if asked_directly else methods[0].note
-    return f"{evaluator}, {note}"
+    name = DIRECT if evaluator == version.ref and not version.rubric.aggregation else CALIBRATED
+    note = wording.evaluator_name(name, in_sentence=True) if asked_directly else methods[0].note
+    return f"{version.ref}, {note}"
 
 
 def evaluation_summaries(evaluation: Evaluation) -> dict[str, EvaluationSummary | None]:
@@ -411,10 +457,11 @@ def verdict_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
 
 
 def error_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
+    scored = [_scored(evaluation, each) for each in evaluation.versions if not each.rubric.scores_on.names]
     return [
-        {"evaluator": each.version.ref, "aspect": each.version.rubric.aspect.name, **each.error_basis, **asdict(errors)}
-        for each in (_scored(evaluation, version) for version in evaluation.versions)
-        if not each.version.rubric.scores_on.names and (errors := each.errors)
+        {"evaluator": each.name, "aspect": each.version.rubric.aspect.name, **each.error_basis, **asdict(errors)}
+        for each in (*scored, *calibrated_direct(scored))
+        if (errors := each.errors)
     ]
 
 

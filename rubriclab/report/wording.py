@@ -442,6 +442,8 @@ EVALUATORS: Mapping[str, str] = {
     "best text feature": "the text feature chosen in each fold",
     "constant": "the same score for every text",
 }
+# Ends the name of a version asked directly whose scores are calibrated for a comparison.
+CALIBRATED_ENDING = ", calibrated"
 # A cell without a figure.
 UNMEASURED = Markup('<span class="none">–</span>')
 PERFECT = "the best possible, given how far raters differ"

@@ -55,6 +55,20 @@ def test_labels_on_another_scale_are_named_and_the_saved_version_scores_on_it(ow
     assert all(0 <= row["score"] <= 1 and 0 <= row["interval"][0] <= row["interval"][1] <= 1 for row in rows)
 
 
+def test_a_judge_asked_directly_is_calibrated_with_the_labels_that_only_measured_it(own: Commands) -> None:
+    learn = ("learn", LABELLED, "--task", "summarization", "--aspect", "coherence", "--scale", "1:5")
+    assert own(*learn, "--method", "direct", "--name", "plain").code == 0
+    done = own("transfer", "plain", "--to", LABELLED, "--no-relearn", "--action", "recalibrate", "--save")
+    assert "saved as plain@2, whose parent is plain@1" in done.out
+    # The labels have now had a part in it.
+    assert "was not learned from" in own("transfer", "plain", "--to", LABELLED).error
+    plain, calibrated = (
+        own("evaluate", LABELLED, "--include-training", "--rubric", ref, "--json").json["errors"]
+        for ref in ("plain@1", "plain@2")
+    )
+    assert abs(calibrated[0]["bias"]) < abs(plain[0]["bias"])
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

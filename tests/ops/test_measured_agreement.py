@@ -1,6 +1,7 @@
 """Evaluators against human scores, baselines beside them, and what was left out."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -37,9 +38,11 @@ HUMAN = np.array([text.scores["coherence"] for text in TEXTS])
 OURS = Evaluator("ours", HUMAN + RNG.normal(size=len(TEXTS)))
 
 
-def learned_from(**fields) -> Provenance:
+def learned_from(method="hypoeval", **fields) -> SimpleNamespace:
+    """Return what `unseen` reads of a version."""
     made = {"judge": "j", "generator": "j", "prompts": "p", "data": "d", "examples": (), "seed": 1, "version": "0"}
-    return Provenance(**made, **fields)
+    rubric = SimpleNamespace(parts=[SimpleNamespace(method=method)], aggregation=None)
+    return SimpleNamespace(rubric=rubric, provenance=Provenance(**made, **fields))
 
 
 def by_level(evaluator: Evaluator, texts=TEXTS, **given) -> dict:
@@ -82,7 +85,11 @@ def test_groups_that_learning_has_seen_are_left_out_whole():
     left = unseen(TEXTS, [learned_from(groups=("g1",)), learned_from(groups=("g4", "elsewhere"))])
     assert [text.group for text in left] == [f"g{g}" for g in (0, 2, 3, 5) for _ in range(SYSTEMS)]
     assert unseen(iter(TEXTS), []) == TEXTS
-    assert unseen(TEXTS, [learned_from(groups=tuple({text.group for text in TEXTS}))]) == ()
+    everywhere = tuple({text.group for text in TEXTS})
+    for method in ("few_shot", "a package that is gone"):
+        assert unseen(TEXTS, [learned_from(method, groups=everywhere)]) == ()
+    # Labels only measured a baseline that shows the judge none of them.
+    assert unseen(TEXTS, [learned_from("direct", groups=everywhere)]) == TEXTS
 
 
 def test_a_text_that_learning_has_seen_is_left_out_under_any_id_and_group():

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from report_samples import examples, results_of, scores_of, shown, unlabelled, version, words_of
+from report_samples import examples, joint_trust, results_of, scores_of, shown, unlabelled, version, words_of
 
 from rubriclab.learning.scoring import Score
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import CriterionRating
+from rubriclab.models.aggregation import Calibration
 from rubriclab.models.text import Example
 from rubriclab.models.version import GateVerdict, Version
 from rubriclab.ops.evaluate import baseline_evaluators
@@ -133,6 +134,35 @@ def test_baselines_are_no_rubrics_and_the_best_rubric_is_held_against_each() -> 
     assert "The best of several" not in said
     alone = summary_of((unlabelled(), against_people), (shown(), like_people))
     assert "The scores of shown@1 are on average 0.00" in words(alone)
+
+
+@pytest.mark.parametrize(
+    ("error", "at_zero", "verdict"), [(0.3, -1.5, "worse"), (0.3, 0.5, "better"), (0.0, -1.0, "better")]
+)
+def test_a_judge_asked_directly_that_would_be_nearer_once_calibrated_with_the_rubrics_labels_is_not_beaten(
+    error: float, at_zero: float, verdict: str
+) -> None:
+    """The judge gives 1.5 points too many; the map that the rubric's labels gave adds `at_zero`."""
+    line = Calibration(kind="linear", x=(0.0, 1.0), y=(at_zero, at_zero + 1))
+    trust = joint_trust(direct_calibration=line)
+    rubric = replace(version(), provenance=version().provenance.model_copy(update={"validation": trust}))
+    found = summary_of(
+        (rubric, lambda _, text: text.scores["coherence"] + error),
+        (unlabelled(), lambda _, text: text.scores["coherence"] + 1.5),
+    )
+    assert found
+    assert found.deciding
+    assert found.deciding.gains
+    assert (found.errors["plain@1"].absolute.value, found.errors["plain@1"].bias) == (1.5, 1.5)
+    labels = np.array([text.scores["coherence"] for text in examples()])
+    nearer = np.abs(np.clip(labels + 1.5 + at_zero, 1, 5) - labels).mean()
+    assert found.errors["plain@1, calibrated"].absolute.value == pytest.approx(nearer, abs=1e-4)
+    assert found.deciding.gains.error_outcome == verdict
+    said = words(found)
+    assert f"those of plain@1 1.50, once calibrated {nearer:.2f}." in said or verdict == "worse"
+    assert ("`rubriclab transfer --to LABELLED --no-relearn --action recalibrate --save plain@1" in said) == (
+        verdict == "worse"
+    )
 
 
 def test_texts_of_groups_that_a_version_has_learned_from_are_counted_and_only_what_saw_labels_learns() -> None:
