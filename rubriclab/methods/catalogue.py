@@ -118,7 +118,7 @@ def _load_plug_in(name: str) -> Method:
 
 
 def guard(method: object, plug_in: PlugIn) -> Method:
-    """Return the method, whose errors now name its package; raises PlugInError if it is no `Method`."""
+    """Return the method with errors that name its package; raises PlugInError if it is no `Method` of that name."""
     from pydantic import ConfigDict, TypeAdapter
 
     from rubriclab.methods.holistic import require_scores

@@ -19,7 +19,7 @@ from rubriclab.errors import ChecklistError, DataError
 from rubriclab.judges.judge import Judge, ask
 from rubriclab.judges.providers import BYTES_PER_TOKEN
 from rubriclab.methods import method as interface
-from rubriclab.methods.holistic import learn_one
+from rubriclab.methods.holistic import single_criterion_learning
 from rubriclab.methods.prompting import Whole, ask_entries, chunks
 from rubriclab.methods.questions import YesOrNo
 from rubriclab.methods.sources import Checklist
@@ -67,7 +67,7 @@ def _require_words(reason: str) -> str:
 
 
 def _sign(value: Any) -> Sign:
-    # A truth value equals a whole number in Python.
+    # The type is checked too, since True equals 1.
     whole = int(value) if type(value) is float and value in (1, -1) else value
     sign = _SIGNS.get(str(whole).strip()) if type(whole) in (int, str) else None
     if sign is None:
@@ -119,7 +119,7 @@ class SplitVerdicts(SplitReasons):
 
 
 class Mark(pydantic.BaseModel):
-    """What a reason comes to."""
+    """The mark that a reason is converted to."""
 
     thought: str
     mark: Annotated[
@@ -167,8 +167,8 @@ def reference_field(units: texts.Units | None) -> texts.Material:
         raise ChecklistError("The checks come without units: nothing says what sentences are compared with.", _EXPECTED)
     if units.kind != "sentence" or len(units.beside) != 1 or units.weights != "equal":
         weighed = ", with weights from the judge" if units.weights != "equal" else ""
-        came = f"{units.kind} beside {' and '.join(units.beside) or 'nothing'}{weighed}"
-        raise ChecklistError(f"The checks are for a {came}, which DCR cannot judge.", _EXPECTED)
+        received = f"{units.kind} beside {' and '.join(units.beside) or 'nothing'}{weighed}"
+        raise ChecklistError(f"The checks are for a {received}, which DCR cannot judge.", _EXPECTED)
     return units.beside[0]
 
 
@@ -211,9 +211,9 @@ def evaluate_prompts(
         "sentences": [],
     }
     if settings.sentences == "judge" and not whole:
-        copied = 2 * len(example.output.encode()) // BYTES_PER_TOKEN
+        copy_tokens = 2 * len(example.output.encode()) // BYTES_PER_TOKEN
         form, longest = SplitVerdicts if verdict else SplitReasons, TOKENS_PER_REASON * len(pieces)
-        return [Prompt("dcr/evaluate", fields, form, max_tokens=TOKENS_AROUND + copied + longest)]
+        return [Prompt("dcr/evaluate", fields, form, max_tokens=TOKENS_AROUND + copy_tokens + longest)]
     sentences = [{"id": number, "text": piece.text} for number, piece in enumerate(pieces, 1)]
     return [
         Prompt(
@@ -242,7 +242,7 @@ async def score(example: texts.Example, part: Part, assignment: texts.Assignment
     if why := why_incomparable(example, material, assignment):
         return None, (interface.CriterionRating(criterion.id, None, why),)
     whole = settings.level == "paragraph"
-    pieces = [texts.Sentence(text, (place,)) for place, text in enumerate(texts.split_sentences(example.output))]
+    pieces = [texts.Sentence(text, (index,)) for index, text in enumerate(texts.split_sentences(example.output))]
     pieces = [texts.Sentence(example.output, ())] if whole else pieces
     prompts = evaluate_prompts(example, pieces, part, assignment, settings)
     units = tuple(chain.from_iterable(await asyncio.gather(*(_judge(each, pieces, judge) for each in prompts))))
@@ -267,19 +267,19 @@ async def score(example: texts.Example, part: Part, assignment: texts.Assignment
 
 async def _judge(prompt: Prompt[Any], pieces: Sequence[texts.Sentence], judge: Judge) -> list[interface.UnitVerdict]:
     """Return the verdict on each sentence of `prompt`, in order: 1 for a positive mark, 0 for a negative one."""
-    found: Mapping[int, Reason | str]
+    verdicts: Mapping[int, Reason | str]
     if not prompt.fields["sentences"]:
         output = prompt.fields["output"]
         answer = await ask(judge, prompt)
         if answer.value is None:
             return [interface.UnitVerdict(output, (), None, answer.missing)]
-        given: Sequence[SplitReason] = answer.value.sentences
-        sentences = dict(enumerate(texts.locate_sentences(output, [each.sentence for each in given]), 1))
-        found = dict(enumerate(given, 1))
+        split: Sequence[SplitReason] = answer.value.sentences
+        sentences = dict(enumerate(texts.locate_sentences(output, [each.sentence for each in split]), 1))
+        verdicts = dict(enumerate(split, 1))
     else:
         sentences = dict(enumerate(pieces, 1))
-        found = await ask_by_number(judge, prompt)
-    reasons = {number: each.reason for number, each in found.items() if isinstance(each, Reason)}
+        verdicts = await ask_by_number(judge, prompt)
+    reasons = {number: each.reason for number, each in verdicts.items() if isinstance(each, Reason)}
     marks: Mapping[int, Mark | str] = {}
     if reasons and not prompt.fields["verdict"]:
         fields = {"reasons": [{"id": number, "text": text} for number, text in reasons.items()]}
@@ -287,7 +287,7 @@ async def _judge(prompt: Prompt[Any], pieces: Sequence[texts.Sentence], judge: J
         longest = TOKENS_AROUND_MARKS + TOKENS_PER_MARK * len(reasons)
         marks = await ask_by_number(judge, Prompt("dcr/convert", fields, form, max_tokens=longest))
     units = []
-    for number, each in found.items():
+    for number, each in verdicts.items():
         mark, reason = marks.get(number), each if isinstance(each, str) else each.reason
         value = float(mark.mark == 1) if isinstance(mark, Mark) else None
         if isinstance(each, SentenceVerdict):
@@ -318,7 +318,7 @@ def learning_calls(training_input: interface.TrainingInput, settings: DCRSetting
     sentences = [len(texts.split_sentences(example.output)) for example in training_input.examples]
     by_rule = settings.sentences == "rules"
     portions = sum(math.ceil(number / settings.most_per_call) if by_rule else 1 for number in sentences)
-    return interface.LearningCalls(portions * (1 + (settings.verdict == "converted")))
+    return interface.LearningCalls(portions * (2 if settings.verdict == "converted" else 1))
 
 
 def part_faults(part: Part) -> Iterator[str]:
@@ -334,7 +334,7 @@ DCR = interface.Method(
     settings=DCRSettings,
     presets=PRESETS,
     prompts=("dcr/evaluate", "dcr/convert"),
-    learn=learn_one(score, _make_part),
+    learn=single_criterion_learning(score, _make_part),
     score=score,
     learning_calls=learning_calls,
     single_criterion=True,

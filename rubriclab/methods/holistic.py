@@ -6,7 +6,7 @@ show:
 
 - `direct` gives a score by the aspect's definition, with a reason: HypoEval's baseline (section 3, appendix B.2).
 - `analyze_rate` writes an analysis before the score: Chiang and Lee (2023, Findings of EMNLP).
-- `few_shot` shows labelled texts with their scores (HypoEval, section 3), spread over the labels instead of drawn.
+- `few_shot` shows labelled texts with their scores (HypoEval, section 3), spread over the labels, not drawn at random.
 - `geval` goes by evaluation steps that the model writes once, which are part of the version.
 - `text_features` are computed without a judge. Only labels show which are informative, so they give no score
   themselves.
@@ -46,8 +46,8 @@ MAX_SCORES = 100
 TEMPERATURE = 1.0
 # Samples are numbered in steps of this; the numbers between are for repeated requests after unusable replies.
 STRIDE = 10
-# A smaller share of usable samples gives no score.
-MIN_USABLE_SAMPLES = 0.5
+# With a smaller share of usable samples there is no score.
+MIN_USABLE_SHARE = 0.5
 
 
 class HolisticSettings(BaseModel):
@@ -95,8 +95,8 @@ class ScoreFormat:
 
     template: str
     fields: Callable[[Criterion], Mapping[str, Any]] = lambda _: {}
-    reasoned: type[BaseModel] = prompting.Rating
-    alone: type[BaseModel] = BareScore
+    with_reason: type[BaseModel] = prompting.Rating
+    score_only: type[BaseModel] = BareScore
     max_tokens: int = 512
 
 
@@ -105,23 +105,23 @@ def holistic_prompt(
 ) -> Prompt[Any]:
     weighted = settings.scoring != "once"
     score_only = weighted or settings.form == "score only"
-    assessable = not score_only and form.reasoned is prompting.Rating and assignment.scale.names is not None
+    assessable = not score_only and form.with_reason is prompting.Rating and assignment.scale.names is not None
     fields = {
         **(assignment.assessable_fields() if assessable else with_answer_scale(assignment, settings).fields()),
         **assignment.text_fields(example),
         **form.fields(criterion),
         "score_only": score_only,
     }
-    reply = form.alone if score_only else prompting.AssessableRating if assessable else form.reasoned
+    reply = form.score_only if score_only else prompting.AssessableRating if assessable else form.with_reason
     bare = reply is BareScore
-    reported = settings.scoring == "weighted" and bare
+    with_probabilities = settings.scoring == "weighted" and bare
     return Prompt(
         form.template,
         fields,
         reply,
         temperature=TEMPERATURE if weighted else 0.0,
         max_tokens=64 if bare else form.max_tokens,
-        alternatives=ALTERNATIVES if reported else 0,
+        alternatives=ALTERNATIVES if with_probabilities else 0,
     )
 
 
@@ -153,19 +153,19 @@ async def holistic_rating(
         return prompting.answer_rating(criterion.id, first)
     if probabilities := distribution(first, prompt):
         expected = sum(score * share for score, share in probabilities.items())
-        said = f"Probability-weighted: {_shares(probabilities)}."
-        return interface.CriterionRating(criterion.id, round(expected, DIGITS), said)
+        reason = f"Probability-weighted: {_shares(probabilities)}."
+        return interface.CriterionRating(criterion.id, round(expected, DIGITS), reason)
     numbers = range(1, settings.samples)
     later = (replace(prompt, sample=STRIDE * number, alternatives=0) for number in numbers)
     answers = [first, *await asyncio.gather(*(ask(judge, each) for each in later))]
     scores = [answer.value.score for answer in answers if answer.value is not None]
-    if len(scores) < MIN_USABLE_SAMPLES * len(answers):
+    if len(scores) < MIN_USABLE_SHARE * len(answers):
         missing = next(answer.missing for answer in answers if answer.value is None)
-        failed = f"{len(answers) - len(scores)} of {len(answers)} samples failed; the first: {missing}"
-        return interface.CriterionRating(criterion.id, None, failed)
+        reason = f"{len(answers) - len(scores)} of {len(answers)} samples failed; the first: {missing}"
+        return interface.CriterionRating(criterion.id, None, reason)
     shares = {score: count / len(scores) for score, count in Counter(scores).items()}
-    said = f"Mean of {len(scores)} samples: {_shares(shares)}."
-    return interface.CriterionRating(criterion.id, round(sum(scores) / len(scores), DIGITS), said)
+    reason = f"Mean of {len(scores)} samples: {_shares(shares)}."
+    return interface.CriterionRating(criterion.id, round(sum(scores) / len(scores), DIGITS), reason)
 
 
 def distribution(answer: JudgeAnswer[Any], prompt: Prompt[Any]) -> Mapping[float, float] | None:
@@ -180,7 +180,7 @@ def require_scores(rated: Iterable[interface.CriterionRating]) -> None:
     prompting.require_any("score", [(rating.score, rating.reason) for rating in rated])
 
 
-def learn_one(
+def single_criterion_learning(
     score: interface.ScoreFunction, make: Callable[[interface.TrainingInput, Any, Judge, int], Awaitable[Part]]
 ) -> interface.LearnFunction:
     """Return the learning function of a method with one criterion, whose part `make` returns."""
@@ -201,16 +201,16 @@ def learn_one(
         scored = await prompting.for_each(
             texts, lambda text: score(text, part, training_input.assignment, judge), on_progress, "texts scored"
         )
-        # The error quotes the first reason. A text without units lacks what it is compared with, which says nothing
-        # about the judge.
+        # The error quotes the first reason. Texts with units come first: one without any has nothing to be compared
+        # with, which is not the judge's fault.
         require_scores(sorted((rating for _, (rating,) in scored), key=lambda rating: not rating.units))
         scores, labels = floats(each for each, _ in scored), training_input.labels
         own_labels = np.array([labels[text.id] for text in texts], dtype=float)
-        kept = interface.with_agreement(criterion, scores, own_labels, len(texts), least=2)
+        measured = interface.with_agreement(criterion, scores, own_labels, len(texts), least=2)
         count = len(training_input.examples)
         all_shown = f"all {count} labelled texts are shown, so that none is left to evaluate it on"
         return interface.Learned(
-            part=part.model_copy(update={"criteria": (kept,)}),
+            part=part.model_copy(update={"criteria": (measured,)}),
             examples=tuple(text.id for text in texts),
             candidates=(criterion.id,),
             ratings=tuple(ratings for _, ratings in scored),
@@ -250,22 +250,20 @@ def _baseline(
     criterion: Callable[[interface.TrainingInput, Any, Judge, int], Awaitable[Criterion]],
     settings: type[BaselineSettings] = BaselineSettings,
     *,
-    shown: Callable[[Any], int] = lambda _settings: 0,
-    written: int = 0,
+    texts_shown: Callable[[Any], int] = lambda _settings: 0,
+    generator_calls: int = 0,
     **more: Any,
 ) -> interface.Method:
-    """Return a baseline whose prompt shows as many labelled texts as `shown` returns.
-
-    `written` is the number of calls to the generator.
-    """
+    """Return a baseline; `texts_shown` returns the number of labelled texts in its prompt."""
 
     async def make(training_input: interface.TrainingInput, settings: Any, generator: Judge, seed: int) -> Part:
         made = await criterion(training_input, settings, generator, seed)
         return Part(method=name, settings=settings.model_dump(mode="json"), criteria=(made,))
 
     def calls(training_input: interface.TrainingInput, settings: Any) -> interface.LearningCalls:
-        texts = max(0, len(training_input.examples) - shown(settings))
-        return interface.LearningCalls(texts * settings.calls, written, unrated=int(bool(training_input.unrated)))
+        texts = max(0, len(training_input.examples) - texts_shown(settings))
+        unrated = int(bool(training_input.unrated))
+        return interface.LearningCalls(texts * settings.calls, generator_calls, unrated=unrated)
 
     score, usual = scorer(form), {"presets": {}, "prompts": (form.template,), "rated_later": lambda _settings: True}
     return interface.Method(
@@ -273,7 +271,7 @@ def _baseline(
         note=note,
         is_baseline=True,
         settings=settings,
-        learn=learn_one(score, make),
+        learn=single_criterion_learning(score, make),
         score=score,
         learning_calls=calls,
         single_criterion=True,
@@ -281,7 +279,7 @@ def _baseline(
     )
 
 
-async def _define(training_input: interface.TrainingInput, *_unused: Any) -> Criterion:
+async def _by_definition(training_input: interface.TrainingInput, *_unused: Any) -> Criterion:
     return whole_aspect(training_input.assignment, training_input.assignment.aspect.definition)
 
 
@@ -313,15 +311,15 @@ class Analysis(BaseModel):
 
 
 # The score depends on the analysis before it, so a weighted score is the mean over several analyses.
-ANALYSIS_FORM = ScoreFormat("analyze_rate/rate", reasoned=Analysis, alone=Analysis, max_tokens=1024)
+ANALYSIS_FORM = ScoreFormat("analyze_rate/rate", with_reason=Analysis, score_only=Analysis, max_tokens=1024)
 
-ANALYZE_RATE = _baseline("analyze_rate", "one score, after an analysis of the text", ANALYSIS_FORM, _define)
+ANALYZE_RATE = _baseline("analyze_rate", "one score, after an analysis of the text", ANALYSIS_FORM, _by_definition)
 
 DIRECT = _baseline(
     "direct",
     "one score, by the definition of the aspect",
     ScoreFormat("direct/rate"),
-    _define,
+    _by_definition,
     shares_call=has_one_reasoned_score,
 )
 
@@ -339,7 +337,7 @@ class FewShotSettings(BaselineSettings):
     """Labelled texts in the prompt; 3 in HypoEval's baseline."""
 
 
-async def _demonstrate(
+async def _with_demonstrations(
     training_input: interface.TrainingInput, settings: FewShotSettings, _generator: Judge, seed: int
 ) -> Criterion:
     if not training_input.examples:
@@ -359,8 +357,8 @@ def demonstrations(examples: Sequence[Example], aspect: str, count: int, seed: i
     random.Random(f"demonstrations {seed}").shuffle(shuffled)
     labels = [example.scores[aspect] for example in examples]
     chosen: list[Example] = []
-    for place in range(min(count, len(shuffled))):
-        wanted = float(np.quantile(labels, (place + 0.5) / count))
+    for index in range(min(count, len(shuffled))):
+        wanted = float(np.quantile(labels, (index + 0.5) / count))
         remaining = [example for example in shuffled if example not in chosen]
         fresh = [example for example in remaining if example.group not in {each.group for each in chosen}]
         chosen.append(min(fresh or remaining, key=lambda example: abs(example.scores[aspect] - wanted)))
@@ -374,9 +372,9 @@ FEW_SHOT = _baseline(
     "few_shot",
     "one score, beside labelled texts",
     FEW_SHOT_FORM,
-    _demonstrate,
+    _with_demonstrations,
     FewShotSettings,
-    shown=lambda settings: int(settings.k),
+    texts_shown=lambda settings: int(settings.k),
     needs_labels=True,
     rated_later=lambda _settings: False,
 )
@@ -410,10 +408,10 @@ class Steps(BaseModel):
         return self
 
     def numbered(self) -> str:
-        return "\n".join(f"{place}. {step.strip()}" for place, step in enumerate(self.steps, 1))
+        return "\n".join(f"{number}. {step.strip()}" for number, step in enumerate(self.steps, 1))
 
 
-async def _list_steps(
+async def _by_steps(
     training_input: interface.TrainingInput, settings: GEvalSettings, generator: Judge, _seed: int
 ) -> Criterion:
     steps = await write_steps(training_input.assignment, settings, generator)
@@ -432,9 +430,9 @@ GEVAL = _baseline(
     "geval",
     "one score, by steps that the judge writes",
     GEVAL_FORM,
-    _list_steps,
+    _by_steps,
     GEvalSettings,
-    written=1,
+    generator_calls=1,
     presets=GEVAL_PRESETS,
     prompts=("geval/steps", "geval/rate"),
     states="steps",
@@ -442,7 +440,7 @@ GEVAL = _baseline(
 )
 
 
-_BY_NAME: Mapping[str, TextFeature] = {entry.name: entry for entry in CATALOGUE}
+_FEATURES: Mapping[str, TextFeature] = {entry.name: entry for entry in CATALOGUE}
 
 
 class TextFeatureSettings(FrozenModel):
@@ -470,7 +468,7 @@ async def _learn_features(
     if not rated:
         raise DataError(f"No text feature varies over the {len(texts)} labelled texts.", "Give more texts.")
     on_progress(f"{len(rated)} text features", 1.0)
-    none = np.full(len(texts), np.nan)
+    no_scores = np.full(len(texts), np.nan)
     return interface.Learned(
         part=Part(
             method="text_features",
@@ -480,20 +478,20 @@ async def _learn_features(
         examples=tuple(text.id for text in texts),
         candidates=tuple(rated),
         ratings=tuple(zip(*rated.values(), strict=True)),
-        scores=none,
-        reselected=none,
+        scores=no_scores,
+        reselected=no_scores,
         optimistic=False,
     )
 
 
 async def _score_features(example: Example, part: Part, _assignment: Assignment, _judge: Judge) -> interface.Scored:
-    if unknown := [criterion.id for criterion in part.criteria if criterion.id not in _BY_NAME]:
+    if unknown := [criterion.id for criterion in part.criteria if criterion.id not in _FEATURES]:
         raise DataError(
             f"The rubric uses a text feature that this version does not have: {unknown[0]!r}.",
-            f"Known are: {', '.join(_BY_NAME)}.",
+            f"Known are: {', '.join(_FEATURES)}.",
         )
     features = Features(example.output, example.source, example.context)
-    return None, tuple(_measure(_BY_NAME[criterion.id], features, example) for criterion in part.criteria)
+    return None, tuple(_measure(_FEATURES[criterion.id], features, example) for criterion in part.criteria)
 
 
 def _measure(entry: TextFeature, features: Mapping[str, float], example: Example) -> interface.CriterionRating:
@@ -506,7 +504,7 @@ def _measure(entry: TextFeature, features: Mapping[str, float], example: Example
 
 
 def feature_criterion(name: str, evidence: Evidence | None = None) -> Criterion:
-    entry = _BY_NAME[name]
+    entry = _FEATURES[name]
     return Criterion(
         id=name,
         kind="feature",
@@ -518,7 +516,7 @@ def feature_criterion(name: str, evidence: Evidence | None = None) -> Criterion:
 
 def _unknown_features(part: Part) -> Iterator[str]:
     for number, criterion in enumerate(part.criteria):
-        if criterion.id not in _BY_NAME:
+        if criterion.id not in _FEATURES:
             yield f"criteria[{number}].id: expected a text feature that rubriclab knows, got {describe(criterion.id)}"
 
 

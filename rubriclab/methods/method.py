@@ -22,9 +22,9 @@ Presets = Mapping[str, Mapping[str, Any]]
 # The current step, and the completed share of the whole, 0 to 1.
 Progress = Callable[[str, float], None]
 
-# A text has no score if this share of its answers or verdicts is missing: the rest describes another rubric or text.
+# A text has no score if this share of its answers or verdicts is missing: the others would be those of another rubric.
 MISSING_SHARE = 0.5
-# Groups are left out one by one up to this number of folds; a fold of more groups is about 2 % of the texts.
+# Up to this number of groups, each is a fold; more groups share folds of about 2 % of the texts.
 MAX_FOLDS = 50
 
 
@@ -97,11 +97,11 @@ class UnitVerdict:
 class CriterionRating:
     """One text's score by one criterion with the judge's reason, or no score and why it is missing.
 
-    A question's score is 1 if the answer is in favour of the text, else 0. If a text is judged unit by unit, it is the
-    mean over the units.
+    A question's score is 1 if the answer is in favour of the text, else 0; if a text is judged unit by unit, the mean
+    over the units.
 
     Attributes:
-        id: the criterion's.
+        id: of the criterion.
         applies: false if the criterion is not applicable to this text, which is an answer and not a failure.
         weight: its share of the text's score, if questions have different weights.
         units: the verdicts that the score is computed from, if the text was judged unit by unit.
@@ -126,8 +126,8 @@ class CriterionRating:
         return int(self.applies and self.score is None)
 
     def to_row(self) -> dict[str, Any]:
-        """Return the rating as one JSON object, without what its method does not know."""
-        # Not by `asdict`, which takes a third of the time of a text that is scored offline.
+        """Return the rating as one JSON object, without the optional fields that its method leaves empty."""
+        # `asdict` would take a third of the time of scoring a text offline.
         row: dict[str, Any] = {"id": self.id, "name": self.name} if self.name else {"id": self.id}
         row |= {"score": self.score, "reason": self.reason, "applies": self.applies}
         if self.weight is not None:
@@ -322,5 +322,5 @@ def choose_settings(model: type[BaseModel], presets: Presets, values: Mapping[st
 
 
 def pick_evenly(texts: Sequence[Example], most: int) -> tuple[Example, ...]:
-    places = np.linspace(0, len(texts) - 1, min(most, len(texts))).round().astype(int)
-    return tuple(texts[place] for place in places)
+    indices = np.linspace(0, len(texts) - 1, min(most, len(texts))).round().astype(int)
+    return tuple(texts[index] for index in indices)

@@ -52,17 +52,17 @@ async def for_each(
     items: Sequence[S],
     request: Callable[[S], Coroutine[Any, Any, T]],
     on_progress: Progress,
-    what: str,
-    begun: float = 0.0,
+    unit: str,
+    start: float = 0.0,
 ) -> list[T]:
-    """Return the result of a request for each item, in order; progress starts at the share `begun` of all work."""
+    """Return the result of a request for each item, in order; progress starts at the share `start` of all work."""
     done = 0
 
     async def counted(item: S) -> T:
         nonlocal done
         result = await request(item)
         done += 1
-        on_progress(f"{done} of {len(items)} {what}", begun + (1 - begun) * done / len(items))
+        on_progress(f"{done} of {len(items)} {unit}", start + (1 - start) * done / len(items))
         return result
 
     return await asyncio.gather(*map(counted, items))
@@ -82,10 +82,10 @@ def chunks(items: Sequence[T], most: int) -> list[Sequence[T]]:
 
 
 def by_source(examples: Sequence[Example]) -> list[Example]:
-    first: dict[str | None, int] = {}
-    for place, example in enumerate(examples):
-        first.setdefault(example.source, place)
-    return sorted(examples, key=lambda example: first[example.source])
+    first_index: dict[str | None, int] = {}
+    for index, example in enumerate(examples):
+        first_index.setdefault(example.source, index)
+    return sorted(examples, key=lambda example: first_index[example.source])
 
 
 def show_once(texts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -121,10 +121,10 @@ def require_reply(answers: Sequence[JudgeAnswer[R]], what: str, role: Literal["j
     return usable
 
 
-def require_any(what: str, given: Sequence[tuple[Any, str]]) -> None:
-    """Raise JudgeError if all values that the judge gave for `what` are `None`; each comes with the reason."""
-    if given and all(value is None for value, _ in given):
-        reason = f"The judge gave no usable {what} for any training text: {given[0][1]}"
+def require_any(what: str, values: Sequence[tuple[Any, str]]) -> None:
+    """Raise JudgeError if no `what` was usable: if all values, each with its reason, are `None`."""
+    if values and all(value is None for value, _ in values):
+        reason = f"The judge gave no usable {what} for any training text: {values[0][1]}"
         raise JudgeError(reason, "Try another `judge`.")
 
 
@@ -136,8 +136,8 @@ def bare_id(value: Any, ids: Sequence[str]) -> Any:
     return bare if bare in ids else bare.lower()
 
 
-def keep_valid(reasons: Collection[str]) -> pydantic.WrapValidator:
-    """Return the validator of a list that keeps every valid entry in salvage mode; `reasons` may be missing."""
+def keep_valid(optional: Collection[str]) -> pydantic.WrapValidator:
+    """Return the validator of a list that keeps every valid entry in salvage mode; `optional` fields may be missing."""
 
     def validate(items: Any, handler: pydantic.ValidatorFunctionWrapHandler, info: pydantic.ValidationInfo) -> Any:
         if not is_salvage(info):
@@ -145,9 +145,9 @@ def keep_valid(reasons: Collection[str]) -> pydantic.WrapValidator:
         entries = []
         for item in items if isinstance(items, list) else []:
             if isinstance(item, dict):
-                completed = dict.fromkeys(reasons, "") | {name: each for name, each in item.items() if each is not None}
+                filled = dict.fromkeys(optional, "") | {name: each for name, each in item.items() if each is not None}
                 with contextlib.suppress(pydantic.ValidationError):
-                    entries += handler([completed])
+                    entries += handler([filled])
         if not entries:
             raise ValueError("no entry is usable")
         return entries
@@ -215,8 +215,8 @@ OnScale = Annotated[Number, pydantic.AfterValidator(_on_scale)]
 
 
 def _or_not_assessed(value: Any, handler: pydantic.ValidatorFunctionWrapHandler) -> float:
-    said = isinstance(value, str) and value.strip(AROUND_ID).casefold() in CANNOT_ASSESS
-    return math.nan if said else float(handler(value))
+    not_assessed = isinstance(value, str) and value.strip(AROUND_ID).casefold() in CANNOT_ASSESS
+    return math.nan if not_assessed else float(handler(value))
 
 
 def _number_or_not_assessed(number: dict[str, Any]) -> pydantic.WithJsonSchema:

@@ -33,7 +33,7 @@ from rubriclab.models.text import Assignment
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import BoolArray, FloatArray, floats, label_correlations
 
-YesNo = Literal["yes", "no", "n/a"]
+Answer = Literal["yes", "no", "n/a"]
 Origin = Literal["seed", "diversified", "elaborated"]
 AnswersT = TypeVar("AnswersT")
 
@@ -52,7 +52,7 @@ _ANSWER_OR_HEDGE = re.compile(
 
 # Cached, since most answers are one of a few words.
 @cached_by_size(2**18)
-def read_answer(text: str) -> YesNo | None:
+def read_answer(text: str) -> Answer | None:
     """Return the answer of `text` to a yes/no question, or `None` if it is unreadable or ambiguous.
 
     Case, markdown, quotes, brackets, closing punctuation and invisible characters are ignored. An explanation may
@@ -68,8 +68,8 @@ def read_answer(text: str) -> YesNo | None:
     return "yes" if match["answer"] == "yes" else "no" if match["answer"] == "no" else "n/a"
 
 
-def _among(*allowed: YesNo) -> BeforeValidator:
-    def check(value: Any) -> YesNo:
+def _among(*allowed: Answer) -> BeforeValidator:
+    def check(value: Any) -> Answer:
         answer = read_answer(value) if isinstance(value, str) else None
         if answer is None or answer not in allowed:
             raise ValueError(f"{', '.join(allowed[:-1])} or {allowed[-1]} was expected; got {value!r:.60}")
@@ -80,7 +80,7 @@ def _among(*allowed: YesNo) -> BeforeValidator:
 
 # Answers in a reply: one of two, or also that the question is not applicable.
 YesOrNo = Annotated[Literal["yes", "no"], _among("yes", "no")]
-Readable = Annotated[YesNo, _among("yes", "no", "n/a")]
+ReadableAnswer = Annotated[Answer, _among("yes", "no", "n/a")]
 
 
 def question_of(criterion: Criterion) -> Question:
@@ -119,13 +119,13 @@ def make_question(
     )
 
 
-def payload(criterion: Criterion, *, presupposed: bool = True) -> dict[str, str | None]:
+def payload(criterion: Criterion, *, with_default_answers: bool = True) -> dict[str, str | None]:
     """Return the fields of a question in a prompt, without the good answer, which would influence the judge.
 
-    If `presupposed`, they include the answers for an absent subject and a broken text.
+    `with_default_answers` adds the answers for an absent subject and for a broken text.
     """
     stated = question_of(criterion)
-    absent, broken = (stated.absent, stated.broken) if presupposed else (None, None)
+    absent, broken = (stated.absent, stated.broken) if with_default_answers else (None, None)
     return {"id": criterion.id, "text": criterion.statement, "absent": absent, "broken": broken}
 
 
@@ -162,7 +162,7 @@ class AnswerMatrix:
 
 
 # Why questions are dropped, by id, and notes for the user.
-Dropped = tuple[Mapping[str, str], tuple[str, ...]]
+DroppedAndNotes = tuple[Mapping[str, str], tuple[str, ...]]
 
 
 def learn_from_answers(
@@ -173,7 +173,7 @@ def learn_from_answers(
     rate: Callable[[AnswersT, Criterion], CriterionRating],
     counts: Callable[[Criterion], Mapping[str, int]],
     score: Callable[[AnswersT, Sequence[Criterion]], float | None],
-    select: Callable[[Sequence[Criterion], AnswerMatrix], Dropped] | None,
+    select: Callable[[Sequence[Criterion], AnswerMatrix], DroppedAndNotes] | None,
     reselect: bool,
 ) -> Learned:
     """Return the part with the questions that `select` keeps, and the others with the reasons.
@@ -197,7 +197,7 @@ def learn_from_answers(
             for question, column, number in zip(questions, matrix.good.T, asked, strict=True)
         )
 
-    def selection(rows: AnswerMatrix) -> tuple[tuple[Criterion, ...], Dropped]:
+    def selection(rows: AnswerMatrix) -> tuple[tuple[Criterion, ...], DroppedAndNotes]:
         dropped, notes = select(questions, rows) if select else ({}, ())
         return tuple(question for question in questions if question.id not in dropped), (dropped, notes)
 
@@ -222,7 +222,7 @@ def learn_from_answers(
 
 def select_questions(
     questions: Sequence[Criterion], answers: AnswerMatrix, *, ends: float = 0, proposed: bool = False
-) -> Dropped:
+) -> DroppedAndNotes:
     """Return the questions that the labels speak against, with the reasons; the best of each sub-dimension stay.
 
     Args:
@@ -312,7 +312,7 @@ def _repeating(order: Sequence[int], questions: Sequence[Criterion], answers: An
     kept: list[int] = []
     repeated = {}
     for column in order:
-        given = ~np.isnan(answers.good[:, column])
+        answered = ~np.isnan(answers.good[:, column])
         alike = (
             other
             for other in kept
@@ -320,7 +320,7 @@ def _repeating(order: Sequence[int], questions: Sequence[Criterion], answers: An
             and shared[other, column] >= MIN_ANSWERS
             and min(rare[other, column], rare[column, other]) >= MIN_RARE
             # It has no answer where the other does not apply.
-            and not (given & ~answers.applies[:, other]).any()
+            and not (answered & ~answers.applies[:, other]).any()
         )
         if (first := next(alike, None)) is None:
             kept.append(column)
@@ -364,7 +364,7 @@ class Group(BaseModel):
     best: ShownId
 
     @model_validator(mode="after")
-    def _of_shown_ones(self, info: ValidationInfo) -> Self:
+    def _check_ids(self, info: ValidationInfo) -> Self:
         known = _shown_ids(info) or self.members
         if unknown := [name for name in self.members if name not in known]:
             raise ValueError(f"members must be among {', '.join(known)}; got {unknown[0]!r:.60}")
@@ -415,12 +415,14 @@ async def find_redundant(
             dropped[each.id] = f"worded like {first[key]}"
     remaining = [[criterion for criterion in tier if criterion.id not in dropped] for tier in tiers]
     shown = blocks([criterion for tier in remaining for criterion in tier], most_shown)
-    found = await asyncio.gather(*(_redundant_pairs(block, noun, assignment, judge) for block in shown))
-    pairs = {pair: group for each in reversed(found) if not isinstance(each, str) for pair, group in each.items()}
+    results = await asyncio.gather(*(_redundant_pairs(block, noun, assignment, judge) for block in shown))
+    usable = [result for result in results if not isinstance(result, str)]
+    # The first block's verdict on a pair counts.
+    pairs = {pair: group for result in reversed(usable) for pair, group in result.items()}
     plural = "hypotheses" if noun == "hypothesis" else f"{noun}s"
-    failures = [each for each in found if isinstance(each, str)][:1]
+    failures = [result for result in results if isinstance(result, str)][:1]
     notes = tuple(f"{plural} that repeat others in other words are kept: {failure}" for failure in failures)
-    return dropped | _dropped(remaining, pairs), notes
+    return dropped | _redundancy_reasons(remaining, pairs), notes
 
 
 def blocks(criteria: Sequence[Criterion], most: int) -> list[list[Criterion]]:
@@ -461,7 +463,7 @@ async def _redundant_pairs(
             for one, other in group.pairs():
                 if group.relation == "same" or (seeds.get(one) != other and seeds.get(other) != one):
                     pairs.setdefault(frozenset((one, other)), group)
-        repeated = len(_dropped([block], pairs))
+        repeated = len(_redundancy_reasons([block], pairs))
         if repeated <= max(MAX_REPEATED_OF_FEW, MAX_REPEATED_SHARE * len(block)):
             return pairs
         fault = f"at most a third of the {len(block)} entries may repeat others; by these groups {repeated} would."
@@ -469,17 +471,17 @@ async def _redundant_pairs(
     return fault
 
 
-def _dropped(tiers: Sequence[Sequence[Criterion]], pairs: Mapping[frozenset[str], Group]) -> dict[str, str]:
+def _redundancy_reasons(tiers: Sequence[Sequence[Criterion]], pairs: Mapping[frozenset[str], Group]) -> dict[str, str]:
     best = {group.best for group in pairs.values()}
     kept: list[str] = []
     dropped: dict[str, str] = {}
     for criterion in (each for tier in tiers for each in sorted(tier, key=lambda each: each.id not in best)):
         name = criterion.id
-        repeated = [(other, pairs[pair]) for other in kept if (pair := frozenset((name, other))) in pairs]
+        repeated = [other for other in kept if frozenset((name, other)) in pairs]
         if not repeated:
             kept.append(name)
             continue
-        other, group = repeated[0]
+        other, group = repeated[0], pairs[frozenset((name, repeated[0]))]
         how = "says what {} says" if group.relation == "same" else "is nested with {}"
         dropped[name] = f"{how.format(other)}: {group.reason.strip()}".removesuffix(": ")
     return dropped

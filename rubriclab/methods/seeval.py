@@ -143,10 +143,10 @@ def refine_prompt(
 
 
 NOT_BEST = "not scored: another explanation agreed better with the labels of the texts in the trial"
-# All explanations score at least this many labelled texts, in whole groups; only the best one scores the others too.
-TRIED = 10
+# Labelled texts in the trial of all explanations, at least; only the best explanation scores the others too.
+MIN_TRIAL = 10
 # Texts in the prompt of a rewriting.
-SHOWN = 6
+TEXTS_SHOWN = 6
 # Fewest texts in a half to evaluate a rewriting.
 MIN_IN_HALF = 5
 
@@ -165,16 +165,16 @@ async def learn(
 
 @dataclass
 class _SEEvalRun:
-    given: interface.TrainingInput
+    training_input: interface.TrainingInput
     settings: SEEvalSettings
     judge: Judge
     generator: Judge
     on_progress: interface.Progress
 
     def __post_init__(self) -> None:
-        given, self.steps = self.given, ""
-        self.assignment, self.order, self.labels = given.assignment, given.in_order, given.label_array
-        self.ids, self.groups = tuple(example.id for example in self.order), given.groups
+        source, self.steps = self.training_input, ""
+        self.assignment, self.order, self.labels = source.assignment, source.in_order, source.label_array
+        self.ids, self.groups = tuple(example.id for example in self.order), source.groups
         self.ratings: dict[str, dict[str, CriterionRating]] = {}
 
     async def run(self) -> interface.Learned:
@@ -183,25 +183,25 @@ class _SEEvalRun:
             self.steps = await holistic.write_steps(self.assignment, settings, self.generator)
         count = settings.explanations if self.order else 1
         texts = await elicit(count, self.assignment, self.judge, settings, self.steps)
-        criteria = [self._criterion(f"e{place}", text) for place, text in enumerate(texts, 1)]
+        criteria = [self._criterion(f"e{number}", text) for number, text in enumerate(texts, 1)]
         self.on_progress(f"{len(criteria)} explanations elicited", 0.1)
 
         best, reselected = await self._choose(criteria)
         explanations = [self._with_evidence(each) for each in criteria]
-        base, outdone = explanations[best], f"{criteria[best].id} tracks the labels better"
+        base, reason = explanations[best], f"{criteria[best].id} tracks the labels better"
         kept, candidates = base, [each.id for each in criteria]
-        dropped = [DroppedCriterion(criterion=each, reason=outdone) for each in explanations if each is not base]
+        dropped = [DroppedCriterion(criterion=each, reason=reason) for each in explanations if each is not base]
         trial = await self._try_rewriting(base)
         if trial is not None:
-            gain, first, trials = trial
+            gain, first_half, trials = trial
             change = f"rewriting changed the correlation on unseen texts by {gain:+.2f}"
-            half = f"a trial rewriting, from one half of the texts; {change}"
-            dropped += (DroppedCriterion(criterion=each, reason=half) for each in trials)
-            rewritten = np.where(first, self._scores("r2"), self._scores("r1"))
+            reason = f"a trial rewriting, from one half of the texts; {change}"
+            dropped += (DroppedCriterion(criterion=each, reason=reason) for each in trials)
+            rewritten = np.where(first_half, self._scores("r2"), self._scores("r1"))
             reselected = reselect_rewriting(
-                reselected, self._scores(base.id), rewritten, first, labels=self.labels, groups=self.groups
+                reselected, self._scores(base.id), rewritten, first_half, labels=self.labels, groups=self.groups
             )
-            final = await self._rewritten("r", base, np.ones(len(self.order), dtype=bool)) if gain > 0 else None
+            final = await self._rewrite("r", base, np.ones(len(self.order), dtype=bool)) if gain > 0 else None
             if final is not None and not np.isnan(_correlation(await self._rate(final, self.order), self.labels)):
                 heldout = rounded(_correlation(reselected, self.labels))
                 kept = self._with_evidence(final).with_evidence(heldout=heldout)
@@ -230,10 +230,10 @@ class _SEEvalRun:
         All explanations score the texts of a trial, which has whole groups. Only the best one scores the other texts.
         """
         trial, groups = np.ones(len(self.order), dtype=bool), np.array(self.groups)
-        if len(criteria) > 1 and len(self.order) > TRIED:
+        if len(criteria) > 1 and len(self.order) > MIN_TRIAL:
             trial[:] = False
             for group in dict.fromkeys(self.groups):
-                if trial.sum() < TRIED:
+                if trial.sum() < MIN_TRIAL:
                     trial |= groups == group
         for criterion in criteria:
             await self._rate(criterion, list(itertools.compress(self.order, trial)))
@@ -293,7 +293,7 @@ class _SEEvalRun:
             return None
         gains, criteria, before = [], [], self._scores(base.id)
         for name, seen in (("r1", first), ("r2", ~first)):
-            rewritten = await self._rewritten(name, base, seen)
+            rewritten = await self._rewrite(name, base, seen)
             if rewritten is None:
                 return None
             scores = await self._rate(rewritten, list(itertools.compress(self.order, ~seen)))
@@ -304,24 +304,24 @@ class _SEEvalRun:
         gain = float(np.mean(gains))
         return None if np.isnan(gain) else (gain, first, criteria)
 
-    async def _rewritten(self, name: str, base: Criterion, seen: BoolArray) -> Criterion | None:
+    async def _rewrite(self, name: str, base: Criterion, seen: BoolArray) -> Criterion | None:
         """Return the explanation rewritten from the texts of `seen` with the largest errors; `None` if that failed.
 
         Errors are residuals of the regression of labels on scores, half of them positive and half negative. By plain
         differences, a judge that is only more lenient would be wrong on every text.
         """
         scores = self._scores(base.id)
-        places = np.flatnonzero(seen & ~np.isnan(scores))
-        if len(places) < 2:
+        indices = np.flatnonzero(seen & ~np.isnan(scores))
+        if len(indices) < 2:
             return None
-        x, y = scores[places], self.labels[places]
+        x, y = scores[indices], self.labels[indices]
         slope = float(np.cov(x, y)[0, 1] / np.var(x, ddof=1)) if np.ptp(x) else 0.0
         # With a negative slope, a reversed judge would have small residuals.
         errors = (y - y.mean() - max(slope, 0.0) * (x - x.mean())).round(DIGITS)
-        ranked = sorted(range(len(places)), key=lambda i: (-abs(errors[i]), i))
-        above = [i for i in ranked if errors[i] > 0][: SHOWN // 2]
-        below = [i for i in ranked if errors[i] < 0][: SHOWN // 2]
-        mistakes = [(self.order[places[i]], float(x[i])) for i in sorted((*above, *below), key=ranked.index)]
+        ranked = sorted(range(len(indices)), key=lambda i: (-abs(errors[i]), i))
+        above = [i for i in ranked if errors[i] > 0][: TEXTS_SHOWN // 2]
+        below = [i for i in ranked if errors[i] < 0][: TEXTS_SHOWN // 2]
+        mistakes = [(self.order[indices[i]], float(x[i])) for i in sorted((*above, *below), key=ranked.index)]
         if not mistakes:
             return None
         reply = (await ask(self.generator, refine_prompt(base.statement, mistakes, self.assignment))).value
@@ -338,28 +338,28 @@ class _SEEvalRun:
 
 
 def reselect_rewriting(
-    explained: FloatArray,
+    unrevised: FloatArray,
     before: FloatArray,
     rewritten: FloatArray,
-    first: BoolArray,
+    first_half: BoolArray,
     *,
     labels: FloatArray,
     groups: Sequence[str],
 ) -> FloatArray:
-    """Return cross-validated scores: each group's by the rewriting from the other half, or else `explained`.
+    """Return cross-validated scores: each group's by the rewriting from the other half, or else `unrevised`.
 
     The rewriting is used if, on the other groups of the same half, it gains over `before`, the explanation that was
     rewritten. The gain on the other half does not count, since the labels of this half made the rewriting that is
-    tested there. `first` marks one of the halves.
+    tested there. `first_half` is a mask of one of the halves.
     """
 
     def predict(others: BoolArray, held_out: BoolArray) -> FloatArray:
-        chosen = explained.copy()
-        for half in (first, ~first):
+        chosen = unrevised.copy()
+        for half in (first_half, ~first_half):
             rows = others & half
             gain = _correlation(rewritten[rows], labels[rows]) - _correlation(before[rows], labels[rows])
             # If the other groups choose another explanation, that one has no rewriting.
-            replaced = half & (gain > 0) & (explained == before)
+            replaced = half & (gain > 0) & (unrevised == before)
             chosen[replaced] = rewritten[replaced]
         return chosen[held_out]
 
@@ -379,12 +379,12 @@ def learning_calls(training_input: interface.TrainingInput, settings: SEEvalSett
     n, steps = len(training_input.examples), int(settings.elicitation == "open")
     if not n:
         return interface.LearningCalls(1, steps, unrated=int(bool(training_input.unrated)))
-    tried = min(TRIED, n)
+    tried = min(MIN_TRIAL, n)
     scores = n + tried * (settings.explanations - 1)
     # Each half is scored by the rewriting from the other half, and all texts by the last rewriting.
     scores += 2 * n if settings.refine else 0
     rewritings = 3 if settings.refine else 0
-    return interface.LearningCalls(settings.explanations + scores * settings.calls, steps + rewritings, SHOWN)
+    return interface.LearningCalls(settings.explanations + scores * settings.calls, steps + rewritings, TEXTS_SHOWN)
 
 
 SEEVAL = interface.Method(

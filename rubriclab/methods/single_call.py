@@ -14,7 +14,7 @@ from rubriclab.methods import prompting
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.checkeval.score import TOKENS_PER_ANSWER, AnswerEntry, rate_question, sub_dimension_fields
 from rubriclab.methods.method import CriterionRating
-from rubriclab.methods.questions import Readable
+from rubriclab.methods.questions import ReadableAnswer
 from rubriclab.models.aggregation import CallForm, RivalLimits
 from rubriclab.models.rubric import Criterion, Part, by_id, criterion_payload
 from rubriclab.models.text import Assignment, Example, text_digest
@@ -27,7 +27,7 @@ def judgments_form(fields: Mapping[str, Any], *, reasons: bool = True) -> type[K
     score: Any = prompting.score_entry(fields)
     answer: Any = AnswerEntry
     if not reasons:
-        score, answer = prompting.bare_score(fields), Readable
+        score, answer = prompting.bare_score(fields), ReadableAnswer
     aspect = fields["aspect"]["name"]
     whole = ("whole", "overall", aspect) if len(fields["overall"]) == 1 else ()
     questions = [question for sub in fields["sub_dimensions"] for question in sub["questions"]]
@@ -74,12 +74,12 @@ def judge_prompt(
 
 def divide_criteria(parts: Sequence[Part], most: int | None) -> list[list[Part]]:
     """Return the parts with their criteria in as few runs of at most `most` as possible; all in one by default."""
-    every = [(place, criterion) for place, part in enumerate(parts) for criterion in part.criteria]
-    runs = prompting.chunks(every, most or max(1, len(every)))
+    criteria = [(index, criterion) for index, part in enumerate(parts) for criterion in part.criteria]
+    runs = prompting.chunks(criteria, most or max(1, len(criteria)))
     return [
         [
-            parts[place].model_copy(update={"criteria": tuple(criterion for _, criterion in own), "dropped": ()})
-            for place, own in itertools.groupby(run, key=lambda each: each[0])
+            parts[index].model_copy(update={"criteria": tuple(criterion for _, criterion in own), "dropped": ()})
+            for index, own in itertools.groupby(run, key=lambda each: each[0])
         ]
         for run in runs
     ]
@@ -132,8 +132,8 @@ async def _rate_alone(
 def _in_order(
     parts: Sequence[Part], together: Mapping[str, CriterionRating], others: Sequence[tuple[CriterionRating, ...]]
 ) -> tuple[CriterionRating, ...]:
-    rest = iter(others)
-    by_part = (tuple(together[each.id] for each in part.criteria) if can_join(part) else next(rest) for part in parts)
+    queue = iter(others)
+    by_part = (tuple(together[each.id] for each in part.criteria) if can_join(part) else next(queue) for part in parts)
     return tuple(rated for ratings in by_part for rated in ratings)
 
 
@@ -141,9 +141,9 @@ def _all_ratings(
     parts: Sequence[Part], judgments: KeyedReply | None, prompt: Prompt[Any], answer: JudgeAnswer[Any], what: str
 ) -> dict[str, CriterionRating]:
     criteria = {criterion.id: criterion for part in parts for criterion in part.criteria}
-    given = ratings_in(judgments, criteria) if judgments else {}
-    missing = prompting.why_missing(prompt, answer, what) if len(given) < len(criteria) else ""
-    return {name: given.get(name, CriterionRating(name, None, missing)) for name in criteria}
+    usable = ratings_in(judgments, criteria) if judgments else {}
+    missing = prompting.why_missing(prompt, answer, what) if len(usable) < len(criteria) else ""
+    return {name: usable.get(name, CriterionRating(name, None, missing)) for name in criteria}
 
 
 def ratings_in(judgments: KeyedReply, criteria: Mapping[str, Criterion]) -> dict[str, CriterionRating]:
@@ -169,7 +169,7 @@ TOKENS_AROUND_GROUP = 128
 def group_calls(
     examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment, limits: RivalLimits
 ) -> list[list[int]]:
-    """Return the places in `examples` of each call's texts, in the order in which the call shows them.
+    """Return the indices in `examples` of each call's texts, in the order in which the call shows them.
 
     Only texts with the same group, source and context share a call. Groups beyond the limits are divided evenly; a text
     that is too long for `MAX_TOKENS` by itself gets its own call.
@@ -177,18 +177,18 @@ def group_calls(
     joined = [part for part in parts if can_join(part)]
     calls = list[list[int]]()
     for group in _by_input(examples).values():
-        places = sorted(group, key=lambda at: text_digest(examples[at]))
+        indices = sorted(group, key=lambda index: text_digest(examples[index]))
         # Upper estimates of the tokens of a call without its texts, and of what each text adds to it.
-        around, sizes = 0, dict.fromkeys(places, 0)
+        around, sizes = 0, dict.fromkeys(indices, 0)
         if joined:
-            first, longest = judge_group_prompt([examples[places[0]]], joined, assignment), _longest_entry(joined)
-            for place in places:
-                content = Message(role="user", content=examples[place].output)
-                sizes[place] = estimated_tokens([content]) + longest
-            around = estimated_tokens(render(first)) + first.max_tokens - sizes[places[0]]
-        for most in range(min(limits.texts, len(places)), 0, -1):
-            runs = prompting.chunks(places, most)
-            if most == 1 or all(around + sum(sizes[place] for place in run) <= MAX_TOKENS for run in runs):
+            first, longest = judge_group_prompt([examples[indices[0]]], joined, assignment), _longest_entry(joined)
+            for index in indices:
+                content = Message(role="user", content=examples[index].output)
+                sizes[index] = estimated_tokens([content]) + longest
+            around = estimated_tokens(render(first)) + first.max_tokens - sizes[indices[0]]
+        for most in range(min(limits.texts, len(indices)), 0, -1):
+            runs = prompting.chunks(indices, most)
+            if most == 1 or all(around + sum(sizes[index] for index in run) <= MAX_TOKENS for run in runs):
                 calls += map(list, runs)
                 break
     return calls
@@ -218,7 +218,7 @@ async def judge_group(
     together, others = await asyncio.gather(
         rate_together(), asyncio.gather(*(_rate_alone(example, parts, assignment, judge) for example in examples))
     )
-    return [_in_order(parts, joint, rest) for joint, rest in zip(together, others, strict=True)]
+    return [_in_order(parts, *ratings) for ratings in zip(together, others, strict=True)]
 
 
 def judge_group_prompt(
@@ -244,8 +244,8 @@ def judge_group_prompt(
 
 def _by_input(examples: Sequence[Example]) -> dict[tuple[str | None, ...], list[int]]:
     groups: dict[tuple[str | None, ...], list[int]] = {}
-    for place, example in enumerate(examples):
-        groups.setdefault(shared_input(example), []).append(place)
+    for index, example in enumerate(examples):
+        groups.setdefault(shared_input(example), []).append(index)
     return groups
 
 

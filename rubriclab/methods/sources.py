@@ -117,8 +117,8 @@ def load_checklist(task: str, aspect: str, path: Path | None = None, folder: Fol
     """
     shipped = shipped_checklists(folder)
     if path is None and (task, aspect) not in shipped:
-        own = [name for known, name in shipped if known == task]
-        tasks = dict.fromkeys(known for known, _ in shipped)
+        own = [name for shipped_task, name in shipped if shipped_task == task]
+        tasks = dict.fromkeys(shipped_task for shipped_task, _ in shipped)
         has = f"For {task} there are: {', '.join(own)}." if own else f"Tasks with checklists are: {', '.join(tasks)}."
         units = "" if folder == "checklists" else ' It also has "units": {"kind": "sentence", "beside": ["source"]}.'
         raise ChecklistError(
@@ -144,8 +144,8 @@ def load_checklist(task: str, aspect: str, path: Path | None = None, folder: Fol
 def seed_questions(
     folder: Folder | None, task: str, aspect: str, path: Path | None = None, *, needed: bool = True
 ) -> Checklist | None:
-    """Return the checklist of a method whose questions lie in `folder`; `None` without a folder, or if it is not
-    `needed`, no file is given and none ships."""
+    """Return a method's checklist, from the file `path` or as shipped in `folder`; `None` without a folder, or if none
+    ships and it is not `needed`."""
     if folder is None or (path is None and not needed and (task, aspect) not in shipped_checklists(folder)):
         return None
     return load_checklist(task, aspect, path, folder)
@@ -180,11 +180,11 @@ def parse_checklist(content: bytes, where: str) -> Checklist:
     subs = raw.get("sub_dimensions")
     lists = [sub.get("questions") for sub in subs if isinstance(sub, dict)] if isinstance(subs, list) else []
     questions = [each for some in lists if isinstance(some, list) for each in some if isinstance(each, dict)]
-    given = [question["id"] for question in questions if "id" in question]
-    free = (name for name in (f"s{number:02}" for number in count(1)) if name not in given)
+    taken = [question["id"] for question in questions if "id" in question]
+    free_ids = (name for name in (f"s{number:02}" for number in count(1)) if name not in taken)
     for question in questions:
         if "id" not in question:
-            question["id"] = next(free)
+            question["id"] = next(free_ids)
     try:
         return Checklist.model_validate(raw)
     except ValidationError as error:

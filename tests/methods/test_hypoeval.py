@@ -425,9 +425,9 @@ def test_a_reward_is_that_of_the_paper_s_equations():
     """
     arm = Arm("h")
     for error in (0, 1, 2, 0, 1):
-        arm = arm.seen(utility(5 - error, 5, ONE_TO_FIVE), 5)
+        arm = arm.after_visit(utility(5 - error, 5, ONE_TO_FIVE), 5)
     # A failed rating teaches nothing.
-    assert arm.seen(None, 7) is arm
+    assert arm.after_visit(None, 7) is arm
     assert reward(arm, 5, 0.5, "improved") == pytest.approx(0.925 + 0.283676, abs=1e-6)
     assert reward(arm, 30, 0.5, "improved") == pytest.approx(0.925 + 0.412383, abs=1e-6)
     # Only hypotheses that are visited get a new reward: the others keep the bonus of their last visit.

@@ -13,7 +13,7 @@ from scripted_judge import ASPECT, assignment, checklist, examples, findings, sc
 
 from rubriclab.judges.judge import Reply, read
 from rubriclab.learning.scoring import ratings_of
-from rubriclab.methods.checkeval.learn import MAX_EXPLAINED, diversify_prompt, explained_texts
+from rubriclab.methods.checkeval.learn import MAX_TEXTS_WITH_REASONS, choose_texts_with_reasons, diversify_prompt
 from rubriclab.methods.checkeval.score import CheckEvalSettings, PlainElaboration, QuestionVerdict, WrittenSeeds
 from rubriclab.methods.holistic import Steps
 from rubriclab.methods.hypoeval.learn import ProposalContext, learn, proposal_form, propose_prompt
@@ -107,12 +107,12 @@ def test_without_reasons_neither_prompt_nor_reply_mentions_any(kind: int) -> Non
 
 def test_questions_are_made_from_few_texts_of_at_most_half_of_the_groups_chosen_without_labels() -> None:
     texts = with_reasons(examples(30, groups=10))
-    chosen = explained_texts(texts, ASPECT)
+    chosen = choose_texts_with_reasons(texts, ASPECT)
     relabelled = tuple(replace(text, scores={ASPECT: 6 - text.scores[ASPECT]}) for text in reversed(texts))
-    assert len(chosen) == MAX_EXPLAINED
+    assert len(chosen) == MAX_TEXTS_WITH_REASONS
     assert len({text.group for text in chosen}) <= 5
-    assert [text.id for text in explained_texts(relabelled, ASPECT)] == [text.id for text in chosen]
-    assert explained_texts(examples(30), ASPECT) == ()
+    assert [text.id for text in choose_texts_with_reasons(relabelled, ASPECT)] == [text.id for text in chosen]
+    assert choose_texts_with_reasons(examples(30), ASPECT) == ()
 
 
 SMALL: dict[str, Any] = {"initial_examples": 3, "initial_hypotheses": 2, "wrong_bank": 3, "k": 2, "bank_size": 5}

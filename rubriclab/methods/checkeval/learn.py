@@ -2,11 +2,11 @@
 
 seeds            -> a checklist written by people, or (HypoEval, section 3) by the generator from prior knowledge
 augmentation     -> diversification and elaboration, both from the seeds and not from each other's results
-filter           -> the model drops questions; at most `most` of them are asked
+filter           -> the model drops questions; at most `settings.most` of the others are asked
 labelled texts   -> answers to all questions, and a selection by labels
 
-The generator filters, since that is part of writing the checklist, and is done once. The judge answers for many texts,
-and may be a smaller model. The paper uses one model for both.
+The generator filters: this is part of writing the checklist and done once. The judge answers the questions about many
+texts, and may be a smaller model. The paper uses one model for both.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ from rubriclab.models.rubric import Criterion, DroppedCriterion, Evidence, Part,
 from rubriclab.models.text import Aspect, Assignment, Example, content_order, named_reasons, shipped_aspects
 from rubriclab.prompts.prompt import Prompt
 
-# Sub-dimensions that a generator is asked for, as many as in the paper's checklists, and questions in each.
+# How many sub-dimensions the generator is asked for, as in the paper's checklists, and how many questions in each.
 MIN_SUB_DIMENSIONS, MAX_SUB_DIMENSIONS = 3, 5
 QUESTIONS_EACH = 2
 # Fewest finer questions requested per seed.
 MIN_ELABORATED = 3
-# Texts whose raters' reasons the diversification is shown.
-MAX_EXPLAINED = 6
+# Most texts whose raters' reasons are shown in the prompt for diversification.
+MAX_TEXTS_WITH_REASONS = 6
 
 
 async def starting_checklist(
@@ -55,7 +55,7 @@ async def starting_checklist(
 ) -> Checklist:
     """Return the sub-dimensions and seed questions to start from; ChecklistError or JudgeError without any."""
     if settings.seeds == "checklist":
-        return _shortened(training_input, settings)
+        return _limited_checklist(training_input, settings)
     assignment, aspect = training_input.assignment, training_input.assignment.aspect
     fields = {**assignment.fields(), "fewest": MIN_SUB_DIMENSIONS, "most": MAX_SUB_DIMENSIONS, "each": QUESTIONS_EACH}
     answer = await ask(generator, Prompt("checkeval/seeds", fields, scoring.WrittenSeeds, max_tokens=1500))
@@ -78,7 +78,7 @@ async def starting_checklist(
     )
 
 
-def _shortened(training_input: TrainingInput, settings: scoring.CheckEvalSettings) -> Checklist:
+def _limited_checklist(training_input: TrainingInput, settings: scoring.CheckEvalSettings) -> Checklist:
     checklist, most = training_input.checklist, settings.seeds_per_sub_dimension
     if checklist is None:
         raise ChecklistError(
@@ -101,12 +101,12 @@ async def augment(
     assignment: Assignment,
     generator: Judge,
     settings: scoring.CheckEvalSettings,
-    explained: Sequence[Example] = (),
+    texts: Sequence[Example] = (),
 ) -> tuple[tuple[Criterion, ...], tuple[str, ...]]:
     """Return the checklist's questions and those made from them, by sub-dimension, and why requests failed.
 
-    The diversification is shown the raters' reasons for the labels of `explained`, without the texts. Raises JudgeError
-    if all requests failed.
+    The prompt for diversification shows the raters' reasons for the labels of `texts`, not the texts themselves. Raises
+    JudgeError if all requests failed.
     """
     subs, improved, aspect = checklist.sub_dimensions, settings.procedure == "improved", assignment.aspect.name
     seeds = [(sub, seed) for sub in subs for seed in sub.questions]
@@ -115,7 +115,7 @@ async def augment(
     count = settings.diversified
     if count and improved:
         for sub in subs:
-            prompt = diversify_prompt(sub, assignment, settings, explained)
+            prompt = diversify_prompt(sub, assignment, settings, texts)
             requests.append((f"other sides of {sub.name!r}", prompt, count, None))
     elif count:
         count *= len(subs)
@@ -134,13 +134,14 @@ async def augment(
     answers = await asyncio.gather(
         *(prompting.first_usable(prompt, generator, salvage=prompt.reply) for _, prompt, *_ in requests)
     )
-    failures, made = list[str](), list[tuple[str, Origin, scoring.PlainQuestion]]()
-    for (what, _, most, only), answer in zip(requests, answers, strict=True):
+    failures = list[str]()
+    new_questions = list[tuple[str, Origin, scoring.PlainQuestion]]()  # each with the id of its seed
+    for (description, _, most, only_seed), answer in zip(requests, answers, strict=True):
         if answer.value is None:
-            failures.append(f"{what}: {answer.missing}")
+            failures.append(f"{description}: {answer.missing}")
             continue
-        origin: Origin = "elaborated" if only else "diversified"
-        made += ((only or new.seed, origin, new) for new in answer.value.questions[:most])
+        origin: Origin = "elaborated" if only_seed else "diversified"
+        new_questions += ((only_seed or new.seed, origin, new) for new in answer.value.questions[:most])
     if failures and len(failures) == len(requests):
         raise JudgeError(
             f"No question could be made from the seeds: {failures[-1]}",
@@ -148,52 +149,51 @@ async def augment(
             "seeds are then used.",
         )
     written = Evidence(origin="written by hand" if settings.seeds == "checklist" else "prior knowledge")
-    reasons, shown = prompting.numbered_reasons(explained, aspect), tuple(each.id for each in explained)
+    reasons, shown = prompting.numbered_reasons(texts, aspect), tuple(each.id for each in texts)
     questions: list[Criterion] = []
     taken = {seed.id for _, seed in seeds}
     for sub in subs:
-        own = {seed.id for seed in sub.questions}
+        seed_ids = {seed.id for seed in sub.questions}
         for seed in sub.questions:
             question = Question(origin="seed", better=seed.better)
             questions.append(make_question(seed.id, sub.name, seed.text, written, question))
         slug = re.sub(r"[^a-z0-9]+", "-", sub.name.lower()).strip("-") or "sub-dimension"
         # The diversified questions of the sub-dimension, and then the elaborated ones of each seed.
-        for seed_id, origin, new in (each for each in made if each[0] in own):
+        for seed_id, origin, new in (entry for entry in new_questions if entry[0] in seed_ids):
             prefix, evidence = f"{seed_id}-e", Evidence(origin="seed questions")
             if origin == "diversified":
                 cited = new.reasons if isinstance(new, scoring.FinerQuestion) else ()
                 prefix, cited_reasons = f"{slug}-d", prompting.cited_reasons(cited, reasons)
                 evidence = Evidence(origin="seed questions", examples=shown, reasons=cited_reasons)
-            name = next(name for number in itertools.count(1) if (name := f"{prefix}{number}") not in taken)
+            numbered = (f"{prefix}{number}" for number in itertools.count(1))
+            name = next(name for name in numbered if name not in taken)
             taken.add(name)
             question = Question(origin=origin, seed=seed_id, **new.model_dump(include={"absent", "broken"}))
-            needed = new.model_dump(include={"needs_source"})
-            questions.append(make_question(name, sub.name, new.text, evidence, question, **needed))
+            needs_source = new.model_dump(include={"needs_source"})
+            questions.append(make_question(name, sub.name, new.text, evidence, question, **needs_source))
     return tuple(questions), tuple(failures)
 
 
-def explained_texts(examples: Sequence[Example], aspect: str) -> tuple[Example, ...]:
-    """Return the labelled texts whose raters' reasons the diversification is shown, in canonical order.
+def choose_texts_with_reasons(examples: Sequence[Example], aspect: str) -> tuple[Example, ...]:
+    """Return the labelled texts whose raters' reasons are shown for diversification, in canonical order.
 
     Questions made from reasons cannot be tested on the groups of these texts. Therefore only a few texts are chosen,
     from at most half of the groups. Labels have no influence on the choice.
     """
-    given = [example for example in examples if named_reasons(example, aspect)]
-    groups = [example.group for example in content_order(given)]
+    reasoned = content_order([example for example in examples if named_reasons(example, aspect)])
+    groups = [example.group for example in reasoned]
     half = max(1, len({example.group for example in examples}) // 2)
     chosen = [group for group, _ in Counter(groups).most_common(half)]
-    inside = [example for example in content_order(given) if example.group in chosen]
-    return tuple(sorted(inside, key=lambda example: chosen.index(example.group))[:MAX_EXPLAINED])
+    inside = [example for example in reasoned if example.group in chosen]
+    return tuple(sorted(inside, key=lambda example: chosen.index(example.group))[:MAX_TEXTS_WITH_REASONS])
 
 
 def diversify_prompt(
-    sub: SubDimension, assignment: Assignment, settings: scoring.CheckEvalSettings, explained: Sequence[Example] = ()
+    sub: SubDimension, assignment: Assignment, settings: scoring.CheckEvalSettings, texts: Sequence[Example] = ()
 ) -> Prompt[Any]:
     aspect = assignment.aspect.name
-    reasons = prompting.numbered_reasons(explained, aspect)
-    rated = [
-        {"score": each.scores[aspect], "reasons": prompting.fields_of_reasons(reasons, each.id)} for each in explained
-    ]
+    reasons = prompting.numbered_reasons(texts, aspect)
+    rated = [{"score": each.scores[aspect], "reasons": prompting.fields_of_reasons(reasons, each.id)} for each in texts]
     fields = {
         **assignment.fields(),
         "sub_dimension": {"name": sub.name, "definition": sub.definition},
@@ -236,8 +236,8 @@ STYLES = {
     "several things": "it asks several things at once",
 }
 
-# The faults of the paper's filter.
-REMOVED = {
+# What the paper's filter removes, by the fault that it names.
+FAULTS = {
     "alignment": '"yes" does not speak for a text',
     "dimension": "it is about something else",
     "redundancy": "it repeats another question",
@@ -256,7 +256,7 @@ async def filter_questions(
 ) -> tuple[tuple[Criterion, ...], tuple[DroppedCriterion, ...], tuple[str, ...]]:
     """Return the questions that the model keeps, at most `settings.most`; the others; and notes for the user.
 
-    `lacking` are the words for what no text has, such as "context"; a question that needs it is dropped without a call.
+    `lacking` names, in the task's words, what no text has; a question that mentions it is dropped without a call.
     If every question would be dropped, the seeds are kept.
     """
     questions, notes, asks_model = list(pool), list[str](), settings.filter != "off"
@@ -265,17 +265,18 @@ async def filter_questions(
         reasons, notes = await _filter_dimension(pool, checklist, assignment, generator)
     elif settings.procedure == "improved":
         # `lint` checks the questions of a person.
-        written = [(each.id, question_of(each)) for each in pool if not is_handwritten(each)]
-        reasons = {name: why for name, stated in written if (why := scoring.unearned(stated.broken, stated.better))}
+        generated = [(each.id, question_of(each)) for each in pool if not is_handwritten(each)]
+        faults = {name: scoring.broken_text_fault(stated.broken, stated.better) for name, stated in generated}
+        reasons = {name: fault for name, fault in faults.items() if fault}
         for word, question in itertools.product(lacking, pool):
             if question.needs_source and re.search(rf"\b{re.escape(word)}\b", question.statement, re.IGNORECASE):
                 reasons[question.id] = f"it asks about the {word}, which no labelled text has"
         if asks_model:
             sound = [question for question in pool if question.id not in reasons]
             verdicts = await _verdicts(sound, checklist, assignment, generator)
-            for place, question in enumerate(questions):
+            for index, question in enumerate(questions):
                 if verdict := verdicts.get(question.id):
-                    questions[place], problem = _with_verdict(question, verdict, assignment.aspect.name)
+                    questions[index], problem = _with_verdict(question, verdict, assignment.aspect.name)
                     if problem:
                         reasons[question.id] = problem
             if unjudged := len(sound) - len(verdicts):
@@ -285,11 +286,11 @@ async def filter_questions(
         reasons = {each.id: reasons[each.id] for each in questions if not is_seed(each)}
     if asks_model and settings.procedure == "improved":
         remaining = [question for question in questions if question.id not in reasons]
-        repeated, failures = await find_redundant(by_author(remaining), "question", assignment, generator)
+        repeated, failures = await find_redundant(preference_tiers(remaining), "question", assignment, generator)
         reasons |= repeated
         notes += failures
     remaining = [question for question in questions if question.id not in reasons]
-    for question in list(itertools.chain.from_iterable(by_author(remaining)))[settings.most :]:
+    for question in list(itertools.chain.from_iterable(preference_tiers(remaining)))[settings.most :]:
         reasons[question.id] = f"no place among the {settings.most} questions allowed"
     kept = tuple(question for question in questions if question.id not in reasons)
     dropped = (DroppedCriterion(criterion=c, reason=reasons[c.id]) for c in questions if c.id in reasons)
@@ -312,21 +313,21 @@ async def _filter_dimension(
     answer = await ask(generator, prompt, salvage=scoring.Removals)
     if answer.value is None:
         return reasons, [f"the filter gave no usable reply; all questions that it was shown stay: {answer.missing}"]
-    removed = {each.id: f"{REMOVED[each.fault]}: {each.reason}".removesuffix(": ") for each in answer.value.removed}
+    removed = {each.id: f"{FAULTS[each.fault]}: {each.reason}".removesuffix(": ") for each in answer.value.removed}
     return reasons | removed, []
 
 
-def by_author(questions: Sequence[Criterion]) -> list[list[Criterion]]:
-    """Return the seeds, and the questions made from them, each list in order of preference.
+def preference_tiers(questions: Sequence[Criterion]) -> list[list[Criterion]]:
+    """Return two lists, the seeds and the questions made from them, each in order of preference.
 
     Sub-dimensions take turns, so that the beginning of a list covers as many as possible. So do, within each of them,
     the diversified questions and the elaborated ones of each seed.
     """
     tiers = []
-    for seeds in (True, False):
+    for of_seeds in (True, False):
         families: dict[str, dict[str | None, list[Criterion]]] = {}
         for each in questions:
-            if is_seed(each) == seeds:
+            if is_seed(each) == of_seeds:
                 seed = question_of(each).seed if question_of(each).origin == "elaborated" else None
                 families.setdefault(each.trait, {}).setdefault(seed, []).append(each)
         tiers.append(round_robin([round_robin(list(family.values())) for family in families.values()]))
@@ -352,14 +353,14 @@ async def _verdicts(
     others = [other.model_dump() for other in other_aspects(checklist, assignment)]
     prompts = []
     for sub in checklist.sub_dimensions:
-        for some in prompting.chunks([each for each in pool if each.trait == sub.name], MAX_VERDICTS):
+        for chunk in prompting.chunks([each for each in pool if each.trait == sub.name], MAX_VERDICTS):
             fields: Mapping[str, Any] = {
                 **assignment.fields(),
                 "sub_dimension": {"name": sub.name, "definition": sub.definition},
-                "questions": [payload(question) for question in some],
+                "questions": [payload(question) for question in chunk],
                 "others": others,
             }
-            form, longest = scoring.reply_form(fields, scoring.QuestionVerdict), 256 + 128 * len(some)
+            form, longest = scoring.reply_form(fields, scoring.QuestionVerdict), 256 + 128 * len(chunk)
             prompts.append(Prompt("checkeval/filter", fields, form, max_tokens=longest))
     answers = await asyncio.gather(*(ask(generator, prompt) for prompt in prompts))
     return {name: verdict for answer in answers if answer.value for name, verdict in answer.value.entries.items()}
@@ -373,9 +374,9 @@ def _with_verdict(question: Criterion, verdict: scoring.QuestionVerdict, aspect:
     """
     stated, seed = question_of(question), is_seed(question)
     better = "no" if verdict.yes_means == "worse" and not seed else stated.better
-    known = {"absent": stated.absent or verdict.absent, "broken": stated.broken or verdict.broken, "better": better}
+    added = {"absent": stated.absent or verdict.absent, "broken": stated.broken or verdict.broken, "better": better}
     needs_source = verdict.needs_source if seed else question.needs_source
-    judged = question.model_copy(update={"question": stated.model_copy(update=known), "needs_source": needs_source})
+    judged = question.model_copy(update={"question": stated.model_copy(update=added), "needs_source": needs_source})
     if verdict.yes_means == "neither":
         problem = 'neither "yes" nor "no" speaks for a text'
     elif (verdict.yes_means == "better") != (better == "yes"):
@@ -383,15 +384,15 @@ def _with_verdict(question: Criterion, verdict: scoring.QuestionVerdict, aspect:
     elif verdict.about != aspect:
         problem = "it is about something else" if verdict.about == scoring.ELSEWHERE else f"it is about {verdict.about}"
     else:
-        earned = None if is_handwritten(question) else scoring.unearned(verdict.broken, better)
+        earned = None if is_handwritten(question) else scoring.broken_text_fault(verdict.broken, better)
         problem = earned or STYLES.get(verdict.style, "")
     return judged, f"{problem}: {verdict.reasoning}".removesuffix(": ") if problem else None
 
 
 # Shares of the work that is done after these steps.
 AUGMENTED, FILTERED = 0.2, 0.4
-# Share of the labelled texts with the lowest and with the highest labels on which generated questions are tried. On
-# recorded judgments of 14 good questions it cost 0.00 to 0.01 of Spearman correlation on other texts.
+# Share of the labelled texts that count as the worst, and as the best: a generated question must tell them apart. On
+# recorded judgments of 14 good questions this rule cost 0.00 to 0.01 of Spearman correlation on other texts.
 ENDS = 0.4
 
 
@@ -406,10 +407,10 @@ async def learn(
 ) -> Learned:
     assignment, texts = training_input.assignment, training_input.in_order
     checklist = await starting_checklist(training_input, settings, generator)
-    explained: tuple[Example, ...] = ()
+    with_reasons: tuple[Example, ...] = ()
     if settings.procedure == "improved":
-        explained = explained_texts(training_input.shown, assignment.aspect.name)
-    pool, failures = await augment(checklist, assignment, generator, settings, explained)
+        with_reasons = choose_texts_with_reasons(training_input.shown, assignment.aspect.name)
+    pool, failures = await augment(checklist, assignment, generator, settings, with_reasons)
     on_progress(f"{len(pool)} questions", AUGMENTED)
     words = {"source": assignment.words.source, "context": assignment.words.context}
     lacking = [word for field, word in words.items() if texts and not any(getattr(each, field) for each in texts)]
@@ -423,8 +424,8 @@ async def learn(
         "texts answered",
         FILTERED,
     )
-    every = [each for ratings in answers for each in ratings.values()]
-    prompting.require_any("answer", [(each.score if each.applies else "n/a", each.reason) for each in every])
+    all_ratings = [each for ratings in answers for each in ratings.values()]
+    prompting.require_any("answer", [(each.score if each.applies else "n/a", each.reason) for each in all_ratings])
 
     def counts(question: Criterion) -> dict[str, int]:
         rated = [ratings[question.id] for ratings in answers]
@@ -451,24 +452,24 @@ async def learn(
     )
     on_progress(f"{len(learned.part.criteria)} questions kept", 1.0)
     # Questions made from raters' reasons have seen labels.
-    explained_any = any(question.evidence.examples for question in learned.part.criteria)
+    from_reasons = any(question.evidence.examples for question in learned.part.criteria)
     notes = (*failures, *notes, *learned.notes)
-    return replace(learned, optimistic=learned.optimistic or explained_any, notes=notes)
+    return replace(learned, optimistic=learned.optimistic or from_reasons, notes=notes)
 
 
 def learning_calls(training_input: TrainingInput, settings: scoring.CheckEvalSettings) -> LearningCalls:
     subs, seeds = MAX_SUB_DIMENSIONS, MAX_SUB_DIMENSIONS * QUESTIONS_EACH
     if settings.seeds == "checklist":
-        checklist = _shortened(training_input, settings)
+        checklist = _limited_checklist(training_input, settings)
         subs, seeds = len(checklist.sub_dimensions), len(checklist.questions)
-    by_whole = settings.procedure == "paper"
-    writing = int(settings.seeds == "prior knowledge") + (1 if by_whole else subs) * bool(settings.diversified)
+    per_dimension = settings.procedure == "paper"
+    writing = int(settings.seeds == "prior knowledge") + (1 if per_dimension else subs) * bool(settings.diversified)
     elaborating = seeds * bool(settings.elaborated_most)
-    filtering = (1 if by_whole else subs + 1) if settings.filter != "off" else 0
+    filtering = (1 if per_dimension else subs + 1) if settings.filter != "off" else 0
     questions = seeds + subs * settings.diversified + seeds * settings.elaborated_most
-    by_text = {"together": 1, "by sub-dimension": subs, "one by one": min(settings.most, questions)}
+    calls_per_text = {"together": 1, "by sub-dimension": subs, "one by one": min(settings.most, questions)}
     return LearningCalls(
-        len(training_input.examples) * by_text[settings.ask],
+        len(training_input.examples) * calls_per_text[settings.ask],
         generator=writing + elaborating + filtering,
         unrated=min(settings.most, questions) if training_input.unrated else 0,
     )

@@ -11,7 +11,7 @@ import pydantic
 from rubriclab.judges.judge import Judge
 from rubriclab.methods import prompting
 from rubriclab.methods.method import MISSING_SHARE, CriterionRating, Presets, Scored
-from rubriclab.methods.questions import Readable, YesNo, YesOrNo, by_trait, payload, question_of
+from rubriclab.methods.questions import Answer, ReadableAnswer, YesOrNo, by_trait, payload, question_of
 from rubriclab.models.base import MethodSettings
 from rubriclab.models.rubric import Criterion, Part
 from rubriclab.models.text import Assignment, Example, Scale
@@ -109,7 +109,7 @@ class AnswerEntry(pydantic.BaseModel):
     """An answer with its reason."""
 
     reason: str
-    answer: Readable
+    answer: ReadableAnswer
 
 
 def reply_form(fields: Mapping[str, Any], form: Any) -> type[KeyedReply]:
@@ -119,7 +119,7 @@ def reply_form(fields: Mapping[str, Any], form: Any) -> type[KeyedReply]:
 
 
 class PlainQuestion(pydantic.BaseModel):
-    """A new question, of which nothing is stated but its wording."""
+    """A new question with nothing but its wording."""
 
     text: prompting.Wording
 
@@ -136,8 +136,8 @@ class FinerQuestion(PlainQuestion):
     `needs_source` says whether the answer depends on the text's source or context.
     """
 
-    absent: Readable
-    broken: Readable
+    absent: ReadableAnswer
+    broken: ReadableAnswer
     needs_source: bool = True
     reasons: prompting.NothingToCite = []
 
@@ -166,7 +166,7 @@ class PlainElaboration(pydantic.BaseModel):
         if len(self.questions) < fewest:
             raise ValueError(f"expected at least {fewest} questions, got {len(self.questions)}")
         for question in () if is_salvage(info) else self.questions:
-            if isinstance(question, FinerQuestion) and (problem := unearned(question.broken)):
+            if isinstance(question, FinerQuestion) and (problem := broken_text_fault(question.broken)):
                 raise ValueError(
                     f"{problem}. Reword it so that such a text does not get its good answer ({question.text!r:.100})"
                 )
@@ -201,8 +201,8 @@ class QuestionVerdict(pydantic.BaseModel):
     """A verdict that also says what the question presupposes."""
 
     reasoning: prompting.Reason
-    absent: Readable
-    broken: Readable
+    absent: ReadableAnswer
+    broken: ReadableAnswer
     needs_source: bool = True
     yes_means: Annotated[Literal["better", "worse", "neither"], pydantic.BeforeValidator(_plain)]
     about: str
@@ -256,7 +256,7 @@ class Removals(pydantic.BaseModel):
     removed: Annotated[list[Removal], prompting.keep_valid(("reason",))]
 
 
-def unearned(broken: YesNo | None, better: str = "yes") -> str | None:
+def broken_text_fault(broken: Answer | None, better: str = "yes") -> str | None:
     """Return why a question cannot be used if a broken text would get its good answer, else `None`."""
     if broken == better:
         return f"a text that is empty or makes no sense would earn its good answer, {broken}"
@@ -287,7 +287,7 @@ def text_score(questions: Sequence[Criterion], ratings: Mapping[str, CriterionRa
     return round(scale.low + share * scale.width, DIGITS)
 
 
-def rate_question(question: Criterion, entry: AnswerEntry | YesNo) -> CriterionRating:
+def rate_question(question: Criterion, entry: AnswerEntry | Answer) -> CriterionRating:
     answer, reason = (entry.answer, entry.reason.strip()) if isinstance(entry, AnswerEntry) else (entry, "")
     if answer == "n/a":
         return CriterionRating(question.id, None, reason, applies=False)
@@ -305,10 +305,10 @@ async def ask_questions(
 ) -> dict[str, CriterionRating]:
     prompts = answer_prompts(example, questions, dimensions, assignment, settings)
     replies = await prompting.gather_in_order(prompting.ask_entries(judge, prompt, "answer") for prompt in prompts)
-    entries = {name: entry for found, _ in replies for name, entry in found.items()}
-    missing = {
-        each.id: why for prompt, (_, why) in zip(prompts, replies, strict=True) for each in prompt.reply.expected
-    }
+    entries, missing = dict[str, Any](), dict[str, str]()
+    for prompt, (usable, why) in zip(prompts, replies, strict=True):
+        entries |= usable
+        missing |= {each.id: why for each in prompt.reply.expected}
     return {
         each.id: rate_question(each, entries[each.id])
         if each.id in entries
@@ -337,7 +337,7 @@ def answer_prompts(
             **assignment.text_fields(example, with_source=any(each.needs_source for each in group)),
             "bare": bare,
             # Answers stated for an absent subject may be n/a, which is not allowed where only yes or no is requested.
-            "sub_dimensions": sub_dimension_fields(group, dimensions, presupposed=not bare),
+            "sub_dimensions": sub_dimension_fields(group, dimensions, with_default_answers=not bare),
         }
         form = reply_form(fields, YesOrNo if bare else AnswerEntry)
         longest = 256 + TOKENS_PER_ANSWER * len(group)
@@ -346,13 +346,13 @@ def answer_prompts(
 
 
 def sub_dimension_fields(
-    questions: Sequence[Criterion], dimensions: Mapping[str, str], *, presupposed: bool = True
+    questions: Sequence[Criterion], dimensions: Mapping[str, str], *, with_default_answers: bool = True
 ) -> list[dict[str, Any]]:
     return [
         {
             "name": name,
             "definition": dimensions.get(name, ""),
-            "questions": [payload(each, presupposed=presupposed) for each in group],
+            "questions": [payload(each, with_default_answers=with_default_answers) for each in group],
         }
         for name, group in by_trait(questions).items()
     ]

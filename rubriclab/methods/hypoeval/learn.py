@@ -51,19 +51,19 @@ FINAL_WRONG_SHARE = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """A hypothesis in the bandit: how many texts it rated, the sum of their utilities, and the step of the latest."""
+    """A hypothesis in the bandit: how many texts it rated, the sum of the utilities, and the step of the latest."""
 
     id: str
     visits: int = 0
-    total: float = 0.0
-    visited: int = 0
+    utilities: float = 0.0
+    last_step: int = 0
 
     @property
     def accuracy(self) -> float:
-        return self.total / self.visits if self.visits else 0.0
+        return self.utilities / self.visits if self.visits else 0.0
 
-    def seen(self, utility: float | None, step: int) -> Arm:
-        return self if utility is None else Arm(self.id, self.visits + 1, self.total + utility, step)
+    def after_visit(self, utility: float | None, step: int) -> Arm:
+        return self if utility is None else Arm(self.id, self.visits + 1, self.utilities + utility, step)
 
 
 def utility(rating: float, label: float, scale: Scale) -> float:
@@ -85,8 +85,9 @@ def reward(arm: Arm, step: int, alpha: float, procedure: Procedure) -> float:
 
     In the paper and its code, the bonus does not grow after the arm's last visit.
     """
-    at = step if procedure == "improved" else arm.visited
-    return round(arm.accuracy, DIGITS) + round(alpha * math.sqrt(math.log(max(at, 1)) / max(arm.visits, 1)), DIGITS)
+    bonus_step = step if procedure == "improved" else arm.last_step
+    bonus = alpha * math.sqrt(math.log(max(bonus_step, 1)) / max(arm.visits, 1))
+    return round(arm.accuracy, DIGITS) + round(bonus, DIGITS)
 
 
 def rank_arms(arms: Iterable[Arm], step: int, alpha: float, procedure: Procedure) -> list[Arm]:
@@ -236,8 +237,8 @@ async def refine(
     reasons = material.reasons(assignment.aspect.name)
     numbers = {(each.example, each.rater): each.number for each in reasons}
     payload = [_payload(hypothesis) for hypothesis in hypotheses]
-    cited = ({numbers.get((each.example, each.rater)) for each in one.evidence.reasons} for one in hypotheses)
-    shown = [{**each, "reasons": sorted(filter(None, own))} for each, own in zip(payload, cited, strict=True)]
+    cited_numbers = ({numbers.get((each.example, each.rater)) for each in one.evidence.reasons} for one in hypotheses)
+    shown = [{**each, "reasons": sorted(filter(None, own))} for each, own in zip(payload, cited_numbers, strict=True)]
     answer = await ask(generator, propose_prompt(len(hypotheses), material, assignment, shown))
     before = hypotheses[0].evidence
     if answer.value is None or [_payload(each.criterion(before)) for each in answer.value.hypotheses] == payload:
@@ -250,13 +251,13 @@ async def refine(
             "origin": "labels and literature" if material.findings else before.origin,
         }
     )
-    # The reply cannot cite reasons that the prompt did not show: those of an earlier wording are kept. A reply with
-    # fewer hypotheses may have left out any, so these are matched by trait.
+    # The reply cannot cite reasons that the prompt did not show, so those of the earlier wording are kept. A reply with
+    # fewer hypotheses may have left out any of them, so they are matched by trait.
     replies = answer.value.hypotheses[: len(hypotheses)]
-    places = {each.trait: place for place, each in enumerate(hypotheses)}
+    index_of = {each.trait: index for index, each in enumerate(hypotheses)}
     refined = []
-    for place, each in enumerate(replies):
-        earlier = places.get(each.trait.strip(), place if len(replies) == len(hypotheses) else None)
+    for index, each in enumerate(replies):
+        earlier = index_of.get(each.trait.strip(), index if len(replies) == len(hypotheses) else None)
         old = () if earlier is None else hypotheses[earlier].evidence.reasons
         kept = [one for one in old if (one.example, one.rater) not in numbers]
         refined.append(each.criterion(evidence, (*kept, *prompting.cited_reasons(each.reasons, reasons))))
@@ -336,8 +337,8 @@ def proposal_form(scores: tuple[float, ...], *, citing: bool) -> type[Hypothesis
 WRONG_SHARE = 0.5
 
 
-def numbered(proposed: Sequence[Criterion], earlier: int) -> tuple[Criterion, ...]:
-    return tuple(each.model_copy(update={"id": f"h{earlier + place:02d}"}) for place, each in enumerate(proposed, 1))
+def with_ids(proposed: Sequence[Criterion], earlier: int) -> tuple[Criterion, ...]:
+    return tuple(each.model_copy(update={"id": f"h{number:02d}"}) for number, each in enumerate(proposed, earlier + 1))
 
 
 async def extend(
@@ -354,27 +355,27 @@ async def extend(
     The texts are from at most half of the groups, since their labels cannot test what is proposed from them.
     """
     assignment, shown = training_input.assignment, content_order(training_input.shown)
-    scale, aspect = assignment.scale, assignment.aspect.name
+    scale, aspect, theta = assignment.scale, assignment.aspect.name, settings.theta
     labels = {example.id: example.scores[aspect] for example in shown}
-    gains: dict[str, list[float]] = {criterion.id: [] for criterion in part.criteria}
+    utilities: dict[str, list[float]] = {criterion.id: [] for criterion in part.criteria}
     for name, scores in sorted(ratings.items()):
-        for criterion in gains.keys() & scores.keys():
-            gains[criterion].append(utility(scores[criterion], labels[name], scale))
-    accuracy = {name: sum(own) / len(own) if own else 0.0 for name, own in gains.items()}
+        for criterion in utilities.keys() & scores.keys():
+            utilities[criterion].append(utility(scores[criterion], labels[name], scale))
+    accuracy = {name: sum(own) / len(own) if own else 0.0 for name, own in utilities.items()}
     best = sorted(part.criteria, key=lambda each: (-accuracy[each.id], each.id))[: settings.k]
-    found = {name: predict_label(best, ratings.get(name, {}), labels[name], settings.theta, scale) for name in labels}
-    missed = {name: sum(each["verdict"] != "close" for each in predictions) for name, predictions in found.items()}
-    wrong = [example for example in shown if missed[example.id] >= max(1, WRONG_SHARE * len(found[example.id]))]
+    predicted = {name: predict_label(best, ratings.get(name, {}), labels[name], theta, scale) for name in labels}
+    misses = {name: sum(each["verdict"] != "close" for each in predictions) for name, predictions in predicted.items()}
+    wrong = [example for example in shown if misses[example.id] >= max(1, WRONG_SHARE * len(predicted[example.id]))]
     half = max(1, len({example.group for example in shown}) // 2)
     groups = [group for group, _ in Counter(example.group for example in wrong).most_common(half)]
-    inside = sorted((each.id for each in wrong if each.group in groups), key=lambda name: -missed[name])
-    chosen = {name: found[name] for name in inside[: settings.wrong_bank]}
+    candidates = sorted((each.id for each in wrong if each.group in groups), key=lambda name: -misses[name])
+    chosen = {name: predicted[name] for name in candidates[: settings.wrong_bank]}
     if "labels" not in settings.sources or not chosen:
         return part.model_copy(update={"criteria": (), "dropped": ()}), ()
     texts = tuple(each for each in shown if each.id in chosen)
-    material = ProposalContext(texts, (), part.criteria, chosen, tolerance(settings.theta, scale))
+    material = ProposalContext(texts, (), part.criteria, chosen, tolerance(theta, scale))
     proposed, failure = await propose(settings.new_hypotheses, material, assignment, generator)
-    new = numbered(proposed, len(part.criteria) + len(part.dropped))
+    new = with_ids(proposed, len(part.criteria) + len(part.dropped))
     # Hypotheses with ratings are preferred to new ones.
     tiers = [*([each] for each in part.criteria), new]
     redundant, notes = await find_redundant(tiers, "hypothesis", assignment, judge)
@@ -429,7 +430,7 @@ async def learn(
 
 @dataclass
 class _HypoEvalRun:
-    given: interface.TrainingInput
+    training_input: interface.TrainingInput
     settings: HypoEvalSettings
     judge: Judge
     generator: Judge
@@ -437,10 +438,10 @@ class _HypoEvalRun:
     on_progress: interface.Progress
 
     def __post_init__(self) -> None:
-        given, settings = self.given, self.settings
-        self.assignment, self.groups = given.assignment, given.groups
-        self.improved, aspect = settings.procedure == "improved", given.assignment.aspect.name
-        shown = list(content_order(given.shown))
+        training_input, settings = self.training_input, self.settings
+        self.assignment, self.groups = training_input.assignment, training_input.groups
+        self.improved, aspect = settings.procedure == "improved", self.assignment.aspect.name
+        shown = list(content_order(training_input.shown))
         if self.improved:
             # The proposals should not depend on a random draw: the texts are spread over the labels.
             ranked = sorted(shown, key=lambda example: example.scores[aspect])
@@ -448,9 +449,10 @@ class _HypoEvalRun:
             shown.sort(key=lambda example: example not in spread)
         else:
             random.Random(self.seed).shuffle(shown)
-        self.first, self.order = tuple(shown[: settings.initial_examples]), shown if given.examples else []
+        self.first = tuple(shown[: settings.initial_examples])
+        self.order = shown if training_input.examples else []
         self.labels = {example.id: example.scores[aspect] for example in self.order}
-        self.findings = given.findings if "literature" in settings.sources else ()
+        self.findings = training_input.findings if "literature" in settings.sources else ()
         # All hypotheses by id in the order of addition; the arms of those not dropped; why the others were.
         self.criteria: dict[str, Criterion] = {}
         self.arms: dict[str, Arm] = {}
@@ -480,19 +482,19 @@ class _HypoEvalRun:
         return self._admit(proposed)
 
     def _admit(self, proposed: Sequence[Criterion]) -> tuple[Criterion, ...]:
-        added = numbered(proposed, len(self.criteria))
+        added = with_ids(proposed, len(self.criteria))
         self.criteria |= {each.id: each for each in added}
         self.arms |= {each.id: Arm(each.id) for each in added}
         return added
 
     async def _rate(self, criteria: Sequence[Criterion], examples: Iterable[Example]) -> None:
-        """Request the ratings that have not been requested yet, also if they failed."""
+        """Request the ratings that were not requested before; failed ones are not requested again."""
         # One overall rating does not distinguish hypotheses, so learning requests a rating by each.
-        how: Ask = "separately" if self.settings.ask == "concatenated" else self.settings.ask
+        ask_how: Ask = "separately" if self.settings.ask == "concatenated" else self.settings.ask
 
         async def rate_one(example: Example) -> None:
             new = [criterion for criterion in criteria if example.id not in self.ratings[criterion.id]]
-            for rated in await rate(example, new, self.assignment, self.judge, how):
+            for rated in await rate(example, new, self.assignment, self.judge, ask_how):
                 self.ratings[rated.id][example.id] = rated
 
         await asyncio.gather(*map(rate_one, examples))
@@ -525,10 +527,10 @@ class _HypoEvalRun:
             await self._visit(top, [example], step)
             scores = {each.id: self.ratings[each.id][example.id].score for each in top}
             label, scale = self.labels[example.id], self.assignment.scale
-            found = predict_label(top, scores, label, settings.theta, scale)
-            missed = sum(each["verdict"] != "close" for each in found)
-            if missed >= max(1, wrong_needed(len(top), step, total)):
-                wrong[example.id] = (example, found)
+            predicted = predict_label(top, scores, label, settings.theta, scale)
+            misses = sum(each["verdict"] != "close" for each in predicted)
+            if misses >= max(1, wrong_needed(len(top), step, total)):
+                wrong[example.id] = (example, predicted)
             if len(wrong) >= settings.wrong_bank:
                 await self._propose_from_wrong(wrong, top, step)
                 wrong = {}
@@ -541,9 +543,9 @@ class _HypoEvalRun:
         texts = tuple(text for text, _ in wrong.values())
         material = refinement = ProposalContext(texts)
         if self.improved:
-            found = {name: predicted for name, (_, predicted) in wrong.items()}
-            material = ProposalContext(texts, (), known, found, tolerance(settings.theta, self.assignment.scale))
-            # The generator has just seen these texts: a turn without material is skipped.
+            predicted = {name: predictions for name, (_, predictions) in wrong.items()}
+            material = ProposalContext(texts, (), known, predicted, tolerance(settings.theta, self.assignment.scale))
+            # The generator has just seen these texts, so their turn gets no material and is skipped.
             refinement = ProposalContext()
         new, failure = await propose(settings.new_hypotheses, material, self.assignment, self.generator)
         if failure:
@@ -578,7 +580,7 @@ class _HypoEvalRun:
             for criterion in criteria:
                 score = self.ratings[criterion.id][example.id].score
                 gain = None if score is None else utility(score, self.labels[example.id], self.assignment.scale)
-                self.arms[criterion.id] = self.arms[criterion.id].seen(gain, step)
+                self.arms[criterion.id] = self.arms[criterion.id].after_visit(gain, step)
         size = self.settings.bank_size
         best = (each.id for each in self._ranked(step)[:size])
         self._keep_only(best, f"reward below the best {size} after {step} labelled texts")
@@ -637,22 +639,22 @@ class _HypoEvalRun:
         candidates = tuple(self.arms)
         matrix = self._scores(candidates)
         # Without labels, the generator's order of importance decides.
-        selected, best = candidates[: settings.selected], f"first {settings.selected}"
+        selected, kept_ones = candidates[: settings.selected], f"first {settings.selected}"
         if ids:
             if np.isnan(matrix).all():
                 raise JudgeError("The judge gave no usable rating for any training text.", "Try another `judge`.")
             selected = tuple(candidates[column] for column in select(matrix, labels, settings))
-            best = f"{settings.selected} that track the labels best"
+            kept_ones = f"{settings.selected} that track the labels best"
             if not selected:
                 raise JudgeError(
                     f"No hypothesis was rated on at least half of the {len(ids)} texts.",
                     "If its replies failed, run it again with `retry_failed`; else try another `judge`.",
                 )
-        self._keep_only(selected, f"not among the {best}")
-        every = self._scores(self.criteria)
-        for criterion, column in zip(tuple(self.criteria.values()), every.T, strict=True):
-            asked = len(self.ratings[criterion.id])
-            self.criteria[criterion.id] = interface.with_agreement(criterion, column, labels, asked)
+        self._keep_only(selected, f"not among the {kept_ones}")
+        all_scores = self._scores(self.criteria)
+        for criterion, column in zip(tuple(self.criteria.values()), all_scores.T, strict=True):
+            requested = len(self.ratings[criterion.id])
+            self.criteria[criterion.id] = interface.with_agreement(criterion, column, labels, requested)
         kept = tuple(self.criteria[name] for name in selected)
         if settings.ask == "concatenated":
             requests = (rate(example, kept, self.assignment, self.judge, "concatenated") for example in self.order)
@@ -694,10 +696,10 @@ def learning_calls(training_input: interface.TrainingInput, settings: HypoEvalSe
         rounds = with_literature * rounds // 2
     proposals = bool(first) + with_literature + refills * (1 if later else 1 + rounds)
     return interface.LearningCalls(
-        (0 if later else ratings + overall) + redundancy,
-        proposals,
-        settings.initial_examples if from_labels else 0,
-        hypotheses if later else 0,
+        judge=(0 if later else ratings + overall) + redundancy,
+        generator=proposals,
+        shown=settings.initial_examples if from_labels else 0,
+        unrated=hypotheses if later else 0,
     )
 
 

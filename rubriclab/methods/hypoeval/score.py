@@ -92,10 +92,10 @@ async def rate(
 ) -> tuple[CriterionRating, ...]:
     """Return one rating for each criterion, in order; for `concatenated` a single one with the id `overall`."""
     if ask_how == "together" and len(criteria) > 1:
-        found, missing = await ask_entries(judge, rate_together_prompt(example, criteria, assignment), "rating")
+        entries, missing = await ask_entries(judge, rate_together_prompt(example, criteria, assignment), "rating")
         return tuple(
-            CriterionRating(each.id, entry.score, entry.reason)
-            if (entry := found.get(each.id))
+            CriterionRating(each.id, entries[each.id].score, entries[each.id].reason)
+            if each.id in entries
             else CriterionRating(each.id, None, missing)
             for each in criteria
         )

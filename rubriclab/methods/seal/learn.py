@@ -44,13 +44,13 @@ async def learn(
         )
     assignment, texts = training_input.assignment, training_input.in_order
     packed, dimensions = pack_questions(training_input.checklist)
-    proposed, meant, failure = await propose(training_input, settings, generator)
+    proposed, definitions, failure = await propose(training_input, settings, generator)
     if not packed and not proposed:
         raise JudgeError(f"There are no questions to ask: {failure}", "Try another `generator`.")
     questions = (*packed, *proposed)
     on_progress(f"{len(questions)} questions to ask", PROPOSED)
     units = (training_input.checklist and training_input.checklist.units) or scoring.UNPACKED
-    plan = scoring.VerificationPlan(questions, {**dimensions, **meant}, units, assignment, settings)
+    plan = scoring.VerificationPlan(questions, {**dimensions, **definitions}, units, assignment, settings)
     judged = await for_each(
         texts, lambda text: scoring.judge_text(text, plan, judge), on_progress, "texts judged", PROPOSED
     )
@@ -112,7 +112,7 @@ def learning_calls(training_input: interface.TrainingInput, settings: scoring.Se
 
 TOKENS_PER_PROPOSAL = 200
 # Labelled texts in the prompt of a proposal.
-SHOWN = 6
+TEXTS_SHOWN = 6
 
 
 class NewSubDimension(BaseModel):
@@ -131,7 +131,7 @@ class SubDimensionProposal(BaseModel):
 
     @field_validator("sub_dimensions")
     @classmethod
-    def _new(cls, found: list[NewSubDimension], info: ValidationInfo) -> list[NewSubDimension]:
+    def _drop_known(cls, found: list[NewSubDimension], info: ValidationInfo) -> list[NewSubDimension]:
         known = info.context["known"] if info.context else ()
         taken = {_plain(words) for each in known for words in (each["name"], each["question"])}
         new = []
@@ -179,19 +179,19 @@ async def propose(
         return (), {}, f"no sub-dimensions could be proposed: {answer.missing}"
     proposals = answer.value.sub_dimensions[: settings.proposed]
     taken = {question.id for question in training_input.checklist.questions} if training_input.checklist else set()
-    free = (name for name in (f"p{number}" for number in count(1)) if name not in taken)
+    free_ids = (name for name in (f"p{number}" for number in count(1)) if name not in taken)
     evidence = Evidence(
         origin="labels" if texts else "definition", examples=tuple(sorted(example.id for example in texts))
     )
     question = Question(origin="proposed")
-    questions = tuple(make_question(next(free), each.name, each.question, evidence, question) for each in proposals)
+    questions = tuple(make_question(next(free_ids), each.name, each.question, evidence, question) for each in proposals)
     return questions, {each.name: each.definition for each in proposals}, None
 
 
 def texts_to_show(training_input: interface.TrainingInput) -> tuple[Example, ...]:
-    """Return at most `SHOWN` labelled texts at even distances in the ranking by score, lowest first."""
+    """Return at most `TEXTS_SHOWN` labelled texts at even distances in the ranking by score, lowest first."""
     labels = training_input.labels
-    return interface.pick_evenly(sorted(training_input.in_order, key=lambda example: labels[example.id]), SHOWN)
+    return interface.pick_evenly(sorted(training_input.in_order, key=lambda example: labels[example.id]), TEXTS_SHOWN)
 
 
 def _plain(words: str) -> str:

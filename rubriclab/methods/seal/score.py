@@ -142,7 +142,7 @@ class UnitSupport(BaseModel):
 
 
 class Weights(KeyedReply):
-    """What each question counts for in one text; they need not sum to anything."""
+    """The weight of each question for one text; any sum is allowed."""
 
     @model_validator(mode="after")
     def _usable(self) -> Self:
@@ -196,13 +196,13 @@ class VerificationPlan:
         return len(self.questions) > 1 and (self.settings.weights == "judge" or packed)
 
     @property
-    def support(self) -> dict[str, Material]:
+    def support_by_question(self) -> dict[str, Material]:
         named = ((question.id, question_of(question).support) for question in self.questions)
         return {name: material for name, material in named if material}
 
     def materials(self, example: Example) -> dict[Material, str]:
         """Return the texts to compare with: those that the units name or a question needs, if the example has them."""
-        named = {*self.units.beside, *self.support.values()}
+        named = {*self.units.beside, *self.support_by_question.values()}
         texts: dict[Material, str] = {name: getattr(example, name) or "" for name in MATERIALS if name in named}
         # A text without letters and digits has no sentence.
         return {name: text for name, text in texts.items() if any(map(str.isalnum, text))}
@@ -248,10 +248,10 @@ def verdict_prompts(verification: TextVerification) -> list[Prompt[KeyedReply]]:
         template = "seal/rate" if verification.rated else "seal/support" if support else "seal/verify"
         groups.setdefault((template, support), []).append(question)
     parts = [
-        (template, some, units, material)
+        (template, chunk, units, material)
         for (template, material), questions in groups.items()
-        for some in prompting.chunks(questions, most)
-        for units in prompting.chunks(verification.units, max(1, most // len(some)))
+        for chunk in prompting.chunks(questions, most)
+        for units in prompting.chunks(verification.units, max(1, most // len(chunk)))
     ]
     prompts = [_verdict_prompt(verification, *part) for part in parts]
     if not prompts or not plan.judge_weighs:
@@ -315,7 +315,7 @@ def _few_enough(facts: list[str], info: ValidationInfo) -> list[str]:
 
 
 # The facts of one sentence; none if it states nothing.
-Stated = Annotated[list[Words], AfterValidator(_few_enough)]
+StatedFacts = Annotated[list[Words], AfterValidator(_few_enough)]
 # The example's field that a text is from.
 TextField = Literal["output"] | Material
 # The facts of each sentence of a text, or why they could not be obtained.
@@ -330,25 +330,27 @@ async def extract_facts(
     A text that states nothing has its first sentence as its only fact. The paper asks for all facts `in_one_call`.
     """
     sentences = {what: split_sentences(text) for what, text in texts.items()}
-    every = [(what, sentence) for what, some in sentences.items() for sentence in some]
+    all_sentences = [(what, sentence) for what, some in sentences.items() for sentence in some]
 
-    async def ask_about(places: Sequence[int]) -> SentenceFacts:
-        shown = [(place + 1, *every[place]) for place in places]
+    async def ask_about(indices: Sequence[int]) -> SentenceFacts:
+        shown = [(index + 1, *all_sentences[index]) for index in indices]
+        before = all_sentences[max(0, indices[0] - SENTENCES_BEFORE) : indices[0]]
         fields = {
             "words": words.model_dump(),
-            "before": " ".join(text for _, text in every[max(0, places[0] - SENTENCES_BEFORE) : places[0]]),
+            "before": " ".join(text for _, text in before),
             "sentences": [
                 {"id": n, "text": text, "what": what, "label": words.called(what)} for n, what, text in shown
             ],
             "most": MAX_FACTS,
         }
-        expected = tuple(ExpectedEntry(f"sentence {n}", Stated, names=(str(n),)) for n, *_ in shown)
-        longest = 256 + TOKENS_PER_FACT * MAX_FACTS * len(places)
+        expected = tuple(ExpectedEntry(f"sentence {n}", StatedFacts, names=(str(n),)) for n, *_ in shown)
+        longest = 256 + TOKENS_PER_FACT * MAX_FACTS * len(indices)
         prompt = Prompt("seal/facts", fields, keyed_reply(expected, of_text=True), max_tokens=longest)
         stated, missing = await prompting.ask_entries(judge, prompt, "facts")
         return [list(dict.fromkeys(stated[each.id])) if each.id in stated else missing for each in expected]
 
-    runs = prompting.chunks(range(len(every)), len(every) if in_one_call else SENTENCES_PER_CALL)
+    count = len(all_sentences)
+    runs = prompting.chunks(range(count), count if in_one_call else SENTENCES_PER_CALL)
     stated = itertools.chain.from_iterable(await asyncio.gather(*map(ask_about, runs)))
     found: dict[TextField, SentenceFacts] = {}
     for what, some in sentences.items():
@@ -379,14 +381,14 @@ class Unit:
 
     Attributes:
         sentences: indices of the sentences that contain it, from 0; empty for the whole text.
-        lost: why the unit cannot be verified: the facts of a sentence could not be obtained.
+        fault: why the unit cannot be verified; `None` if it can.
     """
 
     id: str
     text: str
     sentences: tuple[int, ...] = ()
     second: str | None = None
-    lost: str | None = None
+    fault: str | None = None
 
     @property
     def words(self) -> str:
@@ -405,7 +407,7 @@ async def decompose(
 ) -> tuple[Kind, tuple[Unit, ...]]:
     """Return the text's units in order and their kind; the whole text as one if it has too few of them.
 
-    A sentence whose facts could not be obtained, or a text that could not be split, is a lost unit.
+    A sentence whose facts could not be obtained, or a text that could not be split, is a unit with a fault.
     """
     whole, kind, settings, words = Unit("u1", text), plan.units.kind, plan.settings, plan.assignment.words
     if kind in ("response", "triple"):
@@ -415,21 +417,21 @@ async def decompose(
     if kind == "fact":
         facts = facts or (await extract_facts({"output": text}, words, judge))["output"]
         pieces = []
-        for place, (sentence, stated) in enumerate(zip(split_sentences(text), facts, strict=True)):
+        for index, (sentence, stated) in enumerate(zip(split_sentences(text), facts, strict=True)):
             if isinstance(stated, str):
-                pieces.append(Unit("", sentence, (place,), lost=stated))
+                pieces.append(Unit("", sentence, (index,), fault=stated))
             else:
-                pieces += [Unit("", fact, (place,)) for fact in stated]
-        too_few = len(pieces) < settings.whole_below_facts and not any(unit.lost for unit in pieces)
+                pieces += [Unit("", fact, (index,)) for fact in stated]
+        too_few = len(pieces) < settings.whole_below_facts and not any(unit.fault for unit in pieces)
     else:
-        sentences = tuple(Sentence(each, (place,)) for place, each in enumerate(split_sentences(text)))
+        sentences = tuple(Sentence(each, (index,)) for index, each in enumerate(split_sentences(text)))
         if split_by_judge(kind, settings):
             longest = 256 + 2 * len(text.encode()) // BYTES_PER_TOKEN
             fields = {"words": words.model_dump(), "text": text}
             answer = await ask(judge, Prompt("seal/split", fields, SplitText, max_tokens=longest))
             if answer.value is None:
-                lost = f"the judge did not split the text into sentences: {answer.missing}"
-                return kind, (replace(whole, lost=lost),)
+                fault = f"the judge did not split the text into sentences: {answer.missing}"
+                return kind, (replace(whole, fault=fault),)
             sentences = locate_sentences(text, answer.value.sentences)
         too_few = len(sentences) < settings.whole_below_sentences
         pieces = [Unit("", each.text, each.places) for each in sentences]
@@ -473,40 +475,38 @@ async def judge_text(example: Example, plan: VerificationPlan, judge: Judge) -> 
     texts = plan.materials(example)
     lacking = {
         name: f"no fact can be named: the {words.output} comes without a {words.called(material)}"
-        for name, material in plan.support.items()
+        for name, material in plan.support_by_question.items()
         if material not in texts
     }
     kind: Kind = "whole"
     units: tuple[Unit, ...] = (Unit("u1", output),)
-    known: dict[TextField, SentenceFacts] = {}
+    extracted: dict[TextField, SentenceFacts] = {}
     if len(lacking) < len(plan.questions):
         if plan.units.kind == "fact" and settings.decompose and settings.facts == "one call":
-            every = dict[TextField, str]([("output", output), *texts.items()])
-            known = await extract_facts(every, words, judge, in_one_call=True)
-        kind, units = await decompose(output, plan, judge, known.get("output"))
-    askable = tuple(unit for unit in units if unit.lost is None)
+            all_texts = dict[TextField, str]([("output", output), *texts.items()])
+            extracted = await extract_facts(all_texts, words, judge, in_one_call=True)
+        kind, units = await decompose(output, plan, judge, extracted.get("output"))
+    askable = tuple(unit for unit in units if unit.fault is None)
     facts: dict[Material, dict[str, str]] = {}
     if kind == "fact" and askable:
-        requests = (extract_facts({name: text}, words, judge) for name, text in texts.items() if name not in known)
-        for extracted in await asyncio.gather(*requests):
-            known |= extracted
+        requests = (extract_facts({name: text}, words, judge) for name, text in texts.items() if name not in extracted)
+        for of_text in await asyncio.gather(*requests):
+            extracted |= of_text
         # If some facts are missing, the units that they support would count as wrong.
-        incomplete = {
-            name: f"the facts of the {words.called(name)} could not all be obtained: {lost[0]}"
-            for name in texts
-            if (lost := [each for each in known[name] if isinstance(each, str)])
-        }
+        incomplete: dict[Material, str] = {}
         for name in texts:
-            stated = itertools.chain(*(each for each in known[name] if not isinstance(each, str)))
+            if failures := [each for each in extracted[name] if isinstance(each, str)]:
+                incomplete[name] = f"the facts of the {words.called(name)} could not all be obtained: {failures[0]}"
+            stated = itertools.chain(*(each for each in extracted[name] if not isinstance(each, str)))
             facts[name] = {f"{LETTERS[name]}{number}": fact for number, fact in enumerate(stated, 1)}
         texts = {name: text for name, text in texts.items() if name in incomplete}
-        lacking |= {name: incomplete[of] for name, of in plan.support.items() if of in incomplete}
+        lacking |= {name: incomplete[of] for name, of in plan.support_by_question.items() if of in incomplete}
 
     verification = TextVerification(plan, output, kind, askable, texts, facts, lacking)
     prompts = verdict_prompts(verification)
     answers = await asyncio.gather(*(ask(judge, prompt) for prompt in prompts))
     verdicts = {
-        (unit.id, question.id): unit.verdict(None, lacking.get(question.id) or unit.lost or "")
+        (unit.id, question.id): unit.verdict(None, lacking.get(question.id) or unit.fault or "")
         for unit, question in itertools.product(units, plan.questions)
     }
     for prompt, answer in zip(prompts, answers, strict=True):
