@@ -170,24 +170,19 @@ def _scale(rated: tuple[Example, ...], compared: list[PairwiseComparison], aspec
     return COMPARED_SCALE
 
 
-def _narrow_scale(rated: Sequence[Example], aspect: str, scale: Scale) -> tuple[Scale, str] | None:
-    """Return the part of a given scale that scores use, and a sentence on it; `None` if they use most of it."""
+def _narrow_notes(rated: Sequence[Example], aspect: str, scale: Scale) -> Iterator[str]:
     scores = [value for example in rated for value in values_of(example, aspect)]
     used = scale_of(scores) if scores else scale
-    spans = " of the given scale ".join(_span(each.low, each.high, " to ") for each in (used, scale))
-    return (used, f"the scores use only {spans}") if used.width <= MAX_NARROW_SHARE * scale.width else None
-
-
-def _narrow_notes(rated: Sequence[Example], aspect: str, scale: Scale) -> Iterator[str]:
-    if narrow := _narrow_scale(rated, aspect, scale):
-        used, words = narrow
-        yield f"{words}; if the raters' scale is narrower, give it: `scale={_span(used.low, used.high)}`"
+    if used.width <= MAX_NARROW_SHARE * scale.width:
+        spans = " of the given scale ".join(_span(each.low, each.high, " to ") for each in (used, scale))
+        remedy = f"if the raters' scale is narrower, give it: `scale={_span(used.low, used.high)}`"
+        yield f"the scores use only {spans}; {remedy}"
 
 
 def limits_of(examples: Sequence[Example], aspect: str, given_scale: Scale | None) -> tuple[str, ...]:
-    """Return what limits every figure on these labels, for the record of a version."""
-    narrow = _narrow_scale(examples, aspect, given_scale) if given_scale and not given_scale.names else None
-    return (*repeated_notes(examples), *([narrow[1]] if narrow else []))
+    """Return what limits every figure on these labels, without remedies, for the record of a version."""
+    narrow = _narrow_notes(examples, aspect, given_scale) if given_scale and not given_scale.names else ()
+    return (*repeated_notes(examples), *(note.partition(";")[0] for note in narrow))
 
 
 def _outlier_notes(rated: Sequence[Example], aspect: str) -> Iterator[str]:
