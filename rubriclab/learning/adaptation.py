@@ -197,8 +197,8 @@ def recalibrate_rubric(target: LabelledTarget) -> AdaptedRubric:
 
 def adapt_relearned(target: LabelledTarget, trained: Trained) -> AdaptedRubric:
     """Return a rubric learned from the same labels, with the held-out scores of its record."""
-    if (record := trained.record) is None:
-        raise ValueError("expected a training of several methods, which keeps a record, got none")
+    record = trained.record
+    assert record  # learning again is of several methods, which keeps one
     row_of = {text.id: row for row, text in enumerate(record.texts)}
     rows = [row_of[text.id] for text in target.rated.examples]
     scores = rescale(floats(record.texts[row].predicted for row in rows), target.label_scale, target.rubric.scale)
@@ -221,8 +221,7 @@ def mean_aggregation(target: LabelledTarget) -> Aggregation:
     sizes = np.array([criterion.weight for criterion in criteria], dtype=float) * spreads * points
     weights = (sizes / sizes.sum()).round(DIGITS)
     calibration = mean_rating_map(weights, centers, spreads, table.is_share, table.scale)
-    if calibration is None:
-        raise ValueError("expected criteria with positive weights, got none")
+    assert calibration  # weights of criteria are not negative
     terms = fixed_terms([criterion.id for criterion in criteria], weights, centers, spreads)
     return Aggregation(ask="by method", terms=terms, calibration=calibration)
 
@@ -232,8 +231,7 @@ def raw_values(aggregation: Aggregation, rated: RatedTexts) -> FloatArray:
 
 
 def aggregate_scores(rubric: Rubric, rated: RatedTexts) -> FloatArray:
-    if rubric.aggregation is None:
-        raise ValueError("expected a rubric with an aggregation, got one without")
+    assert rubric.aggregation
     on_scale = rubric.aggregation.model_copy(update={"onto": None})
     return floats(combine(on_scale, rated.ratings(row), rubric.scale).score for row in range(len(rated.examples)))
 

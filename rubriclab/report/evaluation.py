@@ -118,10 +118,6 @@ class CriterionRow:
     unscored: int
 
 
-def scored_version(version: Version, examples: Sequence[Example], scores: Sequence[Score]) -> ScoredVersion:
-    return ScoredVersion(version, labelled(examples, version.rubric.aspect.name), scores)
-
-
 def calibrated_direct(scored: Sequence[ScoredVersion]) -> list[ScoredVersion]:
     """Return each judge asked directly, calibrated with the labels of the first rubric that was learned with it."""
 
@@ -510,7 +506,8 @@ def _verdicts(evaluation: Evaluation) -> Iterator[EvaluatedVerdicts]:
 
 
 def _scored(evaluation: Evaluation, version: Version) -> ScoredVersion:
-    return scored_version(version, evaluation.examples, evaluation.scores[version.ref])
+    texts = labelled(evaluation.examples, version.rubric.aspect.name)
+    return ScoredVersion(version, texts, evaluation.scores[version.ref])
 
 
 def _details(scored: ScoredVersion, summary: EvaluationSummary | None, results: Sequence[Result]) -> dict[str, Any]:

@@ -19,13 +19,7 @@ from rubriclab.models.text import Example
 from rubriclab.models.version import GateVerdict, Version
 from rubriclab.ops.evaluate import baseline_evaluators
 from rubriclab.report import rubrics, wording
-from rubriclab.report.evaluation import (
-    EvaluationSummary,
-    ScoredVersion,
-    criterion_agreements,
-    scored_version,
-    summarize,
-)
+from rubriclab.report.evaluation import EvaluationSummary, ScoredVersion, criterion_agreements, summarize
 from rubriclab.report.render import View, macro
 from rubriclab.stats import agreement
 from rubriclab.stats.intervals import Interval
@@ -55,7 +49,7 @@ def summary_of(
     versions = [one for one, _ in pairs]
     scored = {one.ref: scores_of(one, texts, rate) for one, rate in pairs}
     results = results_of(versions, scored, texts, levels=("group", "dataset"))
-    judged = [scored_version(one, texts, scored[one.ref]) for one in versions]
+    judged = [ScoredVersion(one, texts, scored[one.ref]) for one in versions]
     known = {one.ref: one.provenance.baseline for one in versions if one.provenance.baseline}
     shown_results = [each for each in results if beside or each.evaluator in scored]
     return summarize(judged, shown_results, baseline_evaluators(texts, known))
@@ -196,7 +190,7 @@ def rated(texts: Sequence[Example], values: Mapping[str, Sequence[float | None]]
         for row in zip(*values.values(), strict=True)
     ]
     scores = [Score(text.id, "coherence", 3.0, row, None, ref, "fake") for text, row in zip(texts, rows, strict=True)]
-    return scored_version(version(), texts, scores)
+    return ScoredVersion(version(), texts, scores)
 
 
 @pytest.mark.parametrize("level", ["group", "dataset", "system"])
