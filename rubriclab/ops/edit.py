@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 from pydantic import JsonValue
 
 from rubriclab.display import Displayed
-from rubriclab.errors import DataError, JudgeError, NotInStore, SettingsError
+from rubriclab.errors import DataError, JudgeError, SettingsError
 from rubriclab.judges.cache import RECORDED_PREFIX
 from rubriclab.learning import fitting
 from rubriclab.learning.adaptation import rate_parts
@@ -36,7 +35,6 @@ from rubriclab.ops.options import EditOptions
 from rubriclab.ops.workspace import Job, JudgeChoice, Workspace, imported_source, judge_of, version_of
 from rubriclab.stats.correlation import IntArray
 from rubriclab.stats.intervals import DIGITS, Interval
-from rubriclab.store.store import Store
 
 # Above every correlation, so that no criterion is redundant: a person decides which criteria to keep.
 KEEP_ALL = 2.0
@@ -438,7 +436,6 @@ def edit(
     `editable` is the result of `editable_version` for the same version and labels, if it has been computed already.
     """
     version = editable.version if editable else version_of(workspace, rubric)
-    _check_name(workspace.store, version, options.name)
     parent, provenance = version.rubric, version.provenance
     if parent.aggregation is None:
         hint = f"Learn it with several methods, without `methods`, or fit weights: `rubriclab transfer {version.ref}`"
@@ -580,25 +577,6 @@ def _save(
         version.ref,
         training=editable.on_label_scale(study.record(rubric)),
     )
-
-
-def _check_name(store: Store, version: stored.Version, name: str | None) -> None:
-    """Refuse the name of another rubric: one whose newest version is neither descendant nor ancestor of `version`."""
-    if name is None or name == version.name or name not in store.names():
-        return
-    newest = store.load(name)
-    if version.ref not in _ancestors(store, newest) and newest.ref not in _ancestors(store, version):
-        problem = f"{name} already names another rubric, whose newest version is {newest.ref}."
-        raise SettingsError(problem, f"Give another name, or none, to save a new version of {version.name}.")
-
-
-def _ancestors(store: Store, version: stored.Version) -> set[str]:
-    refs: set[str] = set()
-    with suppress(NotInStore):
-        while version.parent and version.parent not in refs:
-            refs.add(version.parent)
-            version = store.load(version.parent)
-    return refs
 
 
 def part_with(
