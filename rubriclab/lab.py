@@ -371,11 +371,6 @@ class Lab(Closing):
         """Return your own findings or the shipped ones; those whose ids are given are shown in detail."""
         return literature.list_findings(self._options(models.LiteratureShowOptions, options), findings)
 
-    @with_options(models.LiteratureOptions)
-    def literature_remove(self, /, *findings: str, **options: Any) -> literature.FindingList:
-        """Remove findings by their ids, from all files or from the file of a task, and return them."""
-        return literature.remove(self._options(models.LiteratureOptions, options), findings)
-
     @with_options(models.ScoreOptions)
     async def score_async(self, /, data: Data, rubric: RubricLike | None = None, **options: Any) -> Scores:
         """Return the scores of texts by a rubric; a faulty row has a reason instead of a score.
@@ -569,7 +564,6 @@ class Lab(Closing):
     split_async = asynchronous(split)
     sample_async = asynchronous(sample)
     literature_list_async = asynchronous(literature_list)
-    literature_remove_async = asynchronous(literature_remove)
     lint_async = asynchronous(lint)
     scorer_async = asynchronous(scorer)
     dry_run_async = asynchronous(dry_run)

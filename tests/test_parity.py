@@ -355,16 +355,6 @@ def _report(sides: Side) -> Pair:
     return sides.run("report", "news").out, sides.lab.report("news")
 
 
-def _literature_remove(sides: Side) -> Pair:
-    sides.run("literature", "add", "paper.txt", *READING)
-    sides.lab.literature_add("paper.txt", **READ)
-    row = sides.json("literature", "remove", "paper-1", "--folder", "found")
-    found = sides.lab.literature_remove("paper-1", folder="found").to_row()
-    left = [(folder / "found" / "news.json").read_text("utf-8") for folder in (sides.command.folder, Path())]
-    assert "paper-1" not in left[0]
-    return pair_of([row, left[0]], [found, left[1]])
-
-
 def _split(sides: Side) -> Pair:
     row = sides.json("split", "texts.jsonl", "--train", 6, "--seed", 2, "-o", "parts")
     result = sides.lab.split("texts.jsonl", train=6, seed=2)

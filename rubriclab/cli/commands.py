@@ -315,15 +315,7 @@ def list_(call: Call, ids: tuple[str, ...]) -> None:
     call.show_rows(result, result.to_row(), result.to_row()["findings"])
 
 
-@command("LiteratureOptions", "RowsCsv", "JsonOption")
-@click.argument("ids", nargs=-1, required=True, metavar="ID...")
-def remove(call: Call, ids: tuple[str, ...]) -> None:
-    """Remove findings from all of your files, or from the file of a task, and print them."""
-    result = ops.literature.remove(call.options(ops.options.LiteratureOptions), ids)
-    call.show_rows(result, result.to_row(), result.to_row()["findings"])
-
-
-for member in (add, list_, remove):
+for member in (add, list_):
     literature.add_command(member)
 
 

@@ -28,7 +28,7 @@ from rubriclab.models.base import MAX_WORDING_LENGTH, Unreadable, content_path, 
 from rubriclab.models.characters import close_match, did_you_mean, is_blank
 from rubriclab.models.text import Example, Words, find_aspect, shipped_aspects, task_words
 from rubriclab.models.version import Effort
-from rubriclab.ops.options import LiteratureAddOptions, LiteratureOptions, LiteratureShowOptions
+from rubriclab.ops.options import LiteratureAddOptions, LiteratureShowOptions
 from rubriclab.ops.workspace import Job, JudgeChoice, Notify, Workspace
 from rubriclab.prompts.prompt import Prompt
 
@@ -349,14 +349,6 @@ def list_findings(options: LiteratureShowOptions, ids: Sequence[str] = ()) -> Fi
             raise LiteratureError(f"There is no finding {name!r} in {place}.", did_you_mean(name, known).strip())
     found = [each for each in found if not ids or each.finding.id in ids]
     return FindingList(f"Findings in {place}: {len(found)}", tuple(found), bool(ids))
-
-
-def remove(options: LiteratureOptions, ids: Sequence[str]) -> FindingList:
-    """Remove findings from all files that have them, and return them."""
-    found = list_findings(LiteratureShowOptions(**options.model_dump()), ids).findings
-    for file in {each.file for each in found}:
-        write_findings(file, [each for each in read_findings(file) if each.id not in ids])
-    return FindingList(f"Findings removed: {len(found)}", found, detailed=True)
 
 
 def place_of(folder: Path | None) -> Path:

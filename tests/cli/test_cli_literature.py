@@ -1,4 +1,4 @@
-"""`rubriclab literature`: findings of a paper are kept, listed, removed and learned from."""
+"""`rubriclab literature`: findings of a paper are kept, listed and learned from."""
 
 from __future__ import annotations
 
