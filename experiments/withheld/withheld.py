@@ -188,7 +188,7 @@ def inference(learned_from: Texts, texts: Texts, rng: np.random.Generator) -> di
     for _ in range(LABELLINGS):
         own = _labelled(texts, rng)
         intervals = (
-            paired_mean(texts.scores, texts.unit).interval,
+            paired_mean(texts.scores, texts.unit),
             corrected_mean(float(texts.scores.mean()), len(texts.unit), int(texts.unit.max()) + 1, labelled),
             mean_by_own_labels(ScoredSet(texts.scores, own, texts.unit, np.ones(len(own))), np.zeros_like(texts.unit)),
         )
@@ -225,7 +225,7 @@ def difference(
         difference_by_other_labels(one, other, labelled),
         difference_by_own_labels(one, other),
     )
-    yield from ((method, each.interval, true) for method, each in zip(METHODS, found, strict=True))
+    yield from ((method, each, true) for method, each in zip(METHODS, found, strict=True))
 
 
 def _labelled(texts: Texts, rng: np.random.Generator) -> FloatArray:

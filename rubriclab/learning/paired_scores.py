@@ -322,10 +322,9 @@ class LimitCheck(FrozenModel):
 
 
 class HumanDifference(FrozenModel):
-    """The difference of two sets' mean human scores, estimated from scores and labels; `p` is two-sided."""
+    """The difference of two sets' mean human scores, estimated from scores and labels."""
 
     difference: Interval
-    p: float | None
     labels: int
     labels_of: LabelSource
 
@@ -340,7 +339,7 @@ class Comparison(FrozenModel):
         pairs: number of pairs with both scores, in `groups` groups.
         unpaired_before, unpaired_after: numbers of outputs without a counterpart.
         other_sources: pairs whose sources or contexts differ, so that their ids may name different texts.
-        difference: mean score after minus before; `p` is two-sided.
+        difference: mean score after minus before.
         human: the difference of the mean human scores, which decides if present; `None` without enough labels.
         better, worse, unchanged: shares of the pairs; a change counts from `visible` points.
         ranks, flips: for the same texts only; ranks within groups come first if groups have several texts.
@@ -359,7 +358,6 @@ class Comparison(FrozenModel):
     unpaired_after: int = 0
     other_sources: int = 0
     difference: Interval
-    p: float | None
     human: HumanDifference | None = None
     mean_absolute: float | None
     visible: float

@@ -34,9 +34,9 @@ from rubriclab.stats.intervals import (
     MIN_GROUPS,
     NO_SPREAD,
     Interval,
-    PairedMean,
     adjust_p_values,
     confidence_sequence,
+    mean_p_value,
     mean_without_spread,
     paired_mean,
     renumber,
@@ -158,7 +158,7 @@ def compare_columns(
             texts=int(flipped.sum()),
             up=int((moved[flipped] > 0).sum()),
             down=int((moved[flipped] < 0).sum()),
-            share=paired_mean(flipped.astype(float), units(groups)).interval.within(0, 1).rounded(),
+            share=paired_mean(flipped.astype(float), units(groups)).within(0, 1).rounded(),
             largest=tuple(
                 paired.FlippedText(
                     id=compared[place].id, group=groups[place], before=scores[place, 0], after=scores[place, 1]
@@ -186,14 +186,14 @@ def _side(
         texts=len(scores),
         scored=len(values),
         groups=len(set(scored_groups)),
-        mean=paired_mean(values, units(scored_groups)).interval.within(scale.low, scale.high).rounded(),
+        mean=paired_mean(values, units(scored_groups)).within(scale.low, scale.high).rounded(),
         standard_deviation=rounded_number(values.std(ddof=1)) if len(values) > 1 else None,
         unscored=dict(Counter(reason or "" for score, reason in scores if score is None)),
     )
 
 
 def _differences(
-    rubrics: paired.RubricPair, pairs: Sequence[paired.PairedScore], independent: PairedMean | None = None
+    rubrics: paired.RubricPair, pairs: Sequence[paired.PairedScore], independent: Interval | None = None
 ) -> dict[str, Any]:
     """Return the fields of a comparison that are computed from the pairs, each of which has both scores."""
     scale, groups = rubrics.scale, [pair.group for pair in pairs]
@@ -210,8 +210,7 @@ def _differences(
         "verdicts": scale.names is not None,
         "pairs": len(pairs),
         "groups": len(set(groups)),
-        "difference": difference.interval.within(-scale.width, scale.width).rounded(),
-        "p": difference.p,
+        "difference": difference.within(-scale.width, scale.width).rounded(),
         "mean_absolute": rounded_number(np.abs(differences).mean()) if len(pairs) else None,
         "visible": visible,
         "criteria": _criteria(rubrics.criteria, pairs),
@@ -219,7 +218,7 @@ def _differences(
     }
 
 
-def _by_groups(before: ppi.ScoredSet, after: ppi.ScoredSet) -> PairedMean:
+def _by_groups(before: ppi.ScoredSet, after: ppi.ScoredSet) -> Interval:
     """Return the difference between the group means of two sets whose outputs are not paired.
 
     Groups are paired if both sets have the same ones; else Welch's test (1947), or a permutation test, is used.
@@ -228,7 +227,7 @@ def _by_groups(before: ppi.ScoredSet, after: ppi.ScoredSet) -> PairedMean:
 
     old_groups, new_groups = np.unique(before.unit), np.unique(after.unit)
     if not len(old_groups) or not len(new_groups):
-        return PairedMean(Interval(None), None)
+        return Interval(None)
     old, new = (
         np.bincount(side.unit, side.scores)[groups] / np.bincount(side.unit)[groups]
         for side, groups in ((before, old_groups), (after, new_groups))
@@ -237,12 +236,11 @@ def _by_groups(before: ppi.ScoredSet, after: ppi.ScoredSet) -> PairedMean:
         return paired_mean(new - old, np.arange(len(old)))
     difference = float(new.mean() - old.mean())
     if min(len(old), len(new)) < 2:
-        return PairedMean(Interval(difference), None)
+        return Interval(difference)
     if max(np.ptp(old), np.ptp(new)) <= NO_SPREAD:
         return mean_without_spread(difference, min(1.0, 2 / math.comb(len(old) + len(new), len(old))))
-    test = ttest_ind(new, old, equal_var=False)
-    low, high = test.confidence_interval(0.95)
-    return PairedMean(Interval(difference, float(low), float(high)), float(test.pvalue))
+    low, high = ttest_ind(new, old, equal_var=False).confidence_interval(0.95)
+    return Interval(difference, float(low), float(high))
 
 
 def _criteria(
@@ -251,10 +249,10 @@ def _criteria(
     all_changes = np.array([pair.changes for pair in pairs]).reshape(len(pairs), len(criteria), 2)
     shares, points = all_changes.transpose(2, 1, 0)
     groups, rated = np.array([pair.group for pair in pairs], dtype=str), ~np.isnan(shares)
-    means = [paired_mean(row[has], units(groups[has].tolist())) for row, has in zip(shares, rated, strict=True)]
-    adjusted = adjust_p_values([mean.p for mean in means])
-    changes = []
-    for column, (pair, mean) in enumerate(zip(criteria, means, strict=True)):
+    known = [(row[has], units(groups[has].tolist())) for row, has in zip(shares, rated, strict=True)]
+    p_values = [mean_p_value(*each) for each in known]
+    adjusted, changes = adjust_p_values(p_values), []
+    for column, pair in enumerate(criteria):
         criterion, weighted = pair.after or pair.before, points[column][~np.isnan(points[column])]
         assert criterion
         changes.append(
@@ -263,8 +261,8 @@ def _criteria(
                 state=pair.state,
                 title=criterion.statement if criterion.question else criterion.trait,
                 pairs=int(rated[column].sum()),
-                difference=mean.interval.within(-1.0, 1.0).rounded(),
-                p=mean.p,
+                difference=paired_mean(*known[column]).within(-1.0, 1.0).rounded(),
+                p=p_values[column],
                 adjusted_p=adjusted[column],
                 contribution=rounded_number(weighted.mean()) if len(weighted) else None,
             )
@@ -311,17 +309,17 @@ def human_difference(
     difference = ppi.difference_by_own_labels(before, after)
     labels_of: paired.LabelSource = "both"
     labels = sum(len(pool.labels) for pool, _ in pools)
-    if difference.interval.value is None:
+    if difference.value is None:
         pool, labels_of = max(pools, key=lambda each: each[0].groups)
         if pool.groups < MIN_GROUPS:
             if fallback is None:
                 return None
             pool, labels_of = fallback, "learning"
         difference, labels = ppi.difference_by_other_labels(before, after, pool, changed=changed), len(pool.labels)
-        if difference.interval.value is None:
+        if difference.value is None:
             return None
-    interval = difference.interval.within(-scale.width, scale.width).rounded()
-    return paired.HumanDifference(difference=interval, p=difference.p, labels=labels, labels_of=labels_of)
+    interval = difference.within(-scale.width, scale.width).rounded()
+    return paired.HumanDifference(difference=interval, labels=labels, labels_of=labels_of)
 
 
 def scored_sets(

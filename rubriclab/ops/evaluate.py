@@ -394,7 +394,7 @@ def _judge_pair(first: str, second: str, scores: Mapping[str, FloatArray], clust
         elements=len(x),
         correlation=True,
     )
-    return JudgePair(first, second, len(x), spearman, paired_mean(x - y, unit).interval)
+    return JudgePair(first, second, len(x), spearman, paired_mean(x - y, unit))
 
 
 def _count_answered_twice(table: FloatArray) -> int:

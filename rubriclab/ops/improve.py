@@ -215,7 +215,7 @@ def _gain(name: str, pairs: Sequence[Pair], texts: Sequence[RevisionMetrics]) ->
     groups = [text.group for text, used in zip(texts, both, strict=True) if used]
     if not groups:
         return ScoreGain(name, 0, None, None, Interval(None))
-    gain = paired_mean(after - before, units(groups)).interval
+    gain = paired_mean(after - before, units(groups))
     return ScoreGain(name, len(groups), float(before.mean()), float(after.mean()), gain)
 
 

@@ -278,7 +278,7 @@ def recommend(
     scored: BoolArray = np.array(~np.isnan(np.stack(list(distances.values()))).any(axis=0))
     kept = np.array(groups)[scored].tolist()
     gains = {
-        action: paired_mean((distances["reuse"] - distances[action])[scored], units(kept)).interval.rounded()
+        action: paired_mean((distances["reuse"] - distances[action])[scored], units(kept)).rounded()
         for action in actions
     }
     if len(set(kept)) < MIN_GROUPS or np.ptp(labels[scored]) == 0:
@@ -392,7 +392,7 @@ async def measure_transfer(
                 spearman=found.spearman.rounded(),
                 pearson=found.pearson.rounded(),
                 auroc=verdict_statistic("AUROC", [adapted[action].raw], labels, groups) if scale.names else None,
-                error=paired_mean(label_points * np.abs(scores[action] - labels)[scored], unit).interval.rounded(),
+                error=paired_mean(label_points * np.abs(scores[action] - labels)[scored], unit).rounded(),
                 gain=gains[action],
             )
         )
@@ -423,7 +423,7 @@ def outside_training_range(rubric: Rubric, record: TrainingRecord | None, rated:
         return None
     outside = (values[scored] < known.min()) | (values[scored] > known.max())
     groups = [example.group for example, has_score in zip(rated.examples, scored.tolist(), strict=True) if has_score]
-    return paired_mean(outside.astype(float), units(groups)).interval.within(0, 1).rounded()
+    return paired_mean(outside.astype(float), units(groups)).within(0, 1).rounded()
 
 
 def as_trained(

@@ -27,7 +27,7 @@ import heapq
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -147,33 +147,37 @@ def standard_error(values: FloatArray, groups: IntArray) -> float:
     return float(np.sqrt(count / (count - 1) * np.square(sums).sum()) / len(values))
 
 
-class PairedMean(NamedTuple):
-    """A mean difference with its interval, and the two-sided p value of no difference, `None` if undefined."""
+def paired_mean(differences: FloatArray, unit: IntArray) -> Interval:
+    """Return the mean of paired differences, with its 95 % interval if there are two groups or more.
 
-    interval: Interval
-    p: float | None
-
-
-def paired_mean(differences: FloatArray, unit: IntArray) -> PairedMean:
-    """Return the mean of paired differences, with its 95 % interval and p value if there are two groups or more.
-
-    `unit` is the group of each difference, numbered from 0 without gaps. If the groups do not differ, the p value is
-    that of the sign test over groups, as Student's is undefined.
+    `unit` is the group of each difference, numbered from 0 without gaps.
     """
     if not len(differences):
-        return PairedMean(Interval(None), None)
+        return Interval(None)
     count, mean = int(unit.max()) + 1, float(differences.mean())
-    if count < 2:
-        return PairedMean(Interval(mean), None)
-    return student_mean(mean, standard_error(differences, unit), count - 1)
+    return Interval(mean) if count < 2 else student_mean(mean, standard_error(differences, unit), count - 1)
 
 
-def student_mean(mean: float, error: float, freedom: int) -> PairedMean:
-    from scipy.special import stdtr
-
+def student_mean(mean: float, error: float, freedom: int) -> Interval:
     if error <= NO_SPREAD * max(1.0, abs(mean)):
         return mean_without_spread(mean, 0.5**freedom)
-    return PairedMean(student_interval(mean, error, freedom), 2 * float(stdtr(freedom, -abs(mean) / error)))
+    return student_interval(mean, error, freedom)
+
+
+def mean_p_value(differences: FloatArray, unit: IntArray) -> float | None:
+    """Return the two-sided p value of no mean difference; `None` with fewer than two groups.
+
+    If the groups do not differ, it is that of the sign test over groups, as Student's is undefined.
+    """
+    from scipy.special import stdtr
+
+    freedom = int(unit.max(initial=0))
+    if freedom < 1:
+        return None
+    mean, error = float(differences.mean()), standard_error(differences, unit)
+    if error > NO_SPREAD * max(1.0, abs(mean)):
+        return 2 * float(stdtr(freedom, -abs(mean) / error))
+    return 1.0 if abs(mean) <= NO_SPREAD else 0.5**freedom
 
 
 def student_interval(value: float, error: float, freedom: int) -> Interval:
@@ -187,12 +191,11 @@ def student_margin(error: float, freedom: int) -> float:
     return float(stdtrit(freedom, (1 + CONFIDENCE) / 2)) * error
 
 
-def mean_without_spread(mean: float, p: float) -> PairedMean:
+def mean_without_spread(mean: float, p: float) -> Interval:
     """Return a mean difference that is equal in all groups; `p` is the smallest p value for that number of groups."""
     if abs(mean) <= NO_SPREAD:
-        return PairedMean(Interval(0.0, 0.0, 0.0), 1.0)
-    interval = Interval(mean, mean, mean) if p < 1 - CONFIDENCE else Interval(mean)
-    return PairedMean(interval, p)
+        return Interval(0.0, 0.0, 0.0)
+    return Interval(mean, mean, mean) if p < 1 - CONFIDENCE else Interval(mean)
 
 
 def adjust_p_values(p_values: Sequence[float | None]) -> list[float | None]:
@@ -240,7 +243,7 @@ def jackknife_interval(
     center, values = (float(fisher_z(value)), fisher_z(replicates)) if correlation else (value, replicates)
     error = float(jackknife_error(values))
     if error <= NO_SPREAD * max(1.0, abs(center)):
-        return mean_without_spread(value, 0.5 ** (count - 1)).interval if mean else Interval(value)
+        return mean_without_spread(value, 0.5 ** (count - 1)) if mean else Interval(value)
     margin = student_margin(error, count - 1)
     low, high = center - margin, center + margin
     return Interval(value, math.tanh(low), math.tanh(high)) if correlation else Interval(value, low, high)

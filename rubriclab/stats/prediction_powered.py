@@ -22,7 +22,6 @@ from rubriclab.stats.intervals import (
     MIN_GROUPS,
     NO_SPREAD,
     Interval,
-    PairedMean,
     renumber,
     standard_error,
     student_interval,
@@ -151,7 +150,7 @@ def mean_by_own_labels(texts: ScoredSet, stratum: IntArray) -> Interval:
     return student_interval(value, math.sqrt(groups / (groups - 1) * squares + extra_variance), freedom)
 
 
-def difference_by_own_labels(before: ScoredSet, after: ScoredSet) -> PairedMean:
+def difference_by_own_labels(before: ScoredSet, after: ScoredSet) -> Interval:
     """Return the difference of the mean human scores of two partly labelled sets, with Student's interval.
 
     What the texts of a group have in common cancels. Each set needs labels in `MIN_GROUPS` groups. If a set's labels
@@ -161,21 +160,21 @@ def difference_by_own_labels(before: ScoredSet, after: ScoredSet) -> PairedMean:
     labelled = before.labelled, after.labelled
     groups = min(each.groups for each in labelled)
     if groups < MIN_GROUPS:
-        return PairedMean(Interval(None), None)
+        return Interval(None)
     centered = [(each.scores - each.scores.mean(), each.labels - each.labels.mean()) for each in labelled]
     factor = _factor(*map(np.concatenate, zip(*centered, strict=True)))
     value, squares = _difference(before, after, factor)
     residuals = np.concatenate([each.labels - factor * each.scores for each in labelled])
     groups_with_equal_labels = [each.groups for each in labelled if np.ptp(each.labels) == 0]
     if len(groups_with_equal_labels) == 2 and labelled[0].labels[0] == labelled[1].labels[0]:
-        return PairedMean(Interval(value), None)
+        return Interval(value)
     extra_variance = sum(float(residuals.var(ddof=1)) / number for number in groups_with_equal_labels)
     return student_mean(value, math.sqrt(groups / (groups - 1) * squares + extra_variance), groups - 2)
 
 
 def difference_by_other_labels(
     before: ScoredSet, after: ScoredSet, labelled: LabelledScores, *, changed: float = 1.0
-) -> PairedMean:
+) -> Interval:
     """Return the difference of the mean human scores of two sets without labels, with Student's interval.
 
     The difference is the factor times the difference of the mean scores. Its variance has four parts: variation between
@@ -188,7 +187,7 @@ def difference_by_other_labels(
     factor, count = labelled.factor, len(labelled.labels)
     groups = [len(np.unique(side.unit)) for side in (before, after)]
     if labelled.groups < MIN_GROUPS or min(groups) < 2:
-        return PairedMean(Interval(None), None)
+        return Interval(None)
     first, second = (replace(side, labels=np.full_like(side.labels, np.nan)) for side in (before, after))
     value, squares = _difference(first, second, factor)
     shares, variances = _system_shares(labelled.residuals, labelled.system)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rubriclab.stats.intervals import Interval, PairedMean
+from rubriclab.stats.intervals import Interval
 from rubriclab.stats.prediction_powered import (
     LabelledScores,
     ScoredSet,
@@ -86,10 +86,10 @@ def test_difference_and_interval_of_independent_sets_are_those_of_ppi_python() -
     found = difference_by_own_labels(*sets)
     # By ppi_mean_pointestimate and ppi_mean_ci of ppi-python 0.2.3 for each set, the margins added in quadrature. Its
     # scores are of the unlabelled texts only, so that its `lam` is two thirds of the factor.
-    assert found.interval.value == pytest.approx(-0.4345333, abs=1e-6)
+    assert found.value == pytest.approx(-0.4345333, abs=1e-6)
     # Its quantiles are normal and its variances have n, and these are Student's over 100 groups with labels.
     margin = 0.2409403 * stats.t.ppf(0.975, 98) / stats.norm.ppf(0.975) * math.sqrt(100 / 99)
-    assert found.interval.low == pytest.approx(-0.4345333 - margin, abs=1e-4)
+    assert found.low == pytest.approx(-0.4345333 - margin, abs=1e-4)
 
 
 def test_mean_by_own_labels_is_that_of_ppi_python_for_many_texts_without_groups() -> None:
@@ -142,8 +142,7 @@ def two_systems(
     return sets[0], sets[1], 0.2
 
 
-def held(found: PairedMean, true: float) -> bool:
-    interval = found.interval
+def held(interval: Interval, true: float) -> bool:
     return interval.low <= true <= interval.high
 
 
@@ -173,7 +172,7 @@ def test_other_labels_allow_for_a_judge_that_favours_one_set() -> None:
 def test_equal_texts_have_no_difference_whatever_the_judge_favours() -> None:
     before, _, _ = two_systems(1, labelled=0)
     labelled = of_unknown_systems(*sample(1, 10, 3))
-    assert difference_by_other_labels(before, before, labelled, changed=0.0).interval == Interval(0.0, 0.0, 0.0)
+    assert difference_by_other_labels(before, before, labelled, changed=0.0) == Interval(0.0, 0.0, 0.0)
 
 
 def test_equal_labels_of_some_texts_give_no_interval_and_in_one_slice_one_as_wide_as_the_others_suggest() -> None:
@@ -201,6 +200,6 @@ def test_a_set_with_equal_labels_does_not_make_a_difference_certain() -> None:
             given = np.where(np.arange(40) < 8, labels, np.nan)
             sets.append(ScoredSet(scores, given, np.arange(40), np.full(40, 1 / 40)))
         found.append(difference_by_own_labels(*sets))
-    known = [each for each in found if each.interval.low is not None]
+    known = [each for each in found if each.low is not None]
     assert 0.9 <= len(known) / len(found) < 1
     assert np.mean([held(each, true) for each in known]) >= 0.93
