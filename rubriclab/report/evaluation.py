@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from rubriclab.learning.gate import gate_level, rater_errors, verdict_on
 from rubriclab.learning.scoring import Score
+from rubriclab.learning.train import recorded_texts
 from rubriclab.learning.verdicts import (
     level_agreement,
     raters_verdicts,
@@ -26,15 +27,7 @@ from rubriclab.models.aggregation import Calibration, Term
 from rubriclab.models.characters import count, listed
 from rubriclab.models.rubric import Criterion
 from rubriclab.models.text import Example, Scale, labelled
-from rubriclab.models.version import (
-    CALIBRATED,
-    DIRECT,
-    GRADED,
-    GateVerdict,
-    RecordedText,
-    VerdictAgreement,
-    deciding_verdict,
-)
+from rubriclab.models.version import CALIBRATED, DIRECT, GRADED, GateVerdict, VerdictAgreement, deciding_verdict
 from rubriclab.ops.evaluate import LEVELS, Evaluation, Evaluator, Result, baseline_evaluators
 from rubriclab.report import rubrics, wording
 from rubriclab.report.render import View, external, line, quiet, view
@@ -422,21 +415,18 @@ def _called(evaluator: str, versions: Sequence[Version]) -> str:
 
 def evaluation_summaries(evaluation: Evaluation) -> dict[str, EvaluationSummary | None]:
     """Return the summary of each aspect, `None` if no correlation is defined."""
-    summaries = {}
-    for aspect, chosen in _by_aspect(evaluation).items():
-        # Results contain no scores of free baselines, which the comparison needs.
-        best = {version.ref: version.provenance.baseline for version in chosen if version.provenance.baseline}
-        baselines = baseline_evaluators(labelled(evaluation.examples, aspect), best)
-        scored = [_scored(evaluation, version) for version in chosen]
-        summaries[aspect] = summarize(scored, evaluation.results, baselines)
-    return summaries
+    return {
+        aspect: summarize(scored, evaluation.results, baselines) for aspect, scored, baselines in _by_aspect(evaluation)
+    }
 
 
-def _by_aspect(evaluation: Evaluation) -> dict[str, list[Version]]:
-    found: dict[str, list[Version]] = {}
-    for version in evaluation.versions:
-        found.setdefault(version.rubric.aspect.name, []).append(version)
-    return found
+def _by_aspect(evaluation: Evaluation) -> Iterator[tuple[str, list[ScoredVersion], list[Evaluator]]]:
+    """Yield each aspect with its versions and the free baselines, whose scores results do not contain."""
+    for aspect in dict.fromkeys(version.rubric.aspect.name for version in evaluation.versions):
+        versions = [version for version in evaluation.versions if version.rubric.aspect.name == aspect]
+        chosen = {version.ref: version.provenance.baseline for version in versions if version.provenance.baseline}
+        scored = [_scored(evaluation, version) for version in versions]
+        yield aspect, scored, baseline_evaluators(scored[0].texts, chosen)
 
 
 def verdict_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
@@ -477,11 +467,8 @@ class EvaluatedVerdicts:
 
 def _verdicts(evaluation: Evaluation) -> Iterator[EvaluatedVerdicts]:
     """Yield the agreement of decisions with labels for each aspect whose rubrics decide."""
-    for aspect, chosen in _by_aspect(evaluation).items():
-        scored = [_scored(evaluation, version) for version in chosen]
+    for aspect, scored, baselines in _by_aspect(evaluation):
         labels, groups = scored[0].labels, scored[0].groups
-        recorded = {version.ref: version.provenance.baseline for version in chosen if version.provenance.baseline}
-        baselines = baseline_evaluators(scored[0].texts, recorded)
         free_scores = {wording.evaluator_parts(each.name)[0]: each.scores for each in baselines}
         aurocs = {name: verdict_statistic("AUROC", [values], labels, groups) for name, values in free_scores.items()}
         best = max(aurocs, key=lambda name: aurocs[name].value or 0.0)
@@ -524,11 +511,10 @@ def _details(scored: ScoredVersion, summary: EvaluationSummary | None, results: 
         whole = [each.pearson for each in own]
         if scale.names:
             whole = [verdict_statistic("AUROC", [scored.values], scored.labels, scored.groups)]
-    triples = zip(scored.texts, scored.labels.tolist(), scored.scores, strict=True)
-    recorded = [
-        (_recorded(text, label, score), sorted(score.criteria, key=lambda each: -rubrics.weight_of(each.id, terms)))
-        for text, label, score in triples
-    ]
+    low, high = (floats(each.interval[end] if each.interval else None for each in scored.scores) for end in (0, 1))
+    texts = recorded_texts(scored.texts, version.rubric.aspect.name, scored.values, low, high)
+    ratings = [sorted(each.criteria, key=lambda part: -rubrics.weight_of(part.id, terms)) for each in scored.scores]
+    recorded = list(zip(texts, ratings, strict=True))
     differing = sorted(
         (each for each in recorded if rubrics.distance(each[0])),
         key=lambda each: (-rubrics.distance(each[0]), each[0].id),
@@ -554,20 +540,6 @@ def _criterion_name(row: CriterionRow, terms: Mapping[str, Term]) -> Markup:
     remarks += [f"{row.inapplicable} n/a"] if row.inapplicable else []
     remarks += [f"{count(row.unscored, 'text')} unscored"] if row.unscored else []
     return line(external(title), quiet(", ".join(remarks)))
-
-
-def _recorded(text: Example, label: float, score: Score) -> RecordedText:
-    low, high = score.interval or (None, None)
-    return RecordedText(
-        id=text.id,
-        group=text.group,
-        output=text.output,
-        source=text.source,
-        label=label,
-        predicted=score.score,
-        low=low,
-        high=high,
-    )
 
 
 def _answers(version: Version, parts: Sequence[CriterionRating]) -> Iterator[tuple[object, ...]]:

@@ -10,7 +10,6 @@ from itertools import islice
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from markupsafe import Markup
 from pydantic import JsonValue
 
 from rubriclab.learning.paired_scores import AnchorLook, Comparison
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from rubriclab.models.version import Version
     from rubriclab.ops.check import CheckResult
     from rubriclab.ops.compare import CompareResult
-    from rubriclab.ops.edit import EditResult
     from rubriclab.ops.evaluate import JudgeScores, Reliability
     from rubriclab.ops.label import PlannedText
     from rubriclab.store.diff import VersionDiff
@@ -230,10 +228,6 @@ def bars(counts: Sequence[int]) -> str:
 
 
 # Edits of a rubric, and differences between versions.
-
-
-def edit_effect(result: EditResult) -> Markup:
-    return view("edit_effect", found=result).body()
 
 
 STATISTICS = {

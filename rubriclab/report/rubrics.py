@@ -293,10 +293,6 @@ def training_view(version: Version, record: TrainingRecord | None) -> View:
     return view("training", version=version, record=record, unknown=unknown)
 
 
-def overview(version: Version) -> View:
-    return view("training", version=version, record=None, unknown="")
-
-
 def levels_of(version: Version, record: TrainingRecord) -> LevelAgreement | None:
     """Return how cross-validated scores, rounded to levels, agree; `None` unless the scale has few whole levels."""
     labels, scores = (

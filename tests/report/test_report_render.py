@@ -19,7 +19,7 @@ from syrupy.assertion import SnapshotAssertion
 from view_samples import PAGES, VIEWS, Sample, hostile, pinned
 
 from rubriclab.report.render import View, badge, external, head, row
-from rubriclab.report.rubrics import learned_view, matrix_rows, overview
+from rubriclab.report.rubrics import learned_view, matrix_rows, training_view
 from rubriclab.report.wording import estimate
 from rubriclab.stats.intervals import Interval
 from rubriclab.store.store import open_store
@@ -200,7 +200,7 @@ def test_every_page_and_command_has_one_verdict_one_agreement_and_one_error(kept
     shown_views |= {
         "learn": words_of(learned_view(one), 200),
         "report": Page(kept("report", "joint").out).reading,
-        "page of the studio": words_of(overview(one), 200),
+        "page of the studio": words_of(training_view(one, None), 200),
         "list of the studio": " ".join(row),
     }
     for name, words in shown_views.items():

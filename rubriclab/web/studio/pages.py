@@ -33,8 +33,8 @@ from rubriclab.ops.options import Edit, EditOptions, ExplainOptions
 from rubriclab.ops.versions import DisagreementsOptions, disagreements
 from rubriclab.ops.workspace import Job, Workspace, finish
 from rubriclab.report import wording
-from rubriclab.report.render import View, typeset
-from rubriclab.report.results import difference_view, edit_effect, paired_effect
+from rubriclab.report.render import View, typeset, view
+from rubriclab.report.results import difference_view, paired_effect
 from rubriclab.report.rubrics import (
     CHANGES,
     MEASURED_AT,
@@ -43,7 +43,6 @@ from rubriclab.report.rubrics import (
     change_words,
     disagreement_card,
     explanation_view,
-    overview,
     score_axis_of,
     verdict_line,
 )
@@ -80,12 +79,13 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
 
     def show(request: Request) -> Response:
         version = studio.version(request.path_params["ref"])
-        view = overview(version)
-        for command in view.tree.iter("code"):
+        # Pages of their own show the texts, so the record is not needed here.
+        overview = view("training", version=version, record=None, unknown="")
+        for command in overview.tree.iter("code"):
             command.text = f"{command.text}{_store_option(studio)}"
         saved = "saved" in request.query_params and version.parent
         return studio.page(
-            "version.html", version.ref, version, shown=view.body(), contents=view.contents(), saved=saved
+            "version.html", version.ref, version, shown=overview.body(), contents=overview.contents(), saved=saved
         )
 
     def versions(request: Request) -> Response:
@@ -402,7 +402,7 @@ def edit_routes(studio: Studio) -> list[BaseRoute]:
         return JSONResponse(
             {
                 "lead": typeset(change_in_agreement(effect.statistic, effect.difference, effect.folds, effect.n)),
-                "html": edit_effect(found.result),
+                "html": view("edit_effect", found=found.result).body(),
                 "summary": effect_summary(effect),
                 "weights": {
                     each.criterion: wording.percent(each.after) for each in effect.weights if each.after is not None
