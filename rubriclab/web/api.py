@@ -58,7 +58,7 @@ from rubriclab.web.api_models import (
     describe_rubric,
     description,
     problem_response,
-    refused,
+    refusal_of,
     score_row,
 )
 from rubriclab.web.server import HEADERS, Access, Server, is_own_origin, listen, owner_of, port_of
@@ -71,7 +71,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False)
 class Service:
-    """The responses by path. Work goes on after a request timed out, so that paid answers reach the store."""
+    """Handlers of the paths. Scoring continues after a request has timed out, so that paid answers reach the store."""
 
     scorer: TextScorer
     options: ServeOptions
@@ -83,17 +83,17 @@ class Service:
         _check_query(request)
         # A request counts as under way only once its body is complete, so that slow callers do not block others.
         texts, several = await texts_of(request, self.options.max_body_bytes, self.options.max_texts)
-        request.state.noted["texts"] = len(texts)
+        request.state.logged["texts"] = len(texts)
         scores = await self._scores(texts)
-        request.state.noted["unscored"] = len(scores.unscored)
+        request.state.logged["unscored"] = len(scores.unscored)
         rows = [score_row(score) for score in scores]
         return _json({"scores": rows, "warnings": scores.warnings} if several else rows[0])
 
     async def rubric(self, request: Request) -> Response:
         _check_query(request)
         scorer = self.scorer
-        found = describe_rubric(scorer.rubric, scorer.name, scorer.judge, scorer.version)
-        return _json(found.model_dump(mode="json"))
+        described = describe_rubric(scorer.rubric, scorer.name, scorer.judge, scorer.version)
+        return _json(described.model_dump(mode="json"))
 
     async def read_metrics(self, _request: Request) -> Response:
         return Response(self.metrics.exposition(), media_type=CONTENT_TYPE_LATEST)
@@ -119,8 +119,8 @@ class Service:
                 return await self.under_way.run(self.scorer.score_rows_async(rows))
         except TimeoutError:
             late = f"No score within {self.options.request_timeout:g} seconds."
-            kept = "The judge's answers are kept when they arrive: send the same request again."
-            raise Refused("timeout", f"{late} {kept}", WHEN_BUSY) from None
+            advice = "The judge's answers are kept when they arrive: send the same request again."
+            raise Refused("timeout", f"{late} {advice}", WHEN_BUSY) from None
 
 
 def application(service: Service, tokens: Tokens, hosts: Collection[str], access_log: AccessLog) -> ASGIApp:
@@ -132,7 +132,7 @@ def application(service: Service, tokens: Tokens, hosts: Collection[str], access
         Route(OPENAPI, service.openapi),
     ]
     handlers: dict[Any, Callable[[Request, Exception], Response]] = dict.fromkeys(
-        (Refused, RubriclabError, HTTPException, Exception), _failed
+        (Refused, RubriclabError, HTTPException, Exception), _error_response
     )
     starlette = Starlette(routes=routes, exception_handlers=handlers)
     starlette.router.redirect_slashes = False  # its redirects repeat the `Host` header of the request
@@ -145,16 +145,16 @@ def _check_query(request: Request) -> None:
         raise Refused("unknown_parameter", detail)
 
 
-def _failed(request: Request, error: Exception) -> Response:
+def _error_response(request: Request, error: Exception) -> Response:
     """Return the response to a failed request; details that the caller must not see go to the log."""
     codes = {404: "no_such_path", 405: "other_method"}
     if isinstance(error, HTTPException) and error.status_code in codes:
-        code = request.state.noted["problem"] = codes[error.status_code]
+        code = request.state.logged["problem"] = codes[error.status_code]
         return problem_response(Refused(code), request.state.id, error.headers)
-    refusal = refused(error)
+    refusal = refusal_of(error)
     if isinstance(error, RubriclabError) and (refusal.status >= 500 or isinstance(error, BudgetReached)):
         _log.warning("request %s: %s: %s", request.state.id, type(error).__name__, error)
-    request.state.noted["problem"] = refusal.code
+    request.state.logged["problem"] = refusal.code
     return problem_response(refusal, request.state.id)
 
 
@@ -237,10 +237,10 @@ class Gate:
     ) -> None:
         self._app, self._tokens, self._access_log = app, tokens, access_log
         self._hosts = [[host] for host in hosts]
-        answered = "Requests to the service, by status."
+        by_status = "Requests to the service, by status."
         seconds = "Seconds until a request to the service was answered."
         name = "rubriclab_http_request"
-        self._answered = RequestCounter(f"{name}s", answered, ["path", "status"], registry=registry)
+        self._requests = RequestCounter(f"{name}s", by_status, ["path", "status"], registry=registry)
         self._seconds = Histogram(f"{name}_seconds", seconds, ["path"], buckets=BUCKETS, registry=registry)
         self._in_flight = Gauge(f"{name}s_in_flight", "Requests to the service being answered.", registry=registry)
 
@@ -249,10 +249,10 @@ class Gate:
             await self._app(scope, receive, send)
             return
         state = scope.setdefault("state", {})
-        state["id"], state["noted"], state["caller"] = secrets.token_hex(8), {}, None
+        state["id"], state["logged"], state["caller"] = secrets.token_hex(8), {}, None
         began, status = time.monotonic(), CLIENT_CLOSED
 
-        async def send_noted(message: Message) -> None:
+        async def send_identified(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -265,26 +265,26 @@ class Gate:
         self._in_flight.inc()
         try:
             self._admit(scope)
-            await self._app(scope, receive, send_noted)
+            await self._app(scope, receive, send_identified)
         except Refused as error:
             # Raised by `_admit`; the application responds to its own refusals.
-            state["noted"]["problem"] = error.code
-            await problem_response(error, state["id"], _HEADERS.get(error.code))(scope, receive, send_noted)
+            state["logged"]["problem"] = error.code
+            await problem_response(error, state["id"], _HEADERS.get(error.code))(scope, receive, send_identified)
         except Exception as error:
             # The application has usually responded before it raised the error again.
             _log.error("request %s: unexpected %s", state["id"], type(error).__name__, exc_info=error)
             if status == CLIENT_CLOSED:
-                await problem_response(refused(error), state["id"])(scope, receive, send_noted)
+                await problem_response(refusal_of(error), state["id"])(scope, receive, send_identified)
         except asyncio.CancelledError:
             # The server cancels requests that are still open when its grace period ends.
             if status != CLIENT_CLOSED:
                 raise
-            state["noted"]["problem"] = "stopping"
+            state["logged"]["problem"] = "stopping"
             refusal = Refused("stopping", "The service is shutting down; send the request again.", WHEN_DOWN)
-            await problem_response(refusal, state["id"])(scope, receive, send_noted)
+            await problem_response(refusal, state["id"])(scope, receive, send_identified)
         finally:
             self._in_flight.dec()
-            self._note(scope, status, time.monotonic() - began)
+            self._log_request(scope, status, time.monotonic() - began)
 
     def _admit(self, scope: Scope) -> None:
         headers = Headers(scope=scope)
@@ -306,10 +306,10 @@ class Gate:
             raise Refused("no_token", "Send a token of this service: Authorization: Bearer TOKEN.")
         scope["state"]["caller"] = caller
 
-    def _note(self, scope: Scope, status: int, seconds: float) -> None:
+    def _log_request(self, scope: Scope, status: int, seconds: float) -> None:
         path, state = scope["path"], scope["state"]
         path_label = path if path in PATHS else OTHER
-        self._answered.labels(path_label, str(status)).inc()
+        self._requests.labels(path_label, str(status)).inc()
         self._seconds.labels(path_label).observe(seconds)
         caller = state["caller"]
         self._access_log(
@@ -322,7 +322,7 @@ class Gate:
                 "path": scope["raw_path"][:MAX_LOGGED_PATH].decode("ascii", "backslashreplace"),
                 "status": status,
                 "seconds": round(seconds, 4),
-                **state["noted"],
+                **state["logged"],
             }
         )
 
@@ -365,10 +365,10 @@ def read_tokens(file: str | Path | None, environment: Mapping[str, str] | None =
     Raises:
         SettingsError: if the file cannot be read, or a token is too short, repeated or not of the form of RFC 6750.
     """
-    found: dict[str, bytes] = {}
-    given = (os.environ if environment is None else environment).get(VARIABLE, "").strip()
-    if given:
-        _add(found, OF_ENVIRONMENT, given, VARIABLE)
+    digests: dict[str, bytes] = {}
+    token = (os.environ if environment is None else environment).get(VARIABLE, "").strip()
+    if token:
+        _add(digests, OF_ENVIRONMENT, token, VARIABLE)
     if file is not None:
         try:
             lines = decode_text(read_file(Path(file), MAX_FILE_BYTES)).splitlines()
@@ -377,28 +377,28 @@ def read_tokens(file: str | Path | None, environment: Mapping[str, str] | None =
         for number, line in enumerate(lines, 1):
             if line.strip() and not line.lstrip().startswith("#"):
                 *names, token = line.split()
-                place = f"{file}, line {number}"
+                where = f"{file}, line {number}"
                 if len(names) > 1 or not all(map(_NAME.fullmatch, names)):
-                    raise SettingsError(f"{place}: expected TOKEN, or NAME TOKEN.")
-                _add(found, names[0] if names else f"line {number}", token, place)
-        if not found:
+                    raise SettingsError(f"{where}: expected TOKEN, or NAME TOKEN.")
+                _add(digests, names[0] if names else f"line {number}", token, where)
+        if not digests:
             raise SettingsError(f"`token_file`: {file} has no token.", "Write one on a line.")
-    return Tokens(found)
+    return Tokens(digests)
 
 
-def _add(found: dict[str, bytes], name: str, token: str, place: str) -> None:
+def _add(digests: dict[str, bytes], name: str, token: str, where: str) -> None:
     # A message must not repeat the token.
     if not MIN_TOKEN <= len(token) <= MAX_TOKEN:
         raise SettingsError(
-            f"{place}: a token has {MIN_TOKEN} to {MAX_TOKEN} characters, this one {len(token)}.",
+            f"{where}: a token has {MIN_TOKEN} to {MAX_TOKEN} characters, this one {len(token)}.",
             "Make one with: openssl rand -base64 32",
         )
     if not _TOKEN.fullmatch(token):
-        raise SettingsError(f"{place}: a token consists of letters, digits and -._~+/, with = at its end only.")
+        raise SettingsError(f"{where}: a token consists of letters, digits and -._~+/, with = at its end only.")
     digest = _digest(token)
-    if name in found or digest in found.values():
-        raise SettingsError(f"{place}: this name or token is there already.", "Give each caller a token of its own.")
-    found[name] = digest
+    if name in digests or digest in digests.values():
+        raise SettingsError(f"{where}: this name or token is there already.", "Give each caller a token of its own.")
+    digests[name] = digest
 
 
 def _digest(token: str) -> bytes:
@@ -414,7 +414,7 @@ def log_access(entry: Mapping[str, Any]) -> None:
 
 
 async def serve_rubric(
-    settings: Workspace,
+    workspace: Workspace,
     rubric: RubricLike,
     options: ServeOptions,
     *,
@@ -430,39 +430,39 @@ async def serve_rubric(
     """
     tokens = read_tokens(options.token_file)
     host = _address(options.host, tokens)
-    if settings.options.batch:
+    if workspace.options.batch:
         raise SettingsError("`batch`: batches take hours, and callers wait;", "leave `batch` out.")
     ledger = Ledger()
     metrics = Metrics(ledger)
     with listen(host, options.port or None) as bound:
-        opened = replace(settings, progress=no_progress, ledger=ledger, metrics=metrics)
-        scorer = await asyncio.to_thread(TextScorer, opened, rubric, ScoreOptions(judge=options.judge), RedactingJudge)
+        served = replace(workspace, progress=no_progress, ledger=ledger, metrics=metrics)
+        scorer = await asyncio.to_thread(TextScorer, served, rubric, ScoreOptions(judge=options.judge), RedactingJudge)
         service = Service(scorer, options, metrics, bool(tokens))
         server: Server | None = None
         try:
             if is_language_model(scorer.judge):
-                opened.store.check_writable()
+                served.store.check_writable()
                 await asyncio.to_thread(load_litellm)  # otherwise the first caller waits some seconds for it
-            shown = f"[{host}]" if ":" in host else host
-            address = f"http://{shown}:{port_of(bound)}"
-            hosts = Access.at(port_of(bound), [shown]).hosts
+            host_in_url = f"[{host}]" if ":" in host else host
+            address = f"http://{host_in_url}:{port_of(bound)}"
+            hosts = Access.at(port_of(bound), [host_in_url]).hosts
 
             fields = ("output", *((scorer.version and scorer.version.provenance.text_fields) or ()))
             example = orjson.dumps({field: f"The {field}." for field in fields}).decode()
 
-            def served() -> None:
+            def announce() -> None:
                 on_address(address)
                 token = ' -H "Authorization: Bearer $TOKEN"' if tokens else ""
-                settings.notify(
+                workspace.notify(
                     f"score a text: curl {address}{SCORE}{token} -H 'Content-Type: application/json' -d '{example}'"
                 )
 
-            server = Server(application(service, tokens, hosts, on_access), bound, served, patience=options.grace)
+            server = Server(application(service, tokens, hosts, on_access), bound, announce, patience=options.grace)
             await server.run_until_stopped()
         finally:
             if left := await service.under_way.finish(server.seconds_left if server else 0):
-                were = "1 request was" if left == 1 else f"{left} requests were"
-                settings.notify(f"{were} still being scored when the service ended and got no score")
+                requests = "1 request was" if left == 1 else f"{left} requests were"
+                workspace.notify(f"{requests} still being scored when the service ended and got no score")
             await asyncio.to_thread(scorer.close)
 
 

@@ -135,7 +135,7 @@ def describe_rubric(rubric: Rubric, name: str, judge: str, version: Version | No
     provenance = version.provenance if version else None
     validation = provenance.validation if provenance else None
     weights = {name: term.weight for name, term in rubric.terms.items()}
-    described = map(CriterionDescription.model_validate, rubric.criteria)
+    criteria = map(CriterionDescription.model_validate, rubric.criteria)
     return RubricDescription(
         rubric=name,
         digest=rubric.digest,
@@ -145,7 +145,7 @@ def describe_rubric(rubric: Rubric, name: str, judge: str, version: Version | No
         judge=shown_judge(judge),
         needs=(provenance.text_fields or ()) if provenance else (),
         verdict=validation.outcome if validation else None,
-        criteria=tuple(each.model_copy(update={"weight": weights.get(each.id)}) for each in described),
+        criteria=tuple(each.model_copy(update={"weight": weights.get(each.id)}) for each in criteria),
     )
 
 
@@ -326,7 +326,7 @@ _REFUSALS: Sequence[tuple[type[Exception], str, int | None]] = (
 )
 
 
-def refused(error: Exception) -> Refused:
+def refusal_of(error: Exception) -> Refused:
     """Return an error as callers see it; messages of providers, stores and bugs are for the log only."""
     if isinstance(error, Refused):
         return error
@@ -394,17 +394,17 @@ def description(*, tokens: bool) -> dict[str, Any]:
 def _paths(*, tokens: bool) -> dict[str, Any]:
     scores = _json("The score of the text, or those of all texts.", "ScoreResult", "ScoreResults")
     metrics = _content("The metrics.", "text/plain", {"type": "string"})
-    described = _content("The description.", "application/json", {"type": "object"})
+    openapi = _content("The description.", "application/json", {"type": "object"})
     requests: Sequence[tuple[str, str, str, dict[str, Any]]] = (
         (SCORE, "score", "Score one text, or several.", scores),
         (RUBRIC, "rubric", "The rubric that scores.", _json("The rubric.", "RubricDescription")),
         (METRICS, "metrics", "Metrics for Prometheus.", metrics),
         (HEALTH, "health", "Whether the service works.", _json("It works.", "Health")),
-        (OPENAPI, "openapi", "This description.", described),
+        (OPENAPI, "openapi", "This description.", openapi),
     )
     paths: dict[str, Any] = {}
-    for path, name, summary, found in requests:
-        responses = {"200": found, "default": {"$ref": "#/components/responses/Problem"}}
+    for path, name, summary, response in requests:
+        responses = {"200": response, "default": {"$ref": "#/components/responses/Problem"}}
         operation: dict[str, Any] = {"operationId": name, "summary": summary, "responses": responses}
         if tokens and path in OPEN:
             operation["security"] = []
@@ -418,10 +418,10 @@ def _paths(*, tokens: bool) -> dict[str, Any]:
     return paths
 
 
-def _json(words: str, *models: str) -> dict[str, Any]:
+def _json(meaning: str, *models: str) -> dict[str, Any]:
     one_of = [{"$ref": _REF.format(model=model)} for model in models]
-    return _content(words, "application/json", {"oneOf": one_of} if len(models) > 1 else one_of[0])
+    return _content(meaning, "application/json", {"oneOf": one_of} if len(models) > 1 else one_of[0])
 
 
-def _content(words: str, media_type: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-    return {"description": words, "content": {media_type: {"schema": schema}}}
+def _content(meaning: str, media_type: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {"description": meaning, "content": {media_type: {"schema": schema}}}

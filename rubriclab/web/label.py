@@ -72,11 +72,11 @@ def label_app(
         Route("/stop", page.stop, methods=["POST"]),
         *server.static_routes(),
     ]
-    handlers: Mapping[Any, Any] = {RubriclabError: _failed}
+    handlers: Mapping[Any, Any] = {RubriclabError: _error_response}
     return server.Guard(Starlette(routes=routes, exception_handlers=handlers), access, MAX_REQUEST_BYTES)
 
 
-def _failed(_request: Request, error: RubriclabError) -> Response:
+def _error_response(_request: Request, error: RubriclabError) -> Response:
     """Return an error as JSON; after status 503, the page sends its answer again."""
     return JSONResponse({"error": error.text}, 503 if error.retryable else 400)
 
@@ -97,9 +97,9 @@ class _LabelPage:
             # The exact number would reveal that some texts are repeated.
             items = len(self._labeling.items(""))
             texts = f"About {10 * round(items / 10)} texts" if items > 7 else "A few texts"
-            return server.rendered("label/name.html", title=title, texts=texts, **fields)
+            return server.page_response("label/name.html", title=title, texts=texts, **fields)
         settings = page_settings(self._labeling, rater_name(given))
-        return server.rendered("label/label.html", title=title, settings=settings, **fields)
+        return server.page_response("label/label.html", title=title, settings=settings, **fields)
 
     async def item(self, request: Request) -> Response:
         rater, query = self._rater(request, request.query_params.get("rater")), request.query_params
@@ -131,9 +131,9 @@ class _LabelPage:
 
     async def finish(self, request: Request) -> Response:
         self._rater(request, (await server.body_of(request, _Body)).rater)
-        words = await run_in_threadpool(self._finish)
+        message = await run_in_threadpool(self._finish)
         # Only the host may see file names of this computer.
-        return JSONResponse({"words": words if self._is_host(request) else "Your answers are kept. Thank you."})
+        return JSONResponse({"words": message if self._is_host(request) else "Your answers are kept. Thank you."})
 
     async def stop(self, request: Request) -> Response:
         self._rater(request, (await server.body_of(request, _Body)).rater)
@@ -146,10 +146,10 @@ class _LabelPage:
         return not self._access.links or request.state.visitor == self._labeling.options.rater
 
     def _rater(self, request: Request, given: str | None) -> str:
-        known = request.state.visitor or self._labeling.options.rater
-        if known and given not in (None, known):
-            raise SettingsError(f"This page belongs to {known}, not to {given!r}.", "Load the page again.")
-        return str(known or rater_name(given))
+        owner = request.state.visitor or self._labeling.options.rater
+        if owner and given not in (None, owner):
+            raise SettingsError(f"This page belongs to {owner}, not to {given!r}.", "Load the page again.")
+        return str(owner or rater_name(given))
 
     def _item_at(self, rater: str, position: int | None) -> dict[str, Any]:
         progress = self._labeling.progress(rater)
@@ -203,7 +203,7 @@ def levels(scale: Scale) -> list[dict[str, Any]]:
     if scores[0] == 1 and scores[-1] == 10:
         keys[10] = "0"
     elif len(keys) < len(scores) and len(scores) <= 9:
-        keys = {score: str(place) for place, score in enumerate(scores, start=1)}
+        keys = {score: str(number) for number, score in enumerate(scores, start=1)}
     names = scale.names or [str(score) for score in scores]
     return [{"value": s, "name": name, "key": keys.get(s, "")} for s, name in zip(scores, names, strict=True)]
 
@@ -234,7 +234,7 @@ async def label(workspace: Workspace, data: Data, output: str | Path | None, opt
     """
     labeling, dialect = prepare_labeling(workspace, data, options), dialect_of(data, options)
     if options.no_page:
-        return written(labeling, output, dialect, workspace.notify)
+        return write_labels(labeling, output, dialect, workspace.notify)
     with server.listen(server.EVERYWHERE if options.share else server.LOOPBACK, options.port, preferred=PORT) as bound:
         access = access_of(labeling.question, options, server.port_of(bound))
         for line in addresses(access, server.port_of(bound)):
@@ -245,7 +245,7 @@ async def label(workspace: Workspace, data: Data, output: str | Path | None, opt
         def finish() -> str:
             # Several raters may finish at the same time.
             with writing:
-                result = written(labeling, output, dialect)
+                result = write_labels(labeling, output, dialect)
             texts = count(result.labelled, "labelled text")
             return f"{texts} written to {output}." if output else f"There are {texts}."
 
@@ -257,17 +257,17 @@ async def label(workspace: Workspace, data: Data, output: str | Path | None, opt
             await server.serve(app, bound, address, browser=not options.no_browser and not options.share)
         finally:
             with writing:
-                result = written(labeling, output, dialect, workspace.notify)
+                result = write_labels(labeling, output, dialect, workspace.notify)
     return result
 
 
 def access_of(question: LabelQuestion, options: LabelOptions, port: int) -> server.Access:
-    """Allow everybody at this computer or, on a shared page, only raters with a link."""
+    """Return the access of everybody at this computer or, on a shared page, only of raters with a link."""
     names = (server.local_address(), socket.gethostname(), socket.getfqdn()) if options.share else ()
-    token = kept_secret("label", "token", question.digest)
-    # Also the person at this computer needs a link.
+    token = derived_secret("label", "token", question.digest)
+    # The person at this computer needs a link too.
     raters = dict.fromkeys((*options.share, *filter(None, (options.rater,)))) if options.share else ()
-    links = {rater: kept_secret("label", "link", question.digest, rater) for rater in raters}
+    links = {rater: derived_secret("label", "link", question.digest, rater) for rater in raters}
     return server.Access.at(port, names, token=token, links=links)
 
 
@@ -281,7 +281,7 @@ def addresses(access: server.Access, port: int) -> list[str]:
     return ["Send each rater their own link; whoever has it rates in their name. Press Ctrl-C to end.", *lines]
 
 
-def written(
+def write_labels(
     labeling: Labeling, output: str | Path | None, dialect: CsvDialect = COMMAS, notify: Notify = lambda _text: None
 ) -> LabelResult:
     """Write any labels so far to `output` and return them; `notify` gets the number of texts without a label."""
@@ -299,8 +299,8 @@ KEY_FILE = "page-key"
 KEY_BYTES = 32
 
 
-def kept_secret(*purpose: str) -> str:
-    """Derive a secret for a purpose, always the same one; SettingsError if the key cannot be kept."""
+def derived_secret(*purpose: str) -> str:
+    """Derive a secret for a purpose, always the same one; SettingsError if the key cannot be stored."""
     content = "\0".join(purpose).encode("utf-8", "surrogatepass")
     return base64.urlsafe_b64encode(hmac.digest(_key(), content, hashlib.sha256)).decode().rstrip("=")
 

@@ -45,11 +45,11 @@ EVERYWHERE = "0.0.0.0"
 PATIENCE = 1
 # Seconds within which the head of a request has to arrive.
 HEAD_PATIENCE = 10.0
-QUEUED = 1024
+BACKLOG = 1024
 
 
 def listen(host: str = LOOPBACK, port: int | None = None, *, preferred: int = 0) -> socket.socket:
-    """Return a socket at `port`, or by default at `preferred` or any free port; SettingsError if it is taken."""
+    """Return a socket at `port`, or by default at `preferred` or any free port; SettingsError if `port` is taken."""
     for wanted in (port,) if port else (preferred, 0):
         # Without the protocol, asyncio leaves Nagle's algorithm on, and a response waits 40 ms for an acknowledgement.
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -58,7 +58,7 @@ def listen(host: str = LOOPBACK, port: int | None = None, *, preferred: int = 0)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             bound.bind((host, wanted))
-            bound.listen(QUEUED)
+            bound.listen(BACKLOG)
         except OSError as error:
             bound.close()
             reason = error.strerror
@@ -205,7 +205,7 @@ def templates() -> jinja2.Environment:
     return environment
 
 
-def rendered(template: str, status: int = 200, **fields: Any) -> HTMLResponse:
+def page_response(template: str, status: int = 200, **fields: Any) -> HTMLResponse:
     """Return a page; templates extend `base.html`, which needs `title` and `token` (`Access.token`)."""
     return HTMLResponse(templates().get_template(template).render(fields), status)
 
@@ -252,10 +252,10 @@ HEADERS = {
 }
 # Only for https and this computer: on other pages, browsers ignore it with a warning.
 OPENER_POLICY = ("Cross-Origin-Opener-Policy", "same-origin")
-READING = ("GET", "HEAD")
-# The page of a personal link. Not a redirect: a strict cookie is not sent after a redirect from another site, and the
-# link may have been followed on one.
-_JOINED = """<!DOCTYPE html>
+SAFE_METHODS = ("GET", "HEAD")
+# The page of a personal link. It is no redirect: the link may have been followed from another site, and browsers then
+# do not send a strict cookie after a redirect.
+_JOIN_PAGE = """<!DOCTYPE html>
 <html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=/"><title>rubriclab</title>
 <p><a href="/">Continue</a></p></html>
 """
@@ -278,9 +278,9 @@ class Access:
         cls, port: int, names: Iterable[str] = (), *, token: str | None = None, links: Mapping[str, str] | None = None
     ) -> Access:
         """Return the access to a page at a port of this computer; `names` are its host names besides localhost."""
-        every = [name.lower() for name in ("127.0.0.1", "localhost", *names)]
+        all_names = [name.lower() for name in ("127.0.0.1", "localhost", *names)]
         # Browsers leave out the port of a plain http address.
-        hosts = {f"{name}:{port}" for name in every} | (set(every) if port == 80 else set())
+        hosts = {f"{name}:{port}" for name in all_names} | (set(all_names) if port == 80 else set())
         return cls(frozenset(hosts), token or new_secret(), links or {})
 
     def path(self, visitor: str) -> str:
@@ -327,10 +327,10 @@ class Guard:
                 raise HTTPException(413, f"Expected a request of at most {self._most_bytes:,} bytes.")
             return message
 
-        answer = self._refused(scope) or self._app
-        await answer(scope, receive_bounded, send_restricted)
+        respond = self._refuse(scope) or self._app
+        await respond(scope, receive_bounded, send_restricted)
 
-    def _refused(self, scope: Scope) -> Response | None:
+    def _refuse(self, scope: Scope) -> Response | None:
         headers, access = Headers(scope=scope), self._access
         if headers.get("host", "").lower() not in access.hosts:
             return _refusal(421, "This page is not served under this name.")
@@ -338,16 +338,16 @@ class Guard:
         if access.links and (refused := self._identify(scope, headers)):
             return refused
         site, origin = headers.get("sec-fetch-site"), headers.get("origin")
-        if scope["method"] in READING:
+        if scope["method"] in SAFE_METHODS:
             # Other sites may link to a page, but not load anything from here.
-            followed = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
-            allowed = followed or site in (None, "none", "same-origin")
+            is_link = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
+            allowed = is_link or site in (None, "none", "same-origin")
             return None if allowed else _refusal(403, "Requests of other sites are refused.")
         if not (is_own_origin(origin, headers, scope) if origin is not None else site == "same-origin"):
             return _refusal(403, "Requests of other sites are refused.")
         given = headers.get(TOKEN_HEADER, "")
-        right = hmac.compare_digest(given.encode("utf-8", "surrogateescape"), access.token.encode())
-        return None if right else _refusal(403, "The page is out of date: load it again.")
+        matches = hmac.compare_digest(given.encode("utf-8", "surrogateescape"), access.token.encode())
+        return None if matches else _refusal(403, "The page is out of date: load it again.")
 
     def _identify(self, scope: Scope, headers: Headers) -> Response | None:
         """Note the visitor of a shared page; return the response to a personal link or an unknown visitor."""
@@ -355,17 +355,17 @@ class Guard:
         path = scope["path"]
         if path.startswith(JOIN):
             secret = path.removeprefix(JOIN)
-            if scope["method"] not in READING or access.visitor(secret) is None:
+            if scope["method"] not in SAFE_METHODS or access.visitor(secret) is None:
                 return _refusal(404, "Not found")
-            joined = HTMLResponse(_JOINED)
+            joined = HTMLResponse(_JOIN_PAGE)
             joined.set_cookie(cookie, secret, httponly=True, samesite="strict", path="/")
             return joined
         scope["state"]["visitor"] = visitor = access.visitor(_cookie_value(headers, cookie))
         return _refusal(404, "Not found") if visitor is None else None
 
 
-def _refusal(status: int, words: str) -> Response:
-    return PlainTextResponse(words, status)
+def _refusal(status: int, message: str) -> Response:
+    return PlainTextResponse(message, status)
 
 
 def is_own_origin(origin: str, headers: Headers, scope: Scope) -> bool:

@@ -16,7 +16,7 @@ from web_samples import running
 from rubriclab.ops.label import Labeling, prepare_labeling
 from rubriclab.ops.options import LabelOptions
 from rubriclab.ops.workspace import Workspace
-from rubriclab.web.label import access_of, label_app, written
+from rubriclab.web.label import access_of, label_app, write_labels
 from rubriclab.web.server import TOKEN_HEADER, Access, listen, port_of
 
 ROWS = [
@@ -88,7 +88,7 @@ def label_page(folder: Path, rows: Sequence[Mapping[str, Any]] = ROWS, **options
         access = access_of(labeling.question, chosen, port_of(bound))
 
         def finish() -> str:
-            return f"{written(labeling, output).labelled} written."
+            return f"{write_labels(labeling, output).labelled} written."
 
         with running(label_app(labeling, access, finish=finish, stop=lambda: None), bound) as client:
             yield LabelPage(client, access, labeling, output)

@@ -17,7 +17,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from rubriclab.web.server import Access, Guard, Server, listen, port_of, rendered, static_routes
+from rubriclab.web.server import Access, Guard, Server, listen, page_response, port_of, static_routes
 
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome
@@ -56,7 +56,7 @@ def served(links: Mapping[str, str] | None = None) -> Iterator[tuple[httpx.Clien
         return JSONResponse({"written": len(written)})
 
     async def page(_request: Request) -> object:
-        return rendered("base.html", title="<b>&\"'", token=access.token)
+        return page_response("base.html", title="<b>&\"'", token=access.token)
 
     routes = [Route("/", page), Route("/state", show), Route("/write", write, methods=["POST"]), *static_routes()]
     with running(Guard(Starlette(routes=routes), access, MOST_BYTES), bound) as client:

@@ -1,4 +1,4 @@
-// Answers are sent until the server has them: each is kept in the browser from the moment it is given.
+// Answers are sent until the server has them; until then each is stored in the browser.
 
 import { ask, Refused } from './request.js'
 
@@ -9,7 +9,7 @@ export function newId() {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), byte => byte.toString(16).padStart(2, '0')).join('')
 }
 
-/** Return the browser's storage, or one for this page only where the browser refuses. */
+/** Return the browser's storage, or where the browser refuses it, one that lasts as long as this page. */
 function storage() {
   try {
     localStorage.setItem('rubriclab-test', '')
@@ -28,9 +28,9 @@ function storage() {
 }
 
 export class Sending {
-  /** `onTrouble` is told a message while the server cannot be reached, and '' afterwards. */
+  /** `onTrouble` is called with a message while the server cannot be reached, and with '' afterwards. */
   constructor(question, rater, onTrouble) {
-    this.kept = storage()
+    this.storage = storage()
     this.prefix = `rubriclab-label:${question}:${rater}:`
     this.onTrouble = onTrouble
   }
@@ -38,19 +38,19 @@ export class Sending {
   /** Return the server's answer to `body`, which is sent to `path` until the server has it. */
   async deliver(path, id, body) {
     const key = this.prefix + id
-    this.kept.setItem(key, JSON.stringify({ path, body }))
+    this.storage.setItem(key, JSON.stringify({ path, body }))
     for (;;) {
       try {
         const answer = await ask(path, body)
-        this.kept.removeItem(key)
+        this.storage.removeItem(key)
         this.onTrouble('')
         return answer
       } catch (error) {
         if (error instanceof Refused && error.status < 500) {
-          // The page of a server that has been started anew may have another token: what is kept is sent once loaded.
+          // A restarted server may have a new token: the page is loaded again, and then sends the stored answers.
           if (error.status === 403 && this.reloadOnce()) return new Promise(() => {})
-          // Only an answer that the rater sees refused is given up: a link that no longer works refuses every answer.
-          if (error.status === 400) this.kept.removeItem(key)
+          // Only a faulty answer (400) is discarded: with a link that no longer works, every answer would be refused.
+          if (error.status === 400) this.storage.removeItem(key)
           throw error
         }
         const reason = error instanceof Refused ? error.message : 'The server cannot be reached.'
@@ -60,30 +60,30 @@ export class Sending {
     }
   }
 
-  /** Send what an earlier page could not. What is refused stays: it may be about texts that are labelled again later. */
-  async deliverKept() {
-    const keys = Array.from({ length: this.kept.length }, (_, number) => this.kept.key(number)).filter(key => key.startsWith(this.prefix))
+  /** Send the answers that an earlier page could not. Refused ones stay stored: their texts may be labelled again later. */
+  async deliverStored() {
+    const keys = Array.from({ length: this.storage.length }, (_, number) => this.storage.key(number)).filter(key => key.startsWith(this.prefix))
     for (const key of keys) {
-      const kept = this.kept.getItem(key)
+      const stored = this.storage.getItem(key)
       // Another tab may have sent it in the meantime.
-      if (kept === null) continue
-      const { path, body } = JSON.parse(kept)
+      if (stored === null) continue
+      const { path, body } = JSON.parse(stored)
       try {
         await this.deliver(path, key.slice(this.prefix.length), body)
       } catch (error) {
         if (error.status !== 400) throw error
-        this.kept.setItem(key, kept)
+        this.storage.setItem(key, stored)
       }
     }
   }
 
-  /** A reason that is not sent yet survives a reload. */
-  draft(item, words) {
+  /** Return the stored draft of a reason, which survives a reload; `text` replaces it, '' removes it. */
+  draft(item, text) {
     const key = `rubriclab-draft:${this.prefix}${item}`
-    if (words === undefined) return this.kept.getItem(key) ?? ''
-    if (words) this.kept.setItem(key, words)
-    else this.kept.removeItem(key)
-    return words
+    if (text === undefined) return this.storage.getItem(key) ?? ''
+    if (text) this.storage.setItem(key, text)
+    else this.storage.removeItem(key)
+    return text
   }
 
   reloadOnce() {

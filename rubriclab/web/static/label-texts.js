@@ -10,7 +10,7 @@ export function prose(text) {
   return element('p', { className: 'prose', dir: 'auto', textContent: text })
 }
 
-/** Return a text that can be folded away; `onFold` is told whether it is open once the rater has changed that. */
+/** Return a text that can be folded; `onFold(open)` is called when the rater folds or unfolds it. */
 export function material(title, text, open, onFold = () => {}) {
   const summary = element('summary', { textContent: title })
   const details = element('details', { className: 'material', open }, summary, prose(text))

@@ -4,8 +4,8 @@ import { element, material, prose } from './label-texts.js'
 import { newId, Sending } from './label-sending.js'
 import { ask } from './request.js'
 
-const by = id => document.getElementById(id)
-const settings = JSON.parse(by('work').dataset.settings)
+const byId = id => document.getElementById(id)
+const settings = JSON.parse(byId('work').dataset.settings)
 const { aspect, scale, words, rater } = settings
 const query = `rater=${encodeURIComponent(rater)}`
 const wide = matchMedia('(min-width: 60rem)')
@@ -20,7 +20,7 @@ let skippedBefore = 0
 // Whether sources are shown, until the rater folds or unfolds one.
 let sourceOpen = null
 let unfolded = false
-// What is being sent, in words.
+// A name of the answer that is being sent, for messages.
 let waiting = ''
 
 const sending = new Sending(settings.question, rater, message => {
@@ -29,30 +29,30 @@ const sending = new Sending(settings.question, rater, message => {
 })
 
 function trouble(message) {
-  by('error').textContent = message
-  by('error').hidden = !message
+  byId('error').textContent = message
+  byId('error').hidden = !message
 }
 
-// An answer that waits would otherwise look as if the next one had been taken instead.
+// While an answer waits to be sent, pressing another button would seem to replace it.
 function disable(disabled) {
   for (const each of document.querySelectorAll('#controls button, #score, #done button, #finish')) each.disabled = disabled || idle(each.dataset.do)
 }
 
-/** Return whether there is nothing that an action could do. */
+/** Return whether an action would do nothing. */
 function idle(action) {
   return action === 'back' ? shown?.position === 0 : action === 'undo' && done + skippedBefore === 0
 }
 
-/** Tell screen readers only. */
+/** Announce a message to screen readers, without showing it. */
 function say(message) {
-  by('status').className = 'unseen'
-  by('status').textContent = message
+  byId('status').className = 'unseen'
+  byId('status').textContent = message
 }
 
-/** Tell everybody. */
+/** Show a message, and announce it to screen readers. */
 function note(message) {
-  by('status').className = 'quiet'
-  by('status').textContent = message
+  byId('status').className = 'quiet'
+  byId('status').textContent = message
 }
 
 // One request at a time: keys that are pressed while one is under way do nothing.
@@ -76,34 +76,34 @@ function show(answer) {
   done = progress.done
   skippedBefore = progress.skipped
   trouble('')
-  by('bar').value = progress.total ? progress.done / progress.total : 0
-  by('position').textContent = howFar(done, total)
-  by('work').hidden = by('controls').hidden = !shown
-  by('done').hidden = Boolean(shown)
-  if (!by('panel').hidden) refreshPanel()
+  byId('bar').value = progress.total ? progress.done / progress.total : 0
+  byId('position').textContent = howFar(done, total)
+  byId('work').hidden = byId('controls').hidden = !shown
+  byId('done').hidden = Boolean(shown)
+  if (!byId('panel').hidden) refreshPanel()
   if (!shown) return showEnd(progress)
-  by('texts').replaceChildren(element('article', { className: 'text' }, prose(shown.text)))
+  byId('texts').replaceChildren(element('article', { className: 'text' }, prose(shown.text)))
   const beside = []
   if (shown.context !== null) beside.push(material(capital(words.context), shown.context, true))
   if (shown.source !== null) beside.push(material(capital(words.source), shown.source, sourceOpen ?? wide.matches, open => { sourceOpen = open }))
   if (shown.reference !== null) beside.push(material('Reference', shown.reference, false))
-  by('beside').replaceChildren(...beside)
-  by('beside').scrollTop = 0
+  byId('beside').replaceChildren(...beside)
+  byId('beside').scrollTop = 0
   // On a phone the definition would leave little room once it is known.
-  if (shown.position > 0 && !wide.matches && !unfolded) by('question').open = false
+  if (shown.position > 0 && !wide.matches && !unfolded) byId('question').open = false
   showAnswer()
-  by('reason').value = sending.draft(shown.item) || shown.former?.reason || ''
-  showReason(Boolean(by('reason').value), false)
+  byId('reason').value = sending.draft(shown.item) || shown.former?.reason || ''
+  showReason(Boolean(byId('reason').value), false)
   begun = performance.now()
   scrollTo({ top: 0 })
-  // The button that was pressed is gone; readers go on at the new text.
-  if (document.activeElement.id !== 'score') by('texts').focus({ preventScroll: true })
+  // The pressed button is gone, so screen readers continue at the new text.
+  if (document.activeElement.id !== 'score') byId('texts').focus({ preventScroll: true })
   const number = `${capital(words.output)} ${shown.position + 1}`
   if (!shown.former) say(number)
   else note(`${number}, ${shown.former.kind === 'skipped' ? 'skipped' : 'answered'} before`)
 }
 
-/** Return how many texts are done, of all in tens: the exact number would betray that some texts come twice. */
+/** Return the progress in words. The total is rounded to tens: the exact number would reveal that some texts are repeated. */
 function howFar(done, total) {
   if (done === total) return `${done} of ${total} texts`
   return total - done < 8 ? `${done} done, a few texts left` : `${done} of about ${10 * Math.round(total / 10)} texts`
@@ -118,8 +118,8 @@ function showAnswer() {
     made.addEventListener('click', act)
     return made
   }
-  const answer = by('answer')
-  const button = name => by('actions').querySelector(`[data-do="${name}"]`)
+  const answer = byId('answer')
+  const button = name => byId('actions').querySelector(`[data-do="${name}"]`)
   button('cannot').classList.toggle('given', former?.kind === 'cannot judge')
   button('skip').hidden = answered(shown)
   button('forward').hidden = !answered(shown)
@@ -141,11 +141,11 @@ function showAnswer() {
 }
 
 function submitNumber() {
-  const written = by('score').value.trim().replace(',', '.')
+  const written = byId('score').value.trim().replace(',', '.')
   const value = Number(written)
   if (!written || !Number.isFinite(value) || value < scale.low || value > scale.high || (scale.whole && !Number.isInteger(value))) {
     trouble(`Type a score: ${scale.text}.`)
-    by('score').focus()
+    byId('score').focus()
     return
   }
   submit('rating', { value })
@@ -156,12 +156,12 @@ function submit(kind, answer = {}) {
   return once(async () => {
     const id = newId()
     const item = shown.item
-    const reason = by('reason').value
+    const reason = byId('reason').value
     waiting = nameOf(kind, answer)
     const submission = { id, item, kind, reason, seconds: (performance.now() - begun) / 1000, among_skipped: amongSkipped, ...answer }
     const next = await sending.deliver('/judgments', id, { rater, submission })
     // What was typed while the answer was under way stays a draft.
-    if (by('reason').value === reason) sending.draft(item, '')
+    if (byId('reason').value === reason) sending.draft(item, '')
     show(next)
   })
 }
@@ -171,7 +171,7 @@ function nameOf(kind, answer) {
   return kind === 'skipped' ? '“Skip for now”' : '“Cannot judge”'
 }
 
-/** Show the next text, answered or not; after the last one, what is left. */
+/** Show the next text, answered or not; after the last one, the next without an answer. */
 function forward() {
   if (shown.position + 1 < total) return goTo(shown.position + 1)
   return once(async () => show(await ask(`/item?${query}`)))
@@ -195,7 +195,7 @@ async function refresh() {
     const same = JSON.stringify(answer.shown?.former) === JSON.stringify(shown?.former)
     if (same && answer.progress.done === done) return
     if (shown && answered(answer.shown) && !answered(shown)) answer = await ask(`/item?${query}`)
-    // The rater may have gone on meanwhile.
+    // The rater may have moved on meanwhile.
     if (!busy && shown === before) show(answer)
   } catch {
     // A server that cannot be reached is reported with the next answer.
@@ -221,31 +221,31 @@ function undo() {
 }
 
 function showReason(visible, focus = true) {
-  by('reason-box').hidden = !visible
-  by('actions').querySelector('[data-do="reason"]').setAttribute('aria-expanded', String(visible))
-  if (visible && focus) by('reason').focus()
+  byId('reason-box').hidden = !visible
+  byId('actions').querySelector('[data-do="reason"]').setAttribute('aria-expanded', String(visible))
+  if (visible && focus) byId('reason').focus()
 }
 
 function showEnd(progress) {
   const skipped = progress.skipped
-  by('skipped').hidden = !skipped
+  byId('skipped').hidden = !skipped
   amongSkipped = false
   say('')
-  by('done-heading').textContent = skipped ? `${skipped} skipped text${skipped === 1 ? ' is' : 's are'} left` : 'Everything is done'
-  by('done-heading').focus()
+  byId('done-heading').textContent = skipped ? `${skipped} skipped text${skipped === 1 ? ' is' : 's are'} left` : 'Everything is done'
+  byId('done-heading').focus()
 }
 
-async function finish(place) {
+async function finish(output) {
   await once(async () => {
-    place.textContent = (await ask('/finish', { rater })).words
-    by('stop').hidden = by('done').hidden || by('stop').dataset.shared === 'true'
+    output.textContent = (await ask('/finish', { rater })).words
+    byId('stop').hidden = byId('done').hidden || byId('stop').dataset.shared === 'true'
   })
 }
 
 async function refreshPanel() {
   const panel = await ask(`/panel?${query}`)
-  by('panel-rater').textContent = rater
-  for (const name of ['done', 'left', 'consistency', 'agreement']) by(`panel-${name}`).textContent = panel[name]
+  byId('panel-rater').textContent = rater
+  for (const name of ['done', 'left', 'consistency', 'agreement']) byId(`panel-${name}`).textContent = panel[name]
 }
 
 function capital(word) {
@@ -254,7 +254,7 @@ function capital(word) {
 
 const actions = {
   cannot: () => submit('cannot judge'),
-  reason: () => showReason(by('reason-box').hidden || document.activeElement !== by('reason')),
+  reason: () => showReason(byId('reason-box').hidden || document.activeElement !== byId('reason')),
   skip,
   back: () => goTo(shown.position - 1),
   forward,
@@ -262,7 +262,7 @@ const actions = {
 }
 const KEYS = { c: 'cannot', r: 'reason', s: 'skip', b: 'back', f: 'forward', u: 'undo' }
 
-by('actions').addEventListener('click', event => {
+byId('actions').addEventListener('click', event => {
   const name = event.target.closest('button')?.dataset.do
   if (name) actions[name]()
 })
@@ -270,18 +270,18 @@ by('actions').addEventListener('click', event => {
 document.addEventListener('keydown', event => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.repeat) return
   const field = event.target
-  if (field === by('reason')) {
+  if (field === byId('reason')) {
     if (event.key === 'Escape' || (event.key === 'Enter' && !event.shiftKey)) {
       event.preventDefault()
-      by('texts').focus({ preventScroll: true })
-      note(by('reason').value.trim() ? 'Reason noted. Now press a score: it is kept with your answer.' : 'No reason. Now press a score.')
+      byId('texts').focus({ preventScroll: true })
+      note(byId('reason').value.trim() ? 'Reason noted. Now press a score: it is kept with your answer.' : 'No reason. Now press a score.')
     }
     return
   }
   if (field.id === 'score') {
     if (event.key === 'Enter') submitNumber()
     else if (event.key === 'Escape') field.blur()
-    // Letters are no numbers: they stay commands.
+    // Letters cannot be part of a number, so they remain commands.
     else if (event.key.toLowerCase() in KEYS) command(event)
     return
   }
@@ -308,33 +308,33 @@ function command(event) {
   actions[name]()
 }
 
-by('question').querySelector('summary').addEventListener('click', () => { unfolded = true })
-by('reason').addEventListener('input', () => sending.draft(shown.item, by('reason').value))
-by('show-panel').addEventListener('click', () => {
-  const panel = by('panel')
+byId('question').querySelector('summary').addEventListener('click', () => { unfolded = true })
+byId('reason').addEventListener('input', () => sending.draft(shown.item, byId('reason').value))
+byId('show-panel').addEventListener('click', () => {
+  const panel = byId('panel')
   panel.hidden = !panel.hidden
-  by('show-panel').setAttribute('aria-expanded', String(!panel.hidden))
+  byId('show-panel').setAttribute('aria-expanded', String(!panel.hidden))
   if (!panel.hidden) refreshPanel().catch(error => trouble(error.message))
 })
-by('skipped').addEventListener('click', () => {
+byId('skipped').addEventListener('click', () => {
   amongSkipped = true
   once(async () => show(await ask(`/item?${query}&skipped=true`)))
 })
-by('finish').addEventListener('click', () => finish(by('panel-written')))
-by('done-finish').addEventListener('click', () => finish(by('finished')))
-by('done-back').addEventListener('click', () => goTo(total - 1))
-by('stop').addEventListener('click', () => once(async () => {
+byId('finish').addEventListener('click', () => finish(byId('panel-written')))
+byId('done-finish').addEventListener('click', () => finish(byId('finished')))
+byId('done-back').addEventListener('click', () => goTo(total - 1))
+byId('stop').addEventListener('click', () => once(async () => {
   await ask('/stop', { rater })
-  by('finished').textContent = 'rubriclab label has ended. You can close this page.'
-  by('stop').hidden = true
+  byId('finished').textContent = 'rubriclab label has ended. You can close this page.'
+  byId('stop').hidden = true
 }))
 addEventListener('focus', refresh)
 
-// The ends of a scale stand at its buttons, or in the label of the field.
-by('instruction').textContent = scale.levels.length ? 'Press a number key or a button.' : 'Type a number and press Enter.'
+// The ends of the scale are not repeated here: they are shown beside its buttons, or in the label of the field.
+byId('instruction').textContent = scale.levels.length ? 'Press a number key or a button.' : 'Type a number and press Enter.'
 
 once(async () => {
   waiting = 'An earlier answer'
-  await sending.deliverKept()
+  await sending.deliverStored()
   show(await ask(`/item?${query}`))
 })

@@ -33,7 +33,7 @@ async function send(path, body) {
   }
 }
 
-/** Return whether the page has another token by now, as it has once the server was started again. */
+/** Load the page again, and return whether its token has changed, as after a restart of the server. */
 async function renewToken() {
   const answer = await fetch(location.href, { credentials: 'same-origin' }).catch(() => undefined)
   if (!answer?.ok) return false

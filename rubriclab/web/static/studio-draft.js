@@ -1,4 +1,4 @@
-// What was typed stays in this tab until it is stored: a reload or an error loses nothing.
+// What the user types stays in this tab until the server has stored it, so that a reload or an error loses nothing.
 
 const SIGNATURE = 'rubriclab:by'
 

@@ -18,7 +18,7 @@ const criteria = [...form.querySelectorAll('[data-criterion]')].map(element => (
   field: name => element.querySelector(`[name="${name}"]`),
 }))
 const NAMED = ['threshold', 'definition', 'author', 'because', 'name'].filter(name => form.elements[name])
-// Typing is a change only once it pauses.
+// Milliseconds from typing, or from another change, to the new effect.
 const PAUSE = { input: 700, change: 50 }
 
 // What the page holds
@@ -61,7 +61,7 @@ function restore(draft) {
   for (const name of NAMED) form.elements[name].value = draft[name] ?? form.elements[name].value
 }
 
-/** Return the edit that a state asks for, and what keeps it from being complete. */
+/** Return the edit that a state describes, and names of what is still missing. */
 function editOf(now) {
   const edit = { drop: [], reword: {}, merge: [], add: [], pin: {}, bound: {}, threshold: null, definition: null }
   const lacking = []
@@ -198,13 +198,13 @@ document.getElementById('add').addEventListener('click', () => {
 document.getElementById('discard').addEventListener('click', () => {
   if (!confirm('Discard all changes on this page?')) return
   write(key, undefined)
-  kept = false
+  storesDraft = false
   location.reload()
 })
 
 // The effect
 
-let kept = true
+let storesDraft = true
 let waiting
 let busy = false
 let agreed = { edit: '', calls: 0 }
@@ -214,7 +214,7 @@ panel.onReturn = preview
 function changed(kind) {
   const now = state()
   arrange(now)
-  if (kept) write(key, now)
+  if (storesDraft) write(key, now)
   const { edit, lacking } = editOf(now)
   if (JSON.stringify(edit) === latest || (isEmpty(edit) && !latest)) {
     if (!busy && isEmpty(edit)) panel.say(unchanged(lacking))
@@ -289,13 +289,13 @@ function show(answer, lacking) {
 form.addEventListener('submit', async event => {
   event.preventDefault()
   const { edit, lacking } = editOf(state())
-  const saving = document.getElementById('fault')
-  const refuse = (words, field) => {
-    saving.textContent = words
-    saving.hidden = false
+  const fault = document.getElementById('fault')
+  const refuse = (message, field) => {
+    fault.textContent = message
+    fault.hidden = false
     field?.focus()
   }
-  saving.hidden = true
+  fault.hidden = true
   if (isEmpty(edit) || lacking.length) return refuse(lacking.length ? `Give ${lacking.join(', ')} first.` : 'Nothing has been changed yet.')
   for (const [name, words] of [['author', 'Give your name: a version records who made it.'], ['because', 'Give a reason: a version records why it was made.']]) {
     if (!form.elements[name].value.trim()) return refuse(words, form.elements[name])
@@ -308,7 +308,7 @@ form.addEventListener('submit', async event => {
   const answer = await during(() => saver.run(`/${ref}/edit/save`, body, 'Saving', agreeToSave))
   button.disabled = false
   if (!answer) return
-  kept = false
+  storesDraft = false
   write(key, undefined)
   location.assign(`/${answer.saved}?saved=yes`)
 })
@@ -323,8 +323,6 @@ arrange(state())
 for (const kind of Object.keys(PAUSE)) form.addEventListener(kind, () => changed(kind))
 const first = await during(() => panel.run(`/${ref}/edit/ready`, {}, 'Reading the labelled texts'))
 if (first) {
-  for (const { id, element } of criteria) {
-  }
   labels = `${first.labels}. The effect of a change is shown here.`
   panel.say(labels)
   write(key, state())

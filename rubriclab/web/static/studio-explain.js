@@ -10,13 +10,13 @@ const named = document.getElementById('named')
 const ref = form.dataset.ref
 const key = `rubriclab:explain:${ref}`
 const panel = new Panel(form)
-const TYPED = 200
+const TYPING_PAUSE = 200
 
 const FIELDS = ['output', 'source', 'context']
 const draft = read(key)
 for (const name of draft ? FIELDS : []) form.elements[name].value ||= draft[name] ?? ''
-const given = () => Object.fromEntries(FIELDS.map(name => [name, form.elements[name].value]))
-form.addEventListener('input', () => write(key, given()))
+const fieldValues = () => Object.fromEntries(FIELDS.map(name => [name, form.elements[name].value]))
+form.addEventListener('input', () => write(key, fieldValues()))
 
 async function explain(agreed = 0) {
   if (!form.elements.output.value.trim()) {
@@ -26,7 +26,7 @@ async function explain(agreed = 0) {
     return
   }
   shown.replaceChildren()
-  const answer = await panel.run(`/${ref}/explain`, { ...given(), agreed }, 'Scoring the text', explain)
+  const answer = await panel.run(`/${ref}/explain`, { ...fieldValues(), agreed }, 'Scoring the text', explain)
   if (!answer) return
   panel.say('Explained below.')
   shown.innerHTML = answer.html
@@ -59,10 +59,10 @@ named.elements.id.addEventListener('input', () => {
     const found = await ask(`/${ref}/explain/texts?q=${encodeURIComponent(named.elements.id.value)}`).catch(() => [])
     const options = found.map(id => Object.assign(document.createElement('option'), { value: id }))
     document.getElementById('texts').replaceChildren(...options)
-  }, TYPED)
+  }, TYPING_PAUSE)
 })
 
-/** Lead from a labelled text to its own explanation. */
+/** Link the nearest labelled texts to their own explanations. */
 function linkNearest() {
   for (const name of document.querySelectorAll('#nearest th .id')) {
     const link = Object.assign(document.createElement('a'), { href: `/${ref}/explain?id=${encodeURIComponent(name.textContent)}` })

@@ -2,13 +2,13 @@
 
 import { ask, Unreachable } from './request.js'
 
-const SHOWN_AFTER = 150
-const POLLED = 500
-const RETRIED = 2000
+const SHOW_AFTER_MS = 150
+const POLL_INTERVAL_MS = 500
+const RETRY_INTERVAL_MS = 2000
 
 /**
- * The place that shows how an operation goes. It has elements with `data-part` status, fault, progress, stop, price,
- * words and agree.
+ * The part of a page that shows the progress of an operation. It has elements with `data-part` status, fault, progress,
+ * stop, price, words and agree.
  */
 export class Panel {
   constructor(element) {
@@ -65,7 +65,7 @@ export class Panel {
       this.clear()
       this.say('The studio answers again.')
       this.onReturn?.()
-    }, RETRIED)
+    }, RETRY_INTERVAL_MS)
   }
 
   #offer(price, onAgreed) {
@@ -86,14 +86,14 @@ export class Panel {
       progress.hidden = false
       stop.hidden = !stoppable
       this.say(`${doing}…`)
-    }, SHOWN_AFTER)
+    }, SHOW_AFTER_MS)
     stop.onclick = () => ask(`/-/operations/${request}/stop`, {}).catch(() => {})
     const polling = setInterval(async () => {
-      const under = await ask(`/-/operations/${request}`).catch(() => ({}))
-      if (under.share >= 0) progress.value = under.share
+      const operation = await ask(`/-/operations/${request}`).catch(() => ({}))
+      if (operation.share >= 0) progress.value = operation.share
       const elapsed = ((performance.now() - begun) / 1000).toFixed(0)
-      this.say(`${doing}, ${elapsed} s${last}${stoppable && under.doing ? `: ${under.doing}` : ''}`)
-    }, POLLED)
+      this.say(`${doing}, ${elapsed} s${last}${stoppable && operation.doing ? `: ${operation.doing}` : ''}`)
+    }, POLL_INTERVAL_MS)
     const end = () => {
       clearTimeout(first)
       clearInterval(polling)
@@ -103,7 +103,7 @@ export class Panel {
   }
 }
 
-/** Show what the user should know beside a result. */
+/** Show notices beside a result. */
 export function showNotices(list, notices) {
   list.replaceChildren(...notices.map(words => Object.assign(document.createElement('li'), { textContent: words })))
   list.hidden = !notices.length

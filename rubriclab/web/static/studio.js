@@ -1,10 +1,10 @@
-// Filters and sorting without loading a page anew: a form or link marked data-live replaces the part of the page that is
-// marked data-region, and changes the address, so that it can be kept and gone back to.
+// Filters and sorting without loading the whole page: a form or link marked data-live replaces only the part of the page
+// marked data-region. It also changes the address, which can be bookmarked.
 
-const typing = 150
+const TYPING_PAUSE = 150
 let latest = 0
 
-async function show(address, keep) {
+async function show(address, focusId) {
   const request = ++latest
   const region = document.querySelector('[data-region]')
   region.setAttribute('aria-busy', 'true')
@@ -17,23 +17,23 @@ async function show(address, keep) {
     if (request === latest) failed(region, error)
     return
   }
-  // An answer that came too late must not replace that to a later request.
+  // A late answer must not replace the answer to a later request.
   if (request !== latest) return
   region.replaceChildren(...page.querySelector('[data-region]').childNodes)
   region.removeAttribute('aria-busy')
   history.replaceState(null, '', address)
   document.title = page.title
   document.querySelector('h1').textContent = page.querySelector('h1').textContent
-  if (keep) document.getElementById(keep)?.focus()
+  if (focusId) document.getElementById(focusId)?.focus()
 }
 
 function failed(region, error) {
-  const words = document.createElement('p')
-  words.setAttribute('role', 'alert')
-  words.textContent = error instanceof TypeError ? 'rubriclab does not answer; start it again.' : error.message
+  const message = document.createElement('p')
+  message.setAttribute('role', 'alert')
+  message.textContent = error instanceof TypeError ? 'rubriclab does not answer; start it again.' : error.message
   region.removeAttribute('aria-busy')
   region.querySelector(':scope > [role="alert"]')?.remove()
-  region.prepend(words)
+  region.prepend(message)
 }
 
 function address(form) {
@@ -46,7 +46,7 @@ for (const form of document.querySelectorAll('form[data-live]')) {
   form.addEventListener('submit', event => { event.preventDefault(); show(address(form)) })
   form.addEventListener('input', event => {
     clearTimeout(waiting)
-    waiting = setTimeout(() => show(address(form)), event.target.matches('[type="search"], [type="number"]') ? typing : 0)
+    waiting = setTimeout(() => show(address(form)), event.target.matches('[type="search"], [type="number"]') ? TYPING_PAUSE : 0)
   })
 }
 
@@ -55,7 +55,7 @@ document.addEventListener('click', async event => {
   if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return
   event.preventDefault()
   await show(link.href, link.id)
-  // What the next search keeps.
-  const asked = new URL(link.href).searchParams
-  for (const field of document.querySelectorAll('form[data-live] input[type="hidden"]')) field.value = asked.get(field.name) ?? ''
+  // The next search keeps the chosen order.
+  const query = new URL(link.href).searchParams
+  for (const field of document.querySelectorAll('form[data-live] input[type="hidden"]')) field.value = query.get(field.name) ?? ''
 })

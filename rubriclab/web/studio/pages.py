@@ -50,8 +50,8 @@ from rubriclab.report.wording import figure
 from rubriclab.stats.intervals import Interval
 from rubriclab.store.diff import compare as compare_versions
 from rubriclab.store.tables import database_url, is_remote, show_url
-from rubriclab.web.server import LOOPBACK, READING, Access, Guard, body_of, listen, port_of, serve, static_routes
-from rubriclab.web.studio.studio import KEPT, PaidRequest, PriceQuote, Query, Studio, operation_routes
+from rubriclab.web.server import LOOPBACK, SAFE_METHODS, Access, Guard, body_of, listen, port_of, serve, static_routes
+from rubriclab.web.studio.studio import CACHED_VERSIONS, PaidRequest, PriceQuote, Query, Studio, operation_routes
 
 
 def version_routes(studio: Studio) -> list[BaseRoute]:
@@ -59,7 +59,7 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
     def rubrics(request: Request) -> Response:
         search = request.query_params.get("search", "")
         damaged: list[StoreError] = []
-        newest = studio.reading.store.newest(damaged.append)
+        newest = studio.shared.store.newest(damaged.append)
         summaries = [summary(version) for version in newest]
         words = search.lower().split()
         found = [each for each in summaries if all(word in each["words"] for word in words)]
@@ -73,7 +73,7 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
             found=len(found),
             total=len(summaries),
             search=search,
-            place=studio.reading.store.place,
+            place=studio.shared.store.place,
             damaged=damaged,
         )
 
@@ -90,20 +90,20 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
 
     def versions(request: Request) -> Response:
         version = studio.version(request.path_params["ref"])
-        rows = [summary(each) for each in studio.reading.store.log(version.name)]
+        rows = [summary(each) for each in studio.shared.store.log(version.name)]
         return studio.page("versions.html", f"Versions of {version.name}", version, "versions", rows=rows)
 
     def compare(request: Request) -> Response:
         version = studio.version(request.path_params["ref"])
-        versions = studio.reading.store.log(version.name)
-        others = [each for each in studio.reading.store.newest(lambda _error: None) if each.name != version.name]
-        asked = request.query_params.get("with", "")
+        versions = studio.shared.store.log(version.name)
+        others = [each for each in studio.shared.store.newest(lambda _error: None) if each.name != version.name]
+        chosen = request.query_params.get("with", "")
         # Without a choice, a version is compared with its parent, else with a child.
         candidates = sorted(
             (each for each in versions if each.ref != version.ref), key=lambda each: each.parent != version.ref
         )
         parent = [each for each in candidates if each.ref == version.parent]
-        other = studio.version(asked) if asked else next(iter(parent or candidates), None)
+        other = studio.version(chosen) if chosen else next(iter(parent or candidates), None)
         sides = [version, other] if other else []
         sides.sort(key=lambda each: each.number if other and other.name == version.name else each.created)
         difference = compare_versions(*sides) if sides else None
@@ -128,7 +128,7 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
     ]
 
 
-# What rubrics give. Those of one kind are compared by the same measures.
+# What rubrics return; those of one kind are compared by the same measures.
 KINDS = SCORES, DECISIONS = "scores", "decisions"
 # Intervals by measure, each with the level of a correlation.
 Figures = Mapping[str, tuple[Interval, str]]
@@ -136,12 +136,12 @@ Figures = Mapping[str, tuple[Interval, str]]
 
 def summary(version: Version) -> dict[str, Any]:
     """Return what a list of versions shows of one; searches look through `words`, in lower case."""
-    made, rubric = version.provenance, version.rubric
+    provenance, rubric = version.provenance, version.rubric
     badge = badge_of(version)
-    agreement, measured = _measured(version)
-    elsewhere = f", {MEASURED_AT[made.held_out_by]}" if made.held_out_by != "learning" else ""
-    verdict = f"{badge.words}{elsewhere}" if made.validation else badge.words
-    judge, origin = wording.judge(made), _origin(version)
+    agreement, measured = _recorded_agreement(version)
+    elsewhere = f", {MEASURED_AT[provenance.held_out_by]}" if provenance.held_out_by != "learning" else ""
+    verdict = f"{badge.words}{elsewhere}" if provenance.validation else badge.words
+    judge, origin = wording.judge(provenance), _origin(version)
     criteria, idle = wording.contents(rubric.criteria), sum(not term.weight for term in rubric.terms.values())
     if idle:
         criteria += f"; {wording.counted(idle, 'criterion')} {'has' if idle == 1 else 'have'} weight 0"
@@ -149,7 +149,7 @@ def summary(version: Version) -> dict[str, Any]:
     return {
         "version": version,
         "verdict": verdict,
-        "badge": badge if made.validation else None,
+        "badge": badge if provenance.validation else None,
         "kind": SCORES if rubric.threshold is None else DECISIONS,
         "agreement": agreement,
         "measured": measured,
@@ -162,19 +162,20 @@ def summary(version: Version) -> dict[str, Any]:
     }
 
 
-def _measured(version: Version) -> tuple[Figures, str]:
+def _recorded_agreement(version: Version) -> tuple[Figures, str]:
     """Return a version's recorded agreement with people, and the labels that it was measured on."""
-    made, found = version.provenance, wording.recorded_agreement(version)
+    provenance, found = version.provenance, wording.recorded_agreement(version)
     if found is None:
         return {}, ""
+    validation, agreement = provenance.validation, provenance.agreement
     figures = {found.measure: (found.value, found.level)}
     if found.errors:
         figures = {GRADED.error: (found.errors.absolute, ""), **figures}
-    if made.validation and not found.level:
-        figures = {made.validation.measures.order: (made.validation.rubric.order, ""), **figures}
-    elif made.agreement and not made.validation and not made.agreement.optimistic and not made.agreement.auroc:
-        figures[GRADED.order] = (made.agreement.pearson, found.level)
-    groups = made.validation.groups if made.validation else len(made.groups)
+    if validation and not found.level:
+        figures = {validation.measures.order: (validation.rubric.order, ""), **figures}
+    elif agreement and not validation and not agreement.optimistic and not agreement.auroc:
+        figures[GRADED.order] = (agreement.pearson, found.level)
+    groups = validation.groups if validation else len(provenance.groups)
     return figures, f"{count(found.n, 'label')} of {count(groups, 'group')}, {found.how.removeprefix('on labels ')}"
 
 
@@ -186,20 +187,20 @@ def _common_level(rows: list[dict[str, Any]]) -> str:
 
 def _store_option(studio: Studio) -> str:
     """Return the option that names the store's file in commands; empty for the user's own store."""
-    place = studio.reading.store.place
+    place = studio.shared.store.place
     return "" if is_remote(place) or place == show_url(database_url(None)) else f" --store {shlex.quote(place)}"
 
 
 def _origin(version: Version) -> str:
-    made = version.provenance
-    if made.edit:
+    provenance = version.provenance
+    if provenance.edit:
         changes = "; ".join(
             f"{CHANGES[each.action]}{':' if each.action == 'definition' else ''} {change_words(each)}"
-            for each in made.edit.changes
+            for each in provenance.edit.changes
         )
-        return f"{changes}: {made.edit.because} (edited by {made.edit.author})"
-    if made.transfer:
-        return f"transferred: {wording.transfer_summary(made)}"
+        return f"{changes}: {provenance.edit.because} (edited by {provenance.edit.author})"
+    if provenance.transfer:
+        return f"transferred: {wording.transfer_summary(provenance)}"
     return f"imported from {version.imported_from}" if version.imported else ""
 
 
@@ -235,14 +236,14 @@ def text_routes(studio: Studio) -> list[BaseRoute]:
 
 _DEFAULTS = Query().model_dump()
 
-SHOWN = 10
+CASES_SHOWN = 10
 SIDES = {"both": "All", "higher": "Rubric higher", "lower": "Rubric lower"}
 
 
 def disagreement_routes(studio: Studio) -> list[BaseRoute]:
     def page(request: Request) -> Response:
-        asked = request.query_params
-        options = DisagreementsOptions(count=asked.get("count", SHOWN), side=asked.get("side", "both"))
+        query = request.query_params
+        options = DisagreementsOptions(count=query.get("count", CASES_SHOWN), side=query.get("side", "both"))
         version = studio.version(request.path_params["ref"])
         found = disagreements(version, studio.matrix(version).record, options)
         axis = score_axis_of(found.version, found.record.texts)
@@ -257,7 +258,7 @@ def disagreement_routes(studio: Studio) -> list[BaseRoute]:
             sides=SIDES,
             side=options.side,
             count=options.count,
-            more=options.count + SHOWN if len(found.texts) == options.count else None,
+            more=options.count + CASES_SHOWN if len(found.texts) == options.count else None,
         )
 
     return [Route("/{ref}/disagreements", page)]
@@ -265,7 +266,7 @@ def disagreement_routes(studio: Studio) -> list[BaseRoute]:
 
 # Characters of a pasted text, its source or its context.
 MAX_LENGTH = 1_000_000
-SUGGESTED = 20
+MAX_SUGGESTIONS = 20
 PASTED = "pasted text"
 FIELDS = ("source", "context")
 
@@ -292,7 +293,7 @@ class PastedText(PaidRequest):
 def explanation_routes(studio: Studio) -> list[BaseRoute]:
     def page(request: Request) -> Response:
         version, name = studio.version(request.path_params["ref"]), request.query_params.get("id")
-        shown, fault = _explained_labelled_text(studio, version, name) if name else (None, None)
+        shown, fault = _explain_labelled_text(studio, version, name) if name else (None, None)
         return studio.page(
             "explain.html",
             "Why this score?",
@@ -313,7 +314,7 @@ def explanation_routes(studio: Studio) -> list[BaseRoute]:
             example = pasted.example(version)
             return explain_score(workspace, [example], version, ExplainOptions(judge=studio.judge))
 
-        found = await studio.asking.run(prepare, pasted)
+        found = await studio.operations.run(prepare, pasted)
         if isinstance(found, PriceQuote):
             return JSONResponse({"price": found.to_row()})
         return JSONResponse({"html": explanation_view(found.result).body(), "notices": found.notices})
@@ -322,7 +323,7 @@ def explanation_routes(studio: Studio) -> list[BaseRoute]:
         wanted = request.query_params.get("q", "").casefold()
         texts = studio.matrix(studio.version(request.path_params["ref"])).record.texts
         found = (each.id for each in texts if wanted in each.id.casefold() or wanted in each.output.casefold())
-        return JSONResponse(list(islice(found, SUGGESTED)))
+        return JSONResponse(list(islice(found, MAX_SUGGESTIONS)))
 
     return [
         Route("/{ref}/explain", page),
@@ -331,7 +332,7 @@ def explanation_routes(studio: Studio) -> list[BaseRoute]:
     ]
 
 
-def _explained_labelled_text(studio: Studio, version: Version, name: str) -> tuple[Any, str | None]:
+def _explain_labelled_text(studio: Studio, version: Version, name: str) -> tuple[Any, str | None]:
     """Return the explanation of a labelled text by its stored ratings as HTML, or why there is none."""
     with studio.workspace() as workspace:
         try:
@@ -355,12 +356,12 @@ class Draft(PaidRequest, Edit):
 def edit_routes(studio: Studio) -> list[BaseRoute]:
     selecting = threading.Lock()
 
-    @lru_cache(KEPT)
+    @lru_cache(CACHED_VERSIONS)
     def selected(ref: str) -> EditableVersion:
         with studio.workspace() as workspace:
             found = editable_version(workspace, workspace.store.load(ref), EditOptions())
             if found.version.rubric.aggregation and not found.unrated:
-                _ = found.selection
+                _ = found.selection  # computed and cached here, before the first edit needs it
             return found
 
     def editable_of(ref: str) -> EditableVersion:
@@ -387,7 +388,7 @@ def edit_routes(studio: Studio) -> list[BaseRoute]:
         seconds = round(time.monotonic() - started, 1)
         return JSONResponse({"labels": f"{count(len(found.examples), 'labelled text')}", "seconds": seconds})
 
-    async def edited(request: Request, *, preview: bool) -> Response:
+    async def run_edit(request: Request, *, preview: bool) -> Response:
         draft, started = await body_of(request, Draft), time.monotonic()
         options, ref = draft.options(studio.judge, preview=preview), request.path_params["ref"]
 
@@ -395,7 +396,7 @@ def edit_routes(studio: Studio) -> list[BaseRoute]:
             editable = editable_of(ref)
             return edit(workspace, editable.version, options, editable=editable)
 
-        found = await studio.asking.run(prepare, draft)
+        found = await studio.operations.run(prepare, draft)
         if isinstance(found, PriceQuote):
             return JSONResponse({"price": found.to_row()})
         saved, effect = found.result.saved, found.result.effect
@@ -416,8 +417,8 @@ def edit_routes(studio: Studio) -> list[BaseRoute]:
     return [
         Route("/{ref}/edit", page),
         Route("/{ref}/edit/ready", ready, methods=["POST"]),
-        Route("/{ref}/edit/effect", partial(edited, preview=True), methods=["POST"]),
-        Route("/{ref}/edit/save", partial(edited, preview=False), methods=["POST"]),
+        Route("/{ref}/edit/effect", partial(run_edit, preview=True), methods=["POST"]),
+        Route("/{ref}/edit/save", partial(run_edit, preview=False), methods=["POST"]),
     ]
 
 
@@ -436,15 +437,15 @@ MAX_REQUEST_BYTES = 1_000_000
 def application(studio: Studio) -> ASGIApp:
     pages = (version_routes, text_routes, disagreement_routes, edit_routes, explanation_routes)
     of_pages = (route for page in pages for route in page(studio))
-    routes: list[BaseRoute] = [*static_routes(), *operation_routes(studio.asking), *of_pages]
+    routes: list[BaseRoute] = [*static_routes(), *operation_routes(studio.operations), *of_pages]
 
     @asynccontextmanager
     async def opened(_application: Starlette) -> AsyncIterator[None]:
-        with studio.reading:
+        with studio.shared:
             yield
 
-    failed = partial(_failed, studio)
-    handlers: Mapping[Any, Callable[[Request, Exception], Response]] = {RubriclabError: failed, HTTPException: failed}
+    respond = partial(_error_response, studio)
+    handlers: Mapping[Any, Callable[[Request, Exception], Response]] = {RubriclabError: respond, HTTPException: respond}
     return Guard(
         Starlette(routes=routes, exception_handlers=handlers, lifespan=opened), studio.access, MAX_REQUEST_BYTES
     )
@@ -479,13 +480,13 @@ async def serve_studio(
             await serve(lambda _stop: application(studio), bound, address, browser=browser)
 
 
-def _failed(studio: Studio, request: Request, error: Exception) -> Response:
+def _error_response(studio: Studio, request: Request, error: Exception) -> Response:
     if isinstance(error, HTTPException):
-        status, words = error.status_code, "There is no such page." if error.status_code == 404 else error.detail
+        status, message = error.status_code, "There is no such page." if error.status_code == 404 else error.detail
     else:
         of_provider = isinstance(error, RubriclabError) and error.exit_code == 4
         status = 404 if isinstance(error, NotInStore) else 502 if of_provider else 422
-        words = plain(error.text if isinstance(error, RubriclabError) else str(error))
-    if request.method not in READING or "application/json" in request.headers.get("accept", ""):
-        return JSONResponse({"error": words}, status)
-    return studio.page("failed.html", "Not found" if status == 404 else "Error", status=status, words=words)
+        message = plain(error.text if isinstance(error, RubriclabError) else str(error))
+    if request.method not in SAFE_METHODS or "application/json" in request.headers.get("accept", ""):
+        return JSONResponse({"error": message}, status)
+    return studio.page("failed.html", "Not found" if status == 404 else "Error", status=status, message=message)

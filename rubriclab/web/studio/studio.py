@@ -31,7 +31,7 @@ from rubriclab.report import wording
 from rubriclab.report.evaluation import TITLE_LENGTH
 from rubriclab.report.rubrics import ranked
 from rubriclab.stats.correlation import BoolArray, FloatArray
-from rubriclab.web.server import Access, rendered
+from rubriclab.web.server import Access, page_response
 
 # The pages of a version by the last part of their path.
 TABS: Mapping[str, str] = {
@@ -47,32 +47,32 @@ TABS: Mapping[str, str] = {
 
 @dataclass(frozen=True, eq=False)
 class Studio:
-    """The store of all pages, the access to them, and any judge that replaces the judges of rubrics."""
+    """The workspace that all pages read from, the access to them, and any judge that replaces those of rubrics."""
 
-    reading: Workspace
+    shared: Workspace
     access: Access
     judge: str | None = None
 
     def matrix(self, version: Version) -> Matrix:
-        """Return the labelled texts of a version; those of the last `KEPT` versions are cached."""
+        """Return the labelled texts of a version; those of the last `CACHED_VERSIONS` versions are cached."""
         # The digest is part of the cache key, so that nothing of a deleted record is shown.
-        return self._matrix(version.ref, self.reading.store.training_digest(version.ref))
+        return self._matrix(version.ref, self.shared.store.training_digest(version.ref))
 
     @cached_property
     def _matrix(self) -> Callable[[str, str | None], Matrix]:
-        @lru_cache(KEPT)
+        @lru_cache(CACHED_VERSIONS)
         def read(ref: str, _digest: str | None) -> Matrix:
-            return matrix_of(self.version(ref), training_record(self.reading.store, ref))
+            return matrix_of(self.version(ref), training_record(self.shared.store, ref))
 
         return read
 
     def workspace(self, notify: Notify = lambda _text: None) -> Workspace:
         """Return a workspace with a ledger of its own for one operation, which has to close it."""
-        return replace(self.reading, notify=notify, progress=no_progress, ledger=Ledger())
+        return replace(self.shared, notify=notify, progress=no_progress, ledger=Ledger())
 
     @cached_property
-    def asking(self) -> Asking:
-        return Asking(self.workspace)
+    def operations(self) -> Operations:
+        return Operations(self.workspace)
 
     def version(self, ref: str) -> Version:
         """Return the version of a reference (`NAME`, `NAME@NUMBER` or `NAME@TAG`), or raise NotInStore."""
@@ -80,7 +80,7 @@ class Studio:
             parse_ref(ref)
         except StoreError as error:
             raise NotInStore(error.message, error.hint) from None
-        return self.reading.store.load(ref)
+        return self.shared.store.load(ref)
 
     def page(
         self,
@@ -94,11 +94,11 @@ class Studio:
     ) -> HTMLResponse:
         """Return a page from a template that extends `studio/layout.html`; `tab` is a key of `TABS`."""
         shared = {"title": plain(title), "token": self.access.token, "version": version, "tab": tab, "tabs": TABS}
-        return rendered(f"studio/{template}", status, **shared, **fields)
+        return page_response(f"studio/{template}", status, **shared, **fields)
 
 
 # Versions whose labelled texts are cached: 10,000 texts take about 0.2 GB.
-KEPT = 2
+CACHED_VERSIONS = 2
 
 T = TypeVar("T")
 
@@ -123,13 +123,13 @@ class PriceQuote:
 
 
 @dataclass(frozen=True)
-class Done(Generic[T]):
+class OperationResult(Generic[T]):
     result: T
     notices: tuple[str, ...]
 
 
 @dataclass(eq=False)
-class Asking:
+class Operations:
     """Runs operations of pages, each in its own workspace with common caps, and tracks their progress."""
 
     workspace: Callable[[Notify], Workspace]
@@ -137,7 +137,9 @@ class Asking:
     _under_way: dict[str, dict[str, Any]] = field(default_factory=dict)
     _stopped: set[str] = field(default_factory=set)
 
-    async def run(self, prepare: Callable[[Workspace], Job[T]], allowance: PaidRequest) -> Done[T] | PriceQuote:
+    async def run(
+        self, prepare: Callable[[Workspace], Job[T]], allowance: PaidRequest
+    ) -> OperationResult[T] | PriceQuote:
         """Return the result, or the price if it needs more calls than agreed; Stopped if the user stopped it."""
         return await run_in_threadpool(self._run, prepare, allowance)
 
@@ -148,16 +150,16 @@ class Asking:
         if request in self._under_way:
             self._stopped.add(request)
 
-    def _run(self, prepare: Callable[[Workspace], Job[T]], allowance: PaidRequest) -> Done[T] | PriceQuote:
+    def _run(self, prepare: Callable[[Workspace], Job[T]], allowance: PaidRequest) -> OperationResult[T] | PriceQuote:
         notices: list[str] = []
         with self.workspace(notices.append) as workspace, self._tracked(workspace, allowance.request):
             job = prepare(workspace)
             if allowance.agreed and price_of(job.estimate()).calls <= allowance.agreed:
                 with self._spending:
-                    return Done(finish(job.run), tuple(notices))
+                    return OperationResult(finish(job.run), tuple(notices))
             workspace.budget = LocalBudget(max_calls=0)
             try:
-                return Done(finish(job.run), tuple(notices))
+                return OperationResult(finish(job.run), tuple(notices))
             except BudgetReached:
                 return price_of(job.estimate())
 
@@ -181,14 +183,14 @@ class Asking:
             self._stopped.discard(request)
 
 
-def operation_routes(asking: Asking) -> list[BaseRoute]:
+def operation_routes(operations: Operations) -> list[BaseRoute]:
     """Return the routes to see and stop operations. No name of a rubric begins with `-`, so that none can clash."""
 
     async def progress(request: Request) -> Response:
-        return JSONResponse(asking.progress(request.path_params["request"]))
+        return JSONResponse(operations.progress(request.path_params["request"]))
 
     async def stop(request: Request) -> Response:
-        asking.stop(request.path_params["request"])
+        operations.stop(request.path_params["request"])
         return JSONResponse({})
 
     return [Route("/-/operations/{request}", progress), Route("/-/operations/{request}/stop", stop, methods=["POST"])]
@@ -200,8 +202,8 @@ class Stopped(SettingsError):
 
 def price_of(estimate: DryRun) -> PriceQuote:
     costs = [role.cost_usd for role in estimate.roles.values()]
-    known = [cost for cost in costs if cost is not None]
-    money = f"about ${sum(known):.4f}" if len(known) == len(costs) else "price unknown"
+    known_costs = [cost for cost in costs if cost is not None]
+    money = f"about ${sum(known_costs):.4f}" if len(known_costs) == len(costs) else "price unknown"
     return PriceQuote(sum(role.calls for role in estimate.roles.values()), money, " ".join(estimate.lines()))
 
 
@@ -235,7 +237,7 @@ class Column:
 class TextRow:
     text: RecordedText
     difference: float | None
-    cells: tuple[tuple[str, str, str], ...]
+    cells: tuple[tuple[str, str, str], ...]  # the answer, its CSS class, and the reason
 
 
 @dataclass(frozen=True)
@@ -256,7 +258,7 @@ class Matrix:
 
     record: TrainingRecord
     columns: tuple[Column, ...]
-    places: tuple[int, ...]
+    indices: tuple[int, ...]  # of the criteria in the record
     ratings: FloatArray
     words: tuple[str, ...]
     low: float
@@ -278,13 +280,13 @@ class Matrix:
             chosen = chosen[np.argsort(-sort_values if query.order == "descending" else sort_values, kind="stable")]
         pages = max(1, math.ceil(len(chosen) / ROWS))
         number = min(query.page, pages)
-        places = chosen[(number - 1) * ROWS : number * ROWS]
-        rows = tuple(self._row(place, values[place, 2], len(shown) - len(FIGURES)) for place in places.tolist())
+        on_page = chosen[(number - 1) * ROWS : number * ROWS].tolist()
+        rows = tuple(self._row(index, values[index, 2], len(shown) - len(FIGURES)) for index in on_page)
         return Page(rows, tuple(shown), len(chosen), (number - 1) * ROWS + 1, number, pages)
 
-    def _row(self, place: int, difference: float, shown: int) -> TextRow:
-        text, cells = self.record.texts[place], self.record.cells[place]
-        criteria = [(self.record.candidates[at], cells[at]) for at in self.places[:shown]]
+    def _row(self, index: int, difference: float, criteria_shown: int) -> TextRow:
+        text, cells = self.record.texts[index], self.record.cells[index]
+        criteria = [(self.record.candidates[at], cells[at]) for at in self.indices[:criteria_shown]]
         return TextRow(
             text,
             None if np.isnan(difference) else float(difference),
@@ -305,12 +307,12 @@ class Matrix:
 
 
 def matrix_of(version: Version, record: TrainingRecord) -> Matrix:
-    places = ranked(record)
+    indices = ranked(record)
     columns = [Column(key, name, "") for key, name in FIGURES.items()]
-    columns += [
-        Column(f"c{place}", candidate.criterion.id, wording.title(candidate.criterion, TITLE_LENGTH), candidate)
-        for place, candidate in ((place, record.candidates[place]) for place in places)
-    ]
+    for index in indices:
+        candidate = record.candidates[index]
+        title = wording.title(candidate.criterion, TITLE_LENGTH)
+        columns.append(Column(f"c{index}", candidate.criterion.id, title, candidate))
     words = tuple("\n".join((text.id, text.group, text.output, text.source or "")).lower() for text in record.texts)
     scale = version.rubric.scale
-    return Matrix(record, tuple(columns), tuple(places), record.matrix[:, places], words, scale.low, scale.high)
+    return Matrix(record, tuple(columns), tuple(indices), record.matrix[:, indices], words, scale.low, scale.high)
