@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rubriclab.cli.options import FILE, PlaceType, SectionCommand
+from rubriclab.cli.options import FILE, PathType, SectionCommand
 from rubriclab.cli.output import Call
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def list_studies(_call: Call, *, as_json: bool) -> None:
 )
 @click.option(
     "--judge",
-    type=PlaceType("judge"),
+    type=PathType("judge"),
     envvar="RUBRICLAB_JUDGE",
     metavar="JUDGE",
     help="A litellm model string, 'embedded' or recorded:PATH.  [default: the configured one]",
@@ -119,7 +119,7 @@ def run_study(call: Call, name: str) -> None:
 @click.option("--data", required=True, type=FILE, metavar="FOLDER", help="The public sets, as for `run`.")
 @click.option(
     "--judge",
-    type=PlaceType("judge"),
+    type=PathType("judge"),
     envvar="RUBRICLAB_JUDGE",
     metavar="JUDGE",
     help="The judge that rates texts.  [default: embedded]",
@@ -226,10 +226,10 @@ def public_data(_call: Call, name: str, file: str, output: str) -> None:
     import orjson
 
     from experiments.datasets import native_row, read_published
-    from rubriclab.cli.output import check_output, check_place, note, writing
+    from rubriclab.cli.output import check_output, check_folder, note, writing
     from rubriclab.models.characters import count
 
-    check_place(output)
+    check_folder(output)
     check_output(output, "-o", [file])
     examples = read_published(name, Path(file))
     with writing(output) as write:

@@ -35,7 +35,7 @@ class Flag:
 
     Attributes:
         names: the flags, if they differ from the name of the field: `--map`.
-        place: what kind of path the value is or contains.
+        path_kind: what the path is for that the value is or contains; empty for a value without a path.
         section, from_found: override those of the class that declares the option.
         joined: whether repeated values are joined by commas.
         multiple: whether the option may be repeated although its type is not a tuple.
@@ -43,7 +43,7 @@ class Flag:
 
     names: str = ""
     metavar: str | None = None
-    place: Literal["", "input", "output", "store", "judge"] = ""
+    path_kind: Literal["", "input", "output", "store", "judge"] = ""
     section: str | None = None
     from_found: FromFound | None = None
     joined: bool = False
@@ -60,14 +60,14 @@ class Options(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, defer_build=True)
 
     def __init__(self, **values: Any) -> None:
-        """Validate the options, of which `None` keeps the default; `SettingsError` names a faulty one."""
+        """Validate the options; `None` keeps an option's default, and `SettingsError` names a faulty one."""
         try:
             super().__init__(**{name: value for name, value in values.items() if value is not None})
         except ValidationError as error:
             raise option_error(error, type(self)) from None
 
     @classmethod
-    def given(cls, values: Mapping[str, Any]) -> Self:
+    def select(cls, values: Mapping[str, Any]) -> Self:
         """Return this operation's options from `values`. Other values are ignored."""
         return cls(**{name: values[name] for name in cls.model_fields if name in values})
 
@@ -79,10 +79,10 @@ def option_error(error: ValidationError, model: type[BaseModel]) -> SettingsErro
         return raised
     name, _, fault = first_fault(error).partition(":")
     if has_unknown_name(error):
-        known = ", ".join(f"`{name}`" for name in model.model_fields)
+        options = ", ".join(f"`{name}`" for name in model.model_fields)
         suggestion = close_match(name, model.model_fields)
         hint = f"Did you mean `{suggestion}`? " if suggestion else ""
-        return SettingsError(f"There is no option `{name}` here.", f"{hint}Known are: {known}.")
+        return SettingsError(f"There is no option `{name}` here.", f"{hint}Known are: {options}.")
     return SettingsError(f"`{name}`:{fault}." if fault else f"{name}.")
 
 
@@ -120,7 +120,7 @@ MAX_FAULTS = 5
 LONGEST_NAME = 60
 LONGEST_MESSAGE = 300
 
-# What a message says was expected, with placeholders for values of pydantic's error: the error types that it is for.
+# What a message says was expected, with placeholders for values of pydantic's error, and the error types it is for.
 _EXPECTED: Mapping[str, str] = {
     "{error}": "assertion_error",
     "{expected}": "enum literal_error",
@@ -178,10 +178,10 @@ def has_wrong_names(error: ValidationError) -> bool:
     return any(fault["type"] in ("missing", "extra_forbidden") for fault in error.errors(include_url=False))
 
 
-def path_of(places: Sequence[int | str], root: str = "") -> str:
+def path_of(steps: Sequence[int | str], root: str = "") -> str:
     """Return a path such as `rubric.parts[0].criteria`, with names made printable and cut."""
-    steps = (f"[{place}]" if isinstance(place, int) else f".{_cut(one_line(place), LONGEST_NAME)}" for place in places)
-    return f"{root}{''.join(steps)}".removeprefix(".")
+    written = (f"[{step}]" if isinstance(step, int) else f".{_cut(one_line(step), LONGEST_NAME)}" for step in steps)
+    return f"{root}{''.join(written)}".removeprefix(".")
 
 
 def _sentence(fault: Any, root: str) -> str:
@@ -204,7 +204,7 @@ def _complaint(fault: Any) -> str:
         name: int(bound) if isinstance(bound, float) and bound.is_integer() else bound
         for name, bound in fault.get("ctx", {}).items()
     }
-    matching = (words for words, kinds in _EXPECTED.items() if kind in kinds.split())
+    matching = (expected for expected, kinds in _EXPECTED.items() if kind in kinds.split())
     expected = next(matching, "a value of another form").format(**bounds)
     return f"expected {expected}, got {value}"
 

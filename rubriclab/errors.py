@@ -43,7 +43,7 @@ class RubriclabError(Exception):
 
     @property
     def text(self) -> str:
-        """Message and hint, with options as both are written."""
+        """Message and hint, with options still in backticks."""
         return f"{self.message} {self.hint}" if self.hint else self.message
 
     def __str__(self) -> str:

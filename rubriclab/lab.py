@@ -31,7 +31,7 @@ from rubriclab.ops import (
     label as labelling,
     learn as learning,
     literature,
-    options as models,
+    options as option_types,
     score as scoring,
     transfer as transferring,
     versions as managing,
@@ -102,18 +102,18 @@ def with_options(model: type[Options]) -> Callable[[Callable[P, T]], Callable[P,
 
 
 OPERATIONS: Mapping[str, tuple[type[Options], Callable[..., Any]]] = {
-    "learn": (models.LearnOptions, learning.learn),
-    "score": (models.ScoreOptions, scoring.prepare_scoring),
-    "evaluate": (models.EvaluateOptions, evaluating.evaluate),
-    "explain": (models.ExplainOptions, explaining.explain),
-    "agree": (models.AgreeOptions, evaluating.agree),
-    "transfer": (models.TransferOptions, transferring.transfer),
-    "drift": (models.DriftOptions, comparing.drift),
-    "compare": (models.CompareOptions, comparing.compare),
-    "plan": (models.PlanOptions, labelling.plan),
-    "improve": (models.ImproveOptions, improving.prepare_improvement),
-    "edit": (models.EditOptions, editing.edit),
-    "literature_add": (models.LiteratureAddOptions, literature.literature_add),
+    "learn": (option_types.LearnOptions, learning.learn),
+    "score": (option_types.ScoreOptions, scoring.prepare_scoring),
+    "evaluate": (option_types.EvaluateOptions, evaluating.evaluate),
+    "explain": (option_types.ExplainOptions, explaining.explain),
+    "agree": (option_types.AgreeOptions, evaluating.agree),
+    "transfer": (option_types.TransferOptions, transferring.transfer),
+    "drift": (option_types.DriftOptions, comparing.drift),
+    "compare": (option_types.CompareOptions, comparing.compare),
+    "plan": (option_types.PlanOptions, labelling.plan),
+    "improve": (option_types.ImproveOptions, improving.prepare_improvement),
+    "edit": (option_types.EditOptions, editing.edit),
+    "literature_add": (option_types.LiteratureAddOptions, literature.literature_add),
 }
 
 
@@ -154,7 +154,7 @@ class Lab(Closing):
         judge: str | None = None,
         *,
         generator: str | None = None,
-        settings: models.SettingsTables | None = None,
+        settings: option_types.SettingsTables | None = None,
         mapping: str | Mapping[str, str] | None = None,
         record: str | Path | None = None,
         progress: Progress | Literal["auto"] | None = "auto",
@@ -286,7 +286,7 @@ class Lab(Closing):
         return managing.import_(self._store, str(path), self._notify, name)
 
     def trust(self, rubric: str | Version, *, revoke: bool = False) -> Version:
-        """Allow an imported version, which is returned, to choose judge and address; with `revoke`, withdraw this."""
+        """Allow an imported version to choose judge and address, or with `revoke` no longer; return the version."""
         with self._open_store("write") as store:
             return (store.revoke if revoke else store.confirm)(ref_of(rubric))
 
@@ -313,39 +313,39 @@ class Lab(Closing):
         with self._open_store("read" if chosen.dry_run else "write") as store:
             return managing.prune(store, chosen)
 
-    @with_options(models.CheckOptions)
+    @with_options(option_types.CheckOptions)
     def check(self, /, data: Data, **options: Any) -> checking.CheckResult:
         """Return how data would be read, and every problem that prevents its use; no judge is asked."""
-        return checking.check(data, self._options(models.CheckOptions, options)).written(as_python)
+        return checking.check(data, self._options(option_types.CheckOptions, options)).written(as_python)
 
-    @with_options(models.SplitOptions)
+    @with_options(option_types.SplitOptions)
     def split(self, /, data: Data, **options: Any) -> checking.SplitResult:
         """Return the rows of data in two parts that share no group; `rl.write_rows` writes them to files."""
         with self._workspace() as workspace:
-            return checking.split(data, self._options(models.SplitOptions, options), workspace.notify)
+            return checking.split(data, self._options(option_types.SplitOptions, options), workspace.notify)
 
     def sample(self, folder: str | Path = "demo") -> checking.SampleFiles:
         """Write the shipped sample, texts with constructed labels, to a folder that is new, empty or has it already."""
         return checking.write_sample(folder)
 
-    @with_options(models.LearnOptions)
+    @with_options(option_types.LearnOptions)
     async def learn_async(self, /, data: Data, **options: Any) -> Version:
         """Return the rubric that is learned from labelled texts, saved as a version.
 
         After an interruption, or at a cap, the same call continues: every answer is cached when it arrives."""
-        return (await self._run(learning.learn, models.LearnOptions, options, data)).version
+        return (await self._run(learning.learn, option_types.LearnOptions, options, data)).version
 
-    @with_options(models.PlanOptions)
+    @with_options(option_types.PlanOptions)
     async def plan_async(self, /, data: Data, rubric: str | Version, **options: Any) -> labelling.PlanResult:
         """Return which texts to label next so that a rubric improves most."""
-        return await self._run(labelling.plan, models.PlanOptions, options, data, rubric)
+        return await self._run(labelling.plan, option_types.PlanOptions, options, data, rubric)
 
-    @with_options(models.EditOptions)
+    @with_options(option_types.EditOptions)
     async def edit_async(self, /, rubric: str | Version, **options: Any) -> editing.EditResult:
         """Return the effect of changing a rubric by hand, and the child version unless it is a preview."""
-        return await self._run(editing.edit, models.EditOptions, options, rubric)
+        return await self._run(editing.edit, option_types.EditOptions, options, rubric)
 
-    @with_options(models.LabelOptions)
+    @with_options(option_types.LabelOptions)
     async def label_async(
         self, /, data: Data, output: str | Path | None = None, **options: Any
     ) -> labelling.LabelResult:
@@ -355,29 +355,29 @@ class Lab(Closing):
         from rubriclab.web.label import label
 
         with self._workspace() as workspace:
-            return await label(workspace, data, output, self._options(models.LabelOptions, options))
+            return await label(workspace, data, output, self._options(option_types.LabelOptions, options))
 
     def lint(self, checklist: str | Path | Checklist) -> checking.LintResult:
         """Return the duplicate questions of a checklist or of its file; `ChecklistError` if it holds no checklist."""
         return checking.lint(checklist)
 
-    @with_options(models.LiteratureAddOptions)
+    @with_options(option_types.LiteratureAddOptions)
     async def literature_add_async(self, /, paper: str | Path, **options: Any) -> literature.LiteratureAdded:
         """Have a language model extract findings about raters from a PDF or text file; save and return them."""
-        return await self._run(literature.literature_add, models.LiteratureAddOptions, options, paper)
+        return await self._run(literature.literature_add, option_types.LiteratureAddOptions, options, paper)
 
-    @with_options(models.LiteratureShowOptions)
+    @with_options(option_types.LiteratureShowOptions)
     def literature_list(self, /, *findings: str, **options: Any) -> literature.FindingList:
         """Return your own findings or the shipped ones; those whose ids are given are shown in detail."""
-        return literature.list_findings(self._options(models.LiteratureShowOptions, options), findings)
+        return literature.list_findings(self._options(option_types.LiteratureShowOptions, options), findings)
 
-    @with_options(models.ScoreOptions)
+    @with_options(option_types.ScoreOptions)
     async def score_async(self, /, data: Data, rubric: RubricLike | None = None, **options: Any) -> Scores:
         """Return the scores of texts by a rubric; a faulty row has a reason instead of a score.
 
         `data` may be a list of texts, too, and `rubric` a `Rubric`; without one, `task` and `aspect` are needed."""
         with self._workspace() as workspace:
-            return await scoring.score(workspace, data, rubric, self._options(models.ScoreOptions, options))
+            return await scoring.score(workspace, data, rubric, self._options(option_types.ScoreOptions, options))
 
     @overload
     def score(
@@ -387,7 +387,7 @@ class Lab(Closing):
     def score(
         self, data: Data, rubric: RubricLike | None = None, *, stream: Literal[True], **options: Any
     ) -> Iterator[Score]: ...
-    @with_options(models.ScoreOptions)
+    @with_options(option_types.ScoreOptions)
     def score(
         self, data: Data, rubric: RubricLike | None = None, *, stream: bool = False, **options: Any
     ) -> Scores | Iterator[Score]:
@@ -403,66 +403,66 @@ class Lab(Closing):
     ) -> AsyncGenerator[Score]:
         """Yield the score of each text in order, as soon as it is known; memory does not grow with the texts."""
         with self._workspace() as workspace:
-            chosen = self._options(models.ScoreOptions, options)
+            chosen = self._options(option_types.ScoreOptions, options)
             scores = await workspace.off_event_loop(scoring.prepare_scoring, workspace, data, rubric, chosen)
             async for scored in scores.stream():
                 yield scored.score
             scores.raise_if_unanswered()
 
-    @with_options(models.ScoreOptions)
+    @with_options(option_types.ScoreOptions)
     def scorer(self, /, rubric: RubricLike, **options: Any) -> scoring.TextScorer:
         """Return an open rubric that scores texts one at a time, from any thread or event loop; close it at the end."""
-        return scoring.TextScorer(self._workspace(), rubric, self._options(models.ScoreOptions, options))
+        return scoring.TextScorer(self._workspace(), rubric, self._options(option_types.ScoreOptions, options))
 
-    @with_options(models.EvaluateOptions)
+    @with_options(option_types.EvaluateOptions)
     async def evaluate_async(
         self, /, data: Data, rubrics: str | Version | Sequence[str | Version], **options: Any
     ) -> evaluating.Evaluation:
         """Return how well rubrics agree with human scores, beside baselines, on groups that they did not learn from."""
-        return await self._run(evaluating.evaluate, models.EvaluateOptions, options, data, rubrics)
+        return await self._run(evaluating.evaluate, option_types.EvaluateOptions, options, data, rubrics)
 
-    @with_options(models.ExplainOptions)
+    @with_options(option_types.ExplainOptions)
     async def explain_async(
         self, /, data: Data | None = None, rubric: str | Version | None = None, **options: Any
     ) -> explaining.ScoreExplanation:
         """Return why a text has its score: each criterion's share with its reason, and the nearest labelled texts.
 
         `data` may be a `.txt` file. Of several texts, `id` selects one; without `data`, a text of the training data."""
-        return await self._run(explaining.explain, models.ExplainOptions, options, data, rubric)
+        return await self._run(explaining.explain, option_types.ExplainOptions, options, data, rubric)
 
-    @with_options(models.AgreeOptions)
+    @with_options(option_types.AgreeOptions)
     async def agree_async(self, /, data: Data, rubric: str | Version, **options: Any) -> evaluating.AgreeResult:
         """Return how far two or more judges agree when they score the same texts by one rubric."""
-        return await self._run(evaluating.agree, models.AgreeOptions, options, data, rubric)
+        return await self._run(evaluating.agree, option_types.AgreeOptions, options, data, rubric)
 
-    @with_options(models.TransferOptions)
+    @with_options(option_types.TransferOptions)
     async def transfer_async(self, /, rubric: str | Version, to: Data, **options: Any) -> transferring.TransferResult:
         """Return a rubric's agreement on other texts, the evaluation of each action, and the version saved.
 
         Texts without labels are compared with those that the rubric was learned from."""
-        result = await self._run(transferring.transfer, models.TransferOptions, options, rubric, to)
+        result = await self._run(transferring.transfer, option_types.TransferOptions, options, rubric, to)
         result.raise_if_not_saved()
         return result
 
-    @with_options(models.DriftOptions)
+    @with_options(option_types.DriftOptions)
     async def drift_async(
         self, /, data: Data, before: str | Version, after: str | Version | None = None, **options: Any
     ) -> comparing.CompareResult:
         """Return how the scores of texts change from one version to another, or between two `judges` of one."""
-        return await self._run(comparing.drift, models.DriftOptions, options, data, before, after)
+        return await self._run(comparing.drift, option_types.DriftOptions, options, data, before, after)
 
-    @with_options(models.CompareOptions)
+    @with_options(option_types.CompareOptions)
     async def compare_async(
         self, /, before: Data, after: Data, rubric: str | Version | None = None, **options: Any
     ) -> comparing.CompareResult:
         """Return how the scores of one set of outputs differ from those of another."""
-        return await self._run(comparing.compare, models.CompareOptions, options, before, after, rubric)
+        return await self._run(comparing.compare, option_types.CompareOptions, options, before, after, rubric)
 
-    @with_options(models.ImproveOptions)
+    @with_options(option_types.ImproveOptions)
     async def improve_async(self, /, data: Data, rubric: str | Version, **options: Any) -> improving.ImproveResult:
         """Rewrite texts where a rubric finds faults, and return them; only rewrites that score higher are kept."""
         with self._workspace() as workspace:
-            return await improving.improve(workspace, data, rubric, self._options(models.ImproveOptions, options))
+            return await improving.improve(workspace, data, rubric, self._options(option_types.ImproveOptions, options))
 
     def dry_run(self, operation: str, /, *arguments: Any, **options: Any) -> DryRun:
         """Return an estimate of the calls of an operation, without calls: `lab.dry_run("learn", frame, task=...)`."""
@@ -498,7 +498,7 @@ class Lab(Closing):
         chosen = judge if isinstance(judge, str) else None
         await serve_studio(self._workspace(), named, judge=chosen, port=port, browser=browser)
 
-    @with_options(models.ServeOptions)
+    @with_options(option_types.ServeOptions)
     async def serve_async(
         self, /, rubric: RubricLike, *, on_access: Callable[[Mapping[str, Any]], object] | None = None, **options: Any
     ) -> None:
@@ -511,7 +511,7 @@ class Lab(Closing):
                 the token), method, path, status and seconds; by default these are logged."""
         from rubriclab.web.api import log_access, serve_rubric
 
-        chosen = self._options(models.ServeOptions, options)
+        chosen = self._options(option_types.ServeOptions, options)
         await serve_rubric(self._workspace(), rubric, chosen, on_access=on_access or log_access)
 
     async def mcp_async(self, *, allow_calls: bool = False) -> None:
@@ -575,10 +575,10 @@ def _check_type(name: str, value: object, expected: str, valid: bool) -> None:
 
 
 def _in_python(notify: work.Notify) -> work.Notify:
-    def told(text: str) -> None:
+    def notify_in_python(text: str) -> None:
         notify(as_python(text))
 
-    return told
+    return notify_in_python
 
 
 def _notify(text: str) -> None:

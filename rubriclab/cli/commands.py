@@ -22,12 +22,12 @@ from rubriclab.cli.output import (
     EXIT_CODES,
     Call,
     as_typed,
+    check_folder,
     check_output,
-    check_place,
-    check_rows_place,
+    check_rows_file,
     effort_row,
     note,
-    noting_rows,
+    noting_rows_on_error,
     print_json,
     print_view,
     write_rows,
@@ -104,23 +104,23 @@ def split(call: Call, file: str, *, output: str | None) -> None:
     from rubriclab.data.write import split_ending
 
     prefix, ending = split_ending(output or "")
-    own, own_ending = ("rows", ".jsonl") if file == "-" else split_ending(file)
-    places = [f"{prefix or own}-{side}{ending or own_ending.replace('.xlsm', '.xlsx')}" for side in SIDES]
-    for place in places:
-        check_rows_place(place)
-        check_output(place, "--output", [file])
+    stem, file_ending = ("rows", ".jsonl") if file == "-" else split_ending(file)
+    paths = [f"{prefix or stem}-{side}{ending or file_ending.replace('.xlsm', '.xlsx')}" for side in SIDES]
+    for path in paths:
+        check_rows_file(path)
+        check_output(path, "--output", [file])
     options = call.options(ops.options.SplitOptions)
     result = ops.check.split(file, options, note)
     dialect = ops.inputs.dialect_of(file, options)
-    for place, rows in zip(places, (result.train, result.heldout), strict=True):
-        write_rows(place, rows, always=True, dialect=dialect)
+    for path, rows in zip(paths, (result.train, result.heldout), strict=True):
+        write_rows(path, rows, always=True, dialect=dialect)
     if call.as_json:
         sizes = ((len(result.train), result.train_groups), (len(result.heldout), result.heldout_groups))
-        counts = zip(SIDES, places, sizes, strict=True)
-        print_json({side: {"output": place, "rows": rows, "groups": groups} for side, place, (rows, groups) in counts})
+        counts = zip(SIDES, paths, sizes, strict=True)
+        print_json({side: {"output": path, "rows": rows, "groups": groups} for side, path, (rows, groups) in counts})
         return
     print_view(result)
-    note(f"written to {places[0]} and {places[1]}")
+    note(f"written to {paths[0]} and {paths[1]}")
 
 
 NAME, PASS_FAIL, STORE = "coherence", "summary-pass-fail", "store.db"
@@ -176,18 +176,18 @@ def demo(call: Call, folder: Path, *, sample_only: bool) -> None:
     pages = f"{folder}/rubric.html, {folder}/evaluation.html and {folder}/pass-fail.html"
     click.echo(f"\nDone. Open {pages} in a browser, and {folder}/scores.csv in a spreadsheet.")
     program = Path(sys.argv[0])
-    started = str(program) if program.name == "rubriclab" else f"{sys.executable} -m rubriclab"
-    shown = "rubriclab" if shutil.which("rubriclab") else started
+    this_command = str(program) if program.name == "rubriclab" else f"{sys.executable} -m rubriclab"
+    rubriclab = "rubriclab" if shutil.which("rubriclab") else this_command
     studio = shlex.join(("studio", "--store", str(folder / STORE)))
-    click.echo(f"\nTo inspect and edit the rubrics in a browser:\n  {shown} {studio}")
+    click.echo(f"\nTo inspect and edit the rubrics in a browser:\n  {rubriclab} {studio}")
     files = shlex.join(("-o", str(folder / "rated.jsonl"), "--store", str(folder / STORE)))
     rating = f"label {shlex.quote(str(folder / ops.check.HELDOUT))} {TASK} --scale 1:5 {files}"
-    click.echo(f"\nTo rate texts in a browser and learn from them:\n  {shown} {rating}")
+    click.echo(f"\nTo rate texts in a browser and learn from them:\n  {rubriclab} {rating}")
 
 
 def demo_parts(judge: Sequence[str]) -> dict[str, list[list[str]]]:
-    asked = shlex.join(judge)
-    return {title: [shlex.split(line.replace("JUDGE", asked)) for line in lines] for title, lines in PARTS.items()}
+    options = shlex.join(judge)
+    return {title: [shlex.split(line.replace("JUDGE", options)) for line in lines] for title, lines in PARTS.items()}
 
 
 def run_in(folder: Path, lines: Sequence[Sequence[str]]) -> int:
@@ -247,8 +247,8 @@ def _print_learned(result: ops.learn.LearnResult) -> None:
     correlations = [criterion.evidence.pearson or 0 for criterion in criteria]
     agreement, chance = provenance.agreement, 0.5 if provenance.agreement and provenance.agreement.auroc else 0
     if agreement and max(correlations, default=0) <= 0 and (agreement.order.value or 0) <= chance:
-        turned = "if a lower label is the better one, turn the labels with `level_scores`"
-        note(f"warning: none of the criteria tracks the labels; the scores of this rubric mean nothing; {turned}")
+        advice = "if a lower label is the better one, turn the labels with `level_scores`"
+        note(f"warning: none of the criteria tracks the labels; the scores of this rubric mean nothing; {advice}")
     # The offline judge and recordings would only give the same reply again.
     if result.effort.failed and any(map(makes_requests, (provenance.judge, provenance.generator))):
         note(f"{count(result.effort.failed, 'prompt')} had no usable reply; --retry-failed asks for them again")
@@ -268,7 +268,7 @@ def plan(call: Call, texts: str, *, rubric: str, output: str | None, dry_run: bo
     """
     options = call.options(ops.options.PlanOptions)
     if output and not dry_run:
-        check_rows_place(output)
+        check_rows_file(output)
     result = call.run(ops.label.plan, texts, rubric, options)
     if output:
         write_rows(output, result.to_rows(), dialect=ops.inputs.dialect_of(texts, options))
@@ -355,17 +355,17 @@ def score(
 
     options = call.options(ops.options.ScoreOptions)
     if not dry_run:
-        check_rows_place(output)
+        check_rows_file(output)
     if keep_replies == "-" or (keep_replies and table_kind(keep_replies)):
         hint = "Name one ending in .jsonl."
         raise SettingsError(f"--keep-replies: got {keep_replies}; expected a file of JSON Lines.", hint)
-    check_rows_place(keep_replies or "-")
+    check_rows_file(keep_replies or "-")
     with call.workspace() as workspace:
         scoring = ops.score.prepare_scoring(workspace, texts, rubric, options)
         scale = scoring.rubric.scores_on
         if fail_under is not None and not scale.contains(fail_under):
-            said = f"--fail-under: got {fail_under:g}, expected a score on the scale from {scale.describe()}."
-            raise SettingsError(said, "No mean can lie beyond it.")
+            problem = f"--fail-under: got {fail_under:g}, expected a score on the scale from {scale.describe()}."
+            raise SettingsError(problem, "No mean can lie beyond it.")
         call.end_if_dry_run(scoring.estimate)
         if resume:
             ops.score.check_resumable(scoring, output)
@@ -387,8 +387,8 @@ def score(
         print_json({**row, "output": output, **effort_row(effort)})
     else:
         print_view(views.render.view("distribution", summary=scoring.summary), err=True)
-        place = "" if output == "-" else f" to {output}"
-        scored = f"{counts.rows - counts.unscored:,} texts scored by {scoring.name}{place}"
+        to_output = "" if output == "-" else f" to {output}"
+        scored = f"{counts.rows - counts.unscored:,} texts scored by {scoring.name}{to_output}"
         missing = f"; {views.wording.missing_answers(counts.answers_missing, counts.answers)}"
         note(f"{scored}, {counts.unscored:,} unscored{missing if counts.answers_missing else ''}")
         if scoring.version and scoring.version.provenance.validation:
@@ -424,8 +424,8 @@ def _write_scores(
                 if write_replies and scored.score.answers_missing:
                     write_replies(scored.replies_row())
 
-        kept = "; add --resume to keep them" if not resume and ops.score.is_resumable(scoring, output) else ""
-        with noting_rows(lambda: scoring.counts.rows, output, kept):
+        advice = "; add --resume to keep them" if not resume and ops.score.is_resumable(scoring, output) else ""
+        with noting_rows_on_error(lambda: scoring.counts.rows, output, advice):
             ops.workspace.finish(run)
         if not resume:
             ops.score.record_of(output).unlink(missing_ok=True)
@@ -443,8 +443,8 @@ def improve(call: Call, texts: str, *, rubric: str, output: str, diff: str | Non
     """
     options = call.options(ops.options.ImproveOptions)
     if not dry_run:
-        check_rows_place(output)
-        check_place(diff or "-")
+        check_rows_file(output)
+        check_folder(diff or "-")
     with call.workspace() as workspace:
         if diff == "-":  # a moving bar would write over the changes
             workspace.progress = ops.workspace.no_progress
@@ -467,7 +467,7 @@ def _write_improved(improving: ops.improve.Improving, output: str, diff: str | N
                     shown = views.render.view("rewrite", found=text)
                     write_diff(f"{shown}\n".encode("utf-8", "backslashreplace"))
 
-        with noting_rows(lambda: len(improving.metrics), output):
+        with noting_rows_on_error(lambda: len(improving.metrics), output):
             ops.workspace.finish(run)
 
 
@@ -527,9 +527,9 @@ ORDER = "REF [REF] TEXTS"
 @option("--anchor", metavar="FILE", type=FILE, help="In place of TEXTS, labelled texts that are scored at each look.")
 @option(*OUTPUT_FILE, help="Write the texts that flip to this file, with all reasons, as JSON Lines.", **PATH)
 @flag("write_all", "--all", help="Write all texts to --output, not only those that flip.")
-@click.argument("named", type=FILE, nargs=-1, required=True, metavar=ORDER)
+@click.argument("arguments", type=FILE, nargs=-1, required=True, metavar=ORDER)
 def drift(
-    call: Call, named: Sequence[str], *, anchor: str | None, output: str | None, write_all: bool, dry_run: bool
+    call: Call, arguments: Sequence[str], *, anchor: str | None, output: str | None, write_all: bool, dry_run: bool
 ) -> None:
     """Measure how the scores of TEXTS change from one version REF or judge to another.
 
@@ -543,18 +543,18 @@ def drift(
     inconclusive. With --anchor it is 1 if the errors on the labelled texts have changed since earlier looks. Of judges
     that do not change, at most one in twenty is ever reported, however often you look.
     """
-    named = [*named, anchor] if anchor else named
-    if not 2 <= len(named) <= 3:
+    arguments = [*arguments, anchor] if anchor else arguments
+    if not 2 <= len(arguments) <= 3:
         hint = "Name two versions, or one version and two judges."
-        raise SettingsError(f"Expected {ORDER}, got {len(named)} arguments.", hint)
-    before, *other, texts = named
+        raise SettingsError(f"Expected {ORDER}, got {len(arguments)} arguments.", hint)
+    before, *other, texts = arguments
     after = other[0] if other else None
     options = call.options(ops.options.DriftOptions, anchor=anchor is not None)
     if anchor and output:
         raise SettingsError("--output: with --anchor no text is compared.", "Leave --output out.")
     if output == "-" or (write_all and not output):
         raise SettingsError("--output: expected a file.", "Give --output PATH; standard output is for the figures.")
-    check_rows_place(output or "-")
+    check_rows_file(output or "-")
     with call.workspace() as workspace:
         if dry_run:
             call.end_if_dry_run(ops.compare.drift(workspace, texts, before, after, options).estimate)
@@ -567,8 +567,8 @@ def drift(
 
             job = ops.compare.drift(workspace, texts, before, after, options, on_row=on_row if output else None)
             result = ops.workspace.finish(job.run)
-    found = {**result.result.model_dump(mode="json"), "outcome": result.outcome}
-    call.show(result, {**found, "output": output, **effort_row(result.effort)})
+    row = {**result.result.model_dump(mode="json"), "outcome": result.outcome}
+    call.show(result, {**row, "output": output, **effort_row(result.effort)})
     if output and not call.as_json:
         note(f"{'all texts' if write_all else 'texts that flip'} written to {output}")
     result.raise_if_unanswered()
@@ -637,15 +637,15 @@ def serve(call: Call, rubric: str) -> None:
 
     from rubriclab.web.api import serve_rubric
 
-    options, settings = call.options(ops.options.ServeOptions), call.workspace()
+    options, workspace = call.options(ops.options.ServeOptions), call.workspace()
 
-    def served(address: str) -> None:
+    def show_address(address: str) -> None:
         note(f"{rubric} is served at {address}")
 
-    def accessed(entry: Any) -> None:
+    def log(entry: Any) -> None:
         click.echo(orjson.dumps(entry).decode())
 
-    ops.workspace.finish(lambda: serve_rubric(settings, rubric, options, on_access=accessed, on_address=served))
+    ops.workspace.finish(lambda: serve_rubric(workspace, rubric, options, on_access=log, on_address=show_address))
 
 
 @command("JudgeOption", "CallOptions", "StoreOption", "RecordOption")
@@ -661,9 +661,9 @@ def studio(call: Call, rubric: str | None, *, judge: str | None, port: int | Non
     """
     from rubriclab.web.studio.pages import serve_studio
 
-    settings, browser = call.workspace(), not no_browser
+    workspace, browser = call.workspace(), not no_browser
     ops.workspace.finish(
-        lambda: serve_studio(settings, rubric, judge=judge, port=port, browser=browser, on_address=click.echo)
+        lambda: serve_studio(workspace, rubric, judge=judge, port=port, browser=browser, on_address=click.echo)
     )
 
 
@@ -679,8 +679,8 @@ def mcp(call: Call, *, judge: str | None, allow_calls: bool) -> None:
 
     # The protocol's SDK keeps waiting for standard input when it is interrupted, so SIGTERM ends the process at once.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    settings = call.workspace()
-    ops.workspace.finish(lambda: serve_mcp(settings, judge, allow_calls=allow_calls))
+    workspace = call.workspace()
+    ops.workspace.finish(lambda: serve_mcp(workspace, judge, allow_calls=allow_calls))
 
 
 @command("LabelOptions", "LabelledOutput", "StoreJson")
@@ -694,7 +694,7 @@ def label(call: Call, texts: str, *, output: str) -> None:
     from rubriclab.web.label import label as serve
 
     options = call.options(ops.options.LabelOptions)
-    check_rows_place(output)
+    check_rows_file(output)
     with call.workspace() as workspace:
         result = ops.workspace.finish(lambda: serve(workspace, texts, None if output == "-" else output, options))
     if output == "-":

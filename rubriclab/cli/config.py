@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rubriclab.cli.options import PlaceType, SectionOption
+from rubriclab.cli.options import PathType, SectionOption
 from rubriclab.errors import NotConfirmed, SettingsError
 from rubriclab.models.characters import did_you_mean
 
@@ -49,7 +49,7 @@ class Config:
     """A configuration file: where it is, whether the user named it, and what it holds."""
 
     file: Path
-    named: bool
+    is_named: bool
     content: bytes
 
     @cached_property
@@ -71,24 +71,24 @@ class Config:
     @cached_property
     def trusted(self) -> bool:
         """Whether the user has named the file, confirmed this content at this path, or confirmed the folder."""
-        if self.named:
+        if self.is_named:
             return True
         confirmed, path = confirmed_files(), self.file.resolve()
         return confirmed.get(str(path)) == digest_of(self.content) or confirmed.get(str(path.parent)) == ANY_CONTENT
 
     def check_may_set(self, key: str, rule: FromFound = "confirmed") -> None:
         """Refuse an option or a table of hyperparameters that the file may not set."""
-        if rule == "always" or self.named or (rule == "confirmed" and self.trusted):
+        if rule == "always" or self.is_named or (rule == "confirmed" and self.trusted):
             return
         sets = f"{self.file} in this folder sets {_pair(key, self.values[key], MAX_SHOWN)}"
-        self_set = "" if key in method_names() else f"; or set --{key} yourself"
+        or_set_it = "" if key in method_names() else f"; or set --{key} yourself"
         if rule == "never":
-            hint = f"Remove it from the file; or name the file: --config {self.file}{self_set}."
+            hint = f"Remove it from the file; or name the file: --config {self.file}{or_set_it}."
             raise SettingsError(f"{sets}; what a command changes is never taken from a file that was found.", hint)
         raise NotConfirmed(
             f"{sets} and is not confirmed.",
             f"Read it, then confirm it once: `rubriclab trust {self.file}`; or, if only you change it, its folder with "
-            f"later changes: `rubriclab trust .`; or name it: --config {self.file}{self_set}.",
+            f"later changes: `rubriclab trust .`; or name it: --config {self.file}{or_set_it}.",
         )
 
     def summary(self, keys: Collection[str] | None = None) -> str:
@@ -132,9 +132,8 @@ def defaults_from(config: Config, commands: Mapping[str, Sequence[click.Paramete
     values, file = config.values, config.file
     options = {name: options_of(params) for name, params in commands.items()}
     known = sorted(set().union(*options.values()))
-    given = {key: value for key, value in values.items() if key not in method_names()}
-    unknown = sorted(set(given) - set(known))
-    if unknown:
+    keys = values.keys() - set(method_names())
+    if unknown := sorted(keys - set(known)):
         tables = f"tables for {', '.join(method_names())}"
         hint = f"{did_you_mean(unknown[0], known)}Known are: {', '.join(known)}; and {tables}."
         raise SettingsError(f"{file}: {unknown[0]!r} is no option.", hint)
@@ -153,11 +152,11 @@ def defaults_from(config: Config, commands: Mapping[str, Sequence[click.Paramete
         texts = {key: str(value).lower() if isinstance(value, bool) else value for key, value in table.items()}
         settings += [f"{method}.{key}={text}" for key, text in texts.items()]
     defaults = dict[str, dict[str, Any]]()
-    for name, own in options.items():
-        used = own.keys() & given
-        if name == CONFIRMING and not config.named:
+    for name, by_key in options.items():
+        used = by_key.keys() & keys
+        if name == CONFIRMING and not config.is_named:
             used &= {USED_TO_CONFIRM} if config.trusted else set()
-        defaults[name] = {str(own[key].name): partial(_checked_value, config, own[key], key) for key in used}
+        defaults[name] = {str(by_key[key].name): partial(_checked_value, config, by_key[key], key) for key in used}
         if settings:
             defaults[name]["configured"] = configured
     return defaults
@@ -184,31 +183,31 @@ def _pair(key: str, value: Any, most: int | None) -> str:
 
 def _checked_value(config: Config, option: click.Option, key: str) -> Any:
     value = config.values[key]
-    several = value if option.multiple and isinstance(value, list) else [value]
-    for each in several:
+    values = value if option.multiple and isinstance(value, list) else [value]
+    for each in values:
         _check_type(config.file, option, key, each)
     config.check_may_set(key, option.from_found if isinstance(option, SectionOption) else "confirmed")
-    if isinstance(option.type, PlaceType):
-        several = [option.type.resolved(each, config.folder) for each in several]
-    return several if option.multiple else several[0]
+    if isinstance(option.type, PathType):
+        values = [option.type.resolved(each, config.folder) for each in values]
+    return values if option.multiple else values[0]
 
 
 def _check_type(file: Path, option: click.Option, key: str, value: Any) -> None:
     """Refuse a value of another type than the option's, since click would convert it after the check."""
-    expected: tuple[type, ...]
+    types: tuple[type, ...]
     if option.is_flag:
-        expected, named = (bool,), "true or false"
+        types, expected = (bool,), "true or false"
     elif isinstance(option.type, click.types.IntParamType):
-        expected, named = (int,), "a whole number"
+        types, expected = (int,), "a whole number"
     elif isinstance(option.type, click.types.FloatParamType):
-        expected, named = (int, float), "a number"
+        types, expected = (int, float), "a number"
     else:
-        expected, named = (str,), "text in quotation marks"
-    if type(value) not in expected:
+        types, expected = (str,), "text in quotation marks"
+    if type(value) not in types:
         from rubriclab.models.characters import describe
 
-        several = ", or a list of such" if option.multiple else ""
-        raise SettingsError(f"{file}: {key}: expected {named}{several}, got {describe(value)}.")
+        or_list = ", or a list of such" if option.multiple else ""
+        raise SettingsError(f"{file}: {key}: expected {expected}{or_list}, got {describe(value)}.")
 
 
 def confirmations_file() -> Path:

@@ -11,6 +11,7 @@ import signal
 import sys
 import tempfile
 import traceback
+from itertools import chain
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -81,8 +82,8 @@ def stop_logging() -> None:
     LOGGER.setLevel(logging.NOTSET)
 
 
-def _install(handler: logging.Handler, line: str) -> None:
-    handler.setFormatter(MaskingFormatter(line))
+def _install(handler: logging.Handler, line_format: str) -> None:
+    handler.setFormatter(MaskingFormatter(line_format))
     LOGGER.addHandler(handler)
     _handlers.append(handler)
 
@@ -102,16 +103,16 @@ def report_bug(error: Exception) -> int:
     try:
         if os.environ.get(SHOW_TRACEBACK) == "1":
             click.echo(trace, err=True)
-            place = "the traceback is above"
+            where = "the traceback is above"
         else:  # in a file that only this user can read
             descriptor, path = tempfile.mkstemp(prefix="rubriclab-bug-", suffix=".txt")
             with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(trace)
-            place = f"the traceback is in {path}"
+            where = f"the traceback is in {path}"
     except OSError:
-        place = f"the traceback could not be written, {SHOW_TRACEBACK}=1 shows it"
-    what = f"{type(error).__name__}: {one_line(masked(str(error)))}"[:LONGEST_CAUSE]
-    click.echo(f"error: rubriclab {__version__} has a bug: {what}. Please report it; {place}.", err=True)
+        where = f"the traceback could not be written, {SHOW_TRACEBACK}=1 shows it"
+    cause = f"{type(error).__name__}: {one_line(masked(str(error)))}"[:LONGEST_CAUSE]
+    click.echo(f"error: rubriclab {__version__} has a bug: {cause}. Please report it; {where}.", err=True)
     return BUG_EXIT_CODE
 
 
@@ -166,11 +167,12 @@ def cli(context: click.Context, config: Path | None, verbose: int, log_file: str
         return
     params = {name: command.params for name, command in every_command().items()}
     for name, values in defaults_from(loaded, params).items():
-        group, _, own = name.partition(" ")
-        context.default_map.setdefault(group, {}).update({own: values} if own else values)
-    if loaded.named or context.invoked_subcommand == CONFIRMING:
+        group, _, member = name.partition(" ")
+        context.default_map.setdefault(group, {}).update({member: values} if member else values)
+    if loaded.is_named or context.invoked_subcommand == CONFIRMING:
         return
-    used = [param for name, own in params.items() if name.split()[0] == context.invoked_subcommand for param in own]
+    of_command = [params[name] for name in params if name.split()[0] == context.invoked_subcommand]
+    used = list(chain.from_iterable(of_command))
     tables = method_names() if any(param.name == "configured" for param in used) else ()
     if settings := loaded.summary({*options_of(used), *tables}):
         note(f"{loaded.file} in this folder sets {settings}")
@@ -191,13 +193,13 @@ for title in SECTIONS:
 
 
 def every_command() -> dict[str, click.Command]:
-    found: dict[str, click.Command] = {}
+    commands: dict[str, click.Command] = {}
     for name, command in cli.commands.items():
         if isinstance(command, click.Group):
-            found |= {f"{name} {member}": each for member, each in command.commands.items()}
+            commands |= {f"{name} {member}": each for member, each in command.commands.items()}
         else:
-            found[name] = command
-    return found
+            commands[name] = command
+    return commands
 
 
 def main(arguments: list[str] | None = None, command: click.Group = cli, name: str = "rubriclab") -> None:
@@ -242,8 +244,8 @@ def run(arguments: list[str] | None = None, command: click.Group = cli, name: st
     except (click.Abort, KeyboardInterrupt):
         from rubriclab.judges.providers import masked
 
-        again = shlex.join([name, *(sys.argv[1:] if arguments is None else arguments)])
-        click.echo(f"interrupted; answers so far are cached. To resume: {plain(masked(again))}", err=True)
+        same_command = shlex.join([name, *(sys.argv[1:] if arguments is None else arguments)])
+        click.echo(f"interrupted; answers so far are cached. To resume: {plain(masked(same_command))}", err=True)
         return INTERRUPTED
     except SystemExit:
         # click and rich exit like this if the reader of our output has closed it (`| head`), which is no error.
@@ -265,16 +267,16 @@ def _failed(error: Exception) -> int:
     if isinstance(error, click.MissingParameter) and error.param and error.param.name == "task":
         from rubriclab.models.text import defined_tasks
 
-        known = ", ".join(defined_tasks())
-        said = f"Missing option '--task', the kind of text, such as --task summarization. With definitions: {known}."
-        error = click.UsageError(f"{said} Others need --definition.", error.ctx)
+        tasks = ", ".join(defined_tasks())
+        problem = "Missing option '--task', the kind of text, such as --task summarization."
+        error = click.UsageError(f"{problem} With definitions: {tasks}. Others need --definition.", error.ctx)
     if isinstance(error, click.ClickException):
         error.show()
         return error.exit_code
     if isinstance(error, OSError):
         # An error of a file has its name, so one without a name comes from printing.
-        place = error.filename or ("standard output cannot be written" if error.errno in DISK_FULL else None)
-        click.echo(f"error: {f'{place}: ' if place else ''}{error.strerror or error}", err=True)
+        source = error.filename or ("standard output cannot be written" if error.errno in DISK_FULL else None)
+        click.echo(f"error: {f'{source}: ' if source else ''}{error.strerror or error}", err=True)
         return RubriclabError.exit_code
     _log.info("ended by an unexpected %s", type(error).__name__)
     return report_bug(error)

@@ -9,13 +9,13 @@ from pydantic import Field
 from rubriclab.base_options import JUDGING, STORED, Flag, FromFound, Options
 from rubriclab.data.write import OUTPUT_HELP
 
-OutputPath = Annotated[str | None, Flag(metavar="PATH", place="output")]
+OutputPath = Annotated[str | None, Flag(metavar="PATH", path_kind="output")]
 
 
 class StoreOption(Options):
     section: ClassVar[str] = STORED
 
-    store: Annotated[str | None, Flag(metavar="PATH|URL", place="store")] = None
+    store: Annotated[str | None, Flag(metavar="PATH|URL", path_kind="store")] = None
     """The database of versions and cached answers: an SQLite file or any SQLAlchemy URL."""
 
 
@@ -71,12 +71,12 @@ class RubricOption(Options):
 
 
 class LabelledOutput(Options):
-    output: Annotated[str, Flag("--output -o", metavar="PATH", place="output", section=STORED)] = Field(
+    output: Annotated[str, Flag("--output -o", metavar="PATH", path_kind="output", section=STORED)] = Field(
         description=OUTPUT_HELP.replace("the rows", "the labelled rows")
     )
 
 
 class RowsOutput(Options):
-    output: Annotated[str, Flag("--output -o", metavar="PATH", place="output", section=STORED)] = Field(
+    output: Annotated[str, Flag("--output -o", metavar="PATH", path_kind="output", section=STORED)] = Field(
         default="-", description=f"{OUTPUT_HELP} Default: JSON Lines to standard output."
     )

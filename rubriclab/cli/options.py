@@ -1,7 +1,7 @@
 """Options of commands, made from the models of operations; each has an environment variable.
 
 A relative path in an option's value is relative to the working folder. In a configuration file it is relative to the
-folder of the file. `PlaceType` is the type of options whose values contain paths.
+folder of the file. `PathType` is the type of options whose values contain paths.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 MODELS = ("rubriclab.cli.models", "rubriclab.judges.options", "rubriclab.ops.options")
 
 
-class PlaceType(click.ParamType):  # type: ignore[type-arg]
+class PathType(click.ParamType):  # type: ignore[type-arg]
     """A value that is or contains a path: an input or output (or `-`), a store (or its URL), or a recorded judge."""
 
     name = "text"
 
-    def __init__(self, place: str) -> None:
-        self.place = place
+    def __init__(self, path_kind: str) -> None:
+        self.path_kind = path_kind
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the value. An option in its place is refused, since the user has left out the value."""
@@ -50,20 +50,20 @@ class PlaceType(click.ParamType):  # type: ignore[type-arg]
         from rubriclab.store.tables import resolve_store
 
         written = str(value)
-        is_path = written.startswith(RECORDED_PREFIX) if self.place == "judge" else written != "-"
+        is_path = written.startswith(RECORDED_PREFIX) if self.path_kind == "judge" else written != "-"
         if folder == Path.cwd() or not is_path:
             return written
-        if self.place == "store":
+        if self.path_kind == "store":
             return resolve_store(written, folder)
-        prefix = RECORDED_PREFIX if self.place == "judge" else ""
+        prefix = RECORDED_PREFIX if self.path_kind == "judge" else ""
         return f"{prefix}{folder / written.removeprefix(prefix)}"
 
 
-FILE, OUTPUT = PlaceType("input"), PlaceType("output")
+FILE, OUTPUT = PathType("input"), PathType("output")
 
 
-def place_of(param: click.Parameter) -> str:
-    return param.type.place if isinstance(param.type, PlaceType) else ""
+def path_kind_of(param: click.Parameter) -> str:
+    return param.type.path_kind if isinstance(param.type, PathType) else ""
 
 
 class SectionOption(click.Option):
@@ -109,8 +109,8 @@ class SectionCommand(click.Command):
     def params(self) -> list[click.Parameter]:
         if self.models:
             models = [_model(name) for name in self.models]
-            taken = {param.name for param in self._params}
-            self._params += [option for option in options_of_models(models) if option.name not in taken]
+            own_names = {param.name for param in self._params}
+            self._params += [option for option in options_of_models(models) if option.name not in own_names]
             self.models = ()
         return self._params
 
@@ -130,7 +130,7 @@ class SectionCommand(click.Command):
         try:
             return ctx.invoke(self.callback, Call(ctx.params), **named)
         except RubriclabError as error:
-            # Commands in the message repeat options of this one, which are no longer known where it is printed.
+            # Commands in the message repeat options of the running one, which are not known where it is printed.
             error.message, error.hint = as_typed(error.message), error.hint and as_typed(error.hint)
             raise
 
@@ -151,8 +151,8 @@ def _model(name: str) -> type[Options]:
     module, dot, model = name.rpartition(".")
     if dot:
         return getattr(importlib.import_module(f"rubriclab.ops.{module}"), model)  # type: ignore[no-any-return]
-    found: Iterator[type[Options] | None] = (getattr(importlib.import_module(home), name, None) for home in MODELS)
-    return next(filter(None, found))
+    models: Iterator[type[Options] | None] = (getattr(importlib.import_module(home), name, None) for home in MODELS)
+    return next(filter(None, models))
 
 
 class CommandGroup(click.Group):
@@ -211,7 +211,7 @@ def options_of_models(models: Sequence[type[Options]]) -> Iterator[click.Option]
 
     fields = {name: (model, field, flag_of(field)) for model in models for name, field in model.model_fields.items()}
     names = {name: flag.names.split() or [f"--{name.replace('_', '-')}"] for name, (_, _, flag) in fields.items()}
-    flags = {name: next(each for each in own if each.startswith("--")) for name, own in names.items()}
+    flags = {name: next(each for each in spelled if each.startswith("--")) for name, spelled in names.items()}
     # In the help of options, `output` is the field of a row.
     flags.pop("output", None)
     for name, (model, field, flag) in fields.items():
@@ -227,7 +227,7 @@ def _option(model: type[Options], field: FieldInfo, flag: Flag, declared: Sequen
     settings = _type_settings(field, flag)
     if settings.get("multiple"):
         settings["default"] = None
-    elif flag.place == "output" and not field.is_required():
+    elif flag.path_kind == "output" and not field.is_required():
         settings["default"] = field.default
     return (JoinedOption if flag.joined else SectionOption)(
         declared,
@@ -256,8 +256,8 @@ def _type_settings(field: FieldInfo, flag: Flag) -> dict[str, Any]:
         kind = _value_type(get_args(kind)[0])
     bounds = {key: getattr(each, key) for each in field.metadata for key in ("ge", "gt", "le") if hasattr(each, key)}
     limits: dict[str, Any] = {"min": bounds.get("ge", bounds.get("gt")), "max": bounds.get("le")}
-    if flag.place:
-        click_type: Any = PlaceType(flag.place)
+    if flag.path_kind:
+        click_type: Any = PathType(flag.path_kind)
     elif kind is bool:
         return {"is_flag": True}
     elif get_origin(kind) is Literal:

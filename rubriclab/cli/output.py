@@ -17,7 +17,7 @@ import click
 import orjson
 from click.core import ParameterSource
 
-from rubriclab.cli.options import place_of
+from rubriclab.cli.options import path_kind_of
 from rubriclab.errors import RubriclabError, SettingsError
 from rubriclab.models.characters import plain, with_flags
 
@@ -46,17 +46,17 @@ def check_outputs(context: click.Context) -> None:
 
     One at most goes to standard output, and none beside the JSON of a result.
     """
-    given = [*_given_values(context.find_root()), *_given_values(context)]
-    written = [(param, value) for param, value in given if place_of(param) == "output"]
-    named = [(next(name for name in param.opts if name.startswith("--")), value) for param, value in written]
-    outputs = [(flag, path) for flag, path in named if path != "-"]
-    inputs = list(_inputs(context, given)) if outputs else []
-    printed = [flag for flag, path in named if path == "-"]
+    values = [*_given_values(context.find_root()), *_given_values(context)]
+    written = [(param, value) for param, value in values if path_kind_of(param) == "output"]
+    by_flag = [(next(name for name in param.opts if name.startswith("--")), value) for param, value in written]
+    outputs = [(flag, path) for flag, path in by_flag if path != "-"]
+    inputs = list(_inputs(context, values)) if outputs else []
+    printed = [flag for flag, path in by_flag if path == "-"]
     if context.params.get("as_json") and not context.params.get("dry_run"):
         printed.append("--json")
     if len(printed) > 1:
-        said = f"{printed[0]} and {printed[1]} would both be written to standard output."
-        raise SettingsError(said, f"Give {printed[0]} PATH.")
+        problem = f"{printed[0]} and {printed[1]} would both be written to standard output."
+        raise SettingsError(problem, f"Give {printed[0]} PATH.")
     for flag, path in outputs:
         check_output(path, flag, inputs)
     for (flag, path), (other, other_path) in combinations(outputs, 2):
@@ -68,10 +68,10 @@ def check_output(path: str, name: str, inputs: list[str]) -> None:
     from rubriclab.data.write import partial_path, table_kind
     from rubriclab.models.base import is_database
 
-    places = [path, *([str(partial_path(path))] if table_kind(path) else [])]
-    for read in inputs:
-        if any(same_file(place, read) for place in places):
-            raise SettingsError(f"{name} would overwrite {read}, which this command uses.", "Give another PATH.")
+    outputs = [path, *([str(partial_path(path))] if table_kind(path) else [])]
+    for source in inputs:
+        if any(same_file(output, source) for output in outputs):
+            raise SettingsError(f"{name} would overwrite {source}, which this command uses.", "Give another PATH.")
     if is_database(Path(path)):
         raise SettingsError(f"{name} would overwrite {path}, which is a database.", "Give another PATH.")
 
@@ -92,34 +92,33 @@ def _given_values(context: click.Context) -> Iterator[tuple[click.Parameter, str
                 yield param, str(each)
 
 
-def _inputs(context: click.Context, given: list[tuple[click.Parameter, str]]) -> Iterator[str]:
+def _inputs(context: click.Context, values: list[tuple[click.Parameter, str]]) -> Iterator[str]:
     from rubriclab.judges.cache import RECORDED_PREFIX
     from rubriclab.store.tables import database_url, sqlite_file
 
-    for param, value in given:
-        if place_of(param) == "input":
+    for param, value in values:
+        if path_kind_of(param) == "input":
             yield value
-        elif place_of(param) == "judge" and value.startswith(RECORDED_PREFIX):
+        elif path_kind_of(param) == "judge" and value.startswith(RECORDED_PREFIX):
             path = value.removeprefix(RECORDED_PREFIX)
             yield path if Path(path).exists() else path.rpartition("#")[0] or path
     if config := context.find_root().obj:
         yield str(config.file)
-    if any(place_of(param) == "store" for param in context.command.params):
+    if any(path_kind_of(param) == "store" for param in context.command.params):
         store = sqlite_file(database_url(context.params["store"]))
-        yield from (
-            f"{place}{end}" for place in ([store, store.resolve()] if store else []) for end in DATABASE_ENDINGS
-        )
+        for file in (store, store.resolve()) if store else ():
+            yield from (f"{file}{ending}" for ending in DATABASE_ENDINGS)
 
 
-def check_place(output: str) -> None:
+def check_folder(output: str) -> None:
     if output != "-" and not Path(output).absolute().parent.is_dir():
         raise SettingsError(f"{output} cannot be written: No such file or directory.")
 
 
-def check_rows_place(output: str) -> None:
+def check_rows_file(output: str) -> None:
     from rubriclab.data.write import check_writable
 
-    check_place(output)
+    check_folder(output)
     if output != "-":
         check_writable(output)
 
@@ -160,10 +159,10 @@ def writing(output: str, after: int = 0) -> Iterator[Callable[[bytes], object]]:
 
 def _write_whole(file: IO[bytes], content: bytes) -> None:
     """Write all of `content`, or none of it if the disk is full."""
-    left, start = memoryview(content), file.tell() if isinstance(file, FileIO) and file.seekable() else None
+    unwritten, start = memoryview(content), file.tell() if isinstance(file, FileIO) and file.seekable() else None
     try:
-        while left:
-            left = left[file.write(left) :]
+        while unwritten:
+            unwritten = unwritten[file.write(unwritten) :]
     except OSError:
         if start is not None:
             with suppress(OSError):
@@ -182,9 +181,9 @@ def writing_rows(
 ) -> Iterator[WriteRow]:
     """Yield a function that writes a row in the format of the file's ending: a table, or JSON Lines.
 
-    JSON Lines are written row by row, a table at the end, after an error by another name. With `always`, a run without
-    rows replaces an earlier file by one without rows. `after` is as in `writing`, `dialect` and `legend` as in
-    `table_writer`.
+    JSON Lines are written row by row, a table at the end; after an error, its rows go to `partial_path`. With `always`,
+    a run without rows replaces an earlier file by one without rows. `after` is as in `writing`, `dialect` and `legend`
+    as in `table_writer`.
     """
     from rubriclab.data.write import COMMAS, json_line, table_kind, table_writer
 
@@ -213,7 +212,7 @@ def write_text(path: str, text: str) -> None:
 
 
 @contextmanager
-def noting_rows(rows: Callable[[], int], output: str, remark: str = "") -> Iterator[None]:
+def noting_rows_on_error(rows: Callable[[], int], output: str, remark: str = "") -> Iterator[None]:
     from rubriclab.data.write import partial_path, table_kind
 
     if output != "-" and table_kind(output):
@@ -236,7 +235,7 @@ def note(text: str) -> None:
 
 def as_typed(text: str) -> str:
     """Return a message with options as they are typed, `--scale 1:5` for "`scale=1:5`", and with complete commands."""
-    return with_flags(text, flags(), completed)
+    return with_flags(text, flags(), complete_command)
 
 
 # Placeholders of files with the same columns, and the options that are repeated for such files.
@@ -244,13 +243,13 @@ _FILES = {"LABELLED", "OTHER_TEXTS", "TEXTS"}
 _READING = ("mapping", "missing", "level_scores")
 
 
-def completed(command: str) -> str:
+def complete_command(command: str) -> str:
     """Return a command with the options of the running one that it would fail without."""
     from rubriclab.cli.main import every_command
 
-    known = [each for name, each in every_command().items() if command.startswith(f"rubriclab {name}")]
+    matching = [each for name, each in every_command().items() if command.startswith(f"rubriclab {name}")]
     needed = {"store", *_READING} if _FILES & set(command.split()) else {"store"}
-    needed &= {str(param.name) for each in known for param in each.params}
+    needed &= {str(param.name) for each in matching for param in each.params}
     context = click.get_current_context(silent=True)
     for each in (context, context.find_root()) if context else ():
         for param, value in _given_values(each):
@@ -258,18 +257,18 @@ def completed(command: str) -> str:
             # The next command reads the environment and the configuration file itself.
             typed = each.get_parameter_source(name) is ParameterSource.COMMANDLINE
             if typed and name in {*needed, "config"} and flag not in command.split():
-                place = len("rubriclab") if name == "config" else len(command)
-                command = f"{command[:place]} {flag} {shlex.quote(value)}{command[place:]}"
+                index = len("rubriclab") if name == "config" else len(command)
+                command = f"{command[:index]} {flag} {shlex.quote(value)}{command[index:]}"
     return command
 
 
-def with_commands(view: Any) -> Any:
+def with_complete_commands(view: Any) -> Any:
     """Return a view, or the view of a result, whose commands are complete."""
-    found = view.view() if hasattr(view, "view") else view
-    shown = type(found)(found.html, unfolded=found.unfolded)
-    for command in shown.tree.iter("code"):
-        command.text = completed(str(command.text))
-    return shown
+    original = view.view() if hasattr(view, "view") else view
+    copy = type(original)(original.html, unfolded=original.unfolded)
+    for command in copy.tree.iter("code"):
+        command.text = complete_command(str(command.text))
+    return copy
 
 
 @cache
@@ -288,7 +287,7 @@ def print_view(view: Any, *, err: bool = False) -> None:
     if isinstance(view, str):
         click.echo(view, nl=bool(view), err=err)
         return
-    Console(file=sys.stderr if err else sys.stdout).print(with_commands(view), **UNCROPPED)
+    Console(file=sys.stderr if err else sys.stdout).print(with_complete_commands(view), **UNCROPPED)
 
 
 def effort_row(effort: Effort) -> dict[str, Any]:
@@ -317,13 +316,13 @@ class Call:
         self.values = values
         self.as_json = bool(values.get("as_json"))
         for name in EXPORTS:
-            check_place(values.get(name) or "-")
+            check_folder(values.get(name) or "-")
 
     def options(self, model: type[OptionsT], **others: Any) -> OptionsT:
         """Return the options of an operation; those that were not given keep their defaults."""
-        given = {name: others.get(name, self.values.get(name)) for name in model.model_fields}
+        values = {name: others.get(name, self.values.get(name)) for name in model.model_fields}
         return model(
-            **{name: value for name, value in given.items() if not (value is None or value is False or value == ())}
+            **{name: value for name, value in values.items() if not (value is None or value is False or value == ())}
         )
 
     def workspace(self) -> Workspace:
@@ -369,23 +368,23 @@ class Call:
     def end(self, code: int) -> None:
         click.get_current_context().exit(code)
 
-    def show(self, shown: Any, row: Any, *, err: bool = False) -> None:
-        print_json(row) if self.as_json else print_view(shown, err=err)
+    def show(self, result: Any, row: Any, *, err: bool = False) -> None:
+        print_json(row) if self.as_json else print_view(result, err=err)
         if any(self.values.get(name) for name in EXPORTS):
-            self.export(shown if hasattr(shown, "markdown") else shown.view())
+            self.export(result if hasattr(result, "markdown") else result.view())
 
-    def show_rows(self, shown: Any, row: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> None:
+    def show_rows(self, result: Any, row: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> None:
         from rubriclab.data.write import csv_text, flatten
 
         if path := self.values["csv"]:
             cells = [flatten(each) for each in rows]
             columns = list(dict.fromkeys(name for each in cells for name in each))
             write_text(path, csv_text([columns, *([each.get(name) for name in columns] for each in cells)]))
-        print_json(row) if self.as_json else print_view(shown)
+        print_json(row) if self.as_json else print_view(result)
 
     def export(self, view: View, page: View | None = None) -> None:
         """Write a view in each form that an option asks for. The HTML page shows `page` if that is given."""
-        page, view = with_commands(page or view), with_commands(view)
+        page, view = with_complete_commands(page or view), with_complete_commands(view)
         for name, form in (("html", page.page), ("markdown", view.markdown), ("csv", view.csv)):
             if path := self.values.get(name):
                 write_text(path, form())

@@ -13,7 +13,7 @@ import click
 from rubriclab import ops, report as views
 from rubriclab.cli import config, output as results
 from rubriclab.cli.options import FILE, OUTPUT_FILE, PATH, CommandGroup, command, flag, option
-from rubriclab.cli.output import EXIT_CODES, Call, check_place, check_rows_place, note, write_rows, write_text, writing
+from rubriclab.cli.output import EXIT_CODES, Call, check_folder, check_rows_file, note, write_rows, write_text, writing
 from rubriclab.errors import NoStore, SettingsError
 
 if TYPE_CHECKING:
@@ -63,35 +63,35 @@ def batches(call: Call) -> None:
 
 @command("StoreJson", section="Store")
 @flag("--revoke", from_found="never", help="Withdraw the confirmation instead.")
-@click.argument("what", type=FILE, required=False, metavar="[REF|FILE]")
-def trust(call: Call, what: str | None, *, revoke: bool) -> None:
+@click.argument("target", type=FILE, required=False, metavar="[REF|FILE]")
+def trust(call: Call, target: str | None, *, revoke: bool) -> None:
     """Allow an imported version or a configuration file to set the judge and the address that texts are sent to.
 
     REF is an imported version; commands will then send your texts and your key to the judge and address that it names.
     FILE is a rubriclab.toml, whose present content is then used where it is found; a folder, such as `.`, stands for
     its rubriclab.toml with any later content. Without an argument, imported versions and confirmed files are listed.
     """
-    found: config.Config | None = click.get_current_context().find_root().obj
-    if what is not None and (what.endswith((".", ".toml")) or "/" in what or "\\" in what):
-        file = Path(what)
+    loaded: config.Config | None = click.get_current_context().find_root().obj
+    if target is not None and (target.endswith((".", ".toml")) or "/" in target or "\\" in target):
+        file = Path(target)
         if revoke:
-            said = f"{file} {'is no longer' if config.revoke(file) else 'was not'} confirmed"
+            message = f"{file} {'is no longer' if config.revoke(file) else 'was not'} confirmed"
         else:
             any_content = file.is_dir()
             named = config.load_config(file / config.CONFIG_NAME if any_content else file)
             assert named, "a file that was named is loaded or refused"
             config.confirm(file, config.ANY_CONTENT if any_content else config.digest_of(named.content))
             changes = ", also with later changes" if any_content else " as it is now"
-            said = f"{named.file} is confirmed{changes}; it sets {named.summary() or 'nothing'}"
-        call.show(said, {"file": str(file.resolve()), "confirmed": not revoke})
+            message = f"{named.file} is confirmed{changes}; it sets {named.summary() or 'nothing'}"
+        call.show(message, {"file": str(file.resolve()), "confirmed": not revoke})
         return
-    if call.values["store"] is None and found and config.USED_TO_CONFIRM in found.values:
-        found.check_may_set(config.USED_TO_CONFIRM)
-    if what is None:
+    if call.values["store"] is None and loaded and config.USED_TO_CONFIRM in loaded.values:
+        loaded.check_may_set(config.USED_TO_CONFIRM)
+    if target is None:
         _list_trusted(call)
         return
     with call.store() as store:
-        version = store.revoke(what) if revoke else store.confirm(what)
+        version = store.revoke(target) if revoke else store.confirm(target)
     call.show(_outcome(version), trust_row(version))
 
 
@@ -108,8 +108,8 @@ def _outcome(version: Version) -> str:
         return f"{version.ref} is confirmed; {consequence}"
     if version.imported:
         return f"{version.ref} is not confirmed: its judge is asked only if it is named with --judge"
-    made = version.provenance
-    sources = " and ".join(sorted({source for source in (made.judge_from, made.generator_from) if source}))
+    named_by = {version.provenance.judge_from, version.provenance.generator_from} - {None}
+    sources = " and ".join(sorted(map(str, named_by)))
     if sources:
         return f"{version.ref} was made in this store with a judge that {sources} names: confirm or revoke {sources}"
     return f"{version.ref} was learned in this store: there is nothing to confirm"
@@ -264,7 +264,7 @@ def show(call: Call, rubric: str, *, evidence: bool, matrix: bool, output: str |
     with call.store("read") as store:
         version = store.load(rubric)
         if output:
-            check_rows_place(output)
+            check_rows_file(output)
         record = ops.versions.training_record(store, version.ref) if matrix else None
         pack = ops.versions.export(store, version.ref, note) if call.as_json else ""
     if not record:
@@ -288,9 +288,9 @@ def report(call: Call, rubric: str, *, output: str) -> None:
     It is one file without external resources, and shows the texts and labels that RUBRIC was learned from.
     """
     with call.store("read") as store:
-        check_place(output)
+        check_folder(output)
         version = store.load(rubric)
-        page = results.with_commands(views.rubrics.training_view(version, store.training(version.ref))).page()
+        page = results.with_complete_commands(views.rubrics.training_view(version, store.training(version.ref))).page()
     with writing(output) as write:
         write(page.encode())
     if output != "-":

@@ -32,7 +32,7 @@ from rubriclab.methods.catalogue import JOINT
 from rubriclab.methods.method import LearningCalls, Method, Progress, TrainingInput, ignore_progress
 from rubriclab.methods.single_call import GROUP_TEMPLATE, TEMPLATE, shared_input
 from rubriclab.models import text, version
-from rubriclab.models.aggregation import Aggregation, Ask, Conformal, Term, bounds_met
+from rubriclab.models.aggregation import Aggregation, Ask, Conformal, Term, bounds_if_met
 from rubriclab.models.rubric import Rubric
 from rubriclab.prompts.render import prompts_digest
 from rubriclab.stats.correlation import FloatArray, floats
@@ -275,7 +275,7 @@ class Study:
                 low=round(low, DIGITS),
                 high=round(high, DIGITS),
                 selected=round(share, DIGITS),
-                bounds=bounds_met(limits.get(name), weight),
+                bounds=bounds_if_met(limits.get(name), weight),
             )
             for name, (weight, center, spread, low, high, share) in zip(
                 kept, np.column_stack(columns).tolist(), strict=True

@@ -294,7 +294,7 @@ async def _judge(prompt: Prompt[Any], pieces: Sequence[texts.Sentence], judge: J
             value = float(each.consistent == "yes")
         elif isinstance(mark, str):
             reason += f" (This reason has no mark: {mark})"
-        units.append(interface.UnitVerdict(sentences[number].text, sentences[number].places, value, reason))
+        units.append(interface.UnitVerdict(sentences[number].text, sentences[number].indices, value, reason))
     return units
 
 

@@ -45,7 +45,7 @@ class Term(FrozenModel):
             zero only for text features, which have no better end; 0 for a criterion that is only shown as a reason.
         center, spread: mean and standard deviation of its scores on the training texts.
         low, high: posterior interval of the weight, by default of 90 %.
-        selected: of the rubrics that were fitted without some groups and may have the criterion, the share that has it.
+        selected: share of the cross-validated rubrics that have the criterion, among those that could have it.
         bounds: `None` if the weight is fitted freely.
     """
 
@@ -60,7 +60,7 @@ class Term(FrozenModel):
 
     @model_validator(mode="after")
     def _within_bounds(self) -> Self:
-        if self.bounds and not bounds_met(self.bounds, self.weight):
+        if self.bounds and not bounds_if_met(self.bounds, self.weight):
             raise ValueError(f"expected a weight from {self.bounds[0]:g} to {self.bounds[1]:g}, got {self.weight:g}")
         return self
 
@@ -77,7 +77,7 @@ class Calibration(FrozenModel):
     y: tuple[Bounded, ...]
 
     @model_validator(mode="after")
-    def _a_map(self) -> Self:
+    def _is_a_map(self) -> Self:
         if len(self.x) != len(self.y) or len(self.x) < (1 if self.kind == "isotonic" else 2):
             raise ValueError("a calibration needs as many x values as y values: two, or at least one if it is isotonic")
         if any(b - a < MIN_SPREAD for a, b in zip(self.x, self.x[1:], strict=False)):
@@ -96,7 +96,7 @@ class Calibration(FrozenModel):
 
 
 class Conformal(FrozenModel):
-    """Training labels minus their cross-validated scores, ascending; intervals hold this share of new labels."""
+    """Training labels minus their cross-validated scores, ascending; intervals hold new labels with `confidence`."""
 
     errors: tuple[Bounded, ...]
     confidence: float = Field(default=0.9, gt=0, lt=1)
@@ -149,7 +149,7 @@ class Aggregation(FrozenModel):
     threshold_by_hand: bool = Field(False, exclude_if=lambda by_hand: not by_hand)
 
     @model_validator(mode="after")
-    def _whole(self) -> Self:
+    def _is_consistent(self) -> Self:
         if self.rivals and self.ask != "in one call":
             raise ValueError("`rivals` belongs to criteria that are asked about in one call")
         total = math.fsum(abs(term.weight) for term in self.terms)
@@ -167,8 +167,8 @@ def threshold_by_hand(aggregation: Aggregation | None) -> float | None:
     return aggregation.threshold if aggregation and aggregation.threshold_by_hand else None
 
 
-def bounds_met(bounds: Bounds | None, weight: float) -> Bounds | None:
-    """Return the limits of a weight if it meets them up to rounding; it may not if criteria were left out."""
+def bounds_if_met(bounds: Bounds | None, weight: float) -> Bounds | None:
+    """Return `bounds` if the weight meets them up to rounding; it may not meet them if criteria were left out."""
     return bounds if bounds and bounds[0] - ROUNDING <= weight <= bounds[1] + ROUNDING else None
 
 
@@ -199,24 +199,22 @@ def combine(aggregation: Aggregation, scores: Mapping[str, float | None], scale:
     z = standardised(aggregation, scores)
     if _too_much_missing(aggregation, scores, z):
         return AggregatedScore(None, None, None, {})
-    parts = _parts(aggregation, z)
-    raw = math.fsum(parts.values())
+    weighted = _weighted(aggregation, z)
+    raw = math.fsum(weighted.values())
 
     def calibrated(at: float) -> float:
         return _clipped(aggregation.calibration(at), scale)
 
-    value, given_on = calibrated(raw), aggregation.onto or scale
+    value, target = calibrated(raw), aggregation.onto or scale
     # Points of the scale for each unit of the raw value, on average between an average text (0) and this one.
     distance = raw if abs(raw) > MIN_STEP else MIN_STEP
-    per_raw = (calibrated(distance) - calibrated(0.0)) / distance * given_on.width / scale.width
-    shares = {criterion: rounded_number(part * per_raw) for criterion, part in parts.items()}
+    per_raw = (calibrated(distance) - calibrated(0.0)) / distance * target.width / scale.width
+    contributions = {criterion: rounded_number(value * per_raw) for criterion, value in weighted.items()}
     low = high = None
     if aggregation.conformal:
         below, above = error_bounds(aggregation.conformal.errors, aggregation.conformal.confidence)
-        low, high = (
-            rounded_number(scale.moved_to(given_on, _clipped(value + error, scale))) for error in (below, above)
-        )
-    return AggregatedScore(rounded_number(scale.moved_to(given_on, value)), low, high, shares)
+        low, high = (rounded_number(scale.moved_to(target, _clipped(value + error, scale))) for error in (below, above))
+    return AggregatedScore(rounded_number(scale.moved_to(target, value)), low, high, contributions)
 
 
 def average_score(aggregation: Aggregation, scale: Scale) -> float:
@@ -228,7 +226,7 @@ def average_score(aggregation: Aggregation, scale: Scale) -> float:
 def raw_value(aggregation: Aggregation, scores: Mapping[str, float | None]) -> float | None:
     """Return the weighted sum of a text's standardised scores, `None` where `combine` gives no score."""
     z = standardised(aggregation, scores)
-    return None if _too_much_missing(aggregation, scores, z) else math.fsum(_parts(aggregation, z).values())
+    return None if _too_much_missing(aggregation, scores, z) else math.fsum(_weighted(aggregation, z).values())
 
 
 def standardised(aggregation: Aggregation, scores: Mapping[str, float | None]) -> dict[str, float]:
@@ -237,7 +235,7 @@ def standardised(aggregation: Aggregation, scores: Mapping[str, float | None]) -
     return {term.criterion: (score - term.center) / term.spread for term, score in scored if score is not None}
 
 
-def _parts(aggregation: Aggregation, z: Mapping[str, float]) -> dict[str, float]:
+def _weighted(aggregation: Aggregation, z: Mapping[str, float]) -> dict[str, float]:
     return {term.criterion: term.weight * z.get(term.criterion, 0.0) for term in aggregation.terms}
 
 

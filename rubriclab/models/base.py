@@ -34,7 +34,7 @@ Count = Annotated[int, Field(ge=0)]
 Bounded = Annotated[float, Field(ge=-MAX_SCORING_NUMBER, le=MAX_SCORING_NUMBER, allow_inf_nan=False)]
 
 
-def _with_time_in_utc(moment: datetime) -> datetime:
+def _check_time_in_utc(moment: datetime) -> datetime:
     try:
         moment.astimezone(UTC)
     except OverflowError:
@@ -42,7 +42,7 @@ def _with_time_in_utc(moment: datetime) -> datetime:
     return moment
 
 
-Moment = Annotated[AwareDatetime, AfterValidator(_with_time_in_utc)]
+Moment = Annotated[AwareDatetime, AfterValidator(_check_time_in_utc)]
 
 
 class FrozenModel(BaseModel):
@@ -86,7 +86,7 @@ def first_bounds_fault(content: Any, root: str = "") -> str | None:
     return next(_excesses(content, (), "", root), None)
 
 
-def _excesses(value: Any, place: tuple[int | str, ...], field: str, root: str) -> Iterator[str]:
+def _excesses(value: Any, path: tuple[int | str, ...], field: str, root: str) -> Iterator[str]:
     characters, entries = _MAX_LENGTHS.get(field, MAX_NAME_LENGTH), _MAX_LIST_LENGTHS.get(field, MAX_ENTRIES)
     expected = ""
     if isinstance(value, str) and len(value) > characters:
@@ -97,16 +97,16 @@ def _excesses(value: Any, place: tuple[int | str, ...], field: str, root: str) -
     elif isinstance(value, int | float) and not abs(value) <= MAX_NUMBER:
         expected = f"a number between {-MAX_NUMBER:g} and {MAX_NUMBER:g}"
     if expected:
-        yield f"{path_of(place, root)}: expected {expected}"
+        yield f"{path_of(path, root)}: expected {expected}"
     elif isinstance(value, Mapping):
         for name, part in value.items():
             # Entries of a mapping by sub-dimension have the limit of the mapping.
-            owner = field if field in _MAX_LENGTHS else str(name)
-            yield from _excesses(str(name), (*place, name), "", root)
-            yield from _excesses(part, (*place, name), owner, root)
+            limited_as = field if field in _MAX_LENGTHS else str(name)
+            yield from _excesses(str(name), (*path, name), "", root)
+            yield from _excesses(part, (*path, name), limited_as, root)
     elif isinstance(value, list | tuple):
         for number, part in enumerate(value):
-            yield from _excesses(part, (*place, number), field, root)
+            yield from _excesses(part, (*path, number), field, root)
 
 
 PREFIX = "sha256:"
@@ -155,25 +155,25 @@ def cached_by_size(
     """
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
-        kept: OrderedDict[Hashable, tuple[T, int]] = OrderedDict()
+        cache: OrderedDict[Hashable, tuple[T, int]] = OrderedDict()
         lock = threading.Lock()
-        held = 0
+        total = 0
 
         @functools.wraps(function)
         def call(*arguments: P.args, **options: P.kwargs) -> T:
-            nonlocal held
+            nonlocal total
             with lock:
-                if (found := kept.get(arguments)) is not None:
-                    kept.move_to_end(arguments)
-                    return found[0]
+                if (cached := cache.get(arguments)) is not None:
+                    cache.move_to_end(arguments)
+                    return cached[0]
             result = function(*arguments, **options)
-            new = size(arguments, result) + OVERHEAD
+            characters = size(arguments, result) + OVERHEAD
             with lock:
-                if new <= most and arguments not in kept:
-                    kept[arguments] = result, new
-                    held += new
-                    while held > most:
-                        held -= kept.popitem(last=False)[1][1]
+                if characters <= most and arguments not in cache:
+                    cache[arguments] = result, characters
+                    total += characters
+                    while total > most:
+                        total -= cache.popitem(last=False)[1][1]
             return result
 
         return call
@@ -247,8 +247,8 @@ def parse_json(text: str) -> Any:
     def each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         # A reviewer may read one value of a repeated key, and Python the other.
         if len(value := dict(pairs)) < len(pairs):
-            twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-            raise ValueError(f"the key {twice[:40]!r} is repeated in one object")
+            repeated = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+            raise ValueError(f"the key {repeated[:40]!r} is repeated in one object")
         return value
 
     load = functools.partial(json.loads, object_pairs_hook=each_key_once, parse_constant=refuse, parse_float=finite)
@@ -306,13 +306,13 @@ def content_path(*parts: str, package: Path = _PACKAGE) -> Path:
     The inner path may not exist. Raises UserError if neither the package nor a checkout has the folder.
     """
     folder, *inner = parts
-    places = [package / "_content" / folder]
+    candidates = [package / "_content" / folder]
     # A folder of this name beside an installed package belongs to others; only a checkout has a pyproject.toml.
     if (package.parent / "pyproject.toml").is_file():
-        places.append(package.parent / _IN_CHECKOUT.get(folder, folder))
-    for place in places:
-        if place.is_dir():
-            return place.joinpath(*inner)
+        candidates.append(package.parent / _IN_CHECKOUT.get(folder, folder))
+    for path in candidates:
+        if path.is_dir():
+            return path.joinpath(*inner)
     raise UserError(
         f"The shipped folder {folder!r} is missing: neither {package / '_content' / folder} "
         f"nor a checkout's own {folder!r} exists.",

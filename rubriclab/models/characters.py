@@ -106,12 +106,12 @@ _QUOTED_OR_TYPED = re.compile(
 )
 
 
-def with_flags(text: str, flags: Mapping[str, str], completed: Callable[[str], str] = str) -> str:
-    """Return a message with options as `flags`, `--scale 1:5` for "`scale=1:5`", and with its commands completed."""
+def with_flags(text: str, flags: Mapping[str, str], complete: Callable[[str], str] = str) -> str:
+    """Return a message with options as `flags`, `--scale 1:5` for "`scale=1:5`", and its commands by `complete`."""
 
     def written(match: re.Match[str]) -> str:
         if match[4]:
-            return f"`{completed(match[4])}`"
+            return f"`{complete(match[4])}`"
         flag = flags.get(match[2])
         return match[0] if flag is None else f"{flag} {shlex.quote(match[3])}" if match[3] else flag
 
@@ -123,7 +123,7 @@ def as_python(text: str) -> str:
 
     def written(match: re.Match[str]) -> str:
         name, value = match[2], match[3]
-        # A value that begins with a quotation mark may be a list of which the first is quoted.
+        # A value that begins with a quotation mark may be a list whose first item alone is quoted.
         is_python = not value or re.fullmatch(r'"(\\.|[^"\\])*"|\{.*\}', value, re.DOTALL)
         return match[0] if is_python else f"`{python_argument(name, value)}`"
 
@@ -131,19 +131,20 @@ def as_python(text: str) -> str:
 
 
 def python_argument(name: str, value: str) -> str:
-    """Return an option as Python's argument, `scale="1:5"`; an empty value is that of a flag."""
+    """Return an option as Python's argument, `scale="1:5"`; an option without a value is a flag, `force=True`."""
     if not value:
         return f"{name}=True"
+    # `missing` lists texts that mean "no value"; they may look like numbers.
     if name != "missing" and re.fullmatch(r"\d+(\.\d+)?", value):
         return f"{name}={value}"
-    given: Any = value
+    argument: Any = value
     if name == "mapping":
-        given = dict(pair.split("=", 1) for pair in comma_values(value) if "=" in pair)
+        argument = dict(pair.split("=", 1) for pair in comma_values(value) if "=" in pair)
     elif name == "settings":
         setting, _, chosen = value.partition("=")
         method, _, setting = setting.partition(".")
-        given = {method: {setting: chosen}}
-    return f"{name}={json.dumps(given, ensure_ascii=False)}"
+        argument = {method: {setting: chosen}}
+    return f"{name}={json.dumps(argument, ensure_ascii=False)}"
 
 
 # Maximum characters of a judge's name in a sentence.

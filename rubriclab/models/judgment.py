@@ -113,46 +113,46 @@ class History:
     """Judgments about one question; grows by `add`."""
 
     def __init__(self, judgments: Iterable[HumanJudgment] = ()) -> None:
-        self._given: dict[str, dict[str, HumanJudgment]] = {}
+        self._judgments: dict[str, dict[str, HumanJudgment]] = {}
         self._withdrawn: set[str] = set()
-        self._applies: dict[str, dict[Item, HumanJudgment]] = {}
+        self._applying: dict[str, dict[Item, HumanJudgment]] = {}
         for judgment in judgments:
             self.add(judgment)
 
     def add(self, judgment: HumanJudgment) -> None:
         """Add a judgment that is later than the others; a judgment with a known id changes nothing."""
-        given = self._given.setdefault(judgment.rater, {})
-        if judgment.id in given:
+        by_id = self._judgments.setdefault(judgment.rater, {})
+        if judgment.id in by_id:
             return
-        given[judgment.id] = judgment
-        applies = self._applies.setdefault(judgment.rater, {})
+        by_id[judgment.id] = judgment
+        applying = self._applying.setdefault(judgment.rater, {})
         if judgment.kind != "withdrawal":
-            applies[judgment.item] = judgment
+            applying[judgment.item] = judgment
             return
         self._withdrawn.add(str(judgment.withdraws))
-        applies.pop(judgment.item, None)
-        for former in given.values():
+        applying.pop(judgment.item, None)
+        for former in by_id.values():
             if former.item == judgment.item and self._may_apply(former):
-                applies[judgment.item] = former
+                applying[judgment.item] = former
 
     @property
     def raters(self) -> tuple[str, ...]:
-        return tuple(sorted(rater for rater, applies in self._applies.items() if applies))
+        return tuple(sorted(rater for rater, judgments in self._applying.items() if judgments))
 
     def of(self, rater: str) -> Mapping[Item, HumanJudgment]:
-        return self._applies.get(rater, {})
+        return self._applying.get(rater, {})
 
     def all(self) -> tuple[HumanJudgment, ...]:
         """Return all judgments that apply, by rater's name and then in order of the texts' first judgments."""
-        return tuple(judgment for rater in self.raters for judgment in self._applies[rater].values())
+        return tuple(judgment for rater in self.raters for judgment in self._applying[rater].values())
 
-    def find(self, rater: str, name: str) -> HumanJudgment | None:
-        return self._given.get(rater, {}).get(name)
+    def find(self, rater: str, judgment_id: str) -> HumanJudgment | None:
+        return self._judgments.get(rater, {}).get(judgment_id)
 
     def latest(self, rater: str, items: Container[Item]) -> HumanJudgment | None:
         """Return a rater's latest judgment of one of the items that is not withdrawn, or `None`."""
-        given = self._given.get(rater, {})
-        return next((each for each in reversed(given.values()) if each.item in items and self._may_apply(each)), None)
+        newest_first = reversed(self._judgments.get(rater, {}).values())
+        return next((each for each in newest_first if each.item in items and self._may_apply(each)), None)
 
     def _may_apply(self, judgment: HumanJudgment) -> bool:
         return judgment.kind != "withdrawal" and judgment.id not in self._withdrawn
@@ -185,19 +185,19 @@ def arrange_items(texts: Sequence[TextToJudge], rater: str) -> tuple[Item, ...]:
 def _with_repeats(items: Sequence[Item], draw: Callable[..., int]) -> Iterator[Item]:
     """Yield the items; an item from the first half of each ten is repeated among the next ten, or at the end."""
     blocks = [items[start : start + REPEAT_EVERY] for start in range(0, len(items), REPEAT_EVERY)]
-    due: Item | None = None
+    repeat: Item | None = None
     for block in blocks:
-        after = draw("place", block[0].text) % len(block)
-        for place, item in enumerate(block):
+        repeat_after = draw("place", block[0].text) % len(block)
+        for index, item in enumerate(block):
             yield item
-            if due and place == after:
-                yield due
-        due = None
+            if repeat and index == repeat_after:
+                yield repeat
+        repeat = None
         if len(block) >= REPEAT_EVERY / 2:
             chosen = min(block[: len(block) // 2], key=lambda item: draw("again", item.text))
-            due = Item(chosen.text, again=True)
-    if due:
-        yield due
+            repeat = Item(chosen.text, again=True)
+    if repeat:
+        yield repeat
 
 
 # With fewer timed judgments, the remaining time is not estimated.
@@ -236,21 +236,21 @@ class RaterAgreement:
     alpha: Interval
 
 
-def progress_of(items: Sequence[Item], given: Mapping[Item, HumanJudgment]) -> RaterProgress:
-    given = {item: given[item] for item in items if item in given}
-    found = list(given.values())
-    done = [judgment for judgment in found if judgment.kind != "skipped"]
+def progress_of(items: Sequence[Item], judgments: Mapping[Item, HumanJudgment]) -> RaterProgress:
+    judgments = {item: judgments[item] for item in items if item in judgments}
+    done = [judgment for judgment in judgments.values() if judgment.kind != "skipped"]
     left = len(items) - len(done)
     timed = [judgment.seconds for judgment in done if judgment.seconds > 0]
     seconds = statistics.median(timed) * left if len(timed) >= MIN_TIMED else None
-    return RaterProgress(len(done), len(found) - len(done), len(items), seconds, consistency_of(given))
+    return RaterProgress(len(done), len(judgments) - len(done), len(items), seconds, consistency_of(judgments))
 
 
-def consistency_of(given: Mapping[Item, HumanJudgment]) -> Consistency | None:
+def consistency_of(judgments: Mapping[Item, HumanJudgment]) -> Consistency | None:
+    pairs = ((judgments.get(Item(text)), second) for (text, again), second in judgments.items() if again)
     rated = [
         (first.value, second.value)
-        for (text, again), second in given.items()
-        if again and (first := given.get(Item(text))) and first.value is not None and second.value is not None
+        for first, second in pairs
+        if first and first.value is not None and second.value is not None
     ]
     if not rated:
         return None

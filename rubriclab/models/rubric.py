@@ -186,14 +186,14 @@ class Rubric(Displayed, FrozenModel):
     dropped: tuple[DroppedCriterion, ...] = Field((), exclude_if=lambda dropped: not dropped)
 
     @model_validator(mode="after")
-    def _one_term_each(self) -> Self:
+    def _has_one_term_per_criterion(self) -> Self:
         if self.aggregation:
             ids, terms = Counter(c.id for c in self.criteria), Counter(t.criterion for t in self.aggregation.terms)
-            if odd := [name for name in (ids | terms) if (ids[name], terms[name]) != (1, 1)]:
-                counts = f"{ids[odd[0]]} and {terms[odd[0]]}"
+            if unmatched := [name for name in (ids | terms) if (ids[name], terms[name]) != (1, 1)]:
+                counts = f"{ids[unmatched[0]]} and {terms[unmatched[0]]}"
                 raise ValueError(
                     f"expected one criterion and one term of the aggregation for each id, got {counts} "
-                    f"for {describe(odd[0])}"
+                    f"for {describe(unmatched[0])}"
                 )
         return self
 
@@ -283,7 +283,7 @@ def matched_criteria(old: Sequence[Criterion], new: Sequence[Criterion]) -> list
     from rapidfuzz import fuzz
 
     candidates = [
-        (fuzz.token_sort_ratio(_words(a), _words(b)), i, j)
+        (fuzz.token_sort_ratio(_compared_text(a), _compared_text(b)), i, j)
         for i, a in enumerate(old)
         for j, b in enumerate(new)
         if a.kind == b.kind
@@ -292,18 +292,19 @@ def matched_criteria(old: Sequence[Criterion], new: Sequence[Criterion]) -> list
     for similarity, i, j in sorted(candidates, key=lambda candidate: (-candidate[0], candidate[1:])):
         if similarity >= MIN_SIMILARITY and not any(i == pair[0] or j == pair[1] for pair in pairs):
             pairs.append((i, j, similarity))
+    matches = ((old[i], new[j], similarity) for i, j, similarity in sorted(pairs, key=lambda pair: pair[1]))
     return [
-        CriterionChange(old[i], new[j], similarity, field_changes(_wording(old[i]), _wording(new[j])))
-        for i, j, similarity in sorted(pairs, key=lambda pair: pair[1])
+        CriterionChange(before, after, similarity, field_changes(_compared_fields(before), _compared_fields(after)))
+        for before, after, similarity in matches
     ]
 
 
-def _words(criterion: Criterion) -> str:
+def _compared_text(criterion: Criterion) -> str:
     words = (criterion.trait, criterion.statement, *(level.description for level in criterion.levels))
     return " ".join(text[:MAX_COMPARED_CHARACTERS] for text in words)
 
 
-def _wording(criterion: Criterion) -> dict[str, JsonValue]:
+def _compared_fields(criterion: Criterion) -> dict[str, JsonValue]:
     wording: dict[str, JsonValue] = {
         "trait": criterion.trait,
         "statement": criterion.statement,

@@ -59,16 +59,17 @@ _BULLET = re.compile(r"[-*+•‣◦·#>|]+[ \t]|\(?(?:\d{1,3}|[A-Za-z])[.)][ \t
 _INNER_WORD = re.compile(r"(?<=[a-z,;] )[A-Za-z]")
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 
+# Characters before and after a mark that decide whether it ends a sentence.
 _REACH_BEFORE, _REACH_AFTER = 16, 120
 _MIN_CASED_SHARE, _MIN_INNER_WORDS = 0.01, 20
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence as it stands in a text, and the indices of the sentences by rules that overlap with it."""
+    """A sentence as it stands in a text, and the indices of the overlapping sentences of `split_sentences`."""
 
     text: str
-    places: tuple[int, ...]
+    indices: tuple[int, ...]
 
 
 def locate_sentences(text: str, sentences: Sequence[str]) -> tuple[Sentence, ...]:
@@ -78,13 +79,13 @@ def locate_sentences(text: str, sentences: Sequence[str]) -> tuple[Sentence, ...
     """
     if "".join("".join(sentences).split()) != "".join(text.split()):
         raise ValueError("the sentences together must be the text, word for word and with nothing left out")
-    visible = [at for at, character in enumerate(text) if not character.isspace()]
+    visible = [index for index, character in enumerate(text) if not character.isspace()]
     by_rule, located, first = sentence_spans(text), list[Sentence](), 0
     for sentence in sentences:
         last = first + len("".join(sentence.split()))
         start, end = visible[first], visible[last - 1] + 1
-        places = tuple(n for n, (a, b) in enumerate(by_rule) if a < end and start < b)
-        located.append(Sentence(text[start:end], places))
+        indices = tuple(index for index, (left, right) in enumerate(by_rule) if left < end and start < right)
+        located.append(Sentence(text[start:end], indices))
         first = last
     return tuple(located)
 
@@ -119,8 +120,9 @@ def _is_end(text: str, start: int, match: re.Match[str], cased: bool) -> bool:
     following = _NEXT.match(after)
     if run[0] in "。！？｡" or following is None or not following["word"]:
         return True
+    # The last letters strip `-rrb-`, a closing bracket of tokenisers.
     marks, continues = run.rstrip("”’»)]}*_\"' \t-br"), cased and following["word"][0].islower()
-    if not following["space"] or (continues and run[-1] not in "*_" and (marks != "." or marks != run)):
+    if not following["space"] or (continues and run[-1] not in "*_" and run != "."):
         return False
     return marks != "." or not _is_shortened(text, start, match.start(), following, continues=continues)
 
@@ -132,8 +134,8 @@ def _is_shortened(text: str, start: int, dot: int, following: re.Match[str], *, 
         return True
     if number and not following["between"] and _NUMBER_BEFORE.search(text, max(0, dot - 5), dot):
         return True
-    found = _WORD_BEFORE.search(text, max(0, dot - _REACH_BEFORE), dot)
-    before = found[1].lower() if found else ""
+    match = _WORD_BEFORE.search(text, max(0, dot - _REACH_BEFORE), dot)
+    before = match[1].lower() if match else ""
     if before in _NEVER_LAST or (number and before in _NUMBERED):
         return True
     is_initial = len(before) == 1 and before != "i"
@@ -164,7 +166,7 @@ CANNOT_ASSESS = frozenset({"cannot assess", "can't assess", "cannot judge", "not
 
 
 class WordScore(float):
-    """The score of a word for a level; `usual` if the user gave no score, so that it is a usual word for a verdict."""
+    """The score of a level that a rater chose by a word; `usual` if it is the included score of a verdict's word."""
 
     word: str
     usual: bool
@@ -180,7 +182,7 @@ class WordScore(float):
 
 # A scale with more levels is described by five anchors, since descriptions of eleven levels would be too many.
 MAX_LEVELS = 7
-# Grades that a message turns, so that a higher one is better.
+# Most grades for which a message shows how to turn them, so that a higher one is better.
 MAX_TURNED = 15
 ANCHORS = 5
 # Limits of the ends and of the width; beyond them, differences between scores overflow or vanish.
@@ -221,6 +223,7 @@ class Scale(BaseModel):
         return self.high - self.low
 
     def holds(self, score: float) -> bool:
+        """Return whether a single rating may be `score`: on the scale, and whole if its scores are."""
         return self.contains(score) and (not self.whole or float(score).is_integer())
 
     def contains(self, label: float) -> bool:
@@ -236,12 +239,12 @@ class Scale(BaseModel):
 
     def anchors(self) -> tuple[float, ...]:
         """Return the scores that criteria describe in words, ascending, rounded as a judge is shown them."""
-        steps = self.width
-        if self.low.is_integer() and steps.is_integer() and 2 <= steps < MAX_LEVELS:
-            return tuple(self.low + step for step in range(int(steps) + 1))
-        if self.whole and steps == 1:
+        width = self.width
+        if self.low.is_integer() and width.is_integer() and 2 <= width < MAX_LEVELS:
+            return tuple(self.low + step for step in range(int(width) + 1))
+        if self.whole and width == 1:
             return (self.low, self.high)
-        return tuple(float(format_score(self.low + steps * step / (ANCHORS - 1))) for step in range(ANCHORS))
+        return tuple(float(format_score(self.low + width * step / (ANCHORS - 1))) for step in range(ANCHORS))
 
     @property
     def between(self) -> bool:
@@ -265,8 +268,8 @@ def format_score(score: float) -> str:
 def parse_scale(text: str, labels: Iterable[float] = (), values: Iterable[float] = ()) -> Scale:
     """Return the scale in a text `LOW:HIGH`, `LOW:HIGH:whole` or `LOW:HIGH:any`.
 
-    Without a third part, scores are whole numbers if the ends and all `labels` are. Raises SettingsError for
-    texts of another form; its hint turns all `values`.
+    Without a third part, scores are whole numbers if the ends and all `labels` are. Raises SettingsError for texts of
+    another form; for a scale such as `5:1`, the hint shows how to turn the grades, among them all `values`.
     """
     parts = text.split(":")
     kinds = {"whole": True, "any": False}
@@ -291,9 +294,9 @@ def parse_scale(text: str, labels: Iterable[float] = (), values: Iterable[float]
 
 
 def turned_levels(scores: Iterable[float]) -> str:
-    """Return the levels that turn scores of which the lowest is the best, as in `1=3,2=2,3=1`."""
+    """Return the value of `level_scores` that turns grades of which the lowest is the best: `1=3,2=2,3=1`."""
     values = sorted(set(scores))
-    return ",".join(f"{format_score(each)}={format_score(values[0] + values[-1] - each)}" for each in values)
+    return ",".join(f"{format_score(value)}={format_score(values[0] + values[-1] - value)}" for value in values)
 
 
 def scale_of(labels: Iterable[float], annotations: Iterable[float] = ()) -> Scale:
@@ -420,22 +423,22 @@ def find_aspect(task: str, name: str, definition: str | None = None) -> Aspect:
         return Aspect(name=name, definition=definition)
     shipped = _task(task).aspects
     if name not in shipped:
-        what = "Aspects with a definition" if shipped else "Tasks with definitions"
-        known = sorted(shipped or defined_tasks())
+        kind = "Aspects with a definition" if shipped else "Tasks with definitions"
+        choices = sorted(shipped or defined_tasks())
         raise SettingsError(
-            f"There is no included definition of {name!r} for the task {task!r}. {what}: {', '.join(known)}.",
-            f"{did_you_mean(name if shipped else task, known)}Write your own: `definition=TEXT`.",
+            f"There is no included definition of {name!r} for the task {task!r}. {kind}: {', '.join(choices)}.",
+            f"{did_you_mean(name if shipped else task, choices)}Write your own: `definition=TEXT`.",
         )
     return Aspect(name=name, definition=shipped[name])
 
 
 def is_defined(task: str | None, name: str) -> bool:
     """Return whether a definition of the aspect is included for the task, or for any task if `task` is `None`."""
-    return any(name in words.aspects for each, words in defined_tasks().items() if task in (None, each))
+    return any(name in content.aspects for known, content in defined_tasks().items() if task in (None, known))
 
 
 def shipped_aspects(task: str) -> tuple[Aspect, ...]:
-    return tuple(Aspect(name=name, definition=words) for name, words in _task(task).aspects.items())
+    return tuple(Aspect(name=name, definition=definition) for name, definition in _task(task).aspects.items())
 
 
 def task_words(task: str) -> TaskWords:
@@ -485,14 +488,14 @@ class Example:
 
 def labelled(examples: Iterable[Example], aspect: str) -> tuple[Example, ...]:
     """Return the examples with a label for `aspect`, in order. Without a score, the label is the annotations' mean."""
-    found = list[Example]()
+    with_label = list[Example]()
     for example in examples:
         if aspect in example.scores:
-            found.append(example)
+            with_label.append(example)
         elif annotations := example.annotations.get(aspect):
             mean = math.fsum(annotations) / len(annotations)
-            found.append(replace(example, scores={**example.scores, aspect: mean}))
-    return tuple(found)
+            with_label.append(replace(example, scores={**example.scores, aspect: mean}))
+    return tuple(with_label)
 
 
 def is_labelled(example: Example, aspect: str) -> bool:
@@ -506,8 +509,8 @@ def named_annotations(example: Example, aspect: str) -> dict[str, float]:
 
 def named_reasons(example: Example, aspect: str) -> dict[str, str]:
     """Return the raters' reasons for their scores of the text by name; the name of an unknown rater is empty."""
-    given = example.reasons.get(aspect, {})
-    return {"": given} if isinstance(given, str) else dict(given)
+    reasons = example.reasons.get(aspect, {})
+    return {"": reasons} if isinstance(reasons, str) else dict(reasons)
 
 
 def common_fields(examples: Sequence[Example]) -> tuple[ShownField, ...]:

@@ -56,7 +56,7 @@ class TextFeature(BaseModel):
 
     @field_validator("keywords", "better_high", "better_low", "needs", "tasks", mode="before")
     @classmethod
-    def _listed(cls, cell: str) -> tuple[str, ...]:
+    def _split(cls, cell: str) -> tuple[str, ...]:
         return tuple(filter(None, cell.split(";")))
 
     def direction(self, kind: AspectKind) -> int:
@@ -99,16 +99,16 @@ def prior_directions(aspect: str, definition: str = "", task: str = "") -> dict[
     It is the mean of the usual direction and of the weight learned from public data sets, each scaled so that absolute
     values sum to 1. On other data sets this mean agrees better with people than either (`docs/decisions/0012`).
     """
-    usual = usual_directions(aspect, definition, task)
-    usual_sum, learned_sum = sum(map(abs, usual.values())) or 1.0, sum(abs(feature.learned) for feature in CATALOGUE)
-    total = {each.name: usual[each.name] / usual_sum + each.learned / learned_sum for each in CATALOGUE}
-    largest = max(map(abs, total.values()))
-    return {name: value / largest for name, value in total.items()}
+    usual, learned_weights = usual_directions(aspect, definition, task), {each.name: each.learned for each in CATALOGUE}
+    usual_sum, learned_sum = sum(map(abs, usual.values())) or 1.0, sum(map(abs, learned_weights.values()))
+    mean = {name: usual[name] / usual_sum + learned / learned_sum for name, learned in learned_weights.items()}
+    largest = max(map(abs, mean.values()))
+    return {name: value / largest for name, value in mean.items()}
 
 
-def _kinds_in(words: str) -> tuple[AspectKind, ...]:
-    found = re.findall(r"[a-z]+", words.lower())
-    return tuple(kind for kind, stems in _KIND_WORDS.items() if any(word.startswith(stems) for word in found))
+def _kinds_in(text: str) -> tuple[AspectKind, ...]:
+    words = re.findall(r"[a-z]+", text.lower())
+    return tuple(kind for kind, stems in _KIND_WORDS.items() if any(word.startswith(stems) for word in words))
 
 
 # Small closed word lists of English, in lower case with straight apostrophes.
@@ -254,18 +254,18 @@ WORD_COUNT = "words"
 _FINAL = re.compile(r"[.!?…。！？][\"'”’)\]»`\s]*\Z")
 _PUNCTUATION = re.compile(r"(\s?)[.,;:!?](?=\s|\Z)")
 _MARKUP = re.compile(r"^[ \t]{0,8}(?:#{1,6} |[-*•+] |\d{1,3}[.)] |>|\|)|\*\*|__|```|https?://|www\.|\]\(", re.MULTILINE)
-_JOINT = re.compile(r"[^\W_]+(?:'[^\W_]+)*|[.,;:!?](?=\s|\Z)")
+_WORD_OR_MARK = re.compile(r"[^\W_]+(?:'[^\W_]+)*|[.,;:!?](?=\s|\Z)")
 _NEVER_AFTER_ARTICLE = (ARTICLES_AND_POSSESSIVES | CONJUNCTIONS | AUXILIARIES | PREPOSITIONS) - word_set(
     "down inside like near outside past up can will may might must do being"
 )
 _NEVER_BEFORE_STOP = ARTICLES_AND_POSSESSIVES - {"his"} | word_set("of and or but than because into if from although")
-# In 1,800 English texts, broken ones too, all with a stumble have more function words; few German texts have as many.
+# Of 1,800 English texts, some of them broken, all with a stumble have a larger share of function words; few German do.
 _ENGLISH_SHARE = 0.25
-_TIES = REFERENCES | CONNECTIVES
+_LINKS = REFERENCES | CONNECTIVES
 _MAY_DOUBLE = word_set("had that very no so bye ha really many far long now yes again on")
 
-# The texts of a training or evaluation are needed again by every criterion and baseline.
-_values = cached_by_size(2**22)(lambda _output, _source, _context: dict[str, float]())
+# The features of a text computed so far, which every criterion and baseline of a training or evaluation needs again.
+_computed_values = cached_by_size(2**22)(lambda _output, _source, _context: dict[str, float]())
 # Rival outputs share their source. A character takes some 60 bytes with its views.
 _shared_text = cached_by_size(400_000)(Text)
 
@@ -278,12 +278,12 @@ class Features(Mapping[str, float]):
     """
 
     def __init__(self, output: str, source: str | None = None, context: str | None = None) -> None:
-        self._given = (output, source, context)
-        self._values = _values(*self._given)
+        self._output, self._source, self._context = output, source, context
+        self._values = _computed_values(output, source, context)
 
     def __getitem__(self, name: str) -> float:
         if name not in self._values:
-            self._values[name] = self._computed(name)
+            self._values[name] = self._compute(name)
         return self._values[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -294,11 +294,11 @@ class Features(Mapping[str, float]):
 
     @cached_property
     def text(self) -> Text:
-        return Text(self._given[0])
+        return Text(self._output)
 
     @cached_property
     def source(self) -> Text:
-        return _shared_text(self._given[1] or "")
+        return _shared_text(self._source or "")
 
     @cached_property
     def common(self) -> Set[str]:
@@ -308,11 +308,11 @@ class Features(Mapping[str, float]):
     def runs(self) -> list[int]:
         return copied_runs(self.text, self.source)
 
-    def _computed(self, name: str) -> float:
+    def _compute(self, name: str) -> float:
         if name in _OF_TEXT:
-            return _OF_TEXT[name](self.text) if self.text.words or name in _OF_ANY else math.nan
+            return _OF_TEXT[name](self.text) if self.text.words or name in _WITHOUT_WORDS else math.nan
         if name == "context_covered":
-            context = _shared_text(self._given[2] or "").content_counts
+            context = _shared_text(self._context or "").content_counts
             return share(len(self.text.content_counts.keys() & context.keys()), len(context))
         return _BESIDE_SOURCE[name](self) if self.text.words and self.source.words else math.nan
 
@@ -334,10 +334,10 @@ def copied_runs(text: Text, source: Text) -> list[int]:
 
 
 def _stumbles(text: Text) -> int:
-    """Count neighbours that are impossible; only doubled words in other languages, where "an." may end a sentence."""
-    found = [pair for pair in pairwise(_JOINT.findall(unify(text.raw).lower())) if _is_stumble(*pair)]
+    """Count impossible neighbours; in other languages only doubled words, since "an." may end a sentence there."""
+    stumbles = [pair for pair in pairwise(_WORD_OR_MARK.findall(unify(text.raw).lower())) if _is_stumble(*pair)]
     is_english = share(sum(map(FUNCTION_WORDS.__contains__, text.words)), len(text.words)) > _ENGLISH_SHARE
-    return sum(is_english or left == right for left, right in found)
+    return sum(is_english or left == right for left, right in stumbles)
 
 
 def _is_stumble(left: str, right: str) -> bool:
@@ -352,12 +352,12 @@ def _is_stumble(left: str, right: str) -> bool:
 def _linked_sentences(text: Text) -> float:
     """Return the share of sentences that share a word with the one before, or begin with a reference or connective."""
     stems = [frozenset(content_stems(words)) for words in text.sentence_words]
-    begins = [not _TIES.isdisjoint(words[:3]) for words in text.sentence_words]
-    ties = [begins[place] or bool(stems[place - 1] & stems[place]) for place in range(1, len(stems))]
-    return sum(ties) / len(ties) if ties else 1.0
+    begins_with_link = [not _LINKS.isdisjoint(words[:3]) for words in text.sentence_words]
+    linked = [begins_with_link[i] or bool(stems[i - 1] & stems[i]) for i in range(1, len(stems))]
+    return sum(linked) / len(linked) if linked else 1.0
 
 
-_OF_ANY = (WORD_COUNT, "log_words", "sentences", "distinct_content_words")
+_WITHOUT_WORDS = (WORD_COUNT, "log_words", "sentences", "distinct_content_words")
 """The features that texts without words have too."""
 
 _OF_TEXT: Mapping[str, Callable[[Text], float]] = {

@@ -25,9 +25,9 @@ from rubriclab.stats.intervals import MIN_GROUPS, Interval
 
 _WORD = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}")
-# Tags that a reader would take for the number of a version, or for its place among the versions.
+# Tags that a reader would take for the number of a version, or for its position among the versions.
 _LIKE_A_NUMBER = re.compile(r"v?[0-9._-]+(?:(?:a|b|c|rc|alpha|beta|dev|pre|post)[0-9._-]*)?")
-_PLACES = frozenset({"latest", "newest", "last", "current", "head", "next", "previous", "first", "oldest"})
+_POSITIONS = frozenset({"latest", "newest", "last", "current", "head", "next", "previous", "first", "oldest"})
 
 
 @dataclass(frozen=True, repr=False)
@@ -84,12 +84,12 @@ class Ref:
 
 
 def parse_ref(text: str) -> Ref:
-    name, at, rest = text.partition("@") if isinstance(text, str) else ("", "", "")
-    if not _WORD.fullmatch(name) or (at and not _WORD.fullmatch(rest)):
+    name, at, suffix = text.partition("@") if isinstance(text, str) else ("", "", "")
+    if not _WORD.fullmatch(name) or (at and not _WORD.fullmatch(suffix)):
         raise StoreError(f"{text!r} does not refer to a rubric.", "Write NAME, NAME@NUMBER or NAME@TAG.")
     if not at:
         return Ref(name)
-    return Ref(name, number=int(rest)) if _NUMBER.fullmatch(rest) else Ref(name, tag=rest)
+    return Ref(name, number=int(suffix)) if _NUMBER.fullmatch(suffix) else Ref(name, tag=suffix)
 
 
 def names_a_version(text: str) -> bool:
@@ -97,18 +97,18 @@ def names_a_version(text: str) -> bool:
     return bool(_WORD.fullmatch(name) and _NUMBER.fullmatch(number))
 
 
-def check_name(name: str, what: str = "the name of a rubric") -> str:
+def check_name(name: str, role: str = "the name of a rubric") -> str:
     if not isinstance(name, str) or not _WORD.fullmatch(name):
         raise StoreError(
-            f"{name!r} cannot be {what}.",
+            f"{name!r} cannot be {role}.",
             "Use at most 100 small letters, digits, dots, dashes and underscores, a letter or digit first.",
         )
     return name
 
 
 def check_tag(tag: str) -> str:
-    """Return `tag`, or raise `StoreError` if it is invalid or could be taken for a number or place (`latest`)."""
-    if check_name(tag, "a tag") in _PLACES:
+    """Return `tag`, or raise `StoreError` if it is invalid, or reads like a number or a position (`latest`)."""
+    if check_name(tag, "a tag") in _POSITIONS:
         raise StoreError(
             f"{tag!r} cannot be a tag: it says which version is meant, and a tag does not move by itself.",
             "Choose a tag such as stable; NAME alone is the newest version.",
@@ -131,8 +131,8 @@ MIN_EFFECT = 0.05
 MIN_ERROR_EFFECT = 0.05
 # The same for the Brier score, as a share of 0.25, which is the Brier score of a coin.
 MIN_BRIER_EFFECT = MIN_ERROR_EFFECT / 4
-# With fewer groups a difference that matters is not ruled out: if a fifth of the groups carries all of it, they may be
-# missing. Simulated, the error is up to 32 % with 5 groups, 11 % with 10, 7 % with 12 and 6 % with 14.
+# With fewer groups a difference that matters is not ruled out: the data may lack the groups that show it. If a
+# fifth of all groups do, this errs (simulated) in up to 32 % with 5 groups, 11 % with 10, 7 % with 12 and 6 % with 14.
 MIN_GROUPS_TO_RULE_OUT = 12
 
 # The same judge asked directly for one score: uncalibrated, and calibrated with the same labels.
@@ -189,7 +189,7 @@ class EvaluatorAgreement(FrozenModel):
 
 
 class MoreLabels(FrozenModel):
-    """How many more labels would decide with an even chance, and in four of five cases; `None` above `MAX_LABELS`."""
+    """How many more labels give a decision in half of all cases, and in four of five; `None` above `MAX_LABELS`."""
 
     even: Count | None
     likely: Count | None
@@ -198,8 +198,8 @@ class MoreLabels(FrozenModel):
 class GateVerdict(FrozenModel):
     """Whether the rubric agrees better with people than another evaluator.
 
-    An outcome is `worse` if the whole interval of the difference lies below zero; if it lies below the smallest
-    difference that matters, `not better` from `MIN_GROUPS_TO_RULE_OUT` groups on; `better` if it lies above zero and
+    An outcome is `worse` if the whole interval of the difference lies below zero; `not better` if it lies below the
+    smallest difference that matters and there are `MIN_GROUPS_TO_RULE_OUT` groups; `better` if it lies above zero and
     reaches that difference; else `inconclusive`. It is `None` for comparisons with single methods, since one of many
     would be "better" by chance.
 
@@ -326,8 +326,8 @@ class Validation(FrozenModel):
         return VERDICTS if self.rubric.auroc else GRADED
 
     def against(self, name: str) -> GateVerdict | None:
-        found = next((each for each in self.verdicts if each.against == name), None)
-        return found if found and found.difference.value is not None else None
+        verdict = next((each for each in self.verdicts if each.against == name), None)
+        return verdict if verdict and verdict.difference.value is not None else None
 
     @property
     def free(self) -> GateVerdict:
@@ -412,11 +412,11 @@ class TrainingRecord(FrozenModel):
         yield f'{{"candidates":{canonical(candidates)}'
         for name, kind, rows in (("cells", _CELLS, self.cells), ("texts", _TEXT, self.texts)):
             yield f',"{name}":['
-            for place, row in enumerate(rows):
+            for index, row in enumerate(rows):
                 content = canonical(kind.dump_python(row, mode="json", warnings="error"))
                 if kind.validate_json(content) != row:
                     raise ValueError("a row of it would read back as another")
-                yield f"{',' if place else ''}{content}"
+                yield f"{',' if index else ''}{content}"
             yield "]"
         yield "}"
 
@@ -446,7 +446,7 @@ def nearest_texts(
     criteria's weights, so that what separates two texts is what separates their scores. Texts that share less than half
     of the weight with the text are left out.
     """
-    columns = {candidate.criterion.id: place for place, candidate in enumerate(record.candidates) if candidate.kept}
+    columns = {candidate.criterion.id: column for column, candidate in enumerate(record.candidates) if candidate.kept}
     rated = columns.keys() & {criterion for criterion, rating in ratings.items() if rating is not None}
     terms = [term for term in aggregation.terms if term.criterion in rated]
     if not terms or not most:
@@ -460,11 +460,9 @@ def nearest_texts(
     squares = (shared * np.square(np.nan_to_num(differences))).sum(axis=1)
     enough = weight > MAX_MISSING * sizes.sum()
     distances = np.where(enough, np.sqrt(squares / np.where(enough, weight, 1.0)), np.inf)
-    found = [Neighbour(text, float(distance)) for text, distance in zip(record.texts, distances, strict=True)]
-    near = sorted(
-        (each for each in found if math.isfinite(each.distance)), key=lambda each: (each.distance, each.text.id)
-    )
-    return tuple(near[:most])
+    neighbours = [Neighbour(text, float(distance)) for text, distance in zip(record.texts, distances, strict=True)]
+    comparable = [each for each in neighbours if math.isfinite(each.distance)]
+    return tuple(sorted(comparable, key=lambda each: (each.distance, each.text.id))[:most])
 
 
 class TrainingAgreement(FrozenModel):
@@ -570,6 +568,7 @@ class Provenance(FrozenModel):
         settings: all hyperparameters, by method.
         prompts, data: digests of the prompt templates, and of the training texts and labels.
         examples, groups: ids of the training texts and their groups, sorted.
+        literature_without: data sets whose raters' findings were left out.
         texts: digests of the training texts, sorted, so that a text is recognized under any id.
         grades: the scores that numbers among the labels counted as, such as grades of which 1 is the best.
         limits: what limits every figure on these labels, in sentences, such as texts that are in several groups.

@@ -51,7 +51,7 @@ def rows_of(data: Data, options: ReadingOptions, notify: Notify = lambda _text: 
     if files := files_of(data):
         if files.count(Path("-")) > 1:
             raise SettingsError("Standard input is named twice.", "Name it once; it is read to its end.")
-        return join_rows([rows_of(file, _OneOfSeveral.given(dict(options)), notify) for file in files])
+        return join_rows([rows_of(file, _OneOfSeveral.select(dict(options)), notify) for file in files])
     return from_rows(data, options=options)
 
 

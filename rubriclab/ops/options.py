@@ -76,9 +76,9 @@ SettingsTables = Mapping[str, Mapping[str, Any]]
 SettingsOption = Annotated[
     SettingsTables, BeforeValidator(check_tables), Flag("--set", metavar="METHOD.NAME=VALUE", multiple=True)
 ]
-JudgeName = Annotated[str | None, Flag(metavar="JUDGE", place="judge")]
+JudgeName = Annotated[str | None, Flag(metavar="JUDGE", path_kind="judge")]
 AgreementLevel = Literal["group", "dataset", "system"]
-InputFile = Annotated[Path | None, Flag(metavar="PATH", place="input")]
+InputFile = Annotated[Path | None, Flag(metavar="PATH", path_kind="input")]
 Count = Annotated[int | None, Flag(metavar="N")]
 
 
@@ -89,7 +89,7 @@ class TextOptions(ReadingOptions):
 
 
 class JudgeOption(Options):
-    judge: Annotated[str | None, Flag(metavar="JUDGE", place="judge", section=JUDGING)] = None
+    judge: Annotated[str | None, Flag(metavar="JUDGE", path_kind="judge", section=JUDGING)] = None
     """A litellm model string, `embedded` (offline, no language model) or `recorded:PATH`."""
 
 
@@ -214,7 +214,7 @@ class EvaluateOptions(ReadingOptions, RivalOptions, JudgeOption):
 
 
 class AgreeOptions(TextOptions):
-    judges: Annotated[Texts, Flag("--judge", metavar="JUDGE", place="judge")] = ()
+    judges: Annotated[Texts, Flag("--judge", metavar="JUDGE", path_kind="judge")] = ()
     """A litellm model string, `embedded` or `recorded:PATH#JUDGE`; give at least two."""
 
 
@@ -222,10 +222,10 @@ class ExplainOptions(TextOptions, JudgeOption):
     id: Annotated[str | None, Flag(metavar="ID")] = None
     """The id of the text, if there are several; without TEXT, the id of a labelled text."""
 
-    source: Annotated[str | None, Flag(metavar="PATH", place="input")] = None
+    source: Annotated[str | None, Flag(metavar="PATH", path_kind="input")] = None
     """The file with the source of a plain text."""
 
-    context: Annotated[str | None, Flag(metavar="PATH", place="input")] = None
+    context: Annotated[str | None, Flag(metavar="PATH", path_kind="input")] = None
     """The file with the context of a plain text, such as the question that it answers."""
 
     nearest: Annotated[int, Flag(metavar="N", from_found="always")] = Field(default=5, ge=0)
@@ -241,7 +241,7 @@ class CompareOptions(TextOptions, JudgeOption):
 
 
 class DriftOptions(TextOptions):
-    judges: Annotated[Texts, Flag("--judge", metavar="JUDGE", place="judge")] = ()
+    judges: Annotated[Texts, Flag("--judge", metavar="JUDGE", path_kind="judge")] = ()
     """The judge of both versions; give two for the judges before and after. Default: the judges that the versions were
     learned with."""
 
@@ -392,7 +392,7 @@ class Edit(Options):
 class EditOptions(ReadingOptions, JudgeOption, Edit):
     from_found: ClassVar[FromFound] = "never"
 
-    labels: Annotated[Any, Flag(metavar="PATH", place="input", from_found="confirmed")] = None
+    labels: Annotated[Any, Flag(metavar="PATH", path_kind="input", from_found="confirmed")] = None
     """Labelled texts. Default: those kept with the version."""
 
     author: Annotated[str | None, Flag(metavar="NAME")] = None
@@ -528,7 +528,7 @@ class ServeOptions(JudgeOption):
     port: Annotated[int, Flag(section="")] = Field(default=DEFAULT_PORT, ge=0, le=65535)
     """The port; 0 for any free one."""
 
-    token_file: Annotated[str | None, Flag(metavar="FILE", place="input", section="")] = None
+    token_file: Annotated[str | None, Flag(metavar="FILE", path_kind="input", section="")] = None
     """A file with TOKEN or NAME TOKEN on each line. Default: RUBRICLAB_SERVE_TOKEN, or no token."""
 
     max_body_bytes: int = Field(default=1_000_000, ge=1_000, le=64_000_000)

@@ -180,7 +180,7 @@ def known_keys(reply: type[pydantic.BaseModel]) -> Iterator[str]:
 
 def shown_form(reply: type[KeyedReply]) -> str:
     schema = reply.model_json_schema()
-    return _shown(schema, schema.get("$defs", {}))
+    return _form_text(schema, schema.get("$defs", {}))
 
 
 def _names(expected: Sequence[ExpectedEntry]) -> list[str]:
@@ -191,24 +191,24 @@ def _is_model(form: Any) -> bool:
     return isinstance(form, type) and issubclass(form, pydantic.BaseModel)
 
 
-def _shown(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
+def _form_text(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
     if "$ref" in schema:
         schema = definitions[schema["$ref"].rsplit("/", 1)[1]]
     if "properties" in schema:
-        shown, members = set[str](), []
+        written, members = set[str](), []
         for key, value in schema["properties"].items():
-            inner = _shown(value, definitions)
+            inner = _form_text(value, definitions)
             # If nested objects have the same form, as for several texts, only the first is written out.
-            members.append(f"{json.dumps(key, ensure_ascii=False)}: {'{...}' if inner in shown else inner}")
-            shown |= {inner} if inner.count("{") > 1 else set()
+            members.append(f"{json.dumps(key, ensure_ascii=False)}: {'{...}' if inner in written else inner}")
+            written |= {inner} if inner.count("{") > 1 else set()
         return f"{{{', '.join(members)}}}"
     if "anyOf" in schema:
-        return f"<{', or '.join(_shown(each, definitions).strip('<>') for each in schema['anyOf'])}>"
+        return f"<{', or '.join(_form_text(each, definitions).strip('<>') for each in schema['anyOf'])}>"
     match schema:
         case {"enum": words}:
             return f'"{" | ".join(map(str, words))}"'
         case {"type": "array", "items": items}:
-            return f"[{_shown(items, definitions)}, ...]"
+            return f"[{_form_text(items, definitions)}, ...]"
         case {"minimum": low, "maximum": high}:
             return f"<{low:g} to {high:g}>"
     return {"integer": "<number>", "number": "<number>", "boolean": "<true or false>"}.get(
@@ -225,13 +225,13 @@ def _usable_entry(
     value: Any, handler: pydantic.ValidatorFunctionWrapHandler, info: pydantic.ValidationInfo, *, form: Any
 ) -> Any:
     """Return the entry; in salvage mode `None` if it is invalid, or differs from another one with the same id."""
-    given = value.values if isinstance(value, _Values) else ()
+    values = value.values if isinstance(value, _Values) else ()
     if not is_salvage(info):
-        if len(given) > 1:
-            raise ValueError(f"one entry was expected; got {len(given)}")
-        return handler(_fit(given[0], form))
+        if len(values) > 1:
+            raise ValueError(f"one entry was expected; got {len(values)}")
+        return handler(_unwrapped(values[0], form))
     try:
-        entries = [handler(_complete(_fit(each, form), form)) for each in given]
+        entries = [handler(_completed(_unwrapped(each, form), form)) for each in values]
     except pydantic.ValidationError:
         return None
     # The entries without their reasons.
@@ -242,14 +242,16 @@ def _usable_entry(
     return entries[0] if entries and all(content == contents[0] for content in contents) else None
 
 
-def _fit(item: Any, form: Any) -> Any:
+def _unwrapped(item: Any, form: Any) -> Any:
+    """Return the only value of an object without its id and reasons, if the form is a value and not a model."""
     if not isinstance(item, dict) or _is_model(form):
         return item
     values = [value for key, value in item.items() if key not in REASONS and key not in _ID_FIELDS]
     return values[0] if len(values) == 1 else item
 
 
-def _complete(item: Any, form: Any) -> Any:
+def _completed(item: Any, form: Any) -> Any:
+    """Return the item as an object of its model's fields, with empty reasons where it has none."""
     if not _is_model(form) or issubclass(form, KeyedReply):
         return item
     verdicts = [name for name in form.model_fields if name not in REASONS]
@@ -263,7 +265,7 @@ def _complete(item: Any, form: Any) -> Any:
 
 
 # Stands for an entry that is recognised.
-_KNOWN = object()
+_RECOGNISED = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,26 +290,26 @@ class _Recognition:
         at_top = set[str]()
         shifted = self._shifted()
         for entry in self._listed:
-            id_, how = self._find(entry.key)
+            id_, entry_read_by = self._find(entry.key)
             numbered = _NUMBERED.fullmatch(_plain(entry.key or ""))
             if numbered and numbered[1] in shifted:
                 continue
-            groups.setdefault(entry.group, []).append(_KNOWN if id_ else entry.value)
+            groups.setdefault(entry.group, []).append(_RECOGNISED if id_ else entry.value)
             if id_:
                 found.setdefault(id_, []).append(entry.value)
                 at_top |= {id_} if entry.group == 0 else set()
-                read_by = "name" if how == "name" else read_by
+                read_by = "name" if entry_read_by == "name" else read_by
         if at_top:
             # Entries elsewhere, such as in a verdict that the reply quotes, may contradict these but replace none.
             return {id_: _Values(tuple(found[id_])) for id_ in found if id_ in at_top}, read_by
-        unknown = [values for values in groups.values() if _KNOWN not in values]
-        if not shifted and (placed := self._by_place(found, unknown)):
-            found |= {id_: [value] for id_, value in placed.items()}
+        unknown = [values for values in groups.values() if _RECOGNISED not in values]
+        if not shifted and (in_order := self._by_order(found, unknown)):
+            found |= {id_: [value] for id_, value in in_order.items()}
             read_by = "order"
         return {id_: _Values(tuple(values)) for id_, values in found.items()}, read_by
 
     def _entries_in(self, raw: Mapping[Any, Any]) -> Iterator[_Entry]:
-        flat = not any(_is_model(each.form) and issubclass(each.form, KeyedReply) for each in self._expected)
+        is_flat = not any(_is_model(each.form) and issubclass(each.form, KeyedReply) for each in self._expected)
         for group, (key, value) in enumerate(raw.items(), 1):
             if self._find(key)[0] is not None:
                 yield _Entry(key, value, 0)
@@ -316,7 +318,7 @@ class _Recognition:
                     ids = (item[name] for name in _ID_FIELDS if name in item)
                     yield _Entry(next((str(id_) for id_ in ids if type(id_) in (str, int)), None), item, group)
             elif isinstance(value, dict) and (
-                (flat and value and all(isinstance(inner, dict) for inner in value.values()))
+                (is_flat and value and all(isinstance(inner, dict) for inner in value.values()))
                 or any(self._find(inner)[0] is not None for inner in value)
             ):
                 yield from (_Entry(inner, item, group) for inner, item in value.items())
@@ -336,28 +338,28 @@ class _Recognition:
         """Return the prefixes of keys whose numbers all differ from the expected ones by the same amount."""
         got = _numbers(entry.key for entry in self._listed if entry.key is not None)
         wanted = _numbers(key for each in self._expected for key in (each.id, *each.names))
-        return {
-            prefix
-            for prefix, numbers in got.items()
-            if len(numbers) == len(wanted.get(prefix, ()))
-            and len(steps := {a - b for a, b in zip(sorted(numbers), sorted(wanted[prefix]), strict=True)}) == 1
-            and 0 not in steps
-        }
+        shifted = set[str]()
+        for prefix, numbers in got.items():
+            expected = wanted.get(prefix, set())
+            steps = {number - other for number, other in zip(sorted(numbers), sorted(expected), strict=False)}
+            if len(numbers) == len(expected) and len(steps) == 1 and 0 not in steps:
+                shifted.add(prefix)
+        return shifted
 
-    def _by_place(self, found: Mapping[str, Any], groups: Sequence[Sequence[Any]]) -> dict[str, Any]:
-        """Return, in their order, the entries of kinds of which none is recognised, if their number is right."""
+    def _by_order(self, found: Mapping[str, Any], groups: Sequence[Sequence[Any]]) -> dict[str, Any]:
+        """Return entries by id for the kinds without any recognised entry, by their order, if their number is right."""
         kinds: dict[str, list[ExpectedEntry]] = {}
         for each in self._expected:
             kinds.setdefault(each.kind, []).append(each)
-        unseen = [expected for expected in kinds.values() if not any(each.id in found for each in expected)]
+        missing = [expected for expected in kinds.values() if not any(each.id in found for each in expected)]
         if any(_is_model(each.form) for each in self._expected):
             groups = [[value for value in values if isinstance(value, dict)] for values in groups]
         groups = [values for values in groups if values]
-        if list(map(len, groups)) != list(map(len, unseen)):
+        if list(map(len, groups)) != list(map(len, missing)):
             return {}
         return {
             each.id: value
-            for expected, values in zip(unseen, groups, strict=True)
+            for expected, values in zip(missing, groups, strict=True)
             for each, value in zip(expected, values, strict=True)
         }
 
@@ -370,10 +372,11 @@ def _unique(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     ids: dict[str, set[str]] = {}
     for plain, id_ in pairs:
         ids.setdefault(plain, set()).add(id_)
-    return {plain: next(iter(those)) for plain, those in ids.items() if len(those) == 1 and plain}
+    return {plain: next(iter(matching)) for plain, matching in ids.items() if len(matching) == 1 and plain}
 
 
 def _numbers(keys: Iterable[str]) -> dict[str, set[int]]:
+    """Return the numbers that end the keys, by what precedes them: `{"h": {1, 2}}` for h1 and h2."""
     numbers: dict[str, set[int]] = {}
     for key in keys:
         if numbered := _NUMBERED.fullmatch(_plain(key)):

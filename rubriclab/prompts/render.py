@@ -80,13 +80,13 @@ def render(prompt: Prompt[Any]) -> list[Message]:
 
 def render_turns(prompt: Prompt[Any]) -> list[Turn]:
     turns = [(role, [part(prompt.fields).strip() for part in parts]) for role, parts in _parts(prompt.name)]
-    question = turns[-1][1]
+    last_parts = turns[-1][1]
     reply: type[BaseModel] = prompt.reply
     after_text = issubclass(reply, KeyedReply) and reply.of_text
     if form := _form(reply):
-        question[-1 if after_text else 0] += _BLANK_LINE + form
-    if len(question) > 1 and not after_text:
-        question[-1] += _BLANK_LINE + _CLOSING
+        last_parts[-1 if after_text else 0] += _BLANK_LINE + form
+    if len(last_parts) > 1 and not after_text:
+        last_parts[-1] += _BLANK_LINE + _CLOSING
     spaced = []
     for role, parts in turns:
         *before, last = [part for part in parts if part] or [""]
@@ -164,11 +164,11 @@ def _path(name: str) -> Path:
 def _parts(name: str) -> tuple[tuple[str, tuple[_Part, ...]], ...]:
     from jinja2 import meta
 
-    before, *found = _PART.split(_path(name).read_text("utf-8"))
-    names, passages = found[::2], found[1::2]
+    preamble, *pieces = _PART.split(_path(name).read_text("utf-8"))
+    names, passages = pieces[::2], pieces[1::2]
     roles = [each for each in names if each in _ROLES]
     divisions = names[len(roles) :]
-    if before.strip() or roles[-1:] != ["user"]:
+    if preamble.strip() or roles[-1:] != ["user"]:
         raise ValueError("expected turns that begin with a line '=== system' or '=== user', the user's as the last one")
     if names[: len(roles)] != roles or divisions != [each for each in _DIVISIONS if each in divisions]:
         raise ValueError("'=== input' and '=== text' were expected once, in this order, in the user's last turn")
@@ -181,7 +181,7 @@ def _parts(name: str) -> tuple[tuple[str, tuple[_Part, ...]], ...]:
         else:
             parts.append(render_part)
     last = len(roles) - 1
-    return tuple((role, tuple(parts[place:] if place == last else [parts[place]])) for place, role in enumerate(roles))
+    return tuple((role, tuple(parts[i:] if i == last else [parts[i]])) for i, role in enumerate(roles))
 
 
 def _included(template: str) -> set[str]:

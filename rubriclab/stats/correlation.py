@@ -133,10 +133,10 @@ def _levels(rows: FloatArray, weights: FloatArray) -> tuple[IntArray, FloatArray
     """
     order = np.argsort(rows, axis=1, kind="stable")
     ascending = np.take_along_axis(rows, order, axis=1)
-    places = np.zeros(rows.shape, dtype=np.int64)
-    places[:, 1:] = np.cumsum(ascending[:, 1:] != ascending[:, :-1], axis=1)
-    levels = np.empty_like(places)
-    np.put_along_axis(levels, order, places, axis=1)
+    ascending_levels = np.zeros(rows.shape, dtype=np.int64)
+    ascending_levels[:, 1:] = np.cumsum(ascending[:, 1:] != ascending[:, :-1], axis=1)
+    levels = np.empty_like(ascending_levels)
+    np.put_along_axis(levels, order, ascending_levels, axis=1)
     row_count, level_count = len(weights), int(levels.max(initial=-1)) + 1
     cells = levels + level_count * np.arange(row_count)[:, np.newaxis]
     cell_weights = np.bincount(cells.ravel(), weights.ravel(), minlength=row_count * level_count).astype(float)

@@ -269,7 +269,7 @@ def units(groups: Sequence[str]) -> IntArray:
 
 
 def renumber(ids: npt.NDArray[np.generic]) -> IntArray:
-    """Return the place of each id among the sorted distinct ids, from 0."""
+    """Return the index of each id among the sorted distinct ids, from 0."""
     return np.asarray(np.unique(ids, return_inverse=True)[1])
 
 
@@ -298,10 +298,10 @@ def bundle_units(unit: IntArray, number: int, seed: int) -> IntArray:
     """
     sizes = np.bincount(unit)
     drawn = np.random.default_rng(seed).permutation(len(sizes))
-    filled = [(0, place) for place in range(min(number, len(sizes)))]
+    filled = [(0, bundle_number) for bundle_number in range(min(number, len(sizes)))]
     bundle = np.zeros(len(sizes), dtype=np.int64)
     for unit_number in drawn[np.argsort(-sizes[drawn], kind="stable")].tolist():
-        texts, place = filled[0]
-        bundle[unit_number] = place
-        heapq.heapreplace(filled, (texts + int(sizes[unit_number]), place))
+        texts, bundle_number = filled[0]
+        bundle[unit_number] = bundle_number
+        heapq.heapreplace(filled, (texts + int(sizes[unit_number]), bundle_number))
     return np.asarray(bundle[unit])

@@ -34,10 +34,10 @@ class Comparisons:
     worse: IntArray
     ties: npt.NDArray[np.bool_]
 
-    def among(self, texts: IntArray, kept: IntArray) -> Comparisons:
-        """Return the comparisons `kept` with their texts numbered by their position in `texts`, which is ascending."""
-        better, worse = (np.searchsorted(texts, side[kept]) for side in (self.better, self.worse))
-        return Comparisons(better, worse, self.ties[kept])
+    def among(self, texts: IntArray, selected: IntArray) -> Comparisons:
+        """Return the `selected` comparisons, their texts numbered by their position in `texts`, which is ascending."""
+        better, worse = (np.searchsorted(texts, side[selected]) for side in (self.better, self.worse))
+        return Comparisons(better, worse, self.ties[selected])
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,7 +191,7 @@ def pairwise_accuracy(predicted: npt.ArrayLike, human: npt.ArrayLike, groups: Se
 
 
 def _pairs(predicted: FloatArray, human: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the distances of all pairs' scores, ascending, and whether each pair is right if untied and if tied."""
+    """Return the distances of all pairs' scores, ascending; for each pair, 1 if its order is right; 1 if a tie is."""
     first, second = np.triu_indices(len(human), 1)
     difference = np.round(predicted[first] - predicted[second], MEAN_DIGITS)
     order = np.argsort(np.abs(difference))

@@ -96,20 +96,20 @@ class ScoredSet:
 
     @property
     def labelled(self) -> LabelledScores:
-        known = ~np.isnan(self.labels)
-        labels, scores = self.labels[known], self.scores[known]
-        return LabelledScores(labels, scores, renumber(self.unit[known]), np.arange(len(labels)))
+        has_label = ~np.isnan(self.labels)
+        labels, scores = self.labels[has_label], self.scores[has_label]
+        return LabelledScores(labels, scores, renumber(self.unit[has_label]), np.arange(len(labels)))
 
-    def corrected(self, factor: float) -> tuple[float, FloatArray]:
+    def mean_and_influence(self, factor: float) -> tuple[float, FloatArray]:
         """Return the mean of the multiplied scores, corrected by any labels, and the influence of each text on it."""
-        known = ~np.isnan(self.labels)
+        has_label = ~np.isnan(self.labels)
         mean = float(self.weights @ self.scores)
         influence = factor * self.weights * (self.scores - mean)
-        if not known.any():
+        if not has_label.any():
             return factor * mean, influence
-        weights = self.weights[known] / self.weights[known].sum()
-        residuals = self.labels[known] - factor * self.scores[known]
-        influence[known] += weights * (residuals - weights @ residuals)
+        weights = self.weights[has_label] / self.weights[has_label].sum()
+        residuals = self.labels[has_label] - factor * self.scores[has_label]
+        influence[has_label] += weights * (residuals - weights @ residuals)
         return factor * mean + float(weights @ residuals), influence
 
 
@@ -120,11 +120,11 @@ def mean_by_own_labels(texts: ScoredSet, stratum: IntArray) -> Interval:
     partly labelled stratum needs labels in `MIN_GROUPS` groups. If its labels are all equal, the variance of all
     labelled texts is used for it. If all labels are equal there is no interval.
     """
-    known, count = ~np.isnan(texts.labels), len(texts.scores)
+    has_label, count = ~np.isnan(texts.labels), len(texts.scores)
     influence, value, fewest_groups, extra_variance = np.zeros(count), 0.0, count, 0.0
-    all_labelled = texts.labelled if known.any() else None
+    all_labelled = texts.labelled if has_label.any() else None
     for number in range(int(stratum.max(initial=-1)) + 1):
-        own_labelled, unlabelled = known & (stratum == number), ~known & (stratum == number)
+        own_labelled, unlabelled = has_label & (stratum == number), ~has_label & (stratum == number)
         value += float(texts.labels[own_labelled].sum()) / count
         if not unlabelled.any():
             continue
@@ -140,11 +140,11 @@ def mean_by_own_labels(texts: ScoredSet, stratum: IntArray) -> Interval:
             extra_variance += weight**2 * float(all_labelled.residuals.var(ddof=1)) / labelled.groups
         else:
             influence[own_labelled] = weight * (labelled.residuals - center) / own_labelled.sum()
-    if known.all():
+    if has_label.all():
         return Interval(value, value, value)
     if all_labelled and np.ptp(all_labelled.labels) == 0:
         return Interval(value)
-    groups = len(np.unique(texts.unit[known]))
+    groups = len(np.unique(texts.unit[has_label]))
     squares = float(np.square(np.bincount(texts.unit, influence)).sum())
     freedom = max(groups - 2 - int(stratum.max()), fewest_groups - 2)
     return student_interval(value, math.sqrt(groups / (groups - 1) * squares + extra_variance), freedom)
@@ -179,8 +179,8 @@ def difference_by_other_labels(
 
     The difference is the factor times the difference of the mean scores. Its variance has four parts: variation between
     groups, the estimated factor, the texts' residuals, and the two systems, since a judge may favour one. How much of
-    the residuals' variance lies between systems is unknown: the result is averaged over `SYSTEM_SHARES` by their
-    restricted likelihood in a random-effects model.
+    the residuals' variance lies between systems is unknown: the variance is averaged over `SYSTEM_SHARES`, weighted by
+    their restricted likelihood in a random-effects model.
 
     `labelled` are other texts. `changed` is the share of pairs whose texts differ: equal texts get equal labels.
     """
@@ -200,7 +200,7 @@ def difference_by_other_labels(
 
 def _difference(before: ScoredSet, after: ScoredSet, factor: float) -> tuple[float, float]:
     """Return the difference of the corrected means, and the sum of the groups' squared influences."""
-    (first, of_first), (second, of_second) = (side.corrected(factor) for side in (before, after))
+    (first, of_first), (second, of_second) = (side.mean_and_influence(factor) for side in (before, after))
     number_of_groups = max(int(side.unit.max()) for side in (before, after)) + 1
     sums = np.bincount(after.unit, of_second, number_of_groups) - np.bincount(before.unit, of_first, number_of_groups)
     return second - first, float(np.square(sums).sum())
@@ -213,7 +213,7 @@ def _factor(scores: FloatArray, labels: FloatArray) -> float:
 
 
 def _system_shares(residuals: FloatArray, system: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Return `SYSTEM_SHARES`, and for each the estimated variance times the share's probability."""
+    """Return `SYSTEM_SHARES`, and for each share the estimated variance times the share's probability."""
     sizes = np.bincount(system)
     means = np.bincount(system, residuals) / sizes
     within = float(np.square(residuals - means[system]).sum())

@@ -140,11 +140,11 @@ def ceiling(ratings: npt.ArrayLike, groups: npt.ArrayLike | None = None, *, rate
     present = ~np.isnan(table)
     shares = present / present.sum(axis=0)
     means = np.nanmean(table, axis=0) if table.size else np.empty(0)
-    texts, squared_shares = np.bincount(group), np.bincount(group, np.square(shares).sum(axis=0))
-    spread = float(np.square(means - (np.bincount(group, means) / texts)[group]).sum())
+    sizes, squared_shares = np.bincount(group), np.bincount(group, np.square(shares).sum(axis=0))
+    spread = float(np.square(means - (np.bincount(group, means) / sizes)[group]).sum())
     by_rater = np.array([np.bincount(group, own) for own in shares])
-    severity_share = float((squared_shares - np.square(by_rater).sum(axis=0) / texts).sum())
-    residual_share = float((squared_shares * (1 - 1 / texts)).sum())
+    severity_share = float((squared_shares - np.square(by_rater).sum(axis=0) / sizes).sum())
+    residual_share = float((squared_shares * (1 - 1 / sizes)).sum())
     if not spread > 0:
         return None
     noise = max(0.0, severity) * severity_share + max(0.0, residual) * residual_share

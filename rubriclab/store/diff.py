@@ -50,7 +50,7 @@ class VersionDiff(Displayed):
         unchanged: number of criteria with the same wording and weight.
         optimistic: whether either version's agreement is with labels that it was learned from.
         outcomes: the gate's outcome before and after; `None` for a version without a gate.
-        edit: how a person made the second version from the first.
+        edit: how a person provenance the second version from the first.
         held_out_by: for each version, what its cross-validation repeats in every fold.
         labels_proposed: whether the generator of either version's criteria was shown labelled texts.
         weights: one pair for each criterion, those of the second version first; empty if neither version has weights.
@@ -112,9 +112,9 @@ def _weights(a: Rubric, b: Rubric, pairs: Sequence[tuple[Criterion, Criterion]])
         old = old_by_new_id.get(criterion.id)
         ids = (old.id if old else None, criterion.id)
         yield WeightPair(*ids, criterion.statement, before.get(old.id) if old else None, after.get(criterion.id))
-    kept = {old.id for old, _ in pairs}
+    matched = {old.id for old, _ in pairs}
     for criterion in a.criteria:
-        if criterion.id not in kept:
+        if criterion.id not in matched:
             yield WeightPair(criterion.id, None, criterion.statement, before.get(criterion.id), None)
 
 
@@ -159,7 +159,7 @@ def _agreement(a: Provenance, b: Provenance) -> tuple[AgreementChange, ...]:
     if not (a.agreement or b.agreement):
         return ()
     # If only one version has labels of two levels, both are compared by correlations.
-    verdicts = all(made.agreement is None or made.agreement.auroc for made in (a, b))
+    verdicts = all(provenance.agreement is None or provenance.agreement.auroc for provenance in (a, b))
     held_out, fitted = (HELD_OUT_VERDICTS, FITTED_VERDICTS) if verdicts else (HELD_OUT, FITTED)
     names = [*(held_out if a.validation or b.validation else ()), *fitted]
     # Without selection by labels, `reselected` equals Spearman's correlation; with a gate, the gate's own figure.
@@ -167,15 +167,15 @@ def _agreement(a: Provenance, b: Provenance) -> tuple[AgreementChange, ...]:
     return tuple(AgreementChange(name, _statistic(a, name), _statistic(b, name)) for name in names)
 
 
-def _statistic(made: Provenance, name: str) -> Any:
-    """Return a statistic, from the gate's record if it is there, so that it has the same interval everywhere."""
-    validation = made.validation
+def _statistic(provenance: Provenance, name: str) -> Any:
+    """Return a statistic, from the gate's record if that has it, so that it has the same interval everywhere."""
+    validation = provenance.validation
     if name in (*HELD_OUT, *HELD_OUT_VERDICTS):
         return getattr(validation.evaluators[0], name.removeprefix("heldout_")) if validation else None
     if validation and name in ("pearson", "spearman", "auroc"):
         return getattr(validation.training, name)
-    return getattr(made.agreement, name, None)
+    return getattr(provenance.agreement, name, None)
 
 
 def _optimistic(a: Provenance, b: Provenance) -> bool:
-    return any(made.agreement.optimistic for made in (a, b) if made.agreement)
+    return any(provenance.agreement.optimistic for provenance in (a, b) if provenance.agreement)

@@ -61,10 +61,11 @@ def named_people(version: Version, raters: Iterable[str] = ()) -> list[str]:
     criteria = (*rubric.criteria, *(each.criterion for each in dropped))
     cited = {reason.rater for criterion in criteria for reason in criterion.evidence.reasons}
     by_hand = {match[2] for each in dropped if (match := _BY_HAND.match(each.reason))}
-    text = "\n".join((*_texts(rubric.model_dump(mode="json")), edit.because if edit else ""))
+    texts = (*_texts(rubric.model_dump(mode="json")), edit.because if edit else "")
+    text = unicodedata.normalize("NFD", "\n".join(texts))
     # Shorter names are mostly letters for raters, which are also words.
-    found = {name for name in raters if len(name) > 2 and _pattern([name]).search(unicodedata.normalize("NFD", text))}
-    return sorted({*cited, *by_hand, *found, *([edit.author] if edit else [])} - {"", SOMEBODY})
+    mentioned = {name for name in raters if len(name) > 2 and _pattern([name]).search(text)}
+    return sorted({*cited, *by_hand, *mentioned, *([edit.author] if edit else [])} - {"", SOMEBODY})
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -76,22 +77,22 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _name_pattern(name: str) -> str:
-    """Return a pattern of a name and of its last word, with any accents, `oe` for ö, and other marks between words.
+    """Return a pattern of a name or its last word alone, with any accents, `oe` for ö, and other marks between words.
 
     The last word alone has to begin with a capital letter, since many surnames are also words.
     """
     letters = unicodedata.normalize("NFKD", name.casefold())
     plain = "".join(letter for letter in letters if not unicodedata.combining(letter))
-    found = re.findall(r"[^\W_]+", plain)
-    words = [_word_pattern(word) for word in found]
-    whole = "[^a-z0-9]{0,2}".join(words) or re.escape(name)
-    surname = len(words) > 1 and len(found[-1]) > 2 and found[-1].isalpha()
-    return rf"{whole}|(?-i:(?![a-z])){words[-1]}" if surname else whole
+    words = re.findall(r"[^\W_]+", plain)
+    patterns = [_word_pattern(word) for word in words]
+    whole = "[^a-z0-9]{0,2}".join(patterns) or re.escape(name)
+    has_surname = len(words) > 1 and len(words[-1]) > 2 and words[-1].isalpha()
+    return rf"{whole}|(?-i:(?![a-z])){patterns[-1]}" if has_surname else whole
 
 
 def _word_pattern(word: str) -> str:
-    short = re.sub("([aou])e", r"\1", word) if len(word) > 3 else word
-    pattern = "".join(f"{letter}{_ACCENTS}{'e?' if letter in 'aou' else ''}" for letter in short)
+    without_e = re.sub("([aou])e", r"\1", word) if len(word) > 3 else word
+    pattern = "".join(f"{letter}{_ACCENTS}{'e?' if letter in 'aou' else ''}" for letter in without_e)
     return pattern.replace(f"s{_ACCENTS}" * 2, "(?:ss|ß)")
 
 
@@ -100,15 +101,15 @@ def _pattern(names: Iterable[str]) -> re.Pattern[str]:
 
 
 def without_named_people(version: Version, raters: Iterable[str] = ()) -> Version:
-    """Return a version without the names of `raters`, cited raters and editors, also in texts.
+    """Return a version without the names of `raters`, cited raters and editors.
 
-    These are the definition, also where a criterion repeats it, and the reasons that people wrote; other criteria keep
-    their words. A rubric that contained names gets a new digest.
+    The definition (also where a criterion repeats it) and the reasons that people wrote lose the names, too; other
+    criteria keep their wording. A rubric that contained names gets a new digest.
     """
     names = sorted({*named_people(version), *raters} - {""}, key=len, reverse=True)
     pattern = _pattern(names) if names else None
 
-    def unnamed(text: str) -> str:
+    def without_names(text: str) -> str:
         if pattern is None:
             return text
         return unicodedata.normalize("NFC", pattern.sub(SOMEBODY, unicodedata.normalize("NFD", text)))
@@ -117,18 +118,18 @@ def without_named_people(version: Version, raters: Iterable[str] = ()) -> Versio
         if isinstance(value, list):
             return [anonymized(each) for each in value]
         if not isinstance(value, dict):
-            return unnamed(value) if value == version.rubric.aspect.definition else value
+            return without_names(value) if value == version.rubric.aspect.definition else value
         content = {key: anonymized(each) for key, each in value.items()}
         if content.keys() == CitedReason.model_fields.keys():
             content["rater"] = ""
         if content.keys() == DroppedCriterion.model_fields.keys():
-            content["reason"] = unnamed(_BY_HAND.sub(rf"\1{SOMEBODY}", content["reason"]))
+            content["reason"] = without_names(_BY_HAND.sub(rf"\1{SOMEBODY}", content["reason"]))
         return content
 
     rubric = Rubric.model_validate(anonymized(version.rubric.model_dump(mode="json")))
     provenance = version.provenance
     if edit := provenance.edit:
-        anonymous = edit.model_copy(update={"author": SOMEBODY, "because": unnamed(edit.because)})
+        anonymous = edit.model_copy(update={"author": SOMEBODY, "because": without_names(edit.because)})
         provenance = Provenance.model_validate({**provenance.model_dump(), "edit": anonymous})
     return replace(
         version, rubric=rubric, digest=rubric.digest, provenance=provenance, provenance_digest=provenance.digest
@@ -150,8 +151,8 @@ def read_pack(text: str, where: str) -> Pack:
     if raw.get("format") != FORMAT:
         hint = "It may come from a newer rubriclab."
         raise PackError(f"{where}: format: expected {FORMAT!r}, got {describe(raw.get('format'))}.", hint)
-    if beyond := first_bounds_fault(raw):
-        raise PackError(f"{where}: {beyond}.", _EXPORT_HINT)
+    if excess := first_bounds_fault(raw):
+        raise PackError(f"{where}: {excess}.", _EXPORT_HINT)
     try:
         pack = Pack.model_validate(raw)
         check_name(pack.name)
@@ -162,13 +163,13 @@ def read_pack(text: str, where: str) -> Pack:
     for field, content in (("digest", "rubric"), ("provenance_digest", "provenance")):
         actual, expected = getattr(pack, content).digest, getattr(pack, field)
         if actual != expected:
-            said = f"the {content} was changed after it was exported: its digest is {actual}, not {expected}"
-            raise PackError(f"{where}: {field}: {said}.", _EXPORT_HINT)
+            fault = f"the {content} was changed after it was exported: its digest is {actual}, not {expected}"
+            raise PackError(f"{where}: {field}: {fault}.", _EXPORT_HINT)
     # The same time can be written in several forms.
     if path := _difference(pack.model_dump(mode="json") | {"created": None}, raw | {"created": None}):
         raise PackError(f"{where}: {path}: not as rubriclab writes it.", "Fields may be neither added nor left out.")
-    if unsound := next(_soundness_faults(pack.rubric, pack.provenance), None):
-        raise PackError(f"{where}: {unsound}.", _EXPORT_HINT)
+    if unusable := next(_soundness_faults(pack.rubric, pack.provenance), None):
+        raise PackError(f"{where}: {unusable}.", _EXPORT_HINT)
     return pack
 
 
@@ -181,19 +182,19 @@ def import_pack(store: Store, pack: Pack, name: str | None = None) -> Version:
     return store.save(name or pack.name, pack.rubric, pack.provenance, pack.effort, origin=origin)
 
 
-def _difference(read: JsonValue, written: JsonValue, path: str = "") -> str | None:
+def _difference(one: JsonValue, other: JsonValue, path: str = "") -> str | None:
     """Return the path of the first difference between two JSON values, if any; `true` is not 1."""
-    if isinstance(read, dict) and isinstance(written, dict):
-        for key in sorted(read.keys() | written.keys()):
-            if key not in read or key not in written:
+    if isinstance(one, dict) and isinstance(other, dict):
+        for key in sorted(one.keys() | other.keys()):
+            if key not in one or key not in other:
                 return f"{path}{key}"
-            if difference := _difference(read[key], written[key], f"{path}{key}."):
+            if difference := _difference(one[key], other[key], f"{path}{key}."):
                 return difference
         return None
-    if isinstance(read, list) and isinstance(written, list) and len(read) == len(written):
-        pairs = enumerate(zip(read, written, strict=True))
+    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        pairs = enumerate(zip(one, other, strict=True))
         return next(filter(None, (_difference(a, b, f"{path}{i}.") for i, (a, b) in pairs)), None)
-    same = read == written and isinstance(read, bool) == isinstance(written, bool)
+    same = one == other and isinstance(one, bool) == isinstance(other, bool)
     return None if same else path.removesuffix(".")
 
 
@@ -213,9 +214,9 @@ def _soundness_faults(rubric: Rubric, provenance: Provenance) -> Iterator[str]:
         if method.single_criterion and len(part.criteria) > 1:
             yield f"{path}.criteria: {part.method} scores by one criterion, got {len(part.criteria)}"
         yield from (f"{path}.{fault}" for fault in method.part_faults(part))
-        for place, criterion in enumerate(part.criteria):
+        for index, criterion in enumerate(part.criteria):
             faults = _criterion_faults(criterion, rubric.scale, method.criterion_kind, part.method)
-            yield from (f"{path}.criteria[{place}].{fault}" for fault in faults)
+            yield from (f"{path}.criteria[{index}].{fault}" for fault in faults)
     yield from _provenance_faults(provenance)
 
 

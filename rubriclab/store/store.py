@@ -59,7 +59,7 @@ Access = Literal["write", "read", "either"]
 OnDamaged = Callable[[StoreError], object]
 
 LEARNED: Final = "learned"
-_VERIFY = "See: `rubriclab verify`"
+_VERIFY_HINT = "See: `rubriclab verify`"
 _UNSTORABLE_HINT = "Correct the value that is named; nothing was stored."
 # Rows that `verify` fetches at a time, which bounds its memory.
 CHUNK = 1000
@@ -387,11 +387,11 @@ class Store(Closing):
         self, session: Session, rows: Sequence[VersionRow], on_damaged: OnDamaged | None = None
     ) -> tuple[Version, ...]:
         """Return the versions of rows. A version is read once; its tags and confirmation are read each time."""
-        known = self._versions_by_record
-        if len(known) > MAX_CACHED_VERSIONS:
-            known.clear()
-        wanted = {row.rubric_digest for row in rows if row.record_digest not in known}
-        rubrics = session.exec(select(RubricRow).where(col(RubricRow.digest).in_(wanted))) if wanted else ()
+        cached = self._versions_by_record
+        if len(cached) > MAX_CACHED_VERSIONS:
+            cached.clear()
+        missing = {row.rubric_digest for row in rows if row.record_digest not in cached}
+        rubrics = session.exec(select(RubricRow).where(col(RubricRow.digest).in_(missing))) if missing else ()
         contents = {rubric.digest: rubric.content for rubric in rubrics}
         names = {row.name for row in rows}
         tags: dict[tuple[str, int], list[str]] = {}
@@ -402,8 +402,8 @@ class Store(Closing):
         versions = []
         for row in rows:
             try:
-                if row.record_digest not in known:
-                    known[row.record_digest] = _read_version(row, contents.get(row.rubric_digest))
+                if row.record_digest not in cached:
+                    cached[row.record_digest] = _read_version(row, contents.get(row.rubric_digest))
             except StoreError as error:
                 if on_damaged is None:
                     raise
@@ -411,7 +411,7 @@ class Store(Closing):
                 continue
             is_confirmed = confirmed.get(_key(row)) == row.record_digest
             own_tags = tuple(sorted(tags.get(_key(row), ())))
-            versions.append(replace(known[row.record_digest], tags=own_tags, confirmed=is_confirmed))
+            versions.append(replace(cached[row.record_digest], tags=own_tags, confirmed=is_confirmed))
         return tuple(versions)
 
     @contextmanager
@@ -483,13 +483,13 @@ def _read_training(row: TrainingRow) -> TrainingRecord:
     try:
         content = zlib.decompress(row.packed).decode("utf-8", "surrogatepass")
     except (zlib.error, UnicodeDecodeError) as error:
-        raise StoreError(f"{where} cannot be decompressed: {error}.", _VERIFY) from None
-    return _read(TrainingRecord, _checked(where, content, row.digest), where)
+        raise StoreError(f"{where} cannot be decompressed: {error}.", _VERIFY_HINT) from None
+    return _read(TrainingRecord, _verified(where, content, row.digest), where)
 
 
-def _checked(what: str, content: str, expected: str) -> str:
+def _verified(what: str, content: str, expected: str) -> str:
     if digest_text(content) != expected:
-        raise StoreError(f"{what} does not match its digest.", _VERIFY)
+        raise StoreError(f"{what} does not match its digest.", _VERIFY_HINT)
     return content
 
 
@@ -498,24 +498,24 @@ def _read(kind: type[Model], content: str, what: str) -> Model:
         # Parsed by the validator, which takes half the memory for a training record.
         return kind.model_validate_json(content)
     except ValidationError as error:
-        raise StoreError(f"{what} is no {kind.__name__}: {first_fault(error)}.", _VERIFY) from None
+        raise StoreError(f"{what} is no {kind.__name__}: {first_fault(error)}.", _VERIFY_HINT) from None
 
 
 def _read_judgment(row: HumanJudgmentRow) -> HumanJudgment:
     where = f"The judgment {row.id}"
-    return _read(HumanJudgment, _checked(where, row.content, row.digest), where)
+    return _read(HumanJudgment, _verified(where, row.content, row.digest), where)
 
 
 def _read_version(row: VersionRow, content: str | None, *, new: bool = False) -> Version:
     """Return the version of `row`, whose rubric is in `content`, without its tags and confirmation."""
     if content is None:
-        raise StoreError(f"The rubric of {row.ref} is missing from the store.", _VERIFY)
-    _checked(f"The rubric of {row.ref}", content, row.rubric_digest)
-    _checked(f"The provenance of {row.ref}", row.provenance, row.provenance_digest)
+        raise StoreError(f"The rubric of {row.ref} is missing from the store.", _VERIFY_HINT)
+    _verified(f"The rubric of {row.ref}", content, row.rubric_digest)
+    _verified(f"The provenance of {row.ref}", row.provenance, row.provenance_digest)
     try:
         created = datetime.fromisoformat(row.created)
     except ValueError:
-        raise StoreError(f"The time of {row.ref} is not readable: {row.created!r}.", _VERIFY) from None
+        raise StoreError(f"The time of {row.ref} is not readable: {row.created!r}.", _VERIFY_HINT) from None
     return Version(
         name=row.name,
         number=row.number,
@@ -589,9 +589,9 @@ def _names(session: Session) -> tuple[str, ...]:
     return tuple(sorted(session.exec(select(VersionRow.name).distinct())))
 
 
-def _not_found(message: str, wanted: str, known: tuple[str, ...], nothing: str) -> NotInStore:
-    there = f"it has {', '.join(known) if known else nothing}."
-    return NotInStore(message, f"{there} {did_you_mean(wanted, known)}".strip())
+def _not_found(message: str, wanted: str, names: tuple[str, ...], none: str) -> NotInStore:
+    hint = f"it has {', '.join(names) if names else none}."
+    return NotInStore(message, f"{hint} {did_you_mean(wanted, names)}".strip())
 
 
 def _problems(session: Session) -> Iterator[Problem]:
@@ -602,13 +602,13 @@ def _problems(session: Session) -> Iterator[Problem]:
         yield from _attempt(f"rubric {row.digest}", _read, Rubric, row.content, "its content")
     rows = _rows(session, VersionRow, VersionRow.name, VersionRow.number)
     versions = {_key(row): row for row in rows}
-    previous = "", 0
+    previous_name, previous_number = "", 0
     for (name, number), version in versions.items():
-        expected = previous[1] + 1 if previous[0] == name else 1
+        expected = previous_number + 1 if previous_name == name else 1
         # An imported version keeps its number, which may leave a gap.
         for missing in range(expected, number) if version.origin == LEARNED else ():
             yield Problem(f"{name}@{missing}", "this version is missing, though there are later ones")
-        previous = name, number
+        previous_name, previous_number = name, number
     for version in versions.values():
         yield from _version_problems(version, rubrics, versions)
     yield from _attached_problems(session, versions)

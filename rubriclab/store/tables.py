@@ -411,9 +411,9 @@ class AnswerTable:
 
     def check_writable(self) -> None:
         if not self._may_insert:
-            lacks = f"The store {show_url(self._engine.url)} is read-only and lacks an answer that is needed"
-            why = "no request was made, since the reply could not be cached"
-            raise StoreError(f"{lacks}; {why}.", "Use a writable store, or a copy of this one.")
+            problem = f"The store {show_url(self._engine.url)} is read-only and lacks an answer that is needed"
+            consequence = "no request was made, since the reply could not be cached"
+            raise StoreError(f"{problem}; {consequence}.", "Use a writable store, or a copy of this one.")
 
     @cached_property
     def _may_insert(self) -> bool:
@@ -470,8 +470,8 @@ class BatchTable:
         batches = METADATA.tables[BatchRow.__tablename__].c
         query = sa.select(batches.content).order_by(batches.created, batches.key)
         rows = fetch_rows(self._engine, query if judge is None else query.where(batches.judge == judge))
-        found = (json.loads(row.content) for row in rows)
-        return tuple(OpenBatch(**{**each, "requests": tuple(each["requests"])}) for each in found)
+        contents = (json.loads(row.content) for row in rows)
+        return tuple(OpenBatch(**{**content, "requests": tuple(content["requests"])}) for content in contents)
 
 
 # The number of the schema. A release that changes the tables increases it and says how older stores are upgraded.
@@ -483,7 +483,7 @@ IMMUTABLE = {
     "rubrics": "digest = NEW.digest",
     "human_judgments": "number = NEW.number OR id = NEW.id",
 }
-# An arbitrary number, the same in every process.
+# The key of PostgreSQL's advisory lock: an arbitrary number, the same in every process.
 LOCK = 0x72_75_62_72_69_63
 
 
@@ -497,8 +497,8 @@ def prepare_schema(engine: sa.Engine, *, read_only: bool = False) -> None:
             if is_current(connection):
                 return
         if read_only:
-            said = f"The store {show_url(engine.url)} has no tables; expected schema {SCHEMA!r}. It is only read here."
-            raise StoreError(said, "Open it once where it can be written, or use a copy: `store=COPY`.")
+            fault = f"The store {show_url(engine.url)} has no tables; expected schema {SCHEMA!r}. It is only read here."
+            raise StoreError(fault, "Open it once where it can be written, or use a copy: `store=COPY`.")
         _create_tables(engine)
 
 
@@ -507,9 +507,9 @@ def is_current(connection: sa.Connection) -> bool:
         return False
     number = connection.execute(sa.select(SCHEMA_TABLE.c.number)).scalar()
     if number != SCHEMA:
-        said = f"The store {show_url(connection.engine.url)} has schema {number!r}; expected {SCHEMA!r}."
+        fault = f"The store {show_url(connection.engine.url)} has schema {number!r}; expected {SCHEMA!r}."
         hint = "It was written by another version of rubriclab: use that one, or another store: `store=PATH`."
-        raise StoreError(said, hint)
+        raise StoreError(fault, hint)
     return True
 
 

@@ -11,7 +11,7 @@ import pytest
 from commands import Commands
 
 from rubriclab.cli.main import cli, every_command
-from rubriclab.cli.options import place_of
+from rubriclab.cli.options import path_kind_of
 from rubriclab.cli.output import DATABASE_ENDINGS, check_outputs
 from rubriclab.data.write import write_rows
 from rubriclab.errors import SettingsError
@@ -25,7 +25,7 @@ OUTPUTS = [
     (name, param)
     for name, command in COMMANDS.items()
     for param in (*command.params, *cli.params)
-    if place_of(param) == "output" and (name, param.name) not in NO_OUTPUT
+    if path_kind_of(param) == "output" and (name, param.name) not in NO_OUTPUT
 ]
 
 
@@ -53,9 +53,9 @@ def pairs() -> Iterator[tuple[str, str, str, object]]:
             several = param.multiple if isinstance(param, click.Option) else param.nargs != 1
             if param.name == output.name:
                 continue
-            if place_of(param) in ("input", "output"):
+            if path_kind_of(param) in ("input", "output"):
                 yield command, str(output.name), str(param.name), ["x"] if several else "x"
-            elif place_of(param) == "judge":
+            elif path_kind_of(param) == "judge":
                 for value in ("recorded:x", "recorded:x#judge"):
                     yield command, str(output.name), str(param.name), [value] if several else value
 
@@ -80,7 +80,7 @@ def test_an_output_is_neither_the_store_nor_what_sqlite_keeps_beside_it_nor_any_
     Path("other.db").write_bytes(b"SQLite format 3\0" + bytes(84))
     for command, output in OUTPUTS:
         paths = ["other.db"]
-        if any(place_of(param) == "store" for param in COMMANDS[command].params):
+        if any(path_kind_of(param) == "store" for param in COMMANDS[command].params):
             paths += [f"store.db{end}" for end in DATABASE_ENDINGS]
         for path, store in itertools.product(paths, ("store.db", "sqlite:///store.db")):
             assert refused(command, **{str(output.name): path, "store": store}), (command, output.name, path)
@@ -91,7 +91,7 @@ def test_every_option_that_names_a_file_says_whether_it_is_written() -> None:
         for param in command.params:
             metavar = str(param.metavar or param.name).upper()
             if any(word in metavar for word in ("PATH", "FILE", "PREFIX")) and "URL" not in metavar:
-                assert place_of(param) in ("input", "output"), (name, param.name)
+                assert path_kind_of(param) in ("input", "output"), (name, param.name)
 
 
 @pytest.mark.parametrize(

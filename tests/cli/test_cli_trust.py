@@ -17,7 +17,7 @@ from sqlalchemy import make_url
 
 from rubriclab.cli.config import Config, confirm, defaults_from, digest_of, options_of
 from rubriclab.cli.main import every_command
-from rubriclab.cli.options import PlaceType
+from rubriclab.cli.options import PathType
 from rubriclab.errors import NotConfirmed, SettingsError
 from rubriclab.methods import catalogue
 from rubriclab.models.version import Provenance
@@ -290,7 +290,7 @@ def test_a_found_file_that_is_a_link_to_another_folder_is_refused(user: Commands
     ],
 )
 def test_a_path_in_a_file_is_relative_to_the_file(place: str, value: str, there: str) -> None:
-    resolved = PlaceType(place).resolved(value, Path("/a"))
+    resolved = PathType(place).resolved(value, Path("/a"))
     assert resolved == there if "://" not in there else make_url(resolved) == make_url(there)
 
 
@@ -299,7 +299,7 @@ def test_every_option_that_takes_a_path_says_so_by_its_type() -> None:
     for name, command in every_command().items():
         for key, taken in options_of(command.params).items():
             places = {"PATH", "FILE", "FOLDER", "PREFIX", "PATH|URL", "JUDGE"}
-            assert isinstance(taken.type, PlaceType) == (taken.metavar in places), (name, key)
+            assert isinstance(taken.type, PathType) == (taken.metavar in places), (name, key)
 
 
 def test_trust_takes_nothing_from_a_found_file_but_a_confirmed_store(user: Commands) -> None:

@@ -434,10 +434,10 @@ async def decompose(
                 return kind, (replace(whole, fault=fault),)
             sentences = locate_sentences(text, answer.value.sentences)
         too_few = len(sentences) < settings.whole_below_sentences
-        pieces = [Unit("", each.text, each.places) for each in sentences]
+        pieces = [Unit("", each.text, each.indices) for each in sentences]
         if kind == "sentence pair":
             pairs = itertools.pairwise(sentences)
-            pieces = [Unit("", a.text, tuple(sorted({*a.places, *b.places})), b.text) for a, b in pairs]
+            pieces = [Unit("", a.text, tuple(sorted({*a.indices, *b.indices})), b.text) for a, b in pairs]
     if too_few:
         return "whole", (whole,)
     return kind, tuple(replace(unit, id=f"u{number}") for number, unit in enumerate(pieces, 1))
