@@ -226,7 +226,7 @@ def public_data(_call: Call, name: str, file: str, output: str) -> None:
     import orjson
 
     from experiments.datasets import native_row, read_published
-    from rubriclab.cli.output import check_output, check_folder, note, writing
+    from rubriclab.cli.output import check_folder, check_output, note, writing
     from rubriclab.models.characters import count
 
     check_folder(output)

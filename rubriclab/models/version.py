@@ -240,7 +240,7 @@ def deciding_verdict(
 ) -> GateVerdict | None:
     """Return the verdict that decides: against the judge asked directly, or against the best free baseline if worse.
 
-    The judge is the calibrated one if only its error is lower than the rubric's.
+    The calibrated judge takes the place of the uncalibrated one if the rubric is worse than it alone.
     """
     if direct and calibrated and calibrated.error_outcome == "worse" and direct.overall != "worse":
         direct = calibrated
