@@ -316,7 +316,7 @@ class Lab(Closing):
     @with_options(option_types.CheckOptions)
     def check(self, /, data: Data, **options: Any) -> checking.CheckResult:
         """Return how data would be read, and every problem that prevents its use; no judge is asked."""
-        return checking.check(data, self._options(option_types.CheckOptions, options)).written(as_python)
+        return checking.check(data, self._options(option_types.CheckOptions, options)).with_messages(as_python)
 
     @with_options(option_types.SplitOptions)
     def split(self, /, data: Data, **options: Any) -> checking.SplitResult:

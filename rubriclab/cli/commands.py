@@ -54,7 +54,7 @@ def check(call: Call, files: tuple[str, ...]) -> None:
     """
     options = call.options(ops.options.CheckOptions)
     results = ops.check.check_each(files, options) if len(files) > 1 else [ops.check.check(files[0], options)]
-    results = [result.written(as_typed) for result in results]
+    results = [result.with_messages(as_typed) for result in results]
     if call.as_json:
         rows = [result.to_row() for result in results]
         print_json(rows if len(files) > 1 else rows[0])

@@ -70,17 +70,17 @@ def check_aspect(examples: Sequence[Example], aspect: str, scale: Scale | None) 
     labels = [example.scores[aspect] for example in rated]
     single = [score for example in rated for score in example.annotations.get(aspect, ())]
     scale = scale or (scale_of(labels, single) if labels else None)
-    known = ratings(rated, aspect)
+    by_rater = ratings(rated, aspect)
     agreement = None
-    if known is not None:
+    if by_rater is not None:
         groups = np.unique([example.group for example in rated], return_inverse=True)[1]
-        agreement = krippendorff_alpha(known.table, "interval", groups).rounded()
+        agreement = krippendorff_alpha(by_rater.table, "interval", groups).rounded()
     counts = Counter(round(label, 3) for label in labels)
     if len(counts) > MAX_VALUES:
         unit = 1 if scale and scale.width > 2 else 10
         # `round` would make 3.5 and 4.5 the same number.
         counts = Counter(math.floor(label * unit + 0.5) / unit for label in labels)
-    names = known.names if known else ()
+    names = by_rater.names if by_rater else ()
     reasons = sum(len(named_reasons(example, aspect)) for example in rated)
     return AspectCheck(aspect, len(labels), names, scale, dict(sorted(counts.items())), reasons, agreement)
 
@@ -169,8 +169,8 @@ class CheckResult(Displayed):
         others = {"source": source, "aspects": aspects, "next": self.next and str(self.next)}
         return {"usable": self.usable, **asdict(self), **others}
 
-    def written(self, write: Callable[[str], str]) -> CheckResult:
-        """Return the result with its messages as `write` writes them, which name options as `name=value`."""
+    def with_messages(self, write: Callable[[str], str]) -> CheckResult:
+        """Return the result with `write` applied to each message; unchanged, they name options as `name=value`."""
         messages = (self.problems, self.hints, self.notes, self.source.hidden, self.source.details)
         problems, hints, notes, hidden, details = (tuple(map(write, lines)) for lines in messages)
         source = replace(self.source, hidden=hidden, details=details)
@@ -180,14 +180,14 @@ class CheckResult(Displayed):
 def check(data: Data, options: CheckOptions) -> CheckResult:
     """Return how `data` is read, and every problem that prevents its use; no judge is asked."""
     raw = raw_rows(data, options) if isinstance(data, str | Path) else raw_table(data, "the data", options)
-    result = _Reading(raw, options).result(data)
+    result = _FileCheck(raw, options).result(data)
     raters = _raters_note(result, options)
     result = replace(result, notes=(*result.notes, *raters))
     is_file = isinstance(data, str | Path) and Path(data).is_file()
     proposed: dict[str, Any] = {"mapping": reading.parse_mapping(result.proposal)} if result.proposal else {}
     if result.levels and not options.level_scores:
-        places = enumerate(result.levels.items())
-        proposed["level_scores"] = {word: float(score or place) for place, (word, score) in places}
+        levels_in_order = enumerate(result.levels.items())
+        proposed["level_scores"] = {word: float(score or index) for index, (word, score) in levels_in_order}
     if result.missing_words and not options.missing:
         proposed["missing"] = result.missing_words
     if not proposed or (result.usable and result.aspects) or not (is_file or raw.table):
@@ -240,21 +240,21 @@ def check_each(files: Sequence[str | Path], options: CheckOptions) -> list[Check
             results.append(check(file, options))
         except (DataError, SettingsError) as error:
             raw = RawRows(reading.SourceFormat(str(file), "unknown"), iter(()), options.rules(typed=True))
-            results.append(_Reading(raw, options, problems=[error.text]).result(file))
+            results.append(_FileCheck(raw, options, problems=[error.text]).result(file))
     return results
 
 
 @dataclass
-class _Reading:
+class _FileCheck:
     raw: RawRows
     options: CheckOptions
     numbered: list[checks.NumberedExample] = field(default_factory=list)
     faults: list[RowError] = field(default_factory=list)
     left_out: list[RowError] = field(default_factory=list)
-    compared: list[tuple[int, PairwiseComparison]] = field(default_factory=list)
+    comparisons: list[tuple[int, PairwiseComparison]] = field(default_factory=list)
     sample: list[Mapping[str, Any]] = field(default_factory=list)
     filled: Counter[str] = field(default_factory=Counter)
-    answered: Counter[str] = field(default_factory=Counter)
+    answers: Counter[str] = field(default_factory=Counter)
     problems: list[str] = field(default_factory=list)
     proposal: str | None = None
     rows: int = 0
@@ -265,7 +265,7 @@ class _Reading:
     def result(self, data: Data) -> CheckResult:
         self._read()
         counts = Counter(name for each in self.examples for name in each.scores.keys() | each.annotations.keys())
-        counts.update(comparison.aspect for _, comparison in self.compared if comparison.aspect)
+        counts.update(comparison.aspect for _, comparison in self.comparisons if comparison.aspect)
         aspects = sorted(counts, key=lambda aspect: (-counts[aspect], aspect))
         chosen = self.options.aspect or (aspects[0] if len(aspects) == 1 else None)
         self._find_faults(chosen, aspects)
@@ -275,13 +275,13 @@ class _Reading:
         skipped = len({fault.line for fault in cell_faults}) if self.options.skip_faulty else 0
         lines = [] if self.options.skip_faulty else checks.first_faults(checks.fault_lines(cell_faults))
         self.problems += lines
-        notes = [*self._training(chosen, aspects), *self._column_notes(chosen, aspects)]
-        following = None if self.problems else self._next(data, chosen, checked)
-        if following and "level_scores" in following.options and not self.options.level_scores:
+        notes = [*self._training_notes(chosen, aspects), *self._column_notes(chosen, aspects)]
+        next_step = None if self.problems else self._next_step(data, chosen, checked)
+        if next_step and "level_scores" in next_step.options and not self.options.level_scores:
             notes = [note for note in notes if not note.startswith(checks.HIGHER_IS_BETTER)]
-            best = following.options["level_scores"].partition("=")[0]
-            turned = f"{best} is taken for the best score, so the next command turns the scores"
-            notes.append(f"{turned}; leave out its `level_scores` if higher ones are better")
+            best = next_step.options["level_scores"].partition("=")[0]
+            explanation = f"{best} is taken for the best score, so the next command turns the scores"
+            notes.append(f"{explanation}; leave out its `level_scores` if higher ones are better")
         if chosen is None or not self.learnable:
             notes += checks.repeated_notes(examples)
         if left_out := [*cell_faults, *self.left_out] if self.options.skip_faulty else []:
@@ -300,7 +300,7 @@ class _Reading:
             rows=self.rows,
             texts=len(examples),
             groups=len({example.group for example in examples}),
-            comparisons=len(self.compared),
+            comparisons=len(self.comparisons),
             skipped=skipped,
             skipped_scores=self.skipped_scores,
             duplicates=len(examples) - len({(each.output, each.source, each.context) for each in examples}),
@@ -310,7 +310,7 @@ class _Reading:
             problem_count=len(self.problems) - len(lines) + cells,
             hints=tuple(checks.fault_hints([*cell_faults, *self.left_out], numbers=numbers, scale=scale)),
             notes=tuple(notes),
-            next=None if self.problems else following,
+            next=None if self.problems else next_step,
             proposal=self.proposal,
             levels=levels,
             missing_words=tuple(missing_words),
@@ -329,11 +329,11 @@ class _Reading:
             self.skipped_scores += outside
         if chosen and chosen in aspects:
             self.faults += checks.training_faults(self.numbered, chosen, scale)
-        self.faults += comparison_faults(self.raw.source.where, self.compared, self.examples)
+        self.faults += comparison_faults(self.raw.source.where, self.comparisons, self.examples)
         if self.options.skip_faulty:
             faulty = {fault.line for fault in self.faults}
             self.numbered = [row for row in self.numbered if row.line not in faulty]
-            self.compared = [pair for pair in self.compared if pair[0] not in faulty]
+            self.comparisons = [pair for pair in self.comparisons if pair[0] not in faulty]
 
     def _read(self) -> None:
         where, mapping, rules = self.raw.source.where, self.options.mapping, self.raw.rules
@@ -344,7 +344,7 @@ class _Reading:
                 if len(self.sample) < reading.MAX_SAMPLED:
                     self.sample.append(row)
                 if isinstance(answers := row.get("answers"), Mapping):
-                    self.answered.update(
+                    self.answers.update(
                         str(aspect) for aspect, answer in answers.items() if isinstance(answer, Mapping)
                     )
                 self.filled.update(str(column) for column, cell in row.items() if not rules.is_missing(cell))
@@ -377,7 +377,7 @@ class _Reading:
         elif isinstance(parsed, RowError):
             self.faults.append(parsed)
         else:
-            self.compared += [(line, comparison) for comparison in parsed]
+            self.comparisons += [(line, comparison) for comparison in parsed]
 
     def _column_notes(self, chosen: str | None, aspects: Sequence[str]) -> Iterator[str]:
         columns = reading.output_columns(self.sample)
@@ -386,7 +386,7 @@ class _Reading:
             way = f"write a row for each output, with its system in a column; with pandas: {melt}"
             yield f"the columns {', '.join(map(repr, columns))} may each hold an output, and a row holds one: {way}"
         # The note on an annotation tool's export already says how its answers are read.
-        named = {} if self.raw.source.tool else {name: n for name, n in self.answered.items() if name not in aspects}
+        named = {} if self.raw.source.tool else {name: n for name, n in self.answers.items() if name not in aspects}
         if named:
             rows = ", ".join(f"{aspect!r} ({number} rows)" for aspect, number in named.items())
             yield f"no scores of {rows}: the answers were taken as comments, and are in the column 'answers'"
@@ -401,17 +401,18 @@ class _Reading:
         labels = (each.scores[aspect] for each in labelled(self.examples, aspect))
         return parse_scale(self.options.scale, labels, values)
 
-    def _training(self, chosen: str | None, aspects: Sequence[str]) -> tuple[str, ...]:
+    def _training_notes(self, chosen: str | None, aspects: Sequence[str]) -> tuple[str, ...]:
         if not self.numbered:
             return ()
         if chosen is None:
             several = f"scores of several aspects: {', '.join(aspects)}; name one with `aspect`"
-            return (several if aspects else "no scores: the texts can be scored, but nothing can be learned from them",)
+            none = "no scores: the texts can be scored, but nothing can be learned from them"
+            return (several if aspects else none,)
         if self.problems:
             return ()
         parsed = iter([(row.line, None, row.example) for row in self.numbered])
         rows = Rows(self.raw.source, parsed, mapping=self.options.mapping)
-        rows.comparisons = list(self.compared)
+        rows.comparisons = list(self.comparisons)
         rows.first_skipped = next(iter((*self.left_out, *self.faults)), None)
         try:
             training = checks.training_examples(rows, chosen, self.options.scale, skip_faulty=True)
@@ -437,25 +438,25 @@ class _Reading:
             used = ", ".join(fields[name]) if name in fields else native
             yield ColumnUse(name, used, *cells.get(name, (self.filled[name], example)))
 
-    def _next(self, data: Data, chosen: str | None, aspects: Sequence[AspectCheck]) -> NextStep:
+    def _next_step(self, data: Data, chosen: str | None, aspects: Sequence[AspectCheck]) -> NextStep:
         name = str(data) if isinstance(data, str | Path) else ""
         labels = {each.aspect: each.labels for each in aspects}
         chosen = chosen or max(labels, key=lambda aspect: labels[aspect], default=None)
-        given = self._given(chosen)
-        if chosen and self.learnable and labels.get(chosen, 0) + len(self.compared) >= checks.MIN_LABELS:
+        reading_options = self._reading_options(chosen)
+        if chosen and self.learnable and labels.get(chosen, 0) + len(self.comparisons) >= checks.MIN_LABELS:
             scale = {"scale": str(self.options.scale)} if self.options.scale else {}
             task = self.options.task or "TASK"
             needed = "" if is_defined(self.options.task, chosen) else "TEXT"
             meaning = self.options.definition or needed
             definition = {"definition": meaning} if meaning else {}
-            return NextStep("learn", name, {"task": task, "aspect": chosen, **definition, **scale, **given})
-        return NextStep("score", name, {"rubric": "REF", **given})
+            return NextStep("learn", name, {"task": task, "aspect": chosen, **definition, **scale, **reading_options})
+        return NextStep("score", name, {"rubric": "REF", **reading_options})
 
-    def _given(self, aspect: str | None) -> dict[str, str]:
-        """Return the reading options of the next command, which turns grades of which 1 is probably the best."""
-        given = reading.changed_options(self.options)
+    def _reading_options(self, aspect: str | None) -> dict[str, str]:
+        """Return the reading options of the next command; they turn grades if 1 is probably the best one."""
+        changed = reading.changed_options(self.options)
         turned = checks.turned_column(self.numbered, aspect) if aspect and not self.options.level_scores else None
-        return {**given, "level_scores": turned[1]} if turned else given
+        return {**changed, "level_scores": turned[1]} if turned else changed
 
 
 # Words in which two questions with the same meaning may differ.
@@ -630,6 +631,6 @@ def _write_content(name: str, files: Iterable[str], folder: Path) -> list[Path]:
             path.write_bytes(content)
         elif not path.is_file() or path.read_bytes() != content:
             problem = f"differs from that of the {name}" if path.exists() else "is missing"
-            found = f"The folder {folder} has other files: it is not empty, and its {path.name} {problem}."
-            raise SettingsError(found, "Name another folder; nothing was written.")
+            message = f"The folder {folder} has other files: it is not empty, and its {path.name} {problem}."
+            raise SettingsError(message, "Name another folder; nothing was written.")
     return list(contents)

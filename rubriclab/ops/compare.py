@@ -66,21 +66,21 @@ def compare_outputs(
     Outputs are paired `by` id or group; by default by id, else by group, else the sets are independent. `max_drop` is
     in points. Labels of outputs in `training_groups` are ignored. If too few remain, `training_labels` are used.
     """
-    rule, places = paired.pair_outputs(before.examples, after.examples, by)
+    rule, index_pairs = paired.pair_outputs(before.examples, after.examples, by)
     scored_pairs = [
         (before.examples[first], before.scores[first], after.examples[second], after.scores[second])
-        for first, second in places
+        for first, second in index_pairs
         if before.scores[first].score is not None and after.scores[second].score is not None
     ]
     old_scored, new_scored = before.scored, after.scored
-    if places:
+    if index_pairs:
         old_scored = [(old, score.score or 0.0) for old, score, _, _ in scored_pairs]
         new_scored = [(new, score.score or 0.0) for _, _, new, score in scored_pairs]
     elif rule:
         shared = {old.group for old, _ in old_scored} & {new.group for new, _ in new_scored}
         old_scored, new_scored = ([s for s in side if s[0].group in shared] for side in (old_scored, new_scored))
     scale = rubric.scores_on
-    sets = scored_sets(rubric.aspect.name, old_scored, new_scored, training_groups, in_pairs=bool(places))
+    sets = scored_sets(rubric.aspect.name, old_scored, new_scored, training_groups, in_pairs=bool(index_pairs))
     sides = []
     for outputs, labelled_set in zip((before, after), (each.labelled for each in sets), strict=True):
         unit = [str(unit) for unit in labelled_set.unit]
@@ -93,15 +93,15 @@ def compare_outputs(
     )
     pairs = [rubrics.pair(old.group, old_score, new_score) for old, old_score, _, new_score in scored_pairs]
     differences = [(pair.after or 0.0) - (pair.before or 0.0) for pair in pairs]
-    lowest = [place for place in np.argsort(differences, kind="stable")[:MAX_LISTED].tolist() if differences[place] < 0]
+    lowest = [index for index in np.argsort(differences, kind="stable")[:MAX_LISTED].tolist() if differences[index] < 0]
     comparison = paired.Comparison(
         rubric=name,
         judge=_judge_names(before, after),
         before=sides[0],
         after=sides[1],
         pairing=rule,
-        unpaired_before=len(before.examples) - len(places),
-        unpaired_after=len(after.examples) - len(places),
+        unpaired_before=len(before.examples) - len(index_pairs),
+        unpaired_after=len(after.examples) - len(index_pairs),
         other_sources=sum(
             None not in fields and len(set(fields)) > 1
             for old, _, new, _ in scored_pairs
@@ -109,8 +109,8 @@ def compare_outputs(
         ),
         max_drop=max_drop,
         human=human_difference(scale, *sets, float(changed), training_labels),
-        fallen=tuple(_text_change(pairs[place], *scored_pairs[place]) for place in lowest),
-        **_differences(rubrics, pairs, None if places else _by_groups(*sets)),
+        fallen=tuple(_text_change(pairs[index], *scored_pairs[index]) for index in lowest),
+        **_differences(rubrics, pairs, None if index_pairs else _by_groups(*sets)),
     )
     return comparison.model_copy(update={"checks": (paired.drop_check(comparison),)})
 
@@ -129,7 +129,7 @@ def compare_columns(
     groups = [pair.group for pair in pairs]
     columns = [(pair.before, pair.unscored_before) for pair in pairs], [(p.after, p.unscored_after) for p in pairs]
     before, after = (
-        _side(f"{rubric} with {judge}", groups, column, rubrics.scale)
+        _side_summary(f"{rubric} with {judge}", groups, column, rubrics.scale)
         for (rubric, judge), column in zip(names, columns, strict=True)
     )
     rubric, judge = (" to ".join(dict.fromkeys(both)) for both in zip(*names, strict=True))
@@ -143,9 +143,9 @@ def compare_columns(
         found = agreement(scores[:, 1], scores[:, 0], groups, level=level)
         correlations = {"spearman": found.spearman.rounded(), "kendall": found.kendall.rounded()}
         ranks.append(paired.RankAgreement(level=level, texts=found.n, groups=found.groups, **correlations))
-    moved = scores[:, 1] - scores[:, 0]
+    shifts = scores[:, 1] - scores[:, 0]
     flipped = np.logical_xor(*(scores >= threshold).T)
-    largest = [place for place in np.argsort(-np.abs(moved), kind="stable").tolist() if flipped[place]][:MAX_LISTED]
+    largest = [index for index in np.argsort(-np.abs(shifts), kind="stable").tolist() if flipped[index]][:MAX_LISTED]
     comparison = paired.Comparison(
         rubric=rubric,
         judge=judge,
@@ -156,14 +156,14 @@ def compare_columns(
         flips=paired.FlipSummary(
             threshold=threshold,
             texts=int(flipped.sum()),
-            up=int((moved[flipped] > 0).sum()),
-            down=int((moved[flipped] < 0).sum()),
+            up=int((shifts[flipped] > 0).sum()),
+            down=int((shifts[flipped] < 0).sum()),
             share=paired_mean(flipped.astype(float), units(groups)).within(0, 1).rounded(),
             largest=tuple(
                 paired.FlippedText(
-                    id=compared[place].id, group=groups[place], before=scores[place, 0], after=scores[place, 1]
+                    id=compared[index].id, group=groups[index], before=scores[index, 0], after=scores[index, 1]
                 )
-                for place in largest
+                for index in largest
             ),
         ),
         **_differences(rubrics, compared),
@@ -173,10 +173,10 @@ def compare_columns(
 
 def summary(outputs: paired.Outputs, scale: Scale) -> paired.SideSummary:
     scores = [(score.score, score.unscored) for score in outputs.scores]
-    return _side(outputs.name, [example.group for example in outputs.examples], scores, scale)
+    return _side_summary(outputs.name, [example.group for example in outputs.examples], scores, scale)
 
 
-def _side(
+def _side_summary(
     name: str, groups: Sequence[str], scores: Sequence[tuple[float | None, str | None]], scale: Scale
 ) -> paired.SideSummary:
     scored = [(group, score) for group, (score, _) in zip(groups, scores, strict=True) if score is not None]
@@ -373,11 +373,11 @@ def compare(
     scoring = ColumnScoring(workspace, [(version, choice)], before, options)
 
     def estimate() -> DryRun:
-        rows = [row for rows in _read(scoring, before, after).values() for row in rows]
+        rows = [row for rows in _read_sides(scoring, before, after).values() for row in rows]
         return scoring.estimate(("judge",), [example for example, score in rows if score is None])
 
     async def run() -> CompareResult:
-        sides = await workspace.off_event_loop(_read, scoring, before, after)
+        sides = await workspace.off_event_loop(_read_sides, scoring, before, after)
         outputs = []
         for name, rows in sides.items():
             unscored = [example for example, score in rows if score is None]
@@ -412,7 +412,7 @@ def check_limit(name: str, points: float | None, version: Version) -> None:
         raise SettingsError(f"{limit}, {scale.describe()};", f"give {valid}.")
 
 
-def _read(scoring: ColumnScoring, before: Data, after: Data) -> dict[str, list[OutputRow]]:
+def _read_sides(scoring: ColumnScoring, before: Data, after: Data) -> dict[str, list[OutputRow]]:
     """Return the outputs of each set with the scores that their rows carry; faulty rows are left out."""
     (version, judge), notify, options = scoring.scorers[0], scoring.workspace.notify, scoring.options
     data = [before, after]
@@ -527,17 +527,17 @@ def _sides_of_drift(
     first = version_of(workspace, before)
     check_limit("max_shift", options.max_shift, first)
     second = first if after is None else version_of(workspace, after)
-    named = (judges[0], judges[-1]) if judges else (None, None)
+    judge_names = (judges[0], judges[-1]) if judges else (None, None)
     scorers = [
         (version, judge_of(version, judge, workspace.store, workspace.notify))
-        for version, judge in zip((first, second), named, strict=True)
+        for version, judge in zip((first, second), judge_names, strict=True)
     ]
     rubrics = paired.pair_rubrics(first.rubric, second.rubric)
     middle = rubrics.scale.low + rubrics.scale.width / 2
     threshold = middle if options.flip_at is None else options.flip_at
     if not rubrics.scale.contains(threshold):
-        given = f"`flip_at={format_score(threshold)}` is not on the scale of {first.ref}"
-        raise SettingsError(f"{given}, {rubrics.scale.describe()};", "no text could cross it.")
+        problem = f"`flip_at={format_score(threshold)}` is not on the scale of {first.ref}"
+        raise SettingsError(f"{problem}, {rubrics.scale.describe()};", "no text could cross it.")
     notify, aspects = workspace.notify, [version.rubric.aspect.name for version in (first, second)]
     if aspects[0] != aspects[1]:
         notify(f"{first.ref} and {second.ref} judge different aspects, {' and '.join(aspects)}")
@@ -612,15 +612,15 @@ async def look(scoring: ColumnScoring, anchor: str) -> paired.AnchorLook:
         for values in (table, np.abs(table))
     )
     changed = any((each.low or 0.0) > 0 or (each.high or 0.0) < 0 for each in (bias, error))
-    now = np.array([*errors.values()])
+    errors_now = np.array([*errors.values()])
     return paired.AnchorLook(
         rubric=version.ref,
         judge=choice.spec,
         looks=len(looks.looks),
         texts=len(texts),
         groups=groups,
-        bias=float(now.mean()) if errors else None,
-        absolute_error=float(np.abs(now).mean()) if errors else None,
+        bias=float(errors_now.mean()) if errors else None,
+        absolute_error=float(np.abs(errors_now).mean()) if errors else None,
         bias_change=bias.rounded(),
         error_change=error.rounded(),
         outcome="beyond" if changed else "within" if counted else "inconclusive",
@@ -634,5 +634,5 @@ def _changes(values: FloatArray, unit: IntArray) -> list[FloatArray]:
     """
     counts = np.cumsum(~np.isnan(values), axis=0)[:-1]
     changes = values[1:] - np.nancumsum(values, axis=0)[:-1] / np.where(counts, counts, np.nan)
-    known = [(row[~np.isnan(row)], renumber(unit[~np.isnan(row)])) for row in changes]
-    return [np.bincount(group, row) / np.bincount(group) for row, group in known if group.max(initial=0) > 0]
+    present = [(row[~np.isnan(row)], renumber(unit[~np.isnan(row)])) for row in changes]
+    return [np.bincount(group, row) / np.bincount(group) for row, group in present if group.max(initial=0) > 0]

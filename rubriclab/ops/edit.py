@@ -128,7 +128,7 @@ class RatedRubric:
         return fitting.JointSettings.model_validate({**self.settings.get(JOINT, {}), "ask": self.ask})
 
     @cached_property
-    def rated(self) -> Candidates:
+    def ratings(self) -> Candidates:
         aggregation, parts = self.rubric.aggregation, []
         for method in dict.fromkeys(each.method for each in self.candidates):
             own = next((part for part in self.rubric.parts if part.method == method), None)
@@ -149,11 +149,11 @@ class RatedRubric:
 
     @cached_property
     def table(self) -> RatingMatrix:
-        return self.rated.table(assignment_of(self.rubric), self.ask)
+        return self.ratings.table(assignment_of(self.rubric), self.ask)
 
     @property
-    def kept(self) -> tuple[int, ...]:
-        return tuple(place for place, each in enumerate(self.candidates) if each.kept)
+    def kept_columns(self) -> tuple[int, ...]:
+        return tuple(column for column, each in enumerate(self.candidates) if each.kept)
 
 
 def edited_rubric(
@@ -195,30 +195,30 @@ class FoldSelection:
 def select_in_folds(rated: RatedRubric) -> FoldSelection:
     """Return the criteria that labels select in each fold among the candidates that no person has added."""
     free = replace(rated.table, limits=None)
-    learned = [place for place, each in enumerate(rated.candidates) if each.by_hand != "added"]
+    learned = [column for column, each in enumerate(rated.candidates) if each.by_hand != "added"]
     if not learned:
         return FoldSelection(fitting.divisions(free.groups, rated.fit_settings), ())
     held_out = fitting.select_rubric(free.columns(learned), rated.fit_settings, rated.ask).held_out
-    ids = [rated.candidates[place].criterion.id for place in learned]
+    ids = [rated.candidates[column].criterion.id for column in learned]
     criteria = (tuple(frozenset(ids[column] for column in fit.columns) for fit in fits) for fits in held_out.fits)
     return FoldSelection(held_out.folds, tuple(criteria))
 
 
-def refitted(rated: RatedRubric, selected: FoldSelection) -> fitting.SelectedRubric:
+def refit_rubric(rated: RatedRubric, selected: FoldSelection) -> fitting.SelectedRubric:
     """Return the rubric fitted to all labels, and the rubrics of all folds with cross-validated scores."""
 
     def pool_of(repetition: int, fold: int) -> fitting.CandidatePool:
         """Return the criteria of a fold: selected and not removed by hand, or added or limited by hand."""
         learned = selected.criteria[repetition][fold] if selected.criteria else frozenset[str]()
         columns = [
-            place
-            for place, each in enumerate(rated.candidates)
+            column
+            for column, each in enumerate(rated.candidates)
             if (each.kept and (each.by_hand == "added" or each.criterion.id in rated.bounds))
             or (each.criterion.id in learned and each.by_hand != "removed")
         ]
-        return fitting.CandidatePool(tuple(columns) or rated.kept, reasons=True)
+        return fitting.CandidatePool(tuple(columns) or rated.kept_columns, reasons=True)
 
-    table, settings, pool = rated.table, rated.fit_settings, fitting.CandidatePool(rated.kept, reasons=True)
+    table, settings, pool = rated.table, rated.fit_settings, fitting.CandidatePool(rated.kept_columns, reasons=True)
     return fitting.SelectedRubric(
         fitting.fit(table, settings, pool, least_redundant=KEEP_ALL),
         fitting.fit_folds(table, settings, selected.folds, pool_of, least_redundant=KEEP_ALL),
@@ -227,13 +227,13 @@ def refitted(rated: RatedRubric, selected: FoldSelection) -> fitting.SelectedRub
 
 def study_of(rated: RatedRubric, refit: fitting.SelectedRubric) -> Study:
     reasons = {**{each.criterion.id: each.reason for each in rated.rubric.dropped}, **rated.reasons}
-    return Study(rated.rated, assignment_of(rated.rubric), rated.fit_settings, refit, reasons, rated.threshold)
+    return Study(rated.ratings, assignment_of(rated.rubric), rated.fit_settings, refit, reasons, rated.threshold)
 
 
 def check_kept(rated: RatedRubric, refit: fitting.SelectedRubric) -> dict[str, str]:
     """Return the reason, by id, for each criterion that cannot be weighted; SettingsError if an edit needs it."""
     ids = [each.criterion.id for each in rated.candidates]
-    dropped = {ids[place]: why.words(ids) for place, why in refit.fit.dropped.items() if place in rated.kept}
+    dropped = {ids[column]: why.words(ids) for column, why in refit.fit.dropped.items() if column in rated.kept_columns}
     for name in rated.bounds:
         if name in dropped:
             raise SettingsError(f"The weight of {name} cannot be limited: it {dropped[name]}.", f"Drop {name}.")
@@ -243,10 +243,10 @@ def check_kept(rated: RatedRubric, refit: fitting.SelectedRubric) -> dict[str, s
     return dropped
 
 
-def unmeasured(rated: RatedRubric, refit: fitting.SelectedRubric, ids: Collection[str]) -> tuple[str, ...]:
+def unmeasured_ids(rated: RatedRubric, refit: fitting.SelectedRubric, ids: Collection[str]) -> tuple[str, ...]:
     """Return the `ids` of criteria that are in no fold's rubric: cross-validated scores do not depend on them."""
-    places = {place for fits in refit.held_out.fits for fit in fits for place in fit.columns}
-    used = {rated.candidates[place].criterion.id for place in places}
+    columns = {column for fits in refit.held_out.fits for fit in fits for column in fit.columns}
+    used = {rated.candidates[column].criterion.id for column in columns}
     return tuple(name for name in ids if name not in used)
 
 
@@ -267,8 +267,8 @@ def effect_of(
     figures, calls, passed = [], [], []
     for each, refit in zip((parent, edited), refits, strict=True):
         figures.append(fitting.refitted_agreement(each.table, refit.held_out, level=level)["pearson"].rounded())
-        ids = [each.candidates[place].criterion.id for place in each.kept]
-        calls.append(round(each.rated.calls(ids, assignment_of(each.rubric), each.ask), 6))
+        ids = [each.candidates[column].criterion.id for column in each.kept_columns]
+        calls.append(round(each.ratings.calls(ids, assignment_of(each.rubric), each.ask), 6))
         passed.append(study_of(each, refit).verdicts)
     effect = EditEffect(
         level=level,
@@ -378,7 +378,7 @@ class EditableVersion:
 
     @cached_property
     def refit(self) -> fitting.SelectedRubric:
-        return refitted(self.rated, self.selection)
+        return refit_rubric(self.rated, self.selection)
 
     def on_label_scale(self, record: stored.TrainingRecord) -> stored.TrainingRecord:
         by_id, rubric = {text.id: text for text in self.examples}, self.version.rubric
@@ -462,7 +462,7 @@ def edit(
         choice = judge_of(version, options.judge, workspace.store, workspace.notify)
 
     def estimate() -> DryRun:
-        total = sum((estimate_scoring(by, texts) for by, texts in requests), CallEstimate())
+        total = sum((estimate_scoring(asked, texts) for asked, texts in requests), CallEstimate())
         return dry_run({"judge": (choice.spec, total)}, workspace.options)
 
     async def run() -> EditResult:
@@ -472,15 +472,15 @@ def edit(
         judge = workspace.judge(choice) if requests else None
         parent_cells: dict[str, dict[str, stored.Cell]] = {name: dict(row) for name, row in labelled.cells.items()}
         new_cells: dict[str, dict[str, stored.Cell]] = {}
-        for by, texts in requests:
+        for asked, texts in requests:
             assert judge
             with workspace.progress(workspace.ledger) as on_progress:
-                rated = await rate_parts(by.parts, by, texts, judge, workspace.under_way, on_progress=on_progress)
+                rated = await rate_parts(asked.parts, asked, texts, judge, workspace.under_way, on_progress=on_progress)
             ids = [each.criterion.id for each in rated.candidates]
             for name, column in zip(ids, zip(*rated.cells, strict=True), strict=True):
                 if all(cell.score is None and cell.applies for cell in column):
                     raise JudgeError(f"No text could be rated by {name}; the latest reason: {column[-1].reason}")
-            cells = parent_cells if by is parent else new_cells
+            cells = parent_cells if asked is parent else new_cells
             for text, row in zip(rated.examples, rated.cells, strict=True):
                 cells.setdefault(text.id, {}).update(zip(ids, row, strict=True))
         complete = replace(labelled, cells=parent_cells) if labelled.unrated else labelled
@@ -500,14 +500,14 @@ def _finish(
         kept = tuple(each for each in edited.candidates if each.kept)
         rows = tuple(tuple(new_cells[text.id][each.criterion.id] for each in kept) for text in edited.examples)
         edited = replace(edited, candidates=kept, cells=rows)
-    refits = editable.refit, refitted(edited, editable.selection)
+    refits = editable.refit, refit_rubric(edited, editable.selection)
     dropped = [name for name, reason in plan.removed.items() if reason == "dropped"]
     limited = [name for change in plan.changes if change.action in ("pin", "bound") for name in change.criteria]
     joined = [*plan.new, *(name for name in limited if name in plan.bounds and name not in plan.new)]
     notes = [f"{name} is left out: it {reason}" for name, reason in check_kept(edited, refits[1]).items()]
     for one, other, correlation in redundant_pairs(edited, refits[1]):
         notes.append(f"{one} says what {other} says (r = {correlation:.2f}): the same thing counts twice")
-    for name in (*unmeasured(parent, refits[0], dropped), *unmeasured(edited, refits[1], joined)):
+    for name in (*unmeasured_ids(parent, refits[0], dropped), *unmeasured_ids(edited, refits[1], joined)):
         why = "as it was made from labels of each fold or is not selected without them"
         notes.append(f"the effect of {name} on cross-validated agreement is unknown: it is in no fold's rubric, {why}")
     study = study_of(edited, refits[1])

@@ -52,7 +52,7 @@ class EditPlan:
         known = (*self.rubric.criteria, *(entry.criterion for entry in self.rubric.all_dropped))
         return {*(each.id for each in known), *self.new}
 
-    def join(self, action: EditAction, method: str, new: Criterion, replaced: Sequence[Criterion] = ()) -> None:
+    def add(self, action: EditAction, method: str, new: Criterion, replaced: Sequence[Criterion] = ()) -> None:
         ids, before = tuple(each.id for each in replaced), "\n".join(each.statement for each in replaced)
         if action == "reword" and ids[0] in self.bounds:
             self.bounds[new.id] = self.bounds[ids[0]]
@@ -76,8 +76,8 @@ class EditPlan:
 
     def limit(self, given: str, limits: Bounds | None) -> None:
         """Limit the weight of a criterion, or lift its limits; `given` may be the id that it had before rewording."""
-        now = {change.criteria: change.result for change in self.changes if change.action == "reword"}
-        name = given if given in self.kept else now.get((given,)) or given
+        new_ids = {change.criteria: change.result for change in self.changes if change.action == "reword"}
+        name = given if given in self.kept else new_ids.get((given,)) or given
         if name in self.removed:
             done = self.removed[name].partition(":")[0]
             raise SettingsError(f"{name} is {done} by this edit, so its weight cannot be limited.")
@@ -89,13 +89,13 @@ class EditPlan:
             return
         low, high = self.bounds[name] = limits
         action: EditAction = "pin" if low == high else "bound"
-        written = f"{low:g}" if action == "pin" else f"{low:g}:{high:g}"
+        limits_text = f"{low:g}" if action == "pin" else f"{low:g}:{high:g}"
         signed = any(each.id == name and each.kind == "feature" for each in self.rubric.criteria)
         if not (-1.0 if signed else 0.0) <= low <= high <= 1:
             kind = "a text feature's weight lies between -1 and 1" if signed else "a weight lies between 0 and 1"
             wrong = "the lowest is above the highest" if low > high else kind
-            raise SettingsError(f"The weight of {name} cannot be {written}: {wrong}.", "Give shares, as in 0.3.")
-        self.changes.append(EditChange(action=action, criteria=(name,), after=written))
+            raise SettingsError(f"The weight of {name} cannot be {limits_text}: {wrong}.", "Give shares, as in 0.3.")
+        self.changes.append(EditChange(action=action, criteria=(name,), after=limits_text))
 
 
 def plan_edits(rubric: Rubric, ref: str, edit: Edit) -> EditPlan:
@@ -109,10 +109,10 @@ def plan_edits(rubric: Rubric, ref: str, edit: Edit) -> EditPlan:
         plan.changes.append(EditChange(action="drop", criteria=(name,)))
     for name, text in edit.reword.items():
         old = criteria[name]
-        new = reworded(old, method_of[name], text, edited_id(name, plan.used_ids))
+        new = reword(old, method_of[name], text, edited_id(name, plan.used_ids))
         if (new.statement, new.question) == (old.statement, old.question):
             raise SettingsError(f"{name} has this wording already.", "Give another one, or leave it out.")
-        plan.join("reword", method_of[name], new, [old])
+        plan.add("reword", method_of[name], new, [old])
     for names, text in edit.merge:
         methods = sorted({method_of[name] for name in names})
         if len(names) < 2:
@@ -121,9 +121,9 @@ def plan_edits(rubric: Rubric, ref: str, edit: Edit) -> EditPlan:
             problem = f"{' and '.join(names)} are criteria of different methods, {' and '.join(methods)}."
             raise SettingsError(problem, "Drop one and reword the other.")
         replaced = [criteria[name] for name in names]
-        plan.join("merge", methods[0], merged(replaced, text, rubric.scale, "+".join(names)), replaced)
+        plan.add("merge", methods[0], merge(replaced, text, rubric.scale, "+".join(names)), replaced)
     for text in edit.add:
-        plan.join("add", *added(text, rubric, plan.used_ids))
+        plan.add("add", *new_criterion(text, rubric, plan.used_ids))
     if edit.threshold is not None:
         plan.set_threshold(edit.threshold)
     if edit.definition is not None:
@@ -145,14 +145,14 @@ def _check_named(rubric: Rubric, ref: str, edit: Edit) -> None:
     """Refuse an edit with no change, an unknown criterion, two changes of one criterion, or an empty wording."""
     changes = [f"`{name}`" for name in Edit.model_fields]
     if all(getattr(edit, name) in (None, (), {}) for name in Edit.model_fields):
-        asked = f"Give at least one of {', '.join(changes[:-1])} and {changes[-1]}."
-        raise SettingsError("No change was asked for.", asked)
+        hint = f"Give at least one of {', '.join(changes[:-1])} and {changes[-1]}."
+        raise SettingsError("No change was asked for.", hint)
     names = [*edit.drop, *edit.reword, *(name for names, _ in edit.merge for name in names)]
     known = [each.id for each in rubric.criteria]
-    for place, name in enumerate(names):
+    for index, name in enumerate(names):
         if name not in known:
             raise unknown_criterion(name, ref, known)
-        if name in names[:place]:
+        if name in names[:index]:
             raise SettingsError(f"{name} is changed twice.", "Drop it, reword it or merge it.")
     texts = (*edit.reword.values(), *(text for _, text in edit.merge), *edit.add, edit.definition)
     if any(text is not None and is_blank(text) for text in texts):
@@ -197,21 +197,21 @@ TRUTH = (
 )
 
 
-def reworded(criterion: Criterion, method: str, text: str, name: str) -> Criterion:
+def reword(criterion: Criterion, method: str, text: str, name: str) -> Criterion:
     """Return a criterion with another wording, under another id; a hypothesis keeps the description of its levels."""
     if criterion.kind == "feature":
         raise SettingsError(f"{criterion.id} is a text feature, which is computed.", "Drop it and `add` a criterion.")
     if criterion.kind == "score" and METHODS[method].states == "definition":
         raise SettingsError(f"{criterion.id} asks by the aspect's definition.", "Change that: `definition=TEXT`.")
-    return _replacing([criterion], text, name)
+    return _replacement([criterion], text, name)
 
 
-def merged(criteria: Sequence[Criterion], text: str, scale: Scale, name: str) -> Criterion:
+def merge(criteria: Sequence[Criterion], text: str, scale: Scale, name: str) -> Criterion:
     first = criteria[0]
     if first.kind not in ("hypothesis", "question", "trait"):
         kind = f"it is a {first.kind}, not a statement or a question"
         raise SettingsError(f"{first.id} cannot be merged: {kind}.", "Drop it instead.")
-    new = _replacing(criteria, text, name)
+    new = _replacement(criteria, text, name)
     own: dict[str, object] = {"weight": sum(criterion.weight for criterion in criteria), "levels": ()}
     if new.kind == "hypothesis":
         own |= {"levels": levels(scale), "trait": trait_of(text)}
@@ -220,9 +220,9 @@ def merged(criteria: Sequence[Criterion], text: str, scale: Scale, name: str) ->
     return new.model_copy(update=own)
 
 
-def _replacing(criteria: Sequence[Criterion], text: str, name: str) -> Criterion:
+def _replacement(criteria: Sequence[Criterion], text: str, name: str) -> Criterion:
     """Return a copy of the first criterion with another wording and the evidence of all of them."""
-    (statement, better), question = _question(text), criteria[0].question
+    (statement, better), question = _split_better_answer(text), criteria[0].question
     evidence = Evidence(
         origin="written by hand",
         examples=tuple(dict.fromkeys(example for each in criteria for example in each.evidence.examples)),
@@ -235,13 +235,13 @@ def _replacing(criteria: Sequence[Criterion], text: str, name: str) -> Criterion
     return Criterion(**{**dict(criteria[0]), **own})
 
 
-def added(text: str, rubric: Rubric, used_ids: Collection[str]) -> tuple[str, Criterion]:
+def new_criterion(text: str, rubric: Rubric, used_ids: Collection[str]) -> tuple[str, Criterion]:
     """Return the method that rates a criterion in a person's own words, and the criterion."""
-    statement, better = _question(text)
+    statement, better = _split_better_answer(text)
     asks = better is not None or statement.rstrip().endswith("?")
     weights = [criterion.weight for criterion in rubric.criteria]
     criterion = Criterion(
-        id=next(name for number in range(1, 10_000) if (name := f"a{number:02}") not in used_ids),
+        id=next(name for name in (f"a{number:02}" for number in range(1, 10_000)) if name not in used_ids),
         kind="question" if asks else "hypothesis",
         trait=rubric.aspect.name if asks else trait_of(text),
         statement=statement if asks else text,
@@ -257,7 +257,7 @@ def edited_id(name: str, used_ids: Collection[str]) -> str:
     """Return the next free id of a reworded criterion: `h03.2` for `h03`, then `h03.3`."""
     stem, _, number = name.rpartition(".")
     stem = stem if stem and number.isdigit() else name
-    return next(new for count in range(2, 10_000) if (new := f"{stem}.{count}") not in used_ids)
+    return next(new for new in (f"{stem}.{number}" for number in range(2, 10_000)) if new not in used_ids)
 
 
 def trait_of(statement: str) -> str:
@@ -270,10 +270,10 @@ def trait_of(statement: str) -> str:
 def levels(scale: Scale) -> tuple[Level, ...]:
     """Return levels for a statement that has none: how true it is of the text."""
     anchors = scale.anchors()
-    places = np.linspace(0, len(TRUTH) - 1, len(anchors)).round().astype(int).tolist()
-    return tuple(Level(score=score, description=TRUTH[place]) for score, place in zip(anchors, places, strict=True))
+    indices = np.linspace(0, len(TRUTH) - 1, len(anchors)).round().astype(int).tolist()
+    return tuple(Level(score=score, description=TRUTH[index]) for score, index in zip(anchors, indices, strict=True))
 
 
-def _question(text: str) -> tuple[str, Literal["yes", "no"] | None]:
+def _split_better_answer(text: str) -> tuple[str, Literal["yes", "no"] | None]:
     match = _BETTER.search(text)
     return (text[: match.start()], "no" if match[1] == "no" else "yes") if match else (text, None)

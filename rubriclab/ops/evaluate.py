@@ -71,7 +71,7 @@ def evaluate(
     same = sum(text_digest(each) in learned for each in examples)
     equal = f"{count(same, 'text')} equal to one of learning" if same else ""
     if not options.include_training:
-        kept = unseen(examples, versions)
+        kept = unseen_examples(examples, versions)
     elif equal:
         workspace.notify(f"{equal}: figures on these are optimistic")
     if not kept:
@@ -108,7 +108,8 @@ def evaluate(
             labelled_texts = texts[of_aspect[0].ref]
             best = {each.ref: each.provenance.baseline for each in of_aspect if each.provenance.baseline}
             evaluators = []
-            for name, rows in ((each.ref, scores[each.ref]) for each in of_aspect):
+            for name in (each.ref for each in of_aspect):
+                rows = scores[name]
                 missing, answers = sum(row.answers_missing for row in rows), sum(row.answers for row in rows)
                 evaluators.append(Evaluator(name, floats(row.score for row in rows), missing, answers))
             evaluators += baseline_evaluators(labelled_texts, best)
@@ -214,8 +215,8 @@ def measure_agreement(
     """
     human = np.array([example.scores[aspect] for example in examples], dtype=float)
     groups = [example.group for example in examples]
-    known = [example.system for example in examples if example.system is not None]
-    systems, rated = known if len(known) == len(examples) else None, ratings(examples, aspect)
+    named = [example.system for example in examples if example.system is not None]
+    systems, rated = named if len(named) == len(examples) else None, ratings(examples, aspect)
     ceilings: dict[Level, Interval | None] = {
         level: ceiling_interval(rated.table, groups, within=level == "group", raters_known=bool(rated.names))
         for level in levels
@@ -238,8 +239,8 @@ def measure_agreement(
     ]
 
 
-def unseen(examples: Iterable[Example], versions: Sequence[Version]) -> tuple[Example, ...]:
-    """Return the examples of whose group and text no version has seen a label; ids are not compared."""
+def unseen_examples(examples: Iterable[Example], versions: Sequence[Version]) -> tuple[Example, ...]:
+    """Return the examples whose group and text are in no version's labels; ids are not compared."""
     learned = [version.provenance for version in versions if has_seen_labels(version.rubric)]
     groups = {group for provenance in learned for group in provenance.groups}
     texts = {text for provenance in learned for text in provenance.texts}
@@ -429,7 +430,7 @@ def agree(workspace: work.Workspace, data: Data, rubric: str | Version, options:
 
     async def run() -> AgreeResult:
         rows = [row async for row in scoring.stream()]
-        scores = {name: [row[place] for _, row in rows] for place, name in enumerate(names)}
+        scores = {name: [row[index] for _, row in rows] for index, name in enumerate(names)}
         agreement = interrater_agreement(version.rubric, [example for example, _ in rows], scores)
         return AgreeResult(version, agreement, workspace.effort(), scoring.unanswered)
 

@@ -80,7 +80,7 @@ def explain(
     async def run() -> ScoreExplanation:
         record = await workspace.off_event_loop(workspace.store.training, version.ref)
         (scored,) = [each async for each in scoring.stream()]
-        found = explained(version, record, example, scored.score, options.nearest)
+        found = explanation_of(version, record, example, scored.score, options.nearest)
         return replace(found, unanswered=scoring.unanswered)
 
     return Job(scoring.estimate, run)
@@ -104,12 +104,12 @@ def _explain_recorded(workspace: Workspace, version: Version, options: ExplainOp
 
     async def run() -> ScoreExplanation:
         score = score_of_ratings(version.rubric, text.id, ratings, version.ref, version.provenance.judge)
-        return explained(version, record, text.example, score, options.nearest)
+        return explanation_of(version, record, text.example, score, options.nearest)
 
     return Job(lambda: dry_run({}, workspace.options), run)
 
 
-def explained(
+def explanation_of(
     version: Version, record: TrainingRecord | None, example: Example, score: Score, max_nearest: int
 ) -> ScoreExplanation:
     aggregation = version.rubric.aggregation

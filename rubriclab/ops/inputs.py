@@ -84,11 +84,11 @@ def row_count(data: Data) -> int:
 
 
 def repeated_id(ids: Iterable[str | None]) -> tuple[int, int] | None:
-    """Return the first two places, from 0, of a repeated id; `None` if no id is repeated."""
-    places: dict[str, int] = {}
-    for place, given in enumerate(ids):
-        if given is not None and (first := places.setdefault(given, place)) != place:
-            return first, place
+    """Return the first two indices of a repeated id; `None` if no id is repeated."""
+    first_index: dict[str, int] = {}
+    for index, name in enumerate(ids):
+        if name is not None and first_index.setdefault(name, index) != index:
+            return first_index[name], index
     return None
 
 
@@ -168,8 +168,8 @@ def usable_examples(rows: Rows, notify: Notify, name: str = "") -> Iterator[Exam
 
 
 def notify_faulty(rows: Rows, notify: Notify) -> None:
-    found = {"faulty row": rows.skipped, "faulty score": rows.skipped_scores}
-    left_out = [count(number, what) for what, number in found.items() if number]
+    skipped = {"faulty row": rows.skipped, "faulty score": rows.skipped_scores}
+    left_out = [count(number, noun) for noun, number in skipped.items() if number]
     if left_out:
         notify(f"left out: {' and '.join(left_out)} (`skip_faulty`); the first: {rows.first_skipped}")
 
@@ -251,15 +251,15 @@ def check_text_fields(
     """Raise FieldMissing if none of `examples` has a field that all training texts of `version` had."""
     name, first = name or describe(data), _first_rows(data, options, 1)
     _check_fields(version, examples, f"No row of {name} has", first[0][0] if first else None, options.mapping)
-    for note in without_fields(version, missing_fields(version, examples), name, len(examples)):
+    for note in notes_of_missing_fields(version, missing_fields(version, examples), name, len(examples)):
         notify(note)
 
 
-def without_fields(version: Version, missing: Mapping[str, int], name: str, texts: int) -> list[str]:
+def notes_of_missing_fields(version: Version, missing: Mapping[str, int], name: str, texts: int) -> list[str]:
     """Return a note for each field that training texts had and some of the scored `texts` lack."""
     why = f"and every text that {version.ref} was learned from had one: their scores are less reliable"
-    some = ((field, f"{number:,} of {count(texts, 'text')}") for field, number in missing.items() if number)
-    return [f"{name}: {lacking} have no {field}, {why}" for field, lacking in some]
+    of_texts = f"of {count(texts, 'text')}"
+    return [f"{name}: {number:,} {of_texts} have no {field}, {why}" for field, number in missing.items() if number]
 
 
 def missing_fields(version: Version, examples: Sequence[Example]) -> dict[str, int]:

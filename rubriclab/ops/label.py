@@ -146,11 +146,11 @@ class Labeling:
 
         With `skipped`, return the next position that the rater has skipped.
         """
-        given = self._history.of(rater)
+        judgments = self._history.of(rater)
         open_positions = [
             position
             for position, item in enumerate(self.items(rater))
-            if (item in given and given[item].kind == "skipped" if skipped else item not in given)
+            if (item in judgments and judgments[item].kind == "skipped" if skipped else item not in judgments)
         ]
         later = (position for position in open_positions if position > after)
         return next(later, open_positions[0] if open_positions else None)
@@ -189,14 +189,14 @@ class Labeling:
         with self._lock:
             withdrawn = self._history.find(rater, request)
             if withdrawn is None:
-                latest = self._history.latest(rater, self._places(rater))
+                latest = self._history.latest(rater, self._positions(rater))
                 if latest is None:
                     return None
                 withdrawn = self._judgment(rater, latest.item, id=request, kind="withdrawal", withdraws=latest.id)
             if withdrawn.kind != "withdrawal":
                 raise SettingsError("This id belongs to a judgment.", "Load the page again.")
             self._add(withdrawn)
-            return self._places(rater).get(withdrawn.item)
+            return self._positions(rater).get(withdrawn.item)
 
     def progress(self, rater: str) -> judging.RaterProgress:
         with self._lock:
@@ -209,7 +209,7 @@ class Labeling:
         history = self._snapshot()
         # The history may have judgments of texts in other files.
         judgments = {
-            rater: [each for item, each in history.of(rater).items() if item in self._places(rater)]
+            rater: [each for item, each in history.of(rater).items() if item in self._positions(rater)]
             for rater in history.raters
         }
         ratings = [each for of_rater in judgments.values() for each in of_rater if each.kind == "rating"]
@@ -224,7 +224,7 @@ class Labeling:
             learn=learn_options(self.options, self.question.scale),
         )
 
-    def _places(self, rater: str) -> Mapping[judging.Item, int]:
+    def _positions(self, rater: str) -> Mapping[judging.Item, int]:
         return {item: position for position, item in enumerate(self.items(rater))}
 
     def _add(self, judgment: judging.HumanJudgment) -> None:
@@ -329,9 +329,9 @@ def learn_options(options: LabelOptions, scale: text_model.Scale) -> dict[str, s
         {word: text_model.format_score(score) for word, score in (options.level_scores or words).items()}
     )
     text = f"{text_model.format_score(scale.low)}:{text_model.format_score(scale.high)}{'' if scale.whole else ':any'}"
-    found = {"task": options.task, "aspect": options.aspect, "scale": text, "levels": levels}
-    found |= {"map": mapping_text(own_names(options.mapping)), "definition": options.definition or ""}
-    return {name: value for name, value in found.items() if value}
+    values = {"task": options.task, "aspect": options.aspect, "scale": text, "levels": levels}
+    values |= {"map": mapping_text(user_columns(options.mapping)), "definition": options.definition or ""}
+    return {name: value for name, value in values.items() if value}
 
 
 TEXT_COLUMNS = ("id", "group", "system", "source", "context", "reference", "output")
@@ -358,7 +358,7 @@ def labelled_rows(
     A rater's label is the first judgment of a text; the second one only measures consistency. The score is the mean of
     all raters, including those in the file. Columns are named as in `mapping`.
     """
-    ratings, columns = {text.key: list[judging.HumanJudgment]() for text in texts}, own_names(mapping)
+    ratings, columns = {text.key: list[judging.HumanJudgment]() for text in texts}, user_columns(mapping)
     for judgment in history.all():
         if judgment.kind in ("rating", "cannot judge") and not judgment.again and judgment.text in ratings:
             ratings[judgment.text].append(judgment)
@@ -367,14 +367,14 @@ def labelled_rows(
         row = _row(text, ratings[text.key], question)
         labels = row.get("scores", {}).keys() | row.get("annotations", {}).keys()
         if question.aspect.name in labels or text.example.id in compared:
-            yield _with_own_names(row, columns)
+            yield _with_user_columns(row, columns)
     for each in former:
         preference = {"preferred": each.better, "over": each.worse, "tie": each.tie or None}
         about = {**preference, "aspect": each.aspect, "rater": each.rater}
         yield {name: value for name, value in about.items() if value is not None}
 
 
-def own_names(mapping: FieldMap) -> dict[str, str]:
+def user_columns(mapping: FieldMap) -> dict[str, str]:
     """Return the mapped columns that labelled rows have: those of a text's fields, of scores, and of single raters."""
     return {
         name: column
@@ -383,7 +383,7 @@ def own_names(mapping: FieldMap) -> dict[str, str]:
     }
 
 
-def _with_own_names(row: dict[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
+def _with_user_columns(row: dict[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
     named = {columns.get(name, name): cell for name, cell in row.items()}
     for name, column in columns.items():
         table, dot, aspect = name.partition(".")
@@ -414,9 +414,9 @@ def _row(text: LabelText, ratings: Sequence[judging.HumanJudgment], question: ju
             earlier = text_model.named_annotations(example, aspect) or named
         annotations[aspect] = by_rater = earlier | values
         scores[aspect] = math.fsum(by_rater.values()) / len(by_rater)
-    if written := {each.rater: each.reason for each in ratings if each.reason}:
+    if new_reasons := {each.rater: each.reason for each in ratings if each.reason}:
         earlier_reasons = text_model.named_reasons(example, aspect).items()
-        reasons[aspect] = {rater or EARLIER: reason for rater, reason in earlier_reasons} | written
+        reasons[aspect] = {rater or EARLIER: reason for rater, reason in earlier_reasons} | new_reasons
     levels = {aspect: question.scale.names or ()}
     fields: dict[str, Any] = {name: getattr(example, name) for name in TEXT_COLUMNS}
     tables = {"scores": scores, "annotations": annotations}
@@ -517,18 +517,18 @@ def _pool(rows: Rows, version: Version, options: PlanOptions, notify: Notify) ->
                 yield key, PoolText(row, rows.row)
 
     # A draw by digests is as good as a random one, and does not depend on the order of the rows.
-    drawn = heapq.nsmallest(options.sample, unlabelled(), key=lambda found: (found[0], found[1].example.id))
+    drawn = heapq.nsmallest(options.sample, unlabelled(), key=lambda entry: (entry[0], entry[1].example.id))
     pool = tuple(dict(reversed(drawn)).values())[::-1]
     notify_faulty(rows, notify)
     for fault in first_faults(faults):
         notify(f"left out: {fault}")
-    for number, what, why in (
+    for number, noun, why in (
         (counts["learned"], "text", f" that {version.ref} has learned from"),
         (counts["labelled"], "text", f" with a label that {version.ref} has not learned from yet"),
         (len(drawn) - len(pool), "row", " with the same text as another one"),
     ):
         if number > 0:
-            notify(f"left out: {count(number, what)}{why}")
+            notify(f"left out: {count(number, noun)}{why}")
     if len(drawn) < counts["usable"]:
         notify(f"rating {count(len(pool), 'text')} of {counts['usable']:,} (`sample`)")
     if not pool and (labelled := counts["learned"] + counts["labelled"]):
@@ -601,9 +601,9 @@ def select_texts(
 
     `pool` and `labelled` are standardised ratings, shape (texts, criteria); `shares` of the criteria have the sum 1.
     """
-    points, known = pool * np.sqrt(shares), labelled * np.sqrt(shares)
-    (names, rows, means), (_, _, seen) = _group_means(points, groups), _group_means(known, labelled_groups)
-    distance = np.linalg.norm(means[:, np.newaxis] - seen, axis=2).min(axis=1)
+    points, labelled_points = pool * np.sqrt(shares), labelled * np.sqrt(shares)
+    (names, rows, means), (_, _, covered) = _group_means(points, groups), _group_means(labelled_points, labelled_groups)
+    distance = np.linalg.norm(means[:, np.newaxis] - covered, axis=2).min(axis=1)
     labelled_already = np.isin(names, list(labelled_groups))
     remaining = np.ones(len(names), dtype=bool)
     selected: list[int] = []

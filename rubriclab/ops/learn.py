@@ -35,7 +35,7 @@ from rubriclab.models.text import Assignment, Example, find_aspect, named_reason
 from rubriclab.models.version import Effort, Version, check_name
 from rubriclab.ops.check import lint
 from rubriclab.ops.inputs import Data, describe, rows_of
-from rubriclab.ops.literature import benchmark_notes, chosen_findings, left_out
+from rubriclab.ops.literature import benchmark_notes, chosen_findings, excluded_data_sets
 from rubriclab.ops.options import LearnOptions, SettingsTables, check_tables
 from rubriclab.ops.workspace import Job, JudgeChoice, Notify, Workspace, judge_named
 
@@ -178,7 +178,7 @@ def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnR
         calls = sum(each.calls for each in training.estimate())
         with workspace.progress(workspace.ledger) as on_progress:
 
-            def tell(doing: str, share: float) -> None:
+            def report(doing: str, share: float) -> None:
                 left = max(calls - workspace.ledger.calls - workspace.ledger.cached, 0)
                 on_progress(f"{doing}; about {left:,} of {calls:,} calls left", share)
 
@@ -187,12 +187,12 @@ def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnR
                 generator=generator,
                 seed=options.seed,
                 model_versions=workspace.model_versions,
-                on_progress=tell,
+                on_progress=report,
             )
         learned = training.plans[0].training_input
         given_scale = learned.assignment.scale if options.scale else None
-        of_data = {
-            "literature_without": left_out(options),
+        data_fields = {
+            "literature_without": excluded_data_sets(options),
             "grades": options.grades,
             "limits": limits_of(learned.examples, learned.assignment.aspect.name, given_scale),
         }
@@ -200,7 +200,7 @@ def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnR
             store.save,
             name,
             trained.rubric,
-            trained.provenance.model_copy(update=of_data),
+            trained.provenance.model_copy(update=data_fields),
             workspace.effort(),
             options.parent,
             training=trained.record,
@@ -293,8 +293,8 @@ def _training_input(
 
 
 def _notify_unused_reasons(training: TrainingRun, generator: str, notify: Notify) -> None:
-    known, names, why = training.plans[0].training_input, [plan.method.name for plan in training.plans], None
-    number = sum(len(named_reasons(example, known.assignment.aspect.name)) for example in known.examples)
+    learned, names, why = training.plans[0].training_input, [plan.method.name for plan in training.plans], None
+    number = sum(len(named_reasons(example, learned.assignment.aspect.name)) for example in learned.examples)
     if generator == EMBEDDED:
         why = "the offline judge does not read them; a language model does"
     elif not any(plan.method.shows_reasons(plan.settings) for plan in training.plans):

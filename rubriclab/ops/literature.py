@@ -69,31 +69,31 @@ def read_paper(path: Path) -> Paper:
     except Unreadable as error:
         hint = "A paper is a PDF with a text layer, or a text file in UTF-8."
         raise LiteratureError(f"{path} cannot be read: {error}.", hint) from None
-    pages = tuple(PaperPage(number, cleaned(text)) for number, text in enumerate(texts, 1) if not is_blank(text))
+    pages = tuple(PaperPage(number, clean(text)) for number, text in enumerate(texts, 1) if not is_blank(text))
     if not pages:
         raise LiteratureError(f"{path} holds no text.", "Give a file with the text of the paper.")
     return Paper(path.name, pages, is_pdf or len(texts) > 1)
 
 
-def cleaned(text: str) -> str:
+def clean(text: str) -> str:
     """Remove control characters, and join words that were split at the end of a line."""
     lines = _UNSAFE.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
     return _SPLIT_WORD.sub("", unicodedata.normalize("NFC", lines)).strip()
 
 
-def parts(paper: Paper, max_characters: int) -> Iterator[list[PaperPage]]:
+def page_runs(paper: Paper, max_characters: int) -> Iterator[list[PaperPage]]:
     """Yield the pages in runs of at most `max_characters`; a longer page is cut between words."""
     run: list[PaperPage] = []
     for page in paper.pages:
-        rest = page.text
-        while rest:
-            fits = len(rest) <= max_characters
-            end = len(rest) if fits else rest.rfind(" ", 1, max_characters) + 1 or max_characters
+        remaining = page.text
+        while remaining:
+            fits = len(remaining) <= max_characters
+            end = len(remaining) if fits else remaining.rfind(" ", 1, max_characters) + 1 or max_characters
             if run and sum(len(each.text) for each in run) + end > max_characters:
                 yield run
                 run = []
-            run.append(PaperPage(page.number, rest[:end]))
-            rest = rest[end:]
+            run.append(PaperPage(page.number, remaining[:end]))
+            remaining = remaining[end:]
     yield run
 
 
@@ -149,7 +149,7 @@ def find_quotation(quotation: str, pages: Sequence[PaperPage], first: int | None
 
     Differences due to layout and text extraction are tolerated; numbers, comparison signs and negations must be equal.
     """
-    sought = _normalized(cleaned(quotation))
+    sought = _normalized(clean(quotation))
     if len(_WORD.findall(sought)) < MIN_WORDS:
         return None
     for page in sorted(pages, key=lambda each: each.number != first):
@@ -180,19 +180,19 @@ MAX_TOKENS = 3_400
 PART_CHARACTERS = 24_000
 
 
-def _asked_aspects(names: list[str], info: ValidationInfo) -> list[str]:
-    asked = {aspect["name"].casefold(): aspect["name"] for aspect in (info.context or {}).get("aspects", ())}
-    if unknown := [name for name in names if name.strip().casefold() not in asked]:
-        expected = ", ".join(asked.values()) or "an empty list"
+def _check_aspects(names: list[str], info: ValidationInfo) -> list[str]:
+    requested = {aspect["name"].casefold(): aspect["name"] for aspect in (info.context or {}).get("aspects", ())}
+    if unknown := [name for name in names if name.strip().casefold() not in requested]:
+        expected = ", ".join(requested.values()) or "an empty list"
         raise ValueError(f"{unknown[0]!r:.60} is none of the qualities asked about; expected {expected}")
-    return list(dict.fromkeys(asked[name.strip().casefold()] for name in names))
+    return list(dict.fromkeys(requested[name.strip().casefold()] for name in names))
 
 
 class QuotedFinding(BaseModel):
     page: Annotated[Whole, Field(ge=1)]
     quotation: Annotated[Words, at_most(MAX_QUOTATION)]
     claim: Wording
-    aspects: Annotated[list[str], AfterValidator(_asked_aspects)]
+    aspects: Annotated[list[str], AfterValidator(_check_aspects)]
     benchmarks: list[NewName]
 
 
@@ -227,13 +227,13 @@ class LiteratureAdded(Displayed):
 
 def literature_add(workspace: Workspace, path: str | Path, options: LiteratureAddOptions) -> Job[LiteratureAdded]:
     """Ask a model for the findings of a paper, and keep those whose quotation is in the paper."""
-    spec, task, place = options.judge or EMBEDDED, options.task, place_of(options.folder)
+    spec, task, target = options.judge or EMBEDDED, options.task, literature_path(options.folder)
     if spec == EMBEDDED:
         hint = "Name a language model: `judge=JUDGE`."
         raise SettingsError("The offline judge does not understand texts, so it finds nothing in a paper.", hint)
     if task != Path(task).name:
         raise LiteratureError(f"The task {task!r} cannot name a file.")
-    file, paper = place if place.suffix == ".json" else place / f"{task}.json", read_paper(Path(path))
+    file, paper = target if target.suffix == ".json" else target / f"{task}.json", read_paper(Path(path))
     prompts = findings_prompts(paper, file, options)
 
     async def run() -> LiteratureAdded:
@@ -263,7 +263,7 @@ def literature_add(workspace: Workspace, path: str | Path, options: LiteratureAd
 def findings_prompts(paper: Paper, file: Path, options: LiteratureAddOptions) -> list[Prompt[QuotedFindings]]:
     task, names = options.task, dict.fromkeys(options.aspect)
     aspects = [find_aspect(task, name, options.definition) for name in names] or shipped_aspects(task)
-    findings = [*(each.finding for each in kept_findings(content_path("literature"))), *_findings_in(file)]
+    findings = [*(each.finding for each in stored_findings(content_path("literature"))), *_findings_in(file)]
     fields: dict[str, Any] = {
         "words": task_words(task).model_dump(),
         "aspects": [{"name": aspect.name, "definition": aspect.definition} for aspect in aspects],
@@ -272,14 +272,14 @@ def findings_prompts(paper: Paper, file: Path, options: LiteratureAddOptions) ->
         "fewest_words": MIN_WORDS + 1,
         "most_words": MAX_WORDS,
     }
-    pages = [[{"number": page.number, "text": page.text} for page in part] for part in parts(paper, PART_CHARACTERS)]
+    pages = [[{"number": page.number, "text": page.text} for page in run] for run in page_runs(paper, PART_CHARACTERS)]
     return [Prompt(TEMPLATE, {**fields, "pages": each}, QuotedFindings, max_tokens=MAX_TOKENS) for each in pages]
 
 
 def _check_quotations(
     quoted: list[QuotedFinding], paper: Paper, known: list[str], options: LiteratureAddOptions
 ) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
-    found: list[Finding] = []
+    kept: list[Finding] = []
     dropped: list[Finding] = []
     for each in quoted:
         passage = find_quotation(each.quotation, paper.pages, each.page)
@@ -294,8 +294,8 @@ def _check_quotations(
             page=passage.number if passage and paper.paged else None,
             file=paper.name,
         )
-        (found if passage else dropped).append(finding)
-    return tuple(found), tuple(dropped)
+        (kept if passage else dropped).append(finding)
+    return tuple(kept), tuple(dropped)
 
 
 def _keep(file: Path, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
@@ -303,7 +303,7 @@ def _keep(file: Path, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     entries, kept = {each.id: each for each in _findings_in(file)}, {}
     for finding in findings:
         same = (each for each in entries.values() if (each.citation, each.claim) == (finding.citation, finding.claim))
-        free = (name for number in count(1) if (name := f"{finding.id}-{number}") not in entries)
+        free = (name for name in (f"{finding.id}-{number}" for number in count(1)) if name not in entries)
         entry = next(same, None) or finding.model_copy(update={"id": next(free)})
         # The claim must be left out in tests on any data set that it was found for.
         benchmarks = tuple(dict.fromkeys((*entry.benchmarks, *finding.benchmarks)))
@@ -317,17 +317,17 @@ def _findings_in(file: Path) -> tuple[Finding, ...]:
 
 
 @dataclass(frozen=True)
-class KeptFinding:
+class StoredFinding:
     file: Path
     finding: Finding
 
 
 @dataclass(frozen=True, repr=False)
 class FindingList(Displayed):
-    """Findings under the heading `said`; if `detailed`, each is shown with its quotation."""
+    """Findings under a heading; if `detailed`, each is shown with its quotation."""
 
-    said: str
-    findings: tuple[KeptFinding, ...]
+    heading: str
+    findings: tuple[StoredFinding, ...]
     detailed: bool = False
 
     def to_row(self) -> dict[str, Any]:
@@ -339,10 +339,10 @@ def list_findings(options: LiteratureShowOptions, ids: Sequence[str] = ()) -> Fi
     """Return the user's own findings or the included ones, in detail if `ids` names them."""
     if options.included and options.folder:
         raise SettingsError("`included` means the findings of rubriclab;", "leave `folder` out.")
-    place = content_path("literature") if options.included else place_of(options.folder)
+    place = content_path("literature") if options.included else literature_path(options.folder)
     if options.folder and not place.exists():
         raise LiteratureError(f"There is no findings file or folder {place}.", "Give one that exists.")
-    found = [each for each in kept_findings(place, options.task) if each.finding.bears_on(options.aspect)]
+    found = [each for each in stored_findings(place, options.task) if each.finding.bears_on(options.aspect)]
     known = [each.finding.id for each in found]
     for name in ids:
         if name not in known:
@@ -351,20 +351,20 @@ def list_findings(options: LiteratureShowOptions, ids: Sequence[str] = ()) -> Fi
     return FindingList(f"Findings in {place}: {len(found)}", tuple(found), bool(ids))
 
 
-def place_of(folder: Path | None) -> Path:
+def literature_path(folder: Path | None) -> Path:
     import platformdirs
 
     return folder or platformdirs.user_data_path("rubriclab", appauthor=False) / "literature"
 
 
-def kept_findings(place: Path, task: str | None = None) -> list[KeptFinding]:
+def stored_findings(place: Path, task: str | None = None) -> list[StoredFinding]:
     """Return the findings of a file or folder, or only those of the file that is named after `task`."""
     files = [place] if place.is_file() else sorted(place.glob("*.json"))
     tasks = [file.stem for file in files]
     if files and task and task not in tasks:
         hint = f"{did_you_mean(task, tasks)}There are findings for: {', '.join(tasks)}."
         raise LiteratureError(f"There are no findings for the task {task!r} in {place}.", hint)
-    return [KeptFinding(file, each) for file in files if task in (None, file.stem) for each in read_findings(file)]
+    return [StoredFinding(file, each) for file in files if task in (None, file.stem) for each in read_findings(file)]
 
 
 def chosen_findings(aspect: str, options: LearnOptions, notify: Notify) -> tuple[Finding, ...]:
@@ -375,7 +375,7 @@ def chosen_findings(aspect: str, options: LearnOptions, notify: Notify) -> tuple
     if options.literature and options.literature_included:
         findings = (*load_findings(options.task), *findings)
     known = sorted({name for finding in findings for name in finding.benchmarks})
-    without = left_out(options)
+    without = excluded_data_sets(options)
     for name in without:
         if name not in known:
             there = f"; there are some about {', '.join(known)}" if known else ""
@@ -400,7 +400,7 @@ def benchmark_notes(source: str, examples: Sequence[Example], findings: Sequence
     return notes
 
 
-def left_out(options: LearnOptions) -> tuple[str, ...]:
+def excluded_data_sets(options: LearnOptions) -> tuple[str, ...]:
     """Return the data sets to leave out, spelled as in the user's or the included findings."""
     if options.no_literature or not options.literature_without:
         return ()

@@ -144,16 +144,16 @@ class SharedState:
     async def reserve(self, cost: float) -> None:
         if not self._is_capped:
             return
-        asked = asyncio.ensure_future(self._reserve(cost))
+        reservation = asyncio.ensure_future(self._reserve(cost))
         try:
-            reached = await asyncio.shield(asked)
+            reached = await asyncio.shield(reservation)
         except asyncio.CancelledError:
             # A reservation that is granted after the cancellation is given back.
             def give_back(done: asyncio.Future[BudgetReached | None]) -> None:
                 if not done.cancelled() and done.exception() is None and done.result() is None:
                     self.settle(cost, None)
 
-            asked.add_done_callback(give_back)
+            reservation.add_done_callback(give_back)
             raise
         if reached:
             raise reached
@@ -208,7 +208,7 @@ class RayWorker:
     def __init__(self, job: RayJob, state: Any) -> None:
         self._job = job
         self._state = state
-        self._held = ExitStack()
+        self._resources = ExitStack()
         self._opened: tuple[Workspace, Judge] | None = None
 
     async def score(self, rows: Iterable[Example | RowError]) -> RowScores:
@@ -239,7 +239,7 @@ class RayWorker:
                 os.chdir(job.folder)
             shared = SharedState(self._state, job.options) if self._state else None
             workspace = Workspace(job.store, job.options, budget=shared, limits=shared, breaker=shared)
-            self._opened = self._held.enter_context(workspace), workspace.judge(job.choice)
+            self._opened = self._resources.enter_context(workspace), workspace.judge(job.choice)
         return self._opened
 
 

@@ -78,10 +78,10 @@ def rivals_of(options: RivalOptions, rubric: Rubric, name: str, notify: Notify) 
     if apart and given:
         raise SettingsError("`rivals_per_call`: each text is rated in its own call;", "give `rivals=together`, too.")
     if rubric.aggregation and apart == bool(learned):
-        known, asked = ("together", "apart") if learned else ("apart", "together")
+        before, now = ("together", "apart") if learned else ("apart", "together")
         notify(
-            f"{name} was learned from scores of texts that were rated {known}; its agreement and intervals hold for "
-            f"such scores, not for texts rated {asked}"
+            f"{name} was learned from scores of texts that were rated {before}; its agreement and intervals hold for "
+            f"such scores, not for texts rated {now}"
         )
     if apart:
         return "apart" if options.rivals else None
@@ -118,7 +118,7 @@ class Scoring:
     options: ScoreOptions
     version: Version | None = None
     judge: Judge | None = None  # a connected judge that several scorings share
-    rest: Rows | None = None  # the remaining rows, if the scores of an earlier run are kept
+    remaining: Rows | None = None  # the rows still to score, if the scores of an earlier run are kept
     counts: ScoreCounts = field(default_factory=ScoreCounts)
     rivals: Rivals = field(init=False)
 
@@ -164,7 +164,7 @@ class Scoring:
     def warnings(self, texts: int) -> list[str]:
         """Return warnings of fields that some of the scored `texts` lack, and of texts that address the judge."""
         counts, name = self.counts, inputs.describe(self.data)
-        lacking = inputs.without_fields(self.version, counts.without, name, texts) if self.version else []
+        lacking = inputs.notes_of_missing_fields(self.version, counts.without, name, texts) if self.version else []
         marked = f"{counts.addresses_judge:,} of {counts.rows:,} texts address the judge"
         return [*lacking, marked] if counts.addresses_judge else lacking
 
@@ -225,8 +225,8 @@ class Scoring:
         return score_stream(rubric, rows, judge, name, work.under_way, rivals=self.rivals, counts=counts)
 
     def _rows(self) -> Rows:
-        if self.rest is not None:
-            return self.rest
+        if self.remaining is not None:
+            return self.remaining
         rows = inputs.rows_of(self.data, self.options, self.workspace.notify)
         if self.version:
             inputs.check_next_rows(self.version, rows, inputs.describe(self.data), self.options)
@@ -255,7 +255,7 @@ def prepare_scoring(workspace: Workspace, data: Data, rubric: RubricLike | None,
     if options.workers > 1 or options.ray_address is not None:
         check_workers(workspace, options.workers, options.ray_address)
     if rubric is None:
-        return _unvalidated(workspace, data, options)
+        return _prepare_unvalidated(workspace, data, options)
     if left_out := [f"`{name}`" for name in ("task", "aspect", "definition", "scale") if getattr(options, name)]:
         workspace.notify(f"{', '.join(left_out)}: left out, as the rubric defines this")
     if isinstance(rubric, Rubric):
@@ -282,7 +282,7 @@ async def score_all(scoring: Scoring) -> Scores:
     return Scores(scored, scoring.name, scoring.workspace.effort(), scoring.summary, warnings)
 
 
-def _unvalidated(workspace: Workspace, data: Data, options: ScoreOptions) -> Scoring:
+def _prepare_unvalidated(workspace: Workspace, data: Data, options: ScoreOptions) -> Scoring:
     if not (options.task and options.aspect):
         hint = "or without labels `task=TASK` `aspect=ASPECT`."
         raise SettingsError("There is nothing to score by: expected `rubric=REF`,", hint)
@@ -306,8 +306,8 @@ def check_resumable(scoring: Scoring, output: str) -> None:
     if rival_limits(scoring.rubric, scoring.rivals):
         raise SettingsError("`resume`: a group of texts that are rated together cannot be continued.", _RESTART_HINT)
     if output == "-" or table_kind(output):
-        place = "standard output" if output == "-" else f"{output}, a table, which is written at the end"
-        raise SettingsError(f"`resume`: got {place}; expected a file of JSON Lines.", "Name one that ends in .jsonl.")
+        target = "standard output" if output == "-" else f"{output}, a table, which is written at the end"
+        raise SettingsError(f"`resume`: got {target}; expected a file of JSON Lines.", "Name one that ends in .jsonl.")
 
 
 def is_resumable(scoring: Scoring, output: str) -> bool:
@@ -349,14 +349,14 @@ def keep_scores(scoring: Scoring, output: str) -> int:
                 if (got := written.get(name)) != wanted:
                     values = f"got the {name} {preview(str(got))}, expected {preview(str(wanted))}"
                     raise DataError(f"{record}: {values}: another run wrote {output}.", _RESTART_HINT)
-        scoring.rest = rows = inputs.rows_of(scoring.data, scoring.options, scoring.workspace.notify)
+        scoring.remaining = rows = inputs.rows_of(scoring.data, scoring.options, scoring.workspace.notify)
         file.seek(0)
         judge = recorded_name(scoring.choice.spec)
         for number, line in enumerate(file, start=1):
             if not line.endswith(b"\n"):
                 break
             end += len(line)
-            scored = _kept_score(line, rows, f"{output}:{number}")
+            scored = _read_score(line, rows, f"{output}:{number}")
             by = scored.score.rubric, recorded_name(scored.score.judge)
             if not has_record and by != (scoring.name, judge):
                 raise unknown
@@ -376,7 +376,7 @@ def record_of(output: str) -> Path:
     return Path(f"{output}.resume.json")
 
 
-def _kept_score(line: bytes, rows: Rows, place: str) -> ScoredRow:
+def _read_score(line: bytes, rows: Rows, where: str) -> ScoredRow:
     """Return a written score with the next row of the texts; DataError if the score is of another row."""
     try:
         written = orjson.loads(line)
@@ -385,17 +385,17 @@ def _kept_score(line: bytes, rows: Rows, place: str) -> ScoredRow:
         score, addresses_judge = score_of(found), found["addresses_judge"]
     except (ValueError, KeyError, AttributeError):
         got = preview(line.decode(errors="replace"))
-        raise DataError(f"{place}: got {got}, expected a row of scores.", _RESTART_HINT) from None
+        raise DataError(f"{where}: got {got}, expected a row of scores.", _RESTART_HINT) from None
     row = next(rows, None)
     if row is None:
         raise DataError(
-            f"{place}: there are more scores than rows in {rows.where}: the texts have changed.", _RESTART_HINT
+            f"{where}: there are more scores than rows in {rows.where}: the texts have changed.", _RESTART_HINT
         )
     scored = ScoredRow(score, rows.row, row if isinstance(row, Example) else None, addresses_judge)
     cells = orjson.loads(json_line(with_columns(rows.row, found)))
     if score.id != (row.id if isinstance(row, Example) else fault_id(row)) or cells != written:
         problem = f"this score, of the text {preview(score.id)}, is not of the row in the same place"
-        raise DataError(f"{place}: {problem}, {rows.where}:{rows.line}: the texts have changed.", _RESTART_HINT)
+        raise DataError(f"{where}: {problem}, {rows.where}:{rows.line}: the texts have changed.", _RESTART_HINT)
     return scored
 
 

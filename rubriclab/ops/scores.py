@@ -226,10 +226,10 @@ class ColumnScoring:
         stream = score_columns(columns, self.texts() if texts is None else texts, workspace.under_way)
         async with aclosing(with_progress(workspace, stream, self.data if texts is None else texts)) as scored:
             async for example, scores in scored:
-                for place, score in enumerate(scores):
-                    self._scored[place] += score.score is not None
+                for index, score in enumerate(scores):
+                    self._scored[index] += score.score is not None
                     if score.unscored:
-                        self._reasons[place] = score.unscored
+                        self._reasons[index] = score.unscored
                 addressing += addresses_judge(example.output)
                 done += 1
                 yield example, scores
@@ -239,8 +239,8 @@ class ColumnScoring:
     @property
     def unanswered(self) -> str | None:
         """The message that a scorer gave no score because its replies failed, if there is one."""
-        for place, (version, judge) in enumerate(self.scorers):
-            scored, reason = self._scored[place], self._reasons.get(place)
+        for index, (version, judge) in enumerate(self.scorers):
+            scored, reason = self._scored[index], self._reasons.get(index)
             if fault := unanswered(judge.spec, version.ref, scored, reason, self.workspace.ledger):
                 return fault
         return None
@@ -319,8 +319,8 @@ class ScoreDistribution:
     @property
     def histogram(self) -> tuple[int, ...]:
         """The numbers of scores in `BINS` bins of equal width; the outer bins include scores beyond the scale."""
-        places = (np.array(self.values) - self.scale.low) / self.scale.width * BINS
-        return tuple(np.bincount(np.clip(places.astype(int), 0, BINS - 1), minlength=BINS).tolist())
+        positions = (np.array(self.values) - self.scale.low) / self.scale.width * BINS
+        return tuple(np.bincount(np.clip(positions.astype(int), 0, BINS - 1), minlength=BINS).tolist())
 
     @property
     def human_mean(self) -> Interval:
@@ -430,5 +430,5 @@ def held_out_scores(workspace: Workspace, version: Version, judge: str) -> ppi.L
     if not texts:
         return None
     labels, scores = np.array([(text.label, text.predicted) for text in texts], dtype=float).T
-    systems = np.array([text.system or f"/{place}" for place, text in enumerate(texts)])
+    systems = np.array([text.system or f"/{index}" for index, text in enumerate(texts)])
     return ppi.LabelledScores(labels, scores, units([text.group for text in texts]), renumber(systems))

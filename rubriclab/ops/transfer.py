@@ -52,7 +52,7 @@ from rubriclab.models.version import (
     Version,
     fields_of_both,
 )
-from rubriclab.ops.evaluate import unseen
+from rubriclab.ops.evaluate import unseen_examples
 from rubriclab.ops.inputs import Data, describe, labels_on_scale, likely_labels, usable_texts
 from rubriclab.ops.learn import TrainingRun, resolve_settings
 from rubriclab.ops.options import TransferOptions
@@ -142,7 +142,7 @@ def target_texts(data: Data, version: Version, options: TransferOptions, notify:
     if options.definition or options.aspect not in (None, aspect.name):
         aspect = find_aspect(rubric.task, options.aspect or aspect.name, options.definition)
     examples = usable_texts(data, options, [(aspect.name, rubric.scores_on)], notify)
-    texts = unseen(examples, [version])
+    texts = unseen_examples(examples, [version])
     if left_out := len(examples) - len(texts):
         notify(f"{left_out} of {len(examples)} texts left out: {version.ref} was learned from them or their groups")
     if not texts:
@@ -266,7 +266,7 @@ class Transfer(Displayed, FrozenModel):
 def recommend(
     scores: Mapping[Action, FloatArray], labels: FloatArray, groups: Sequence[str], default: Action, label_points: float
 ) -> tuple[Action, dict[Action, Interval], bool]:
-    """Return the action with the smallest mean absolute error, all actions' gains over `reuse`, and if it is undecided.
+    """Return the action with the smallest mean absolute error, all actions' gains over `reuse`, whether undecided.
 
     Each score, NaN for unscored texts, was fitted without the text's own label. Of actions with equal errors, the
     cheapest is chosen. The difference need not be significant: waiting for significance gave worse results in our
@@ -276,12 +276,12 @@ def recommend(
     actions = [action for action in ACTIONS if action in scores]
     distances = {action: label_points * np.abs(scores[action] - labels) for action in actions}
     scored: BoolArray = np.array(~np.isnan(np.stack(list(distances.values()))).any(axis=0))
-    kept = np.array(groups)[scored].tolist()
+    scored_groups = np.array(groups)[scored].tolist()
     gains = {
-        action: paired_mean((distances["reuse"] - distances[action])[scored], units(kept)).rounded()
+        action: paired_mean((distances["reuse"] - distances[action])[scored], units(scored_groups)).rounded()
         for action in actions
     }
-    if len(set(kept)) < MIN_GROUPS or np.ptp(labels[scored]) == 0:
+    if len(set(scored_groups)) < MIN_GROUPS or np.ptp(labels[scored]) == 0:
         return default, gains, True
     means = {action: rounded_number(distances[action][scored].mean()) for action in actions}
     return min(actions, key=lambda action: means[action]), gains, False
@@ -466,7 +466,7 @@ def _provenance(
         "generator": before.generator,
         "generator_address": before.generator_address,
     }
-    # `adapted.scores` are held out unless the rubric is reused; these are by the rubric that is saved.
+    # `adapted.scores` are cross-validated unless the rubric is reused; `scores` are by the rubric that is saved.
     reused = adapted.action == "reuse"
     scores = adapted.scores if reused else adaptation.aggregate_scores(adapted.rubric, target.rated)
     # A rating given in one call with other criteria does not measure direct judging.

@@ -64,9 +64,9 @@ class JudgeChoice:
     is_apart: bool = False
 
 
-def judge_named(named: str | None, notify: Notify) -> str:
-    _notify_embedded(named or EMBEDDED, "" if named else ", as none is configured", notify)
-    return named or EMBEDDED
+def judge_named(name: str | None, notify: Notify) -> str:
+    _notify_embedded(name or EMBEDDED, "" if name else ", as none is configured", notify)
+    return name or EMBEDDED
 
 
 def unanswered(judge: str, rubric: str, scored: int, reason: str | None, ledger: Ledger) -> str | None:
@@ -225,11 +225,11 @@ class Workspace(Closing):
         self.budget = self.budget or LocalBudget(self.options.max_calls, self.options.max_cost)
         self.given_address = self.given_address or GivenAddress(self.options.api_base)
         self._started = time.monotonic()
-        self._held = ExitStack()
+        self._resources = ExitStack()
         self._store: Store | None = None
         self.shows_progress = self.progress is not no_progress
-        self.progress = logged(self.progress)
-        self.notify = _once(self.notify)
+        self.progress = with_logging(self.progress)
+        self.notify = _without_repeats(self.notify)
 
     @property
     def store(self) -> Store:
@@ -238,7 +238,7 @@ class Workspace(Closing):
     def open_store(self, *, create: bool = False, access: Access = "write") -> Store:
         """Return the store, opened with these options unless it is open already; NoStore if it does not exist."""
         if self._store is None:
-            self._store = self._held.enter_context(open_store(self.location, create=create, access=access))
+            self._store = self._resources.enter_context(open_store(self.location, create=create, access=access))
         return self._store
 
     def give_address_to(self, judge: str | None) -> None:
@@ -320,7 +320,7 @@ class Workspace(Closing):
                     collect = "run the same command again to collect the answers"
                     cancel = f"or cancel: `rubriclab batches --cancel {pending[0].name}`"
                     self.notify(f"{batches} still under way at the provider and will be charged: {collect}, {cancel}")
-        self._held.close()
+        self._resources.close()
         self._store = None
         if damaged := len(self.ledger.damaged):
             answers = f"{count(damaged, 'cached answer')} {'is' if damaged == 1 else 'are'}"
@@ -328,7 +328,7 @@ class Workspace(Closing):
             self.ledger.damaged.clear()
 
 
-def _once(notify: Notify) -> Notify:
+def _without_repeats(notify: Notify) -> Notify:
     """Return a callback that passes each message on once, since operations that score twice repeat messages."""
     sent = set[str]()
 
@@ -503,9 +503,9 @@ class BackgroundLoop:
 
 
 # Seconds between two updates of a bar in a notebook.
-BETWEEN_UPDATES = 0.2
+UPDATE_INTERVAL = 0.2
 # Seconds between two lines where there is no terminal.
-BETWEEN_LINES = 60.0
+LINE_INTERVAL = 60.0
 
 
 def in_notebook() -> bool:
@@ -539,7 +539,7 @@ def regular_lines(ledger: Ledger) -> Iterator[Progress]:
     def advance(doing: str, share: float) -> None:
         nonlocal last
         now = time.monotonic()
-        if now - last < BETWEEN_LINES:
+        if now - last < LINE_INTERVAL:
             return
         last, seconds = now, now - begun
         parts = [doing, f"{seconds / 60:.0f} min"]
@@ -558,7 +558,7 @@ def notebook_bar(ledger: Ledger) -> Iterator[Progress]:
 
     def advance(doing: str, share: float) -> None:
         nonlocal last
-        if time.monotonic() - last < BETWEEN_UPDATES:
+        if time.monotonic() - last < UPDATE_INTERVAL:
             return
         last = time.monotonic()
         value = f' value="{share:.3f}"' if share >= 0 else ""
@@ -593,7 +593,7 @@ INTERVAL = 10.0
 _log = logging.getLogger(__name__)
 
 
-def logged(display: ProgressDisplay, *, clock: Callable[[], float] = time.monotonic) -> ProgressDisplay:
+def with_logging(display: ProgressDisplay, *, clock: Callable[[], float] = time.monotonic) -> ProgressDisplay:
     """Return a progress display that also logs a line for each new phase, and one in `INTERVAL` seconds."""
 
     @contextmanager

@@ -90,7 +90,7 @@ def intervals(groups: int) -> str:
 
 def check_view(result: CheckResult, *, typed: bool = False) -> View:
     """Return the view of a check for Python; if `typed`, the caller prints `check_steps` itself, unwrapped."""
-    result = result if typed else result.written(as_python)
+    result = result if typed else result.with_messages(as_python)
     return view(
         "check",
         found=result,

@@ -14,7 +14,7 @@ LINE = re.compile(r"^(?P<doing>.+), \d+ min, \d+% done, about \d+ min left; [\d,
 
 
 def hurry() -> None:
-    progress.BETWEEN_LINES = 0.05
+    progress.LINE_INTERVAL = 0.05
 
 
 @pytest.fixture

@@ -24,12 +24,12 @@ from rubriclab.ops.edit import (
     edited_rubric,
     effect_of,
     redundant_pairs,
-    refitted,
+    refit_rubric,
     select_in_folds,
     study_of,
-    unmeasured,
+    unmeasured_ids,
 )
-from rubriclab.ops.edits import check_bounds, levels, merged, plan_edits, reworded
+from rubriclab.ops.edits import check_bounds, levels, merge, plan_edits, reword
 from rubriclab.ops.options import Edit
 from rubriclab.stats.agreement import agreement
 
@@ -120,7 +120,7 @@ SCALE = Scale(low=1, high=5, whole=True)
 
 def test_a_question_keeps_its_better_answer_unless_another_is_given() -> None:
     asked = question("q", "Is it long?")
-    same, other = (reworded(asked, "checkeval", text, "q.2") for text in ("Is it dull?", "Is it dull? (better: no)"))
+    same, other = (reword(asked, "checkeval", text, "q.2") for text in ("Is it dull?", "Is it dull? (better: no)"))
     assert (same.statement, same.question.better) == ("Is it dull?", "yes")
     assert (other.statement, other.question.better) == ("Is it dull?", "no")
 
@@ -130,7 +130,7 @@ def test_a_merged_criterion_has_the_evidence_of_all_and_levels_of_its_own() -> N
         hypothesis(name, name).model_copy(update={"evidence": Evidence(origin="labels", examples=examples)})
         for name, examples in (("a", ("t1", "t2")), ("b", ("t2", "t3")))
     )
-    found = merged([one, two], "Order: it is in order.", SCALE, "a+b")
+    found = merge([one, two], "Order: it is in order.", SCALE, "a+b")
     assert found.evidence.examples == ("t1", "t2", "t3")
     assert found.levels == levels(SCALE)
     assert (found.id, found.trait, found.weight) == ("a+b", "Order", 2.0)
@@ -149,7 +149,7 @@ def labels_of(rated: RatedRubric) -> np.ndarray:
 
 
 def weights(rated: RatedRubric, selection: FoldSelection) -> dict[str, float]:
-    rubric = study_of(rated, refitted(rated, selection)).rubric()
+    rubric = study_of(rated, refit_rubric(rated, selection)).rubric()
     assert rubric.aggregation
     return {term.criterion: term.weight for term in rubric.aggregation.terms}
 
@@ -157,7 +157,7 @@ def weights(rated: RatedRubric, selection: FoldSelection) -> dict[str, float]:
 def test_a_rubric_without_changes_keeps_the_weights_and_held_out_scores_that_it_was_learned_with(
     rated: RatedRubric, selection: FoldSelection
 ) -> None:
-    path = refitted(rated, selection)
+    path = refit_rubric(rated, selection)
     rubric = study_of(rated, path).rubric()
     assert rubric.aggregation
     assert rubric.aggregation.terms == rated.rubric.aggregation.terms
@@ -179,7 +179,7 @@ def test_weights_within_limits_are_those_of_an_independent_optimisation(
 
     # The same posterior without limits, minimised over shares and size by a general solver.
     free = replace(limited.table, limits=None)
-    columns = limited.kept
+    columns = limited.kept_columns
     matrix = design(free, 2.0)
     moments = matrix.moments(np.ones(len(free.labels), dtype=bool))
     names = [limited.candidates[place].criterion.id for place in columns]
@@ -207,7 +207,7 @@ def test_held_out_scores_do_not_depend_on_the_labels_of_their_fold(
     rated: RatedRubric, selection: FoldSelection
 ) -> None:
     dropped = edited(rated, Edit(drop=("order",), bound={"names": (0, 0.1)}))
-    before = refitted(dropped, selection).held_out.raw
+    before = refit_rubric(dropped, selection).held_out.raw
     fold = selection.folds[0] == 0
     other = tuple(
         replace(text, scores={ASPECT: 6 - text.scores[ASPECT]}, annotations={}, raters={}) if inside else text
@@ -215,7 +215,7 @@ def test_held_out_scores_do_not_depend_on_the_labels_of_their_fold(
     )
     relabelled = replace(rated, examples=other)
     changed = edited(relabelled, Edit(drop=("order",), bound={"names": (0, 0.1)}))
-    after = refitted(changed, select_in_folds(relabelled)).held_out.raw
+    after = refit_rubric(changed, select_in_folds(relabelled)).held_out.raw
     np.testing.assert_allclose(after[fold], before[fold], atol=1e-12)
     assert not np.allclose(after[~fold], before[~fold])
 
@@ -227,7 +227,7 @@ def test_a_criterion_made_from_a_folds_labels_is_in_no_rubric_of_that_fold_even_
     ids = [each.criterion.id for each in pinned.candidates]
     source = next(each for each in pinned.candidates if each.criterion.id == "detail").made_from
     groups = {text.group for text in pinned.examples if text.id in source}
-    path = refitted(pinned, selection)
+    path = refit_rubric(pinned, selection)
     for number, fit in enumerate(path.held_out.fits[0]):
         inside = {text.group for text, n in zip(pinned.examples, path.held_out.folds[0], strict=True) if n == number}
         names = {ids[place] for place in fit.columns}
@@ -235,7 +235,7 @@ def test_a_criterion_made_from_a_folds_labels_is_in_no_rubric_of_that_fold_even_
         assert ("detail" in names) == (not inside & groups)
         if "detail" in names:
             assert fit.weights[list(fit.columns).index(ids.index("detail"))] == pytest.approx(0.2, abs=1e-6)
-    assert unmeasured(pinned, path, ["theory", "detail"]) == ("theory",)
+    assert unmeasured_ids(pinned, path, ["theory", "detail"]) == ("theory",)
 
 
 def test_a_reworded_criterion_inherits_the_labels_that_it_was_made_from(
@@ -247,8 +247,8 @@ def test_a_reworded_criterion_inherits_the_labels_that_it_was_made_from(
     of = {each.criterion.id: each for each in changed.candidates}
     assert of["theory.2"].made_from == of["theory"].made_from
     assert of["detail+links"].made_from == of["detail"].made_from
-    path = refitted(changed, selection)
-    assert "theory.2" in unmeasured(changed, path, ["theory.2", "detail+links"])
+    path = refit_rubric(changed, selection)
+    assert "theory.2" in unmeasured_ids(changed, path, ["theory.2", "detail+links"])
 
 
 def test_an_added_criterion_is_in_every_fold_and_a_removed_one_in_none(
@@ -256,20 +256,20 @@ def test_an_added_criterion_is_in_every_fold_and_a_removed_one_in_none(
 ) -> None:
     labels = labels_of(rated)[:, np.newaxis]
     changed = edited(rated, Edit(add=("It is good.",), drop=("length",)), labels)
-    path = refitted(changed, selection)
+    path = refit_rubric(changed, selection)
     names = [
         {changed.candidates[place].criterion.id for place in fit.columns} for fits in path.held_out.fits for fit in fits
     ]
     assert all("a01" in each and "length" not in each for each in names)
     # It equals the labels, so it improves held-out agreement.
-    parent = refitted(rated, selection)
+    parent = refit_rubric(rated, selection)
     effect = effect_of(rated, changed, (parent, path), study_of(changed, path).rubric())
     assert effect.difference.low > 0
 
 
 def test_the_difference_is_paired_on_the_same_texts_and_folds(rated: RatedRubric, selection: FoldSelection) -> None:
     changed = edited(rated, Edit(drop=("names",)))
-    paths = refitted(rated, selection), refitted(changed, selection)
+    paths = refit_rubric(rated, selection), refit_rubric(changed, selection)
     assert all((path.held_out.folds == selection.folds).all() for path in paths)
     effect = effect_of(rated, changed, paths, study_of(changed, paths[1]).rubric())
     sides = [
@@ -290,19 +290,19 @@ def test_limits_that_the_criteria_with_varying_ratings_cannot_meet_are_refused(
     others = tuple(criterion.id for criterion in rated.rubric.criteria if criterion.id not in ("links", "order"))
     limits = {"links": (0.3, 0.3), "order": (0.0, 0.4)}
     changed = edited(rated, Edit(drop=others, add=("It is a text.",), bound=limits), constant)
-    path = refitted(changed, selection)
+    path = refit_rubric(changed, selection)
     with pytest.raises(SettingsError, match=r"they sum to at most 0\.7"):
         check_kept(changed, path)
     pinned = edited(rated, Edit(add=("It is a text.",), bound={"a01": (0.3, 0.3)}), constant)
     with pytest.raises(SettingsError, match=r"The weight of a01 cannot be limited: it .* Drop a01\."):
-        check_kept(pinned, refitted(pinned, selection))
+        check_kept(pinned, refit_rubric(pinned, selection))
 
 
 def test_a_criterion_that_repeats_another_is_kept_and_named(rated: RatedRubric, selection: FoldSelection) -> None:
     order = next(place for place, each in enumerate(rated.candidates) if each.criterion.id == "order")
     values = np.array([[row[order].score] for row in rated.cells])
     changed = edited(rated, Edit(add=("It is in order.",)), values)
-    path = refitted(changed, selection)
+    path = refit_rubric(changed, selection)
     assert "a01" in weights(changed, selection)
     ((one, other, r),) = redundant_pairs(changed, path)
     assert {one, other} == {"a01", "order"}

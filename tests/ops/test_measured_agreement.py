@@ -16,7 +16,7 @@ from rubriclab.ops.evaluate import (
     Evaluator,
     baseline_evaluators,
     measure_agreement,
-    unseen,
+    unseen_examples,
 )
 from rubriclab.stats.reliability import ceiling
 
@@ -82,20 +82,20 @@ def test_baselines_are_the_word_count_and_the_features_chosen_in_the_direction_t
 
 
 def test_groups_that_learning_has_seen_are_left_out_whole():
-    left = unseen(TEXTS, [learned_from(groups=("g1",)), learned_from(groups=("g4", "elsewhere"))])
+    left = unseen_examples(TEXTS, [learned_from(groups=("g1",)), learned_from(groups=("g4", "elsewhere"))])
     assert [text.group for text in left] == [f"g{g}" for g in (0, 2, 3, 5) for _ in range(SYSTEMS)]
-    assert unseen(iter(TEXTS), []) == TEXTS
+    assert unseen_examples(iter(TEXTS), []) == TEXTS
     everywhere = tuple({text.group for text in TEXTS})
     for method in ("few_shot", "a package that is gone"):
-        assert unseen(TEXTS, [learned_from(method, groups=everywhere)]) == ()
+        assert unseen_examples(TEXTS, [learned_from(method, groups=everywhere)]) == ()
     # Labels only measured a baseline that shows the judge none of them.
-    assert unseen(TEXTS, [learned_from("direct", groups=everywhere)]) == TEXTS
+    assert unseen_examples(TEXTS, [learned_from("direct", groups=everywhere)]) == TEXTS
 
 
 def test_a_text_that_learning_has_seen_is_left_out_under_any_id_and_group():
     renamed = [replace(text, id=f"new {text.id}", group=f"new {text.group}", scores={}) for text in TEXTS]
     seen = learned_from(groups=("g0",), texts=tuple(text_digest(text) for text in TEXTS[:3]))
-    assert [text.id for text in unseen(renamed, [seen])] == [text.id for text in renamed[3:]]
+    assert [text.id for text in unseen_examples(renamed, [seen])] == [text.id for text in renamed[3:]]
 
 
 def test_the_ceiling_is_that_of_the_raters_within_groups_and_over_all_texts():

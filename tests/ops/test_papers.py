@@ -13,7 +13,7 @@ from pdf_files import RIGHT, column, pdf
 from rubriclab.errors import LiteratureError
 from rubriclab.methods.sources import load_findings
 from rubriclab.models.text import Example
-from rubriclab.ops.literature import Paper, PaperPage, benchmark_notes, cleaned, find_quotation, parts, read_paper
+from rubriclab.ops.literature import Paper, PaperPage, benchmark_notes, clean, find_quotation, page_runs, read_paper
 
 LEFT_LINES = ("The raters of this study penalised inconsis-", "tent summaries in 45.2% of the cases and they")
 RIGHT_LINES = ("rewarded texts that kept to one thread through-", "out, while length alone had no effect at all.")
@@ -91,7 +91,7 @@ def test_damaged_files_are_read_or_refused_and_never_fail_otherwise(tmp_path: Pa
 def test_parts_hold_whole_pages_and_cut_only_those_that_are_longer() -> None:
     pages = tuple(PaperPage(number, f"{number}" * 40) for number in (1, 2, 3))
     long = PaperPage(4, " ".join(f"Sentence {n} is short." for n in range(30)))
-    found = list(parts(Paper("p", (*pages, long, PaperPage(5, "x" * 1050)), True), 200))
+    found = list(page_runs(Paper("p", (*pages, long, PaperPage(5, "x" * 1050)), True), 200))
     assert all(sum(len(page.text) for page in part) <= 200 for part in found)
     assert found[0] == list(pages)
     for page in (*pages, long):
@@ -182,7 +182,7 @@ def test_another_sign_number_or_opposite_is_refused_and_the_one_of_the_paper_fou
     ],
 )
 def test_layout_and_extraction_do_not_count(there: str, copied: str) -> None:
-    pages = (PaperPage(1, cleaned(f"We saw that most raters gave {there} to the texts of our study.")),)
+    pages = (PaperPage(1, clean(f"We saw that most raters gave {there} to the texts of our study.")),)
     found = find_quotation(f"that most raters gave {copied} to the texts", pages)
     assert found is not None
     assert find_quotation(found.text, pages) == found
