@@ -8,6 +8,7 @@ import json
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +129,18 @@ def test_notes_go_to_whom_the_lab_is_told(store: Path, rubric: Version) -> None:
     texts: list[str] = []
     Lab(store, notify=texts.append, progress=None).evaluate([*ROWS, {"id": "faulty"}], "news")
     assert any(text.startswith("left out: rows:13: field 'output': got nothing") for text in texts)
+
+
+def test_the_verdict_on_texts_that_a_rubric_was_not_learned_from_is_kept_with_it(lab: Lab, rubric: Version) -> None:
+    before = lab.load("news").evaluation
+    lab.evaluate(LABELLED, "news", include_training=True)
+    other = replace(rubric, provenance=rubric.provenance.model_copy(update={"seed": 7}), provenance_digest="sha256:7")
+    lab.evaluate(ROWS, [other])
+    assert lab.load("news").evaluation == before
+    evaluation = lab.evaluate(ROWS, "news")
+    kept = lab.load("news").evaluation
+    assert (kept.n, kept.groups, kept.judge) == (12, len({row["source"] for row in ROWS}), "embedded")
+    assert kept.verdict == evaluation.summaries["coherence"].deciding.gains
 
 
 def test_learning_says_its_stage_and_how_many_calls_are_left(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from rubriclab.models.aggregation import MAX_MISSING, Aggregation, Calibration
 from rubriclab.models.base import Count, FrozenModel, canonical, digest
 from rubriclab.models.rubric import Criterion, Rubric
 from rubriclab.models.text import Example, ShownField, common_fields
-from rubriclab.stats.agreement import ScoreErrors
+from rubriclab.stats.agreement import Level, ScoreErrors
 from rubriclab.stats.correlation import FloatArray, float_table
 from rubriclab.stats.intervals import MIN_GROUPS, Interval
 
@@ -40,6 +40,7 @@ class Version(Displayed):
             if it was learned in this store.
         confirmed: whether the user has confirmed that it may choose the judge.
         new: whether the call that returned this version created it.
+        evaluation: the latest one on texts that it was not learned from; `None` if there is none in this store.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Version(Displayed):
     new: bool = False
     imported_from: str | None = None
     confirmed: bool = False
+    evaluation: EvaluationRecord | None = None
 
     def __repr__(self) -> str:
         return f"Version({self.ref!r})"
@@ -340,6 +342,25 @@ class Validation(FrozenModel):
     @property
     def outcome(self) -> Outcome:
         return self.deciding.overall
+
+
+class EvaluationRecord(FrozenModel):
+    """The verdict of an evaluation on texts that a version was not learned from.
+
+    Attributes:
+        judge, data: the judge that scored the texts, and the digest of texts and labels.
+        n, groups: the numbers of texts, and of their groups.
+        level: whether correlations are within groups, over all texts or between systems.
+        verdict: the one that decides, against another rubric or the best free baseline.
+    """
+
+    created: datetime
+    judge: str
+    data: str
+    n: Count
+    groups: Count
+    level: Level
+    verdict: GateVerdict
 
 
 class RecordedText(FrozenModel):

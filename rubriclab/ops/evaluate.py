@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from itertools import combinations
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
 from rubriclab.display import Displayed
-from rubriclab.errors import DataError, SettingsError
+from rubriclab.errors import DataError, NotInStore, SettingsError, StoreError
 from rubriclab.learning.baselines import feature_values
 from rubriclab.learning.estimate import DryRun, dry_run, estimate_scoring
 from rubriclab.learning.gate import ratings
@@ -33,6 +35,9 @@ from rubriclab.stats.intervals import Interval, estimate, paired_mean, renumber,
 from rubriclab.stats.pairs import PairwiseAccuracy, pairwise_accuracy
 from rubriclab.stats.reliability import Metric, ceiling_interval, krippendorff_alpha
 
+if TYPE_CHECKING:
+    from rubriclab.report.evaluation import EvaluationSummary
+
 
 @dataclass(frozen=True, repr=False)
 class Evaluation(work.Answered, Displayed):
@@ -45,15 +50,22 @@ class Evaluation(work.Answered, Displayed):
     effort: Effort
     unanswered: str | None = None
 
+    @cached_property
+    def summaries(self) -> Mapping[str, EvaluationSummary | None]:
+        """The comparisons of each aspect's rubrics, `None` if no correlation is defined."""
+        from rubriclab.report.evaluation import evaluation_summaries
+
+        return evaluation_summaries(self)
+
     def to_row(self) -> dict[str, Any]:
         """Return the figures of the report; for labels of two levels, these are the figures of verdicts."""
-        from rubriclab.report.evaluation import error_rows, evaluation_summaries, verdict_rows
+        from rubriclab.report.evaluation import error_rows, verdict_rows
 
         graded = {version.rubric.aspect.name for version in self.versions if not version.rubric.scores_on.names}
         results = [result.to_row() for result in self.results if result.aspect in graded]
         row: dict[str, Any] = {"results": [*results, *verdict_rows(self)]}
         if graded:
-            summaries = [each for aspect, each in evaluation_summaries(self).items() if each and aspect in graded]
+            summaries = [each for aspect, each in self.summaries.items() if each and aspect in graded]
             row["comparisons"] = [each for summary in summaries for each in summary.to_rows()]
             row["errors"] = error_rows(self)
         return row
@@ -115,9 +127,25 @@ def evaluate(
             evaluators += baseline_evaluators(labelled_texts, best)
             levels, constant = options.level or LEVELS, options.constant_groups
             results += measure_agreement(labelled_texts, evaluators, aspect, levels=levels, constant=constant)
-        return Evaluation(versions, tuple(results), kept, scores, workspace.effort(), fault)
+        evaluation = Evaluation(versions, tuple(results), kept, scores, workspace.effort(), fault)
+        if not options.include_training:
+            await workspace.off_event_loop(_store, workspace, evaluation)
+        return evaluation
 
     return work.Job(estimate, run)
+
+
+def _store(workspace: work.Workspace, evaluation: Evaluation) -> None:
+    from rubriclab.report.evaluation import evaluation_records
+
+    versions = {version.ref: version for version in evaluation.versions}
+    for ref, record in evaluation_records(evaluation).items():
+        try:
+            # A version may be of another store, which `NotInStore` says.
+            with suppress(NotInStore):
+                workspace.store.add_evaluation(versions[ref], record)
+        except StoreError as error:
+            workspace.notify(f"the store does not keep the verdict on {ref}: {error.message}")
 
 
 def _texts(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +27,16 @@ from rubriclab.methods.method import CriterionRating
 from rubriclab.models.aggregation import Calibration, Term
 from rubriclab.models.characters import count, listed
 from rubriclab.models.rubric import Criterion
-from rubriclab.models.text import Example, Scale, labelled
-from rubriclab.models.version import CALIBRATED, DIRECT, GRADED, GateVerdict, VerdictAgreement, deciding_verdict
+from rubriclab.models.text import Example, Scale, data_digest, labelled
+from rubriclab.models.version import (
+    CALIBRATED,
+    DIRECT,
+    GRADED,
+    EvaluationRecord,
+    GateVerdict,
+    VerdictAgreement,
+    deciding_verdict,
+)
 from rubriclab.ops.evaluate import LEVELS, Evaluation, Evaluator, Result, baseline_evaluators
 from rubriclab.report import rubrics, wording
 from rubriclab.report.render import View, external, line, quiet, view
@@ -357,7 +366,7 @@ def _key(evaluator: str) -> str:
 def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
     """Return the verdicts and all figures of an evaluation."""
     versions = evaluation.versions
-    summaries = evaluation_summaries(evaluation)
+    summaries = evaluation.summaries
     scored = [_scored(evaluation, version) for version in versions]
     judgments = [(each.version.provenance, score) for each in scored for score in each.scores]
     graded_versions = [each for each in scored if not each.version.rubric.scores_on.names]
@@ -418,6 +427,31 @@ def evaluation_summaries(evaluation: Evaluation) -> dict[str, EvaluationSummary 
     return {
         aspect: summarize(scored, evaluation.results, baselines) for aspect, scored, baselines in _by_aspect(evaluation)
     }
+
+
+def evaluation_records(evaluation: Evaluation) -> dict[str, EvaluationRecord]:
+    """Return the verdicts of the view by version, without those on texts that the version has learned from."""
+    verdicts: dict[str, tuple[Level, GateVerdict]] = {}
+    for summary in evaluation.summaries.values():
+        best, deciding = (summary.evaluators[0], summary.deciding) if summary else (None, None)
+        if summary and best and not best.seen and not summary.scale.names and deciding and deciding.gains:
+            verdicts[best.ref] = summary.level, deciding.gains
+    for each in _verdicts(evaluation):
+        against = f"{wording.BASELINE}{each.best}"
+        verdicts |= {ref: ("dataset", gain.model_copy(update={"against": against})) for ref, gain in each.gains.items()}
+    records = {}
+    for scored in (_scored(evaluation, version) for version in evaluation.versions):
+        if scored.version.ref in verdicts:
+            level, verdict = verdicts[scored.version.ref]
+            records[scored.version.ref] = EvaluationRecord(
+                created=datetime.now(UTC),
+                judge=scored.scores[0].judge,
+                data=data_digest(scored.texts, scored.version.rubric.aspect.name),
+                **_counted(scored.values, scored.groups),
+                level=level,
+                verdict=verdict,
+            )
+    return records
 
 
 def _by_aspect(evaluation: Evaluation) -> Iterator[tuple[str, list[ScoredVersion], list[Evaluator]]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -27,18 +27,29 @@ from rubriclab.models.base import canonical, digest, digest_text, encode_text, f
 from rubriclab.models.characters import did_you_mean
 from rubriclab.models.judgment import HumanJudgment
 from rubriclab.models.rubric import Rubric
-from rubriclab.models.version import Effort, Provenance, TrainingRecord, Version, check_name, check_tag, parse_ref
+from rubriclab.models.version import (
+    Effort,
+    EvaluationRecord,
+    Provenance,
+    TrainingRecord,
+    Version,
+    check_name,
+    check_tag,
+    parse_ref,
+)
 from rubriclab.store.tables import (
     METADATA,
     AnswerRow,
     AnswerTable,
     BatchTable,
     ConfirmationRow,
+    EvaluationRow,
     HumanJudgmentRow,
     RubricRow,
     TagRow,
     TrainingRow,
     VersionRow,
+    VersionTable,
     database_url,
     format_time,
     make_engine,
@@ -286,6 +297,19 @@ class Store(Closing):
             is_of_version = (TrainingRow.name == name, TrainingRow.number == number)
             return session.exec(select(TrainingRow.digest).where(*is_of_version)).first()
 
+    def add_evaluation(self, version: Version, evaluation: EvaluationRecord) -> None:
+        """Store the latest evaluation of a version; `NotInStore` if this store does not have the version as it is."""
+        content = _content_of(evaluation)
+
+        def add(session: Session) -> None:
+            row = _find_row(session, version.ref)
+            if (row.rubric_digest, row.provenance_digest) != (version.digest, version.provenance_digest):
+                raise NotInStore(f"{version.ref} of this store is another version.")
+            digested = digest_text(content)
+            session.merge(EvaluationRow(name=row.name, number=row.number, content=content, digest=digested))
+
+        self._write(add)
+
     def tag(self, ref: str, tag: str) -> Version:
         check_tag(tag)
         return self._mark(ref, lambda session, row: session.merge(TagRow(name=row.name, tag=tag, number=row.number)))
@@ -399,6 +423,8 @@ class Store(Closing):
             tags.setdefault(_key(each), []).append(each.tag)
         confirmations = session.exec(select(ConfirmationRow).where(col(ConfirmationRow.name).in_(names)))
         confirmed = {_key(each): each.record_digest for each in confirmations}
+        evaluated = session.exec(select(EvaluationRow).where(col(EvaluationRow.name).in_(names)))
+        evaluations = {_key(each): each for each in evaluated}
         versions = []
         for row in rows:
             try:
@@ -411,7 +437,12 @@ class Store(Closing):
                 continue
             is_confirmed = confirmed.get(_key(row)) == row.record_digest
             own_tags = tuple(sorted(tags.get(_key(row), ())))
-            versions.append(replace(cached[row.record_digest], tags=own_tags, confirmed=is_confirmed))
+            evaluation = None
+            # A damaged one does not keep the version from use: `verify` names it, and evaluating again replaces it.
+            with suppress(StoreError):
+                evaluation = _read_evaluation(evaluations[_key(row)]) if _key(row) in evaluations else None
+            version = replace(cached[row.record_digest], tags=own_tags, confirmed=is_confirmed, evaluation=evaluation)
+            versions.append(version)
         return tuple(versions)
 
     @contextmanager
@@ -433,7 +464,7 @@ class Store(Closing):
         raise StoreUnavailable(f"Other processes kept writing to {self.place}.", "Try again.")
 
 
-def _key(row: VersionRow | ConfirmationRow | TrainingRow | TagRow) -> tuple[str, int]:
+def _key(row: VersionTable | TagRow) -> tuple[str, int]:
     return row.name, row.number
 
 
@@ -485,6 +516,11 @@ def _read_training(row: TrainingRow) -> TrainingRecord:
     except (zlib.error, UnicodeDecodeError) as error:
         raise StoreError(f"{where} cannot be decompressed: {error}.", _VERIFY_HINT) from None
     return _read(TrainingRecord, _verified(where, content, row.digest), where)
+
+
+def _read_evaluation(row: EvaluationRow) -> EvaluationRecord:
+    where = f"The evaluation of {row.ref}"
+    return _read(EvaluationRecord, _verified(where, row.content, row.digest), where)
 
 
 def _verified(what: str, content: str, expected: str) -> str:
@@ -623,11 +659,17 @@ def _problems(session: Session) -> Iterator[Problem]:
 
 
 def _attached_problems(session: Session, versions: Mapping[tuple[str, int], VersionRow]) -> Iterator[Problem]:
-    for training in _rows(session, TrainingRow, TrainingRow.name, TrainingRow.number):
-        where = f"training record of {training.ref}"
-        if _key(training) not in versions:
-            yield Problem(where, "there is no such version")
-        yield from _attempt(where, _read_training, training)
+    trainings = _rows(session, TrainingRow, TrainingRow.name, TrainingRow.number)
+    evaluations = _rows(session, EvaluationRow, EvaluationRow.name, EvaluationRow.number)
+    for what, rows, read in (
+        ("training record", trainings, _read_training),
+        ("evaluation", evaluations, _read_evaluation),
+    ):
+        for row in rows:
+            where = f"{what} of {row.ref}"
+            if _key(row) not in versions:
+                yield Problem(where, "there is no such version")
+            yield from _attempt(where, read, row)
     for confirmation in _rows(session, ConfirmationRow, ConfirmationRow.name, ConfirmationRow.number):
         where = f"confirmation of {confirmation.ref}"
         if confirmed := versions.get(_key(confirmation)):

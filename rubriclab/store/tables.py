@@ -317,6 +317,16 @@ class TrainingRow(VersionTable, table=True):
     packed: bytes = Field(sa_type=sa.LargeBinary)
 
 
+class EvaluationRow(VersionTable, table=True):
+    """The latest evaluation of a version on texts that it was not learned from, as canonical JSON."""
+
+    __tablename__ = "evaluations"
+    __table_args__ = (_version_foreign_key(),)
+
+    content: str = Field(sa_type=sa.Text)
+    digest: str = Field(max_length=DIGEST_LENGTH)
+
+
 class ConfirmationRow(VersionTable, table=True):
     """The user's confirmation that an imported version may choose the judge; `record_digest` is the version's."""
 
@@ -474,8 +484,9 @@ class BatchTable:
         return tuple(OpenBatch(**{**content, "requests": tuple(content["requests"])}) for content in contents)
 
 
-# The number of the schema. A release that changes the tables increases it and says how older stores are upgraded.
-SCHEMA = "1"
+# The number of the schema. A release that changes the tables increases it and says how older stores are upgraded: those
+# of schema 1 only lack a table.
+SCHEMA, EARLIER = "2", "1"
 SCHEMA_TABLE = sa.Table("rubriclab_schema", sa.MetaData(), sa.Column("number", sa.String(32), primary_key=True))
 # Tables whose rows never change, each with the condition under which a new row would replace an old one.
 IMMUTABLE = {
@@ -488,16 +499,16 @@ LOCK = 0x72_75_62_72_69_63
 
 
 def prepare_schema(engine: sa.Engine, *, read_only: bool = False) -> None:
-    """Create the schema in the database of `engine` if it has none. Several processes may do so at once.
+    """Create or upgrade the schema in the database of `engine`. Several processes may do so at once.
 
-    Raises `StoreError` if the database has another schema, or has none and is opened to read only.
+    Raises `StoreError` if the database has an unknown schema, or lacks tables and is opened to read only.
     """
     with translate_errors(engine.url):
         with engine.connect() as connection:
             if is_current(connection):
                 return
         if read_only:
-            fault = f"The store {show_url(engine.url)} has no tables; expected schema {SCHEMA!r}. It is only read here."
+            fault = f"The store {show_url(engine.url)} lacks tables of schema {SCHEMA!r}. It is only read here."
             raise StoreError(fault, "Open it once where it can be written, or use a copy: `store=COPY`.")
         _create_tables(engine)
 
@@ -506,11 +517,11 @@ def is_current(connection: sa.Connection) -> bool:
     if not sa.inspect(connection).has_table(SCHEMA_TABLE.name):
         return False
     number = connection.execute(sa.select(SCHEMA_TABLE.c.number)).scalar()
-    if number != SCHEMA:
+    if number not in (SCHEMA, EARLIER):
         fault = f"The store {show_url(connection.engine.url)} has schema {number!r}; expected {SCHEMA!r}."
         hint = "It was written by another version of rubriclab: use that one, or another store: `store=PATH`."
         raise StoreError(fault, hint)
-    return True
+    return bool(number == SCHEMA)
 
 
 def _create_tables(engine: sa.Engine) -> None:
@@ -522,6 +533,9 @@ def _create_tables(engine: sa.Engine) -> None:
         if is_current(connection):
             return
         METADATA.create_all(connection)
+        if sa.inspect(connection).has_table(SCHEMA_TABLE.name):
+            connection.execute(sa.update(SCHEMA_TABLE).values(number=SCHEMA))
+            return
         for statement in _triggers(dialect):
             connection.exec_driver_sql(statement)
         SCHEMA_TABLE.create(connection)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import CriterionRating, UnitVerdict
 from rubriclab.models.rubric import Part
 from rubriclab.models.text import Units
-from rubriclab.models.version import EditOrigin, GateVerdict, MoreLabels, Raters, Version
+from rubriclab.models.version import EditOrigin, EvaluationRecord, GateVerdict, MoreLabels, Raters, Version
 from rubriclab.report import wording
 from rubriclab.report.render import View, macro
 from rubriclab.stats.intervals import Interval
@@ -54,6 +55,13 @@ def edited() -> Version:
     edit = EditOrigin(author="lead", because="order", changes=(), **measured)
     learned = joint_version(parent="news@2")
     return replace(learned, provenance=learned.provenance.model_copy(update={"edit": edit}))
+
+
+def on_other_texts(version: Version, outcome: Any, against: str) -> Version:
+    """Return the version with an evaluation whose verdict has this outcome against this evaluator."""
+    found = GateVerdict(against=against, outcome=outcome, difference=Interval(0.01, -0.01, 0.03))
+    created, own = datetime(2026, 11, 30, tzinfo=UTC), {"judge": "gpt-4o", "data": "sha256:d", "level": "group"}
+    return replace(version, evaluation=EvaluationRecord(created=created, n=72, groups=18, verdict=found, **own))
 
 
 LABELS, GROUPS = np.tile([0.0, 1.0], 6), list("abcdef" * 2)
@@ -88,6 +96,12 @@ CONCLUSIONS = {
         validation=joint_trust(raters=Raters(alpha=Interval(-0.6), ceiling=None))
     ),
     "verdicts beside those of raters": joint_version(validation=joint_trust(verdict_agreements=(ALIKE, AMONG_RATERS))),
+    "worse, but as good on other texts": on_other_texts(
+        against(against_direct(None, None, **WORSE)), "not better", "plain@1"
+    ),
+    "better than a free baseline on other texts, which does not count": on_other_texts(
+        joint_version(), "better", "baseline: -words (text feature chosen by the labels recorded with news@1)"
+    ),
     "verdicts of no two raters": joint_version(validation=joint_trust(verdict_agreements=(ALIKE,))),
 }
 

@@ -7,6 +7,7 @@ import signal
 import zlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,8 @@ from rubriclab.models.text import Aspect
 from rubriclab.models.version import (
     Candidate,
     Cell,
+    EvaluationRecord,
+    GateVerdict,
     Provenance,
     RecordedText,
     Ref,
@@ -45,6 +48,7 @@ from rubriclab.models.version import (
     parse_ref,
 )
 from rubriclab.ops.workspace import JudgeChoice, Notify, generator_of
+from rubriclab.stats.intervals import Interval
 from rubriclab.store.packs import import_pack, read_pack, write_pack
 from rubriclab.store.store import Store, open_store
 from rubriclab.store.tables import answer_digest, database_url, is_sqlite
@@ -162,6 +166,40 @@ def test_what_could_not_be_read_back_is_not_stored(sqlite_store: Store) -> None:
     assert sqlite_store.names() == ()
 
 
+def evaluation(**fields: Any) -> EvaluationRecord:
+    verdict = GateVerdict(against="plain@1", outcome="worse", difference=Interval(-0.2, -0.3, -0.1))
+    own: dict[str, Any] = {"created": datetime.now(UTC), "judge": "gpt-4o", "data": "sha256:d", "n": 72, "groups": 18}
+    return EvaluationRecord(**{**own, "level": "group", "verdict": verdict, **fields})
+
+
+def test_the_latest_evaluation_stays_with_its_version_alone(store: Store, where: str) -> None:
+    first, second = save(store, 1), save(store, 2)
+    for found in (evaluation(), evaluation(n=80)):
+        store.add_evaluation(first, found)
+        assert store.load("news@1").evaluation == found
+    with open_store(where) as again:
+        assert [each.evaluation and each.evaluation.n for each in again.log("news")] == [None, 80]
+    for unknown in (replace(second, number=3), replace(second, digest=first.digest)):
+        with pytest.raises(NotInStore):
+            store.add_evaluation(unknown, evaluation())
+    assert store.load("news").evaluation is None
+    assert store.verify() == ()
+
+
+def test_an_evaluation_that_was_changed_is_found_does_not_keep_the_version_from_use_and_is_replaced(
+    store: Store, where: str
+) -> None:
+    saved = save(store, 1)
+    store.add_evaluation(saved, evaluation())
+    execute(where, "UPDATE evaluations SET content = replace(content, 'worse', 'better')")
+    assert [str(problem) for problem in store.verify()] == [
+        "evaluation of news@1: The evaluation of news@1 does not match its digest."
+    ]
+    assert store.load("news") == replace(saved, new=False)
+    store.add_evaluation(saved, evaluation())
+    assert store.verify() == ()
+
+
 CHANGES = {
     "both": [
         *("UPDATE versions SET effort = '{}'", "DELETE FROM versions", "UPDATE rubrics SET content = '{}'"),
@@ -171,7 +209,7 @@ CHANGES = {
         "INSERT OR REPLACE INTO rubrics SELECT digest, '{}' FROM rubrics",
         "INSERT OR REPLACE INTO versions SELECT * FROM versions",
     ],
-    "postgresql": ["TRUNCATE versions, trainings, confirmations, tags, rubrics"],
+    "postgresql": ["TRUNCATE versions, trainings, evaluations, confirmations, tags, rubrics"],
 }
 
 

@@ -9,6 +9,7 @@ import stat
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,13 @@ from commands import forking
 from postgresql import PostgreSQL
 from privileges import give_up
 from sqlalchemy import create_engine, text
+from sqlalchemy.exc import DatabaseError
 from store_samples import EFFORT, execute, numbered, provenance, rubric
 
 from rubriclab.errors import StoreError, StoreUnavailable
 from rubriclab.store import tables as engine
 from rubriclab.store.store import Store, open_store
-from rubriclab.store.tables import SCHEMA, SCHEMA_TABLE, database_url, make_engine, show_url, with_write_lock
+from rubriclab.store.tables import EARLIER, SCHEMA, SCHEMA_TABLE, database_url, make_engine, show_url, with_write_lock
 
 
 def test_without_an_address_the_store_is_in_the_users_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,6 +124,18 @@ def test_a_store_with_another_schema_is_refused_and_left_alone(store: Store, whe
     engine.dispose()
 
 
+def test_a_store_of_the_schema_before_gets_the_table_that_it_lacks(store: Store, where: str) -> None:
+    saved = store.save("news", numbered(1), provenance(), EFFORT)
+    execute(where, "DROP TABLE evaluations")
+    execute(where, f"UPDATE {SCHEMA_TABLE.name} SET number = '{EARLIER}'")
+    for _ in range(2):
+        with open_store(where) as upgraded:
+            assert upgraded.load("news") == replace(saved, new=False)
+            assert upgraded.verify() == ()
+    with pytest.raises(DatabaseError, match="never change"):
+        execute(where, "DELETE FROM versions")
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
     folder = tmp_path / "shared"
@@ -216,7 +230,7 @@ def test_a_database_without_tables_is_an_error_where_it_is_only_read(folder: Pat
     sqlite3.connect(folder / "store.db").close()
     close_to_writing(folder, "both")
     (error,) = as_a_user(folder, "read")
-    assert f"has no tables; expected schema '{SCHEMA}'. It is only read here." in error
+    assert f"lacks tables of schema '{SCHEMA}'. It is only read here." in error
 
 
 def test_a_role_that_may_only_select_reads_on_postgresql(schema: str) -> None:

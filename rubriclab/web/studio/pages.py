@@ -41,6 +41,7 @@ from rubriclab.report.rubrics import (
     badge_of,
     change_in_agreement,
     change_words,
+    compared_on_other_texts,
     disagreement_card,
     explanation_view,
     score_axis_of,
@@ -137,7 +138,7 @@ Figures = Mapping[str, tuple[Interval, str]]
 def summary(version: Version) -> dict[str, Any]:
     """Return what a list of versions shows of one; searches look through `words`, in lower case."""
     provenance, rubric = version.provenance, version.rubric
-    badge = badge_of(version)
+    badge, evaluation = badge_of(version), version.evaluation
     agreement, measured = _recorded_agreement(version)
     elsewhere = f", {MEASURED_AT[provenance.held_out_by]}" if provenance.held_out_by != "learning" else ""
     verdict = f"{badge.words}{elsewhere}" if provenance.validation else badge.words
@@ -150,6 +151,7 @@ def summary(version: Version) -> dict[str, Any]:
         "version": version,
         "verdict": verdict,
         "badge": badge if provenance.validation else None,
+        "evaluated": evaluation and (wording.outcome(evaluation.verdict.overall), compared_on_other_texts(evaluation)),
         "kind": SCORES if rubric.threshold is None else DECISIONS,
         "agreement": agreement,
         "measured": measured,
