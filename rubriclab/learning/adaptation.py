@@ -1,7 +1,7 @@
 """Three ways to use a rubric on labelled target texts. Each gives a rubric and held-out scores of the texts.
 
 - `reuse`: the rubric does not change, and labels are not used.
-- `recalibrate`: criteria and weights stay. The map onto the scale is fitted again, for a held-out score without the
+- `recalibrate`: criteria and weights stay. The map onto the scale is fitted again; that of a held-out score without the
   labels of the text's fold.
 - `relearn`: a rubric is learned again, with the old criteria among the candidates. A held-out score does not use
   criteria that were proposed from the text's fold.
@@ -144,7 +144,7 @@ class LabelledTarget:
 
 @dataclass(frozen=True, eq=False)
 class AdaptedRubric:
-    """A rubric for the target, fitted to all labels, and its held-out scores, shape (texts,), NaN for unscored.
+    """A rubric for the target, fitted to all labels, and its held-out scores, shape (texts,), NaN if unscored.
 
     `raw` are scores that do not depend on the mean label of the other folds, so that texts of all folds can be ranked.
     """
@@ -171,9 +171,9 @@ def recalibrate_rubric(target: LabelledTarget) -> AdaptedRubric:
     raw, scale, labels = raw_values(aggregation, target.rated), table.scale, table.labels
     scored = ~np.isnan(raw)
 
-    def predict(others: BoolArray, inside: BoolArray) -> FloatArray:
-        known = others & scored
-        return _calibration(raw, known, target).apply(raw[inside]) if known.any() else np.full(inside.sum(), np.nan)
+    def predict(others: BoolArray, held_out: BoolArray) -> FloatArray:
+        used = others & scored
+        return _calibration(raw, used, target).apply(raw[held_out]) if used.any() else np.full(held_out.sum(), np.nan)
 
     scores = np.clip(predict_folds(target.fold, predict), scale.low, scale.high)
     calibration = _calibration(raw, scored, target)
@@ -203,7 +203,7 @@ def adapt_relearned(target: LabelledTarget, trained: Trained) -> AdaptedRubric:
     rows = [row_of[text.id] for text in target.rated.examples]
     scores = rescale(floats(record.texts[row].predicted for row in rows), target.label_scale, target.rubric.scale)
     labels = target.table.labels
-    means = predict_folds(target.fold, lambda others, inside: np.full(inside.sum(), labels[others].mean()))
+    means = predict_folds(target.fold, lambda others, held_out: np.full(held_out.sum(), labels[others].mean()))
     return AdaptedRubric("relearn", trained.rubric, scores, scores - means)
 
 

@@ -31,14 +31,14 @@ def feature_values(examples: Sequence[Example], names: Sequence[str]) -> FloatAr
 def best_feature(examples: Sequence[Example], aspect: str) -> Baseline | None:
     """Return the text feature, defined for every text, that correlates most with the scores of `aspect`."""
     labels, values = [example.scores[aspect] for example in examples], feature_values(examples, FEATURE_NAMES)
-    correlations = [
-        (r, name)
-        for name, column in zip(FEATURE_NAMES, values.T, strict=True)
-        if not np.isnan(column).any() and not math.isnan(r := pearson(column, labels))
+    complete = [
+        (name, column) for name, column in zip(FEATURE_NAMES, values.T, strict=True) if not np.isnan(column).any()
     ]
-    if not correlations:
+    correlations = [(pearson(column, labels), name) for name, column in complete]
+    defined = [(r, name) for r, name in correlations if not math.isnan(r)]
+    if not defined:
         return None
-    r, name = max(correlations, key=lambda pair: (round(abs(pair[0]), DIGITS), pair[1]))
+    r, name = max(defined, key=lambda pair: (round(abs(pair[0]), DIGITS), pair[1]))
     return Baseline(feature=name, sign=1 if r >= 0 else -1, pearson=round(r, DIGITS))
 
 
@@ -47,7 +47,7 @@ def held_out_baselines(features: FloatArray, labels: FloatArray, fold: IntArray)
 
     The baseline of all text features is the first component of partial least squares (Wold, Sjostrom & Eriksson 2001,
     "PLS-regression: a basic tool of chemometrics", Chemometrics and Intelligent Laboratory Systems 58). Fitted scores
-    leave out the mean label of the other folds, which is high where the fold's own labels are low.
+    leave out the mean label of the other folds, since it is high where the fold's own labels are low.
 
     Args:
         features: shape (texts, features), columns as in `FEATURE_NAMES`; NaN where undefined, which counts as average.

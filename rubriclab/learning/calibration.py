@@ -74,8 +74,8 @@ def isotonic(raw: FloatArray, labels: FloatArray) -> Calibration:
     from scipy.optimize import isotonic_regression
 
     # Knots closer than the stored precision would coincide when stored.
-    x, place, count = np.unique(raw.round(DIGITS), return_inverse=True, return_counts=True)
-    regression = isotonic_regression(np.bincount(place, labels) / count, weights=count)
+    x, index, count = np.unique(raw.round(DIGITS), return_inverse=True, return_counts=True)
+    regression = isotonic_regression(np.bincount(index, labels) / count, weights=count)
     # Inner knots of a constant segment are redundant.
     ends = np.unique(np.concatenate([regression.blocks[:-1], regression.blocks[1:] - 1]))
     return Calibration(
@@ -84,13 +84,13 @@ def isotonic(raw: FloatArray, labels: FloatArray) -> Calibration:
 
 
 def mean_rating_map(
-    weights: FloatArray, centers: FloatArray, spreads: FloatArray, unit: BoolArray, scale: Scale
+    weights: FloatArray, centers: FloatArray, spreads: FloatArray, is_share: BoolArray, scale: Scale
 ) -> Calibration | None:
-    """Return the map to the weighted mean of the judge's ratings; `unit` is as in `RatingMatrix`.
+    """Return the map to the weighted mean of the judge's ratings; `is_share` is as in `RatingMatrix`.
 
     `None` if a weight is negative or all weights are zero.
     """
-    width, bottom = np.where(unit, scale.width, 1.0), np.where(unit, scale.low, 0.0)
+    width, bottom = np.where(is_share, scale.width, 1.0), np.where(is_share, scale.low, 0.0)
     sizes = weights / (spreads * width)
     total = float(sizes.sum())
     if (weights < 0).any() or total <= 0:

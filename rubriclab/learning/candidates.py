@@ -81,13 +81,13 @@ class Candidates:
     def joinable_columns(self) -> tuple[int, ...]:
         """The columns of candidates that one call can rate together."""
         names = {part.method for part in self.parts if can_join(part)}
-        return tuple(place for place, candidate in enumerate(self.candidates) if candidate.method in names)
+        return tuple(column for column, candidate in enumerate(self.candidates) if candidate.method in names)
 
-    def rated(self, ask: Ask) -> tuple[tuple[Cell, ...], ...]:
+    def cells_for(self, ask: Ask) -> tuple[tuple[Cell, ...], ...]:
         return self.together if ask == "in one call" and self.together else self.cells
 
     def table(self, assignment: Assignment, ask: Ask) -> RatingMatrix:
-        values = float_table(([cell.score for cell in row] for row in self.rated(ask)), len(self.candidates))
+        values = float_table(([cell.score for cell in row] for row in self.cells_for(ask)), len(self.candidates))
         labels = floats(example.scores[assignment.aspect.name] for example in self.examples)
         return rating_matrix(self.candidates, values, self.examples, labels, assignment, bounds=self.bounds)
 
@@ -107,7 +107,7 @@ class Candidates:
         for part in self.parts:
             criteria = (candidate.criterion for candidate in self.candidates if candidate.method == part.method)
             if chosen := tuple(criterion for criterion in criteria if criterion.id in kept):
-                dropped = self._dropped(part, kept, reasons or {})
+                dropped = self._dropped_criteria(part, kept, reasons or {})
                 parts.append(part.model_copy(update={"criteria": chosen, "dropped": dropped}))
         return tuple(parts)
 
@@ -115,9 +115,11 @@ class Candidates:
         """Return the criteria of the parts that have none in `kept`; arguments as for `parts_with`."""
         kept_methods = {part.method for part in self.parts_with(kept)}
         dropped_parts = (part for part in self.parts if part.method not in kept_methods)
-        return tuple(each for part in dropped_parts for each in self._dropped(part, kept, reasons))
+        return tuple(each for part in dropped_parts for each in self._dropped_criteria(part, kept, reasons))
 
-    def _dropped(self, part: Part, kept: Collection[str], reasons: Mapping[str, str]) -> tuple[DroppedCriterion, ...]:
+    def _dropped_criteria(
+        self, part: Part, kept: Collection[str], reasons: Mapping[str, str]
+    ) -> tuple[DroppedCriterion, ...]:
         why = {item.criterion.id: item.reason for item in part.dropped}
         rated = {candidate.criterion.id: candidate.criterion for candidate in self.candidates}
         return tuple(
@@ -197,13 +199,13 @@ async def find_candidates(
     results, failures = list[interface.Learned](), dict[str, JudgeError]()
     for number, plan in enumerate(plans):
 
-        def tell(doing: str, share: float, name: str = plan.method.name, number: int = number) -> None:
+        def report(doing: str, share: float, name: str = plan.method.name, number: int = number) -> None:
             on_progress(f"{name}: {doing}", (number + share) / len(plans))
 
-        tell("starting", 0.0)
+        report("starting", 0.0)
         try:
             learned = await plan.method.learn(
-                plan.training_input, plan.settings, judge=judge, generator=generator, seed=seed, on_progress=tell
+                plan.training_input, plan.settings, judge=judge, generator=generator, seed=seed, on_progress=report
             )
             results.append(learned)
         except JudgeError as error:
@@ -220,9 +222,9 @@ async def find_candidates(
         by_id = {criterion.id: criterion for criterion in all_criteria(part)}
         rows = dict(zip(learned.examples, learned.ratings, strict=True))
         # All criteria that the method rated are candidates: its own selection would leak the labels of each fold.
-        for place, name in enumerate(learned.candidates):
+        for column, name in enumerate(learned.candidates):
             candidates.append(_candidate(part.method, by_id[new_ids[name]]))
-            columns.append([cell_of(rows[text.id][place]) if text.id in rows else UNJUDGED for text in texts])
+            columns.append([cell_of(rows[text.id][column]) if text.id in rows else UNJUDGED for text in texts])
     return Candidates(
         examples=texts,
         candidates=tuple(candidates),
@@ -358,7 +360,7 @@ async def usable_form(
         rows = list(map(ratings_of, answers))
         return not are_equal([row[name] for row in rows if name in row] for name in by_id)
 
-    def simpler(form: CallForm, why: str) -> UsableForm:
+    def simpler_form(form: CallForm, why: str) -> UsableForm:
         calls = len(examples) * math.ceil(criterion_count / form.criteria)
         tokens = calls * estimated_tokens(render(prompt_in(form, examples[0])))
         note = (
@@ -376,7 +378,7 @@ async def usable_form(
             problem = answer.missing
             (answer,) = await answers_in(form, [text])
             if answer.value:
-                return simpler(form, f"replies about {usual_count} criteria at once could not be used ({problem})")
+                return simpler_form(form, f"replies about {usual_count} criteria at once could not be used ({problem})")
         beginning = answer.reply.text.strip()[:MAX_QUOTED] if answer.reply else ""
         raise JudgeError(
             f"The judge gave no usable rating of {len(texts)} texts in any form, from {usual_count} criteria a call to "
@@ -384,7 +386,7 @@ async def usable_form(
             "Try another `judge`.",
         )
     rated = {text.id: ratings_of(answer) for text, answer in zip(texts, answers, strict=True) if answer.value}
-    complete = {id_: tuple(row[each] for each in by_id) for id_, row in rated.items() if len(row) == usual_count}
+    complete = {name: tuple(row[each] for each in by_id) for name, row in rated.items() if len(row) == usual_count}
     if len({labels[name] for name in rated}) < 2 or differ(answers):
         return UsableForm(ratings=complete)
     why = f"asked about {usual_count} criteria at once, the judge gave every text the same value for each criterion"
@@ -395,7 +397,7 @@ async def usable_form(
         )
         calls_left -= len(sample)
         if differ(await answers_in(form, sample)):
-            return simpler(form, why)
+            return simpler_form(form, why)
     simpler_tried = f", also with {' and '.join(map(str, forms))}" if forms else ""
     return UsableForm(ratings=complete, note=f"{why}{simpler_tried}")
 
@@ -426,7 +428,7 @@ async def rate_in_one_call(
     """
     assignment, examples = plans[0].training_input.assignment, candidates.examples
     order = ("score", "hypothesis", "question")
-    joinable = [candidates.candidates[place].criterion for place in candidates.joinable_columns]
+    joinable = [candidates.candidates[column].criterion for column in candidates.joinable_columns]
     first = [each.id for each in sorted(joinable, key=lambda criterion: order.index(criterion.kind))[:MAX_ENTRIES]]
     on_progress(f"rating {len(examples)} texts by {len(first)} criteria in one call", 0.0)
     ratings: Mapping[str, tuple[interface.CriterionRating, ...]] = {}
@@ -438,7 +440,7 @@ async def rate_in_one_call(
         if usable.note:
             on_progress(usable.note, 0.0)
 
-    async def rated(names: Sequence[str], known: Mapping[str, Sequence[interface.CriterionRating]]) -> dict[str, Any]:
+    async def rate(names: Sequence[str], known: Mapping[str, Sequence[interface.CriterionRating]]) -> dict[str, Any]:
         texts = [example for example in examples if example.id not in known]
         parts = [part for part in candidates.parts_with(names) if can_join(part)]
         new = await ratings_of_texts(
@@ -447,7 +449,7 @@ async def rate_in_one_call(
         by_text = {**known, **{text.id: ratings for text, ratings in zip(texts, new, strict=True)}}
         return _columns([by_text[example.id] for example in examples])
 
-    columns = await rated(first, ratings)
+    columns = await rate(first, ratings)
     if all(cell.score is None for column in columns.values() for cell in column):
         reason = next(cell.reason for column in columns.values() for cell in column)
         raise JudgeError(f"No usable rating in one call: {reason}", "Try another `judge`.")
@@ -456,17 +458,17 @@ async def rate_in_one_call(
             "in calls about several texts the judge gave every text the same value for each criterion, so each text is "
             "rated in a call of its own"
         )
-        noted = replace(candidates, notes=(*candidates.notes, note))
-        return await rate_in_one_call(noted, plans, judge=judge, generator=generator, on_progress=on_progress)
+        with_note = replace(candidates, notes=(*candidates.notes, note))
+        return await rate_in_one_call(with_note, plans, judge=judge, generator=generator, on_progress=on_progress)
     candidates = await _extend_criteria(candidates, columns, plans, judge, generator)
-    rest = [candidates.ids[place] for place in candidates.joinable_columns if candidates.ids[place] not in columns]
-    calls = chunks(rest, MAX_ENTRIES)
-    on_progress(f"rating {len(examples)} texts by {len(rest)} more criteria", 0.5)
-    for more_columns in await asyncio.gather(*(rated(names, {}) for names in calls)):
+    joinable_ids = [candidates.ids[column] for column in candidates.joinable_columns]
+    more = [name for name in joinable_ids if name not in columns]
+    calls = chunks(more, MAX_ENTRIES)
+    on_progress(f"rating {len(examples)} texts by {len(more)} more criteria", 0.5)
+    for more_columns in await asyncio.gather(*(rate(names, {}) for names in calls)):
         columns |= more_columns
-    unjudged = {
-        name for place, name in enumerate(candidates.ids) if all(row[place] is UNJUDGED for row in candidates.cells)
-    }
+    by_column: dict[str, Sequence[Cell]] = dict(zip(candidates.ids, zip(*candidates.cells, strict=True), strict=True))
+    unjudged = {name for name, cells in by_column.items() if all(cell is UNJUDGED for cell in cells)}
     # The score that the judge gives without a rubric, unless a method has asked for it already.
     direct = [
         each.criterion.id for each in candidates.candidates if each.method == DIRECT and each.criterion.id in unjudged
@@ -480,13 +482,8 @@ async def rate_in_one_call(
         ]
         direct_columns = _columns(await ratings_of_texts(examples, parts, "by method", assignment, judge))
     by_method = {name: cells for name, cells in columns.items() if name in unjudged} | direct_columns
-    cells, together = (
-        tuple(
-            tuple(known[name][row] if name in known else cell for name, cell in zip(candidates.ids, cells, strict=True))
-            for row, cells in enumerate(candidates.cells)
-        )
-        for known in (by_method, columns)
-    )
+    # The new columns replace those of the same criteria.
+    cells, together = (tuple(zip(*(by_column | new).values(), strict=True)) for new in (by_method, columns))
     if rivals:
         sizes = (
             len(call)
@@ -498,8 +495,8 @@ async def rate_in_one_call(
     return replace(
         candidates,
         candidates=tuple(
-            _with_evidence(each, columns[name], labels)
-            if (name := each.criterion.id) in unjudged & columns.keys()
+            _with_evidence(each, columns[each.criterion.id], labels)
+            if each.criterion.id in unjudged & columns.keys()
             else each
             for each in candidates.candidates
         ),
@@ -516,10 +513,10 @@ def _columns(rated: Sequence[Sequence[interface.CriterionRating]]) -> dict[str, 
 async def _extend_criteria(
     candidates: Candidates, columns: Mapping[str, Sequence[Cell]], plans: Sequence[Plan], judge: Judge, generator: Judge
 ) -> Candidates:
-    ratings = {
-        text.id: {name: score for name, cells in columns.items() if (score := cells[row].score) is not None}
-        for row, text in enumerate(candidates.examples)
-    }
+    ratings: dict[str, dict[str, float]] = {}
+    for row, text in enumerate(candidates.examples):
+        scores = {name: cells[row].score for name, cells in columns.items()}
+        ratings[text.id] = {name: score for name, score in scores.items() if score is not None}
     for plan in plans:
         if not (plan.method.extend and plan.method.rated_later(plan.settings)):
             continue

@@ -70,9 +70,9 @@ def estimate_scoring(
     calls: Iterator[Sequence[Example]] = ([text] for text in examples)
     if limits:
         calls = (
-            [group[place] for place in places]
+            [group[index] for index in indices]
             for group in scoring.groups_of(examples, shared_input)
-            for places in group_calls(group, rubric.parts, assignment, limits)
+            for indices in group_calls(group, rubric.parts, assignment, limits)
         )
     sample = list(islice(calls, SAMPLE))
     if not sample:

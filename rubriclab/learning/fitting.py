@@ -110,19 +110,19 @@ class JointSettings(BaseModel):
 class DroppedColumn:
     """Why a candidate is not in the rubric; a repeated candidate has this correlation with the column `repeats`."""
 
-    why: Literal["unscored", "constant", "repeated", "weightless", "outranked"]
+    cause: Literal["unscored", "constant", "repeated", "weightless", "outranked"]
     repeats: int = -1
     correlation: float = 0.0
 
-    def words(self, names: Sequence[str]) -> str:
-        if self.why == "repeated":
+    def reason(self, names: Sequence[str]) -> str:
+        if self.cause == "repeated":
             return f"says what {names[self.repeats]} says (r = {self.correlation:.2f}), and tracks the labels no better"
         return {
             "unscored": "has no score for any training text",
             "constant": "has the same score for every training text",
             "weightless": "weighs nothing beside the others",
             "outranked": "tracks the labels less than the criteria that are kept",
-        }[self.why]
+        }[self.cause]
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,9 +231,9 @@ def fit(
     `calibration` is `none` with signed candidates.
     """
     matrix = weighting.design(table.rows(canonical_order(table)), least_redundant)
-    every = np.ones(len(table.labels), dtype=bool)
+    all_rows = np.ones(len(table.labels), dtype=bool)
     pool = pool or CandidatePool(tuple(range(len(table.methods))))
-    return _fit_rows(matrix, every, matrix.moments(every), pool, settings)
+    return _fit_rows(matrix, all_rows, matrix.moments(all_rows), pool, settings)
 
 
 def cross_validate(table: RatingMatrix, settings: JointSettings, pool: CandidatePool | None = None) -> HeldOut:
@@ -280,8 +280,8 @@ def fit_folds(
             raws[repetition, inside] = fold_fit.raw(values) * (slope if slope > 0 else 1.0)
             fold_fits.append(fold_fit)
         fits.append(tuple(fold_fits))
-    back = np.argsort(order)
-    return HeldOut(_column_means(scores)[back], _column_means(raws)[back], folds, tuple(fits))
+    inverse = np.argsort(order)
+    return HeldOut(_column_means(scores)[inverse], _column_means(raws)[inverse], folds, tuple(fits))
 
 
 def divisions(groups: Sequence[str], settings: JointSettings) -> IntArray:
@@ -309,7 +309,7 @@ def _fit_rows(
     from scipy.special import ndtri
 
     table = matrix.table
-    candidates, always = (tuple(each for each in some if each not in excluded) for some in (pool.columns, pool.always))
+    candidates, always = (tuple(each for each in own if each not in excluded) for own in (pool.columns, pool.always))
     pool = replace(pool, columns=candidates, always=always)
     usable, dropped = _usable_columns(matrix, weighting.shrunken_correlations(table, moments), pool)
     weights = weighting.posterior(table, moments, usable)
@@ -341,7 +341,7 @@ def _fit_rows(
         low=np.maximum(shares - margins[kept], lowest[kept]),
         high=np.minimum(np.maximum(shares + margins[kept], lowest[kept]), highest[kept]),
         calibration=_calibration(table, rows, raw, weights, settings, mean_rating=mean_rating),
-        dropped={place: reason for place, reason in reasons.items() if place not in chosen},
+        dropped={column: reason for column, reason in reasons.items() if column not in chosen},
     )
 
 
@@ -363,19 +363,19 @@ def _usable_columns(
     """
     table, pooled = matrix.table, sorted({*pool.columns, *pool.always})
     constant = {
-        place: DroppedColumn("unscored" if np.isnan(table.values[:, place]).all() else "constant")
-        for place in pooled
-        if matrix.spreads[place] == 0
+        column: DroppedColumn("unscored" if np.isnan(table.values[:, column]).all() else "constant")
+        for column in pooled
+        if matrix.spreads[column] == 0
     }
-    always, repeated = _distinct_columns(matrix, [place for place in pool.always if place not in constant], shrunken)
-    first = {table.methods[place]: place for place in reversed(always) if table.holistic[place]}
-    always = [place for place in always if not table.holistic[place] or first[table.methods[place]] == place]
-    others = [place for place in pool.columns if place not in constant and place not in pool.always]
+    always, repeated = _distinct_columns(matrix, [column for column in pool.always if column not in constant], shrunken)
+    first = {table.methods[column]: column for column in reversed(always) if table.holistic[column]}
+    always = [column for column in always if not table.holistic[column] or first[table.methods[column]] == column]
+    others = [column for column in pool.columns if column not in constant and column not in pool.always]
     best, repeated_others = _distinct_columns(matrix, others, shrunken, pool.most)
     reasons = {**constant, **repeated, **repeated_others}
     if not (always or best) and len(table.labels) > 1:
-        judged = [place for place, why in constant.items() if why.why == "constant" and not table.signed[place]]
-        return sorted(judged, key=lambda place: not table.holistic[place])[:1], reasons
+        judged = [column for column, why in constant.items() if why.cause == "constant" and not table.signed[column]]
+        return sorted(judged, key=lambda column: not table.holistic[column])[:1], reasons
     return sorted({*always, *best}), reasons
 
 
@@ -385,18 +385,18 @@ def _distinct_columns(
     """Return at most `most` distinct columns, highest in `shrunken` first, and why redundant columns are dropped."""
     kept: list[int] = []
     repeated: dict[int, DroppedColumn] = {}
-    places = np.array(columns, dtype=int)
-    ordered: list[int] = places[np.lexsort([places, -shrunken[places]])].tolist()
+    array = np.array(columns, dtype=int)
+    ordered: list[int] = array[np.lexsort([array, -shrunken[array]])].tolist()
     if not matrix.redundant[np.ix_(ordered, ordered)].any():
         return ordered[:most], repeated
-    for place in ordered:
+    for column in ordered:
         if most is not None and len(kept) >= most:
             break
-        first = next((other for other in kept if matrix.redundant[place, other]), None)
+        first = next((other for other in kept if matrix.redundant[column, other]), None)
         if first is None:
-            kept.append(place)
+            kept.append(column)
         else:
-            repeated[place] = DroppedColumn("repeated", first, float(matrix.correlations[place, first]))
+            repeated[column] = DroppedColumn("repeated", first, float(matrix.correlations[column, first]))
     return kept, repeated
 
 
@@ -451,11 +451,11 @@ def refitted_agreement(table: RatingMatrix, held_out: HeldOut, *, level: Level) 
     raw = np.full((len(parts), len(bundle)), np.nan)
     for number, fold_fit in enumerate(held_out.fits[0]):
         inside, columns = held_out.folds[0] == number, list(fold_fit.columns)
-        rest = total - matrix.moments(inside)
+        outside = total - matrix.moments(inside)
         for part in range(len(parts)):
             others = ~inside & (bundle != part)
             if others.any() and columns:
-                moments = rest - parts[part] if not (inside & (bundle == part)).any() else matrix.moments(others)
+                moments = outside - parts[part] if not (inside & (bundle == part)).any() else matrix.moments(others)
                 weights = weighting.posterior(table, moments, columns)
                 raw[part, inside] = matrix.z[inside][:, columns] @ weights.mean * (weights.spread or 1.0)
     raw[bundle, np.arange(len(bundle))] = np.nan

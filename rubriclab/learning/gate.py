@@ -5,11 +5,11 @@ a larger error than the direct score calibrated on the same labels, and must be 
 no calls: otherwise calibration to the mean label would pass. Labels of two levels are compared by AUROC instead of the
 correlation and by the Brier score instead of the error.
 
-Correlations are Pearson's: misjudged pairs count by how far people's labels differ, and most of what separates near
-labels is noise. Simulated, Pearson's finds a true gain among rivals more often than Spearman's at every size of group
-(20 groups of 4: 34 against 26 %). They are within groups if most texts have rivals, as scores then rank rivals, else
-over all texts. `evaluate` decides by the same rules. Groups with constant labels are left out; constant scores have
-correlation 0. Intervals come from the jackknife over groups, paired for differences.
+Correlations are Pearson's: misjudged pairs count more the further people's labels differ, and labels that are close
+differ mostly by noise. Simulated, Pearson's finds a true gain among rivals more often than Spearman's at every size of
+group (20 groups of 4: 34 against 26 %). They are within groups if most texts have rivals, as scores then rank rivals,
+else over all texts. `evaluate` decides by the same rules. Groups with constant labels are left out; constant scores
+have correlation 0. Intervals come from the jackknife over groups, paired for differences.
 
 Scores fitted to the other folds must not include their mean label: it is high where the held-out labels are low, which
 biases the correlation over all texts downwards (Parker, Gunter & Bedo 2007, "Stratification bias in low signal
@@ -99,14 +99,14 @@ def validation(
     baselines = [
         Evaluator(name, "baseline", scores) for name, scores in held_out_baselines(features, table.labels, fold).items()
     ]
-    asked, direct_calibration = list[Evaluator](), None
+    asked_directly, direct_calibration = list[Evaluator](), None
     if direct is not None:
-        points_of = {version.DIRECT: direct, version.CALIBRATED: calibrated(table, fold, direct)}
-        asked = [Evaluator(name, "judged", direct, 1.0, on_scale) for name, on_scale in points_of.items()]
+        points_of = {version.DIRECT: direct, version.CALIBRATED: calibrated_scores(table, fold, direct)}
+        asked_directly = [Evaluator(name, "judged", direct, 1.0, on_scale) for name, on_scale in points_of.items()]
         if not (table.scale.names or np.isnan(direct).all()):
             direct_calibration = _direct_calibration(table, direct, ~np.isnan(direct))
     methods = [Evaluator(name, "judged", scores, calls[name]) for name, scores in alone.items()]
-    agreements = {each.name: comparison.evaluator_agreement(each) for each in (*baselines, *asked, *methods)}
+    agreements = {each.name: comparison.evaluator_agreement(each) for each in (*baselines, *asked_directly, *methods)}
 
     def correlation(name: str) -> float:
         value = agreements[name].order.value
@@ -130,7 +130,7 @@ def validation(
         ),
         verdicts=(
             min(baseline_verdicts, key=lambda verdict: version.WORST_FIRST.index(verdict.outcome or "inconclusive")),
-            *(comparison.verdict(rubric, each) for each in asked),
+            *(comparison.verdict(rubric, each) for each in asked_directly),
             *(comparison.verdict(rubric, each).model_copy(update=without_outcome) for each in methods),
         ),
         direct_calibration=direct_calibration,
@@ -147,14 +147,14 @@ def gate_level(labels: FloatArray, groups: Sequence[str]) -> GateLevel:
     return "group" if rivals >= MIN_SHARE_OF_RIVALS * len(labels) else "dataset"
 
 
-def calibrated(table: RatingMatrix, fold: IntArray, scores: FloatArray) -> FloatArray:
+def calibrated_scores(table: RatingMatrix, fold: IntArray, scores: FloatArray) -> FloatArray:
     """Return the scores of `direct` on the scale of the labels, each calibrated on the labels of the other folds."""
     scored = ~np.isnan(scores)
 
-    def predict(others: BoolArray, inside: BoolArray) -> FloatArray:
-        if not (known := others & scored).any():
-            return np.full(inside.sum(), np.nan)
-        return _direct_calibration(table, scores, known).apply(scores[inside])
+    def predict(others: BoolArray, held_out: BoolArray) -> FloatArray:
+        if not (usable := others & scored).any():
+            return np.full(held_out.sum(), np.nan)
+        return _direct_calibration(table, scores, usable).apply(scores[held_out])
 
     return np.clip(predict_folds(fold, predict), table.scale.low, table.scale.high)
 
@@ -327,7 +327,7 @@ class RaterScores:
 
 def raters(examples: Sequence[Example], aspect: str, scale: Scale) -> version.Raters | None:
     """Return the raters' agreement and the ceiling that it sets at the gate's level; `None` below two raters."""
-    rated, names = ratings(examples, aspect), [example.group for example in examples]
+    rated, names = rater_scores(examples, aspect), [example.group for example in examples]
     if rated is None:
         return None
     groups, labels = renumber(np.array(names)), np.array([example.scores[aspect] for example in examples], dtype=float)
@@ -346,20 +346,20 @@ def rater_errors(examples: Sequence[Example], aspect: str, scale: Scale) -> Scor
     return score_errors(single, others, groups, scale.width) if groups else None
 
 
-def ratings(examples: Sequence[Example], aspect: str) -> RaterScores | None:
+def rater_scores(examples: Sequence[Example], aspect: str) -> RaterScores | None:
     """Return single raters' scores of `aspect`; `None` unless some text has two of them.
 
     Raters are identified by name. If no text has names and all lists are equally long, they are identified by position.
     If some scores have names, the others are left out.
     """
-    listed = [named_annotations(example, aspect) for example in examples]
-    named = any(listed)
+    by_rater = [named_annotations(example, aspect) for example in examples]
+    named = any(by_rater)
     if not named:
         lists = (example.annotations.get(aspect, ()) for example in examples)
-        listed = [{str(place): score for place, score in enumerate(scores, start=1)} for scores in lists]
-    if not any(len(scores) > 1 for scores in listed):
+        by_rater = [{str(number): score for number, score in enumerate(scores, start=1)} for scores in lists]
+    if not any(len(scores) > 1 for scores in by_rater):
         return None
-    names = sorted({name for scores in listed for name in scores}, key=lambda name: (named or int(name), name))
-    table = np.array([[scores.get(name, np.nan) for scores in listed] for name in names], dtype=float)
-    identified = named or len({len(scores) for scores in listed if scores}) == 1
+    names = sorted({name for scores in by_rater for name in scores}, key=lambda name: (named or int(name), name))
+    table = np.array([[scores.get(name, np.nan) for scores in by_rater] for name in names], dtype=float)
+    identified = named or len({len(scores) for scores in by_rater if scores}) == 1
     return RaterScores(tuple(names) if identified else (), table)

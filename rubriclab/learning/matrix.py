@@ -53,12 +53,12 @@ class RatingMatrix:
         )
 
     def columns(self, chosen: Sequence[int]) -> RatingMatrix:
-        places, by_candidate = list(chosen), ("values", "signed", "is_share", "holistic", "prior_direction", "seen")
+        indices, by_candidate = list(chosen), ("values", "signed", "is_share", "holistic", "prior_direction", "seen")
         return replace(
             self,
-            **{name: getattr(self, name)[..., places] for name in by_candidate},
-            methods=tuple(self.methods[place] for place in places),
-            limits=None if self.limits is None else self.limits[places],
+            **{name: getattr(self, name)[..., indices] for name in by_candidate},
+            methods=tuple(self.methods[index] for index in indices),
+            limits=None if self.limits is None else self.limits[indices],
         )
 
 
@@ -78,8 +78,8 @@ def rating_matrix(
     signed = np.array([criterion.kind == "feature" for criterion in criteria], dtype=bool)
     prior = [directions.get(each.id, 0.0) if each.kind == "feature" else 1.0 for each in criteria]
     limits = free_limits(signed)
-    for place, criterion in enumerate(criteria):
-        limits[place] = bounds.get(criterion.id, limits[place])
+    for column, criterion in enumerate(criteria):
+        limits[column] = bounds.get(criterion.id, limits[column])
     # Texts of a group share a source. A candidate generated from one of them has seen the source of all.
     group_of = {example.id: group for example, group in zip(examples, groups, strict=True)}
     seen_groups = ({group_of[name] for name in candidate.made_from} for candidate in candidates)

@@ -56,13 +56,13 @@ def pair_outputs(
         first, second = ([getattr(each, name) for each in side] for side in (before, after))
         shared = {each for each in first if not is_derived(each)} & set(second)
         if name == "group" and shared and first == second:
-            return name, [(place, place) for place, each in enumerate(first) if each in shared]
-        counts, places = (Counter(first), Counter(second)), {each: place for place, each in enumerate(second)}
+            return name, [(index, index) for index, each in enumerate(first) if each in shared]
+        counts, index_of = (Counter(first), Counter(second)), {each: index for index, each in enumerate(second)}
         single = {each for each in shared if counts[0][each] == counts[1][each] == 1}
         if name == "group" and single != shared:
             return name, []
         if single:
-            return name, [(place, places[each]) for place, each in enumerate(first) if each in single]
+            return name, [(index, index_of[each]) for index, each in enumerate(first) if each in single]
     if rule:
         raise DataError(
             f"`pair_by={rule}`: no {rule} occurs in both sets.",
@@ -429,7 +429,7 @@ class DriftLimits(NamedTuple):
     max_flips: float | None = None
     min_rank: float | None = None
 
-    def checked(self, comparison: Comparison) -> Comparison:
+    def with_checks(self, comparison: Comparison) -> Comparison:
         shift = comparison.difference.value
         share = comparison.flips.share.value if comparison.flips else None
         rank = comparison.ranks[0].spearman.value if comparison.ranks else None

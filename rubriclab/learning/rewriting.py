@@ -103,7 +103,7 @@ MIN_BYTES_PER_TOKEN = 2
 _INVISIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 Origins = Sequence[Collection[int]]
-"""For each sentence of the new text, the places in the old text, from 0, of the sentences that it replaces."""
+"""For each sentence of the new text, the indices of the sentences of the old text that it replaces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,13 +264,14 @@ def replace_sentences(text: str, sentences: Mapping[int, str]) -> tuple[str, Map
     starts = [start for start, _ in spans[1:]] + [len(text)]
     kept: list[str] = []
     slices: dict[int, tuple[int, int]] = {}
-    at = 0
+    position = 0
     gap = text[: spans[0][0]]
     for number, ((start, end), following) in enumerate(zip(spans, starts, strict=True), 1):
         new, after = sentences.get(number, text[start:end]), text[end:following]
         if new:
             kept += [gap, new]
-            slices[number] = (at + len(gap), at := at + len(gap) + len(new))
+            begin, position = position + len(gap), position + len(gap) + len(new)
+            slices[number] = (begin, position)
             gap = after
         elif gap.strip() or after.strip():
             # Characters between sentences are kept, such as a quotation mark or a line of stars.

@@ -102,7 +102,7 @@ async def score_text(rubric: Rubric, example: Example, judge: Judge, name: str) 
             ratings = await ratings_of(example, rubric.parts, aggregation.ask, assignment, judge, form=form)
         else:
             values, ratings = await _scores_by_part(rubric.parts, example, assignment, judge)
-    return _counted(
+    return _count_score(
         score_of_ratings(rubric, example.id, ratings, name, judge.name, replies=replies, values=values), judge
     )
 
@@ -115,10 +115,10 @@ async def score_rivals(rubric: Rubric, examples: Sequence[Example], judge: Judge
         score_of_ratings(rubric, example.id, ratings, name, judge.name, replies=replies)
         for example, ratings in zip(examples, rated, strict=True)
     )
-    return [_counted(replace(score, rivals="together"), judge) for score in scores]
+    return [_count_score(replace(score, rivals="together"), judge) for score in scores]
 
 
-def _counted(score: Score, judge: Judge) -> Score:
+def _count_score(score: Score, judge: Judge) -> Score:
     count_text(judge, RATINGS_MISSING if score.score is None else SCORED)
     return score
 
@@ -132,9 +132,9 @@ def rival_limits(rubric: Rubric, rivals: RivalLimits | Literal["apart"] | None) 
         return None
     aggregation = rubric.aggregation
     rivals = rivals or (aggregation.rivals if aggregation else None)
-    asked = [part for part in rubric.parts if any(criterion.kind != "feature" for criterion in part.criteria)]
+    judged = [part for part in rubric.parts if any(criterion.kind != "feature" for criterion in part.criteria)]
     single = aggregation.ask == "in one call" if aggregation else all(each.kind == "score" for each in rubric.criteria)
-    if rivals and not (single and asked and all(map(can_join, asked))):
+    if rivals and not (single and judged and all(map(can_join, judged))):
         raise SettingsError(
             "`rivals=together`: this rubric does not ask the judge about all its criteria in one call.",
             "Leave `rivals` out, or learn a rubric with `settings=joint.ask=in one call`.",
@@ -173,13 +173,13 @@ def score_of_ratings(
         whole = [rated.applies for rated in ratings if rated.id in holistic]
         if any(whole) or not whole:
             scores = {rated.id: rated.score for rated in ratings if rated.applies}
-            found = combine(aggregation, scores, rubric.scale)
-            value, contributions = found.score, found.contributions
-            interval = None if found.low is None or found.high is None else (found.low, found.high)
+            combined = combine(aggregation, scores, rubric.scale)
+            value, contributions = combined.score, combined.contributions
+            interval = None if combined.low is None or combined.high is None else (combined.low, combined.high)
     else:
         values = [rated.score for rated in ratings] if values is None else values
-        known = [each for each in values if each is not None]
-        value = sum(known) / len(known) if len(known) == len(values) else None
+        present = [each for each in values if each is not None]
+        value = sum(present) / len(present) if len(present) == len(values) else None
     titles = {criterion.id: criterion.title for criterion in rubric.criteria}
     criteria = tuple(
         replace(rated, name=titles.get(rated.id, ""), contribution=contributions.get(rated.id)) for rated in ratings
@@ -229,15 +229,15 @@ async def ratings_of_texts(
         )
     calls = group_calls(examples, parts, assignment, rivals)
     rated = await gather_in_order(
-        judge_group([examples[place] for place in call], parts, assignment, judge) for call in calls
+        judge_group([examples[index] for index in call], parts, assignment, judge) for call in calls
     )
     return _text_by_text(calls, rated)
 
 
 def _text_by_text(calls: Iterable[Sequence[int]], results: Iterable[Sequence[T]]) -> list[T]:
     """Return the results in the order of the texts; each call has the indices of its texts."""
-    placed = (pair for call, some in zip(calls, results, strict=True) for pair in zip(call, some, strict=True))
-    return [result for _, result in sorted(placed, key=itemgetter(0))]
+    indexed = (pair for call, own in zip(calls, results, strict=True) for pair in zip(call, own, strict=True))
+    return [result for _, result in sorted(indexed, key=itemgetter(0))]
 
 
 async def _scores_by_part(
@@ -320,7 +320,7 @@ async def score_group(
         return await score_rivals(rubric, texts, judge, name)
 
     calls = group_calls(examples, rubric.parts, assignment_of(rubric), limits)
-    return _text_by_text(calls, await gather_all(score([examples[place] for place in call]) for call in calls))
+    return _text_by_text(calls, await gather_all(score([examples[index] for index in call]) for call in calls))
 
 
 # Rows that are read before a group is processed. Rows of a group that are farther apart are processed separately.
@@ -339,8 +339,8 @@ def groups_of(rows: Iterable[R], key: Callable[[R], Hashable | None], window: in
             yield waiting.pop(first)[1]
         if group is None:
             yield [row]
-    for _, rest in waiting.values():
-        yield rest
+    for _, group_rows in waiting.values():
+        yield group_rows
 
 
 async def stream(

@@ -18,7 +18,7 @@ from rubriclab.judges.judge import Judge
 from rubriclab.learning import candidates as candidate_search, fitting
 from rubriclab.learning.baselines import FEATURE_NAMES, best_feature, feature_values
 from rubriclab.learning.calibration import bounds, conformal
-from rubriclab.learning.gate import calibrated, raters, validation
+from rubriclab.learning.gate import calibrated_scores, raters, validation
 from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.learning.verdicts import (
     held_out_verdicts,
@@ -251,19 +251,19 @@ class Study:
     def not_assessed(self) -> Iterator[str]:
         if self.assignment.scale.names is None:
             return
-        cells = self.candidates.rated(self.ask)
-        for kind, what in (("score", "the whole"), ("hypothesis", "a criterion")):
-            places = [n for n, each in enumerate(self.candidates.candidates) if each.criterion.kind == kind]
+        cells = self.candidates.cells_for(self.ask)
+        for kind, noun in (("score", "the whole"), ("hypothesis", "a criterion")):
+            columns = [n for n, each in enumerate(self.candidates.candidates) if each.criterion.kind == kind]
             texts = sum(
-                any(not row[n].applies and row[n].reason != candidate_search.NOT_JUDGED for n in places)
+                any(not row[n].applies and row[n].reason != candidate_search.NOT_JUDGED for n in columns)
                 for row in cells
             )
             if texts:
-                yield f"the judge says of {texts} of {len(cells)} texts that {what} cannot be assessed: no scores"
+                yield f"the judge says of {texts} of {len(cells)} texts that {noun} cannot be assessed: no scores"
 
     def rubric(self) -> Rubric:
         fit, limits, ids = self.fit, self.candidates.bounds, self.candidates.ids
-        kept = [ids[place] for place in fit.columns]
+        kept = [ids[column] for column in fit.columns]
         shares = fitting.selection_shares(self.selected, self.table)
         columns = (fit.weights, fit.centers, fit.spreads, fit.low, fit.high, shares)
         terms = tuple(
@@ -291,7 +291,7 @@ class Study:
             threshold=self.threshold,
             threshold_by_hand=self.threshold_by_hand is not None,
         )
-        reasons = self.reasons if self.refit else {ids[place]: why.words(ids) for place, why in fit.dropped.items()}
+        reasons = self.reasons if self.refit else {ids[column]: why.reason(ids) for column, why in fit.dropped.items()}
         return Rubric(
             task=self.assignment.words.task,
             aspect=self.assignment.aspect,
@@ -312,7 +312,8 @@ class Study:
     def validation(self) -> version.Validation:
         table, candidates, held_out, assignment = self.table, self.candidates, self.selected.held_out, self.assignment
         alone = {part.method: [criterion.id for criterion in part.criteria] for part in candidates.parts}
-        kept = [self.candidates.ids[place] for place in self.fit.columns]
+        names = self.candidates.ids
+        kept = [names[column] for column in self.fit.columns]
         whole = [] if self.ask == "by method" else np.flatnonzero(table.holistic).tolist()
         scores = {version.WHOLE: fitting.cross_validate(table.columns(whole), self.settings).raw} if whole else {}
         result = validation(
@@ -324,7 +325,7 @@ class Study:
             alone={**scores, **self.alone},
             calls={
                 JOINT: candidates.calls(kept, assignment, self.ask),
-                version.WHOLE: candidates.calls([self.candidates.ids[place] for place in whole], assignment, self.ask),
+                version.WHOLE: candidates.calls([names[column] for column in whole], assignment, self.ask),
                 **{name: candidates.calls(ids, assignment, "by method") for name, ids in alone.items()},
             },
             direct=self.direct,
@@ -342,13 +343,13 @@ class Study:
             )
             if (direct := self.direct) is not None:
                 verdicts.append(verdict_agreement(version.DIRECT, direct, verdicts_of(direct, 0.5), labels, groups))
-                shifted = calibrated(self.table_by_method, held_out.folds[0], direct)
-                decided = self._held_out_verdicts(shifted)
-                verdicts.append(verdict_agreement(version.CALIBRATED, shifted, decided, labels, groups, order=direct))
+                mapped = calibrated_scores(self.table_by_method, held_out.folds[0], direct)
+                decided = self._held_out_verdicts(mapped)
+                verdicts.append(verdict_agreement(version.CALIBRATED, mapped, decided, labels, groups, order=direct))
             ratings = [example.annotations.get(assignment.aspect.name, ()) for example in candidates.examples]
             verdicts += filter(None, [raters_verdicts(ratings, groups)])
-        agreed = raters(candidates.examples, assignment.aspect.name, assignment.scale)
-        update = {"evaluators": (refitted, *others), "raters": agreed, "verdict_agreements": tuple(verdicts)}
+        by_raters = raters(candidates.examples, assignment.aspect.name, assignment.scale)
+        update = {"evaluators": (refitted, *others), "raters": by_raters, "verdict_agreements": tuple(verdicts)}
         return result.model_copy(update=update)
 
     @cached_property
@@ -382,7 +383,7 @@ class Study:
         candidates = tuple(
             each.model_copy(update={"kept": each.criterion.id in kept}) for each in self.candidates.candidates
         )
-        return version.TrainingRecord(texts=texts, candidates=candidates, cells=self.candidates.rated(self.ask))
+        return version.TrainingRecord(texts=texts, candidates=candidates, cells=self.candidates.cells_for(self.ask))
 
 
 # Progress after criteria have been proposed and after they have been rated, as shares of the work.
@@ -451,17 +452,17 @@ async def train_joint(
 
 def learning_calls(plans: Sequence[candidate_search.Plan], settings: fitting.JointSettings) -> LearningCalls:
     plans, _, together = _runnable_plans(plans, settings)
-    asked = candidate_search.plans_to_run(plans, proposals_only=together)
-    calls = [plan.method.learning_calls(plan.training_input, plan.settings) for plan in asked]
-    unrated, each_text = sum(each.unrated for each in calls), 0
+    to_run = candidate_search.plans_to_run(plans, proposals_only=together)
+    calls = [plan.method.learning_calls(plan.training_input, plan.settings) for plan in to_run]
+    unrated, calls_per_text = sum(each.unrated for each in calls), 0
     if together:
         entries = unrated or len(candidate_search.joining_methods(plans))
         # Criteria that `extend` proposes from the first ratings are rated in a further call.
         extended = any(plan.method.extend and plan.method.rated_later(plan.settings) for plan in plans)
         rounds = max(1 + extended, math.ceil(entries / candidate_search.MAX_ENTRIES))
-        each_text = rounds + any(plan.method.name == version.DIRECT for plan in plans)
+        calls_per_text = rounds + any(plan.method.name == version.DIRECT for plan in plans)
     return LearningCalls(
-        judge=sum(each.judge for each in calls) + len(plans[0].training_input.examples) * each_text,
+        judge=sum(each.judge for each in calls) + len(plans[0].training_input.examples) * calls_per_text,
         generator=sum(each.generator for each in calls),
         shown=max(each.shown for each in calls),
         unrated=unrated,

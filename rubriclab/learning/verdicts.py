@@ -57,8 +57,8 @@ def held_out_verdicts(
     if by_hand is not None:
         return verdicts_of(scores, by_hand)
 
-    def predict(others: BoolArray, inside: BoolArray) -> FloatArray:
-        return verdicts_of(scores[inside], threshold_of(scores[others], labels[others], recall))
+    def predict(others: BoolArray, held_out: BoolArray) -> FloatArray:
+        return verdicts_of(scores[held_out], threshold_of(scores[others], labels[others], recall))
 
     return predict_folds(fold, predict)
 
@@ -99,8 +99,8 @@ def verdict_agreement(
     def kappa(weights: FloatArray) -> FloatArray:
         total = weights.sum(axis=1)
         agreed = quotient(weights @ (found == passes), total)
-        judged, said = quotient(weights @ found, total), quotient(weights @ passes, total)
-        by_chance = judged * said + (1 - judged) * (1 - said)
+        judged, labelled = quotient(weights @ found, total), quotient(weights @ passes, total)
+        by_chance = judged * labelled + (1 - judged) * (1 - labelled)
         return quotient(agreed - by_chance, 1 - by_chance)
 
     # Bins of about equally many texts.
@@ -108,7 +108,7 @@ def verdict_agreement(
     bins = [part for part in np.array_split(ascending, min(BINS, max(len(values) // 5, 1))) if len(part)]
     return VerdictAgreement(
         name=name,
-        cells=tuple(int(((found == judged) & (passes == said)).sum()) for said in (0, 1) for judged in (0, 1)),
+        cells=tuple(int(((found == judged) & (passes == labelled)).sum()) for labelled in (0, 1) for judged in (0, 1)),
         recalls=(share(~found, ~passes), share(found, passes)),
         precisions=(share(~passes, ~found), share(passes, found)),
         balanced_accuracy=statistic("balanced accuracy", verdicts[known]),
@@ -131,10 +131,10 @@ def verdict_statistic(
 ) -> Interval:
     """Return a statistic of the first scores, minus that of any second scores, on the texts that have all scores."""
     known = ~np.isnan(sum(scores)) & (labels != 0.5)
-    counted = [_statistic(statistic, values[known], labels[known] > 0.5) for values in scores]
+    statistics = [_statistic(statistic, values[known], labels[known] > 0.5) for values in scores]
 
     def value(weights: FloatArray) -> FloatArray:
-        return counted[0](weights) - sum(each(weights) for each in counted[1:])
+        return statistics[0](weights) - sum(each(weights) for each in statistics[1:])
 
     # Equal scores do not differ, whatever the labels. Otherwise an AUROC of 1 or a difference of 0 may be chance.
     certain = statistic == "Brier score" or (len(scores) > 1 and np.array_equal(scores[0], scores[-1], equal_nan=True))
@@ -197,12 +197,12 @@ def level_agreement(
     if not (scale.whole and 3 <= len(levels) <= MAX_LEVELS):
         return None
     known = ~np.isnan(scores)
-    judged, said = (
+    judged, labelled = (
         np.clip(np.floor(values[known] - scale.low + 0.5), 0, len(levels) - 1).astype(int)
         for values in (scores, labels)
     )
-    distance = np.square(judged - said).astype(float)
-    score_levels, label_levels = np.eye(len(levels))[judged], np.eye(len(levels))[said]
+    distance = np.square(judged - labelled).astype(float)
+    score_levels, label_levels = np.eye(len(levels))[judged], np.eye(len(levels))[labelled]
     penalties = np.square(levels[:, np.newaxis] - levels)
 
     def kappa(weights: FloatArray) -> FloatArray:
@@ -211,7 +211,7 @@ def level_agreement(
         return 1 - quotient((weights @ distance) * total, by_chance)
 
     cells = np.zeros((len(levels), len(levels)), dtype=int)
-    np.add.at(cells, (said, judged), 1)
+    np.add.at(cells, (labelled, judged), 1)
     return LevelAgreement(
         tuple(levels.tolist()), tuple(map(tuple, cells.tolist())), _over_groups(kappa, _known_units(groups, known), -1)
     )

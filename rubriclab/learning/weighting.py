@@ -155,19 +155,19 @@ class Posterior:
 
 def posterior(table: RatingMatrix, moments: Moments, columns: Sequence[int]) -> Posterior:
     """Return the posterior weights of these columns, or the prior if labels are constant."""
-    places, n = list(columns), max(float(moments.n), 1.0)
-    gram = moments.zz[np.ix_(places, places)] - np.outer(moments.z[places], moments.z[places]) / n
-    with_labels = moments.zy[places] - moments.z[places] * float(moments.y) / n
+    chosen, n = list(columns), max(float(moments.n), 1.0)
+    gram = moments.zz[np.ix_(chosen, chosen)] - np.outer(moments.z[chosen], moments.z[chosen]) / n
+    with_labels = moments.zy[chosen] - moments.z[chosen] * float(moments.y) / n
     average = float(moments.y) / n
     spread = np.sqrt(max(float(moments.yy) / n - average**2, 0.0))
-    prior, precision = _prior(table, places, gram / n)
+    prior, precision = _prior(table, chosen, gram / n)
     varied = spread > ROUNDING * max(1.0, abs(average))
     precision = precision + gram / NOISE**2 * varied
     covariance = np.linalg.inv(precision)
-    start = prior + covariance @ ((with_labels / spread - gram @ prior) / NOISE**2 if varied else np.zeros(len(places)))
+    start = prior + covariance @ ((with_labels / spread - gram @ prior) / NOISE**2 if varied else np.zeros(len(chosen)))
     # The wording of a judged criterion says which end is better, and thirty labels are too few to refute it: the
     # means, but not `errors`, are conditional on 0 for judged weights that would be negative.
-    judged, zero, mean = ~table.signed[places], np.zeros(len(places), dtype=bool), start
+    judged, zero, mean = ~table.signed[chosen], np.zeros(len(chosen), dtype=bool), start
     while (negative := judged & ~zero & (mean < -ROUNDING)).any():
         zero |= negative
         pull = np.linalg.solve(covariance[np.ix_(zero, zero)], start[zero])
@@ -175,9 +175,9 @@ def posterior(table: RatingMatrix, moments: Moments, columns: Sequence[int]) -> 
     if not np.abs(mean).sum() > ROUNDING:
         mean = MIN_SHRINKAGE * prior
     if table.limits is not None:
-        mean = constrain_weights(start, precision, table.limits[places], np.sign(mean), fallback=prior)
+        mean = constrain_weights(start, precision, table.limits[chosen], np.sign(mean), fallback=prior)
     errors = np.sqrt(covariance.diagonal())
-    return Posterior(tuple(places), mean, errors, float(spread) if varied else 0.0, average)
+    return Posterior(tuple(chosen), mean, errors, float(spread) if varied else 0.0, average)
 
 
 def _prior(table: RatingMatrix, columns: Sequence[int], gram: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -185,25 +185,25 @@ def _prior(table: RatingMatrix, columns: Sequence[int], gram: FloatArray) -> tup
         """Return the standard deviation of a weighted sum; rounding may make a variance of 0 negative."""
         return float(np.sqrt(max(float(weights @ gram @ weights), 0.0)))
 
-    places = list(columns)
-    kinds = (table.holistic[places], ~(table.holistic | table.signed)[places], table.signed[places])
+    chosen = list(columns)
+    kinds = (table.holistic[chosen], ~(table.holistic | table.signed)[chosen], table.signed[chosen])
     units, shares = [], []
     for kind, share in zip(kinds, (WHOLE, JUDGED, MEASURED), strict=True):
-        composite = np.where(kind, table.prior_direction[places], 0.0)
+        composite = np.where(kind, table.prior_direction[chosen], 0.0)
         if (size := np.abs(composite).sum()) > 0:
             composite = composite / size
             units.append(composite / max(deviation(composite), MIN_SPREAD))
             shares.append(share)
-    single_precision = len(places) / WEIGHT_VARIANCE
+    single_precision = len(chosen) / WEIGHT_VARIANCE
     if not units:
-        return np.zeros(len(places)), single_precision * np.eye(len(places))
+        return np.zeros(len(chosen)), single_precision * np.eye(len(chosen))
     composites, weights = np.stack(units), np.array(shares) / sum(shares)
     mean = weights @ composites
     mean = mean * PRIOR_SPREAD / max(deviation(mean), MIN_SPREAD)
     # The precision is the inverse of I / single_precision + COMPOSITE_ERROR² · Σ c cᵀ over composites c (Woodbury).
     inner = np.eye(len(units)) / COMPOSITE_ERROR**2 + single_precision * composites @ composites.T
     shared = single_precision**2 * composites.T @ np.linalg.solve(inner, composites)
-    return mean, single_precision * np.eye(len(places)) - shared
+    return mean, single_precision * np.eye(len(chosen)) - shared
 
 
 def constrain_weights(

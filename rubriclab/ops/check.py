@@ -20,7 +20,7 @@ from rubriclab.data.readers import RawRows, Rows, parse_row, raw_rows, raw_table
 from rubriclab.data.rows import RowError, check_columns, corrected_columns
 from rubriclab.display import Displayed
 from rubriclab.errors import ChecklistError, DataError, SettingsError
-from rubriclab.learning.gate import ratings
+from rubriclab.learning.gate import rater_scores
 from rubriclab.methods.sources import Checklist, parse_checklist, read_checklist
 from rubriclab.models.base import Unreadable, content_path, digest, read_stdin
 from rubriclab.models.characters import count, describe, listed, python_argument, quoted
@@ -70,7 +70,7 @@ def check_aspect(examples: Sequence[Example], aspect: str, scale: Scale | None) 
     labels = [example.scores[aspect] for example in rated]
     single = [score for example in rated for score in example.annotations.get(aspect, ())]
     scale = scale or (scale_of(labels, single) if labels else None)
-    by_rater = ratings(rated, aspect)
+    by_rater = rater_scores(rated, aspect)
     agreement = None
     if by_rater is not None:
         groups = np.unique([example.group for example in rated], return_inverse=True)[1]

@@ -168,7 +168,7 @@ def compare_columns(
         ),
         **_differences(rubrics, compared),
     )
-    return limits.checked(comparison)
+    return limits.with_checks(comparison)
 
 
 def summary(outputs: paired.Outputs, scale: Scale) -> paired.SideSummary:

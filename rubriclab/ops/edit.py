@@ -233,7 +233,7 @@ def study_of(rated: RatedRubric, refit: fitting.SelectedRubric) -> Study:
 def check_kept(rated: RatedRubric, refit: fitting.SelectedRubric) -> dict[str, str]:
     """Return the reason, by id, for each criterion that cannot be weighted; SettingsError if an edit needs it."""
     ids = [each.criterion.id for each in rated.candidates]
-    dropped = {ids[column]: why.words(ids) for column, why in refit.fit.dropped.items() if column in rated.kept_columns}
+    dropped = {ids[n]: why.reason(ids) for n, why in refit.fit.dropped.items() if n in rated.kept_columns}
     for name in rated.bounds:
         if name in dropped:
             raise SettingsError(f"The weight of {name} cannot be limited: it {dropped[name]}.", f"Drop {name}.")

@@ -15,7 +15,7 @@ from rubriclab.display import Displayed
 from rubriclab.errors import DataError, NotInStore, SettingsError, StoreError
 from rubriclab.learning.baselines import feature_values
 from rubriclab.learning.estimate import DryRun, dry_run, estimate_scoring
-from rubriclab.learning.gate import ratings
+from rubriclab.learning.gate import rater_scores
 from rubriclab.learning.scoring import CANNOT_ASSESS, Score
 from rubriclab.methods.catalogue import has_seen_labels
 from rubriclab.models.characters import count
@@ -244,7 +244,7 @@ def measure_agreement(
     human = np.array([example.scores[aspect] for example in examples], dtype=float)
     groups = [example.group for example in examples]
     named = [example.system for example in examples if example.system is not None]
-    systems, rated = named if len(named) == len(examples) else None, ratings(examples, aspect)
+    systems, rated = named if len(named) == len(examples) else None, rater_scores(examples, aspect)
     ceilings: dict[Level, Interval | None] = {
         level: ceiling_interval(rated.table, groups, within=level == "group", raters_known=bool(rated.names))
         for level in levels

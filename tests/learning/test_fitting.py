@@ -116,7 +116,7 @@ def test_every_column_is_kept_or_has_a_reason():
     assert np.abs(found.weights).sum() == pytest.approx(1, abs=1e-5)
     assert (found.weights[~table.signed[list(found.columns)]] > 0).all()
     names = [f"c{place}" for place in range(11)]
-    words = {place: left.words(names) for place, left in found.dropped.items()}
+    words = {place: left.reason(names) for place, left in found.dropped.items()}
     assert words[4] == "has the same score for every training text"
     assert words[5] == "has no score for any training text"
     says_the_same = "says what c0 says (r = 1.00), and tracks the labels no better"

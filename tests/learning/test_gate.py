@@ -13,13 +13,13 @@ from scipy.stats import pearsonr, t
 
 from rubriclab.learning.gate import (
     PRIOR,
-    calibrated,
+    calibrated_scores,
     decision_chances,
     gate_level,
     more_labels,
     outcome_of,
+    rater_scores,
     raters,
-    ratings,
     validation,
     verdict_on,
 )
@@ -210,7 +210,7 @@ def test_the_plain_question_is_calibrated_without_the_labels_of_the_scored_fold(
     judged = table(n=40)
     fold = grouped_folds(judged.groups, 10, 0)
     changed = replace(judged, labels=np.where(fold == 0, -judged.labels, judged.labels))
-    usual, other = (calibrated(one, fold, one.values[:, 0]) for one in (judged, changed))
+    usual, other = (calibrated_scores(one, fold, one.values[:, 0]) for one in (judged, changed))
     assert np.array_equal(usual[fold == 0], other[fold == 0])
     assert not np.array_equal(usual[fold != 0], other[fold != 0])
 
@@ -288,17 +288,17 @@ def test_agreement_and_ceiling_are_of_named_raters():
 
 def test_lists_are_of_the_same_raters_in_the_same_places_unless_their_lengths_differ():
     table = rated()
-    assert ratings(examples(table), "coherence").names == ("1", "2", "3")
+    assert rater_scores(examples(table), "coherence").names == ("1", "2", "3")
     assert raters(examples(table), "coherence", SCALE) == raters(examples(table, ["1", "2", "3"]), "coherence", SCALE)
     table[2, 5] = np.nan
-    assert ratings(examples(table), "coherence").names == ()
+    assert rater_scores(examples(table), "coherence").names == ()
     assert raters(examples(table), "coherence", SCALE).ceiling is not None
 
 
 def test_scores_of_nobody_in_particular_are_left_out_where_others_are_named():
     named = examples([[1.0, 2], [2, 3]], ["anna", "ben"])
     unnamed = Example("x", "X", "g9", annotations={"coherence": (5.0, 5.0)})
-    found = ratings([*named, unnamed], "coherence")
+    found = rater_scores([*named, unnamed], "coherence")
     assert found.names == ("anna", "ben")
     assert np.isnan(found.table[:, 2]).all()
 
