@@ -14,27 +14,27 @@ from rubriclab.display import Displayed
 from rubriclab.errors import DataError, JudgeError, SettingsError
 from rubriclab.judges.cache import RECORDED_PREFIX
 from rubriclab.learning import fitting
-from rubriclab.learning.adaptation import rate_parts
+from rubriclab.learning.adaptation import rate_parts, rescale
 from rubriclab.learning.baselines import best_feature
 from rubriclab.learning.candidates import Candidates, all_criteria
 from rubriclab.learning.estimate import CallEstimate, DryRun, dry_run, estimate_scoring
 from rubriclab.learning.gate import EvaluatorComparison, GateLevel, gate_level
 from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.learning.scoring import assignment_of
-from rubriclab.learning.train import Study
+from rubriclab.learning.train import Study, recorded_texts
 from rubriclab.learning.verdicts import verdict_agreement, verdict_statistic
 from rubriclab.learning.weighting import REDUNDANT, design
 from rubriclab.methods.catalogue import JOINT, METHODS
 from rubriclab.models import version as stored
 from rubriclab.models.aggregation import Ask, Bounds, bounds_of, threshold_by_hand
 from rubriclab.models.rubric import Criterion, Part, Rubric
-from rubriclab.models.text import Example, data_digest, named_annotations, text_digest
+from rubriclab.models.text import Example, data_digest, text_digest
 from rubriclab.ops.edits import EditPlan, check_bounds, plan_edits
 from rubriclab.ops.inputs import describe, labels_on_scale, usable_texts
 from rubriclab.ops.options import EditOptions
 from rubriclab.ops.workspace import Job, JudgeChoice, Workspace, imported_source, judge_of, version_of
-from rubriclab.stats.correlation import IntArray
-from rubriclab.stats.intervals import DIGITS, Interval
+from rubriclab.stats.correlation import IntArray, floats
+from rubriclab.stats.intervals import Interval
 
 # Above every correlation, so that no criterion is redundant: a person decides which criteria to keep.
 KEEP_ALL = 2.0
@@ -382,16 +382,10 @@ class EditableVersion:
 
     def on_label_scale(self, record: stored.TrainingRecord) -> stored.TrainingRecord:
         by_id, rubric = {text.id: text for text in self.examples}, self.version.rubric
-        aspect, texts = rubric.aspect.name, []
-        for text in record.texts:
-            example, scores = by_id[text.id], {"predicted": text.predicted, "low": text.low, "high": text.high}
-            moved = {
-                name: None if score is None else round(rubric.scale.moved_to(rubric.scores_on, score), DIGITS)
-                for name, score in scores.items()
-            }
-            labels = {"label": float(example.scores[aspect]), "raters": named_annotations(example, aspect)}
-            texts.append(text.model_copy(update={**moved, **labels}))
-        return record.model_copy(update={"texts": tuple(texts)})
+        scores = (floats(getattr(text, name) for text in record.texts) for name in ("predicted", "low", "high"))
+        on_scale = (rescale(each, rubric.scale, rubric.scores_on) for each in scores)
+        texts = recorded_texts([by_id[text.id] for text in record.texts], rubric.aspect.name, *on_scale)
+        return record.model_copy(update={"texts": texts})
 
 
 def editable_version(workspace: Workspace, rubric: str | stored.Version, options: EditOptions) -> EditableVersion:
