@@ -204,9 +204,8 @@ def run_in(folder: Path, lines: Sequence[Sequence[str]]) -> int:
 
 
 @command("LearnOptions", "CallOptions", "BatchOptions", "GeneratorOptions", "Asking")
-@flag("--gate", help="Exit with 1 if the rubric is no better than the baselines, 3 if inconclusive.")
 @click.argument("labelled", type=FILE, nargs=-1, required=True, metavar="LABELLED...")
-def learn(call: Call, labelled: tuple[str, ...], *, gate: bool) -> None:
+def learn(call: Call, labelled: tuple[str, ...]) -> None:
     """Learn a rubric from LABELLED texts, in one file or several, and save it as a version in the store.
 
     Several methods propose criteria. The labels select, weight and calibrate them, and cross-validation measures the
@@ -214,8 +213,6 @@ def learn(call: Call, labelled: tuple[str, ...], *, gate: bool) -> None:
     texts with human scores, or - for standard input. After an interruption or at a limit, run the same command again.
     """
     options = call.options(ops.options.LearnOptions)
-    if gate:
-        ops.learn.check_joint(options, "gate")
     result = call.run(ops.learn.learn, labelled if len(labelled) > 1 else labelled[0], options)
     version, provenance = result.version, result.version.provenance
     validation = provenance.validation
@@ -232,8 +229,6 @@ def learn(call: Call, labelled: tuple[str, ...], *, gate: bool) -> None:
         print_json({**row, **gated})
     else:
         _print_learned(result)
-    if gate and validation:
-        call.end(EXIT_CODES[validation.outcome])
 
 
 def _print_learned(result: ops.learn.LearnResult) -> None:

@@ -125,8 +125,7 @@ def evaluate(
                 missing, answers = sum(row.answers_missing for row in rows), sum(row.answers for row in rows)
                 evaluators.append(Evaluator(name, floats(row.score for row in rows), missing, answers))
             evaluators += baseline_evaluators(labelled_texts, best)
-            levels, constant = options.level or LEVELS, options.constant_groups
-            results += measure_agreement(labelled_texts, evaluators, aspect, levels=levels, constant=constant)
+            results += measure_agreement(labelled_texts, evaluators, aspect, constant=options.constant_groups)
         evaluation = Evaluation(versions, tuple(results), kept, scores, workspace.effort(), fault)
         if not options.include_training:
             await workspace.off_event_loop(_store, workspace, evaluation)
@@ -169,8 +168,6 @@ def _texts(
         if len({row.group for row in rows}) == len(rows):
             notify(f"{version.ref}: every text is a group of its own; give `group` or `source` to compare rivals")
         if any(row.system is None for row in rows):
-            if "system" in options.level:
-                raise DataError("Some texts do not name their system, so systems cannot be compared.", "Give `system`.")
             notify(f"{version.ref}: no comparison of systems, as some texts do not name theirs")
         check_text_fields(version, rows, data, options, notify=notify)
     return texts

@@ -25,7 +25,6 @@ from rubriclab.judges.judge import Judge
 from rubriclab.learning.candidates import EarlierRubric, Plan
 from rubriclab.learning.estimate import CallEstimate, DryRun, dry_run, estimate_learning
 from rubriclab.learning.fitting import JointSettings
-from rubriclab.learning.gate import contradiction
 from rubriclab.learning.train import Trained, learning_calls, train_joint, train_method
 from rubriclab.methods.catalogue import DEFAULT_METHODS, JOINT, METHODS, has_settings, settings_names
 from rubriclab.methods.method import Method, Progress, TrainingInput, choose_settings
@@ -168,8 +167,6 @@ def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnR
 
     async def run() -> LearnResult:
         store = await workspace.off_event_loop(workspace.open_store, create=True)
-        if options.parent:
-            await workspace.off_event_loop(store.load, options.parent)
         _notify_unused_reasons(training, options.generator or spec, workspace.notify)
         choice, address = JudgeChoice(spec), workspace.options.generator_api_base
         judge = workspace.judge(choice)
@@ -202,13 +199,10 @@ def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnR
             trained.rubric,
             trained.provenance.model_copy(update=data_fields),
             workspace.effort(),
-            options.parent,
             training=trained.record,
         )
         for line in trained.notes:
             workspace.notify(line)
-        if found := contradiction(trained.provenance.validation):
-            workspace.notify(f"warning: {': '.join(found)}")
         return LearnResult(version, workspace.effort(), store.place)
 
     def estimate() -> DryRun:
@@ -229,7 +223,9 @@ def training_of(workspace: Workspace, data: Data, options: LearnOptions) -> Trai
         raise SettingsError("`methods`: text features alone cannot make a rubric.", hint)
     if alone := options.single_method:
         for field in options.joint_settings:
-            check_joint(options, field)
+            why = f"`methods={alone}` alone leaves nothing to choose"
+            hint = "Leave `methods` out, or name several."
+            raise SettingsError(f"`{field}` is for rubrics of several methods: {why}.", hint)
         names, chosen = [alone], options.settings
     else:
         features = ("text_features",) if options.text_features == "include" else ()
@@ -260,13 +256,6 @@ def training_of(workspace: Workspace, data: Data, options: LearnOptions) -> Trai
         for method, checklist in checklists
     )
     return TrainingRun(tuple(plans), resolved.joint)
-
-
-def check_joint(options: LearnOptions, name: str) -> None:
-    if alone := options.single_method:
-        why = f"`methods={alone}` alone leaves nothing to choose"
-        hint = "Leave `methods` out, or name several."
-        raise SettingsError(f"`{name}` is for rubrics of several methods: {why}.", hint)
 
 
 def _training_input(

@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import orjson
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from rubriclab.base_options import JUDGING, LIMITS, Flag, FromFound, Options, Texts, one_or_several
+from rubriclab.base_options import JUDGING, LIMITS, Flag, FromFound, Options, Texts
 from rubriclab.data.mapping import ReadingOptions
 from rubriclab.errors import SettingsError
 from rubriclab.methods.catalogue import METHOD_NAMES, has_settings, settings_names
@@ -77,7 +77,6 @@ SettingsOption = Annotated[
     SettingsTables, BeforeValidator(check_tables), Flag("--set", metavar="METHOD.NAME=VALUE", multiple=True)
 ]
 JudgeName = Annotated[str | None, Flag(metavar="JUDGE", path_kind="judge")]
-AgreementLevel = Literal["group", "dataset", "system"]
 InputFile = Annotated[Path | None, Flag(metavar="PATH", path_kind="input")]
 Count = Annotated[int | None, Flag(metavar="N")]
 
@@ -156,9 +155,6 @@ class LearnOptions(ReadingOptions, JudgeOption):
     text_features: Literal["include", "exclude"] = "exclude"
     """Whether text features, which take no calls, may enter the rubric."""
 
-    parent: Annotated[str | None, Flag(metavar="REF", from_found="never")] = None
-    """The version to record as the parent. Default: the newest of the name."""
-
     settings: SettingsOption = Field(default_factory=dict)
     """A hyperparameter of the method, as in `hypoeval.k=10`; may be given several times."""
 
@@ -203,9 +199,6 @@ class ScoreOptions(TextOptions, RivalOptions, JudgeOption):
 
 
 class EvaluateOptions(ReadingOptions, RivalOptions, JudgeOption):
-    level: Annotated[tuple[AgreementLevel, ...], BeforeValidator(one_or_several)] = ()
-    """Level of agreement; may be given several times. Default: all."""
-
     constant_groups: Literal["skip", "papers"] = "skip"
     """How groups with constant human scores count; `papers` counts their correlation as 1, as HypoEval does."""
 

@@ -52,7 +52,6 @@ REFUSALS: list[tuple[str, int, str]] = [
     ("gate news@1", 2, "news@1 was never compared with anything: it was made by one method. Learn it without --method"),
     # learn
     (f"learn {LABELLED} --task summarization", 2, "Name the aspect to learn: --aspect ASPECT."),
-    (f"{LEARN} --parent newz", 2, "it has news, relevance. Did you mean 'news'?"),
     (f"{LEARN} --judge embeded", 4, "Did you mean 'embedded'? Write a judge (embedded, recorded), PROVIDER/MODEL"),
     (f"{LEARN} --judge recorded:none.jsonl", 2, "The recording none.jsonl cannot be read"),
     (f"{LEARN} --scale 1-5", 2, "The scale '1-5' is not understood; write the lowest and the highest score, as in 1:5"),
@@ -63,8 +62,7 @@ REFUSALS: list[tuple[str, int, str]] = [
     (f"{LEARN} --set joint.calibration=best", 2, "joint.calibration: expected 'linear', 'isotonic' or 'none'"),
     (f"{ALONE} --set hypoeval.kk=3", 2, "hypoeval.kk: unknown name, got 3. Did you mean 'k'?"),
     (f"{ALONE} --set seeval.samples=3", 2, "is for another method; this is hypoeval."),
-    (f"{ALONE} --gate", 2, "--gate is for rubrics of several methods: --method hypoeval alone"),
-    (f"{ALONE} --criteria 3", 2, "--criteria is for rubrics of several methods"),
+    (f"{ALONE} --criteria 3", 2, "--criteria is for rubrics of several methods: --method hypoeval alone"),
     (
         "learn number.jsonl --task summarization --aspect coherence",
         2,

@@ -68,7 +68,7 @@ def test_a_stream_hands_on_what_it_raises_after_what_it_yielded() -> None:
 
 LEARN: dict[str, Any] = {"task": "summarization", "aspect": "coherence"}
 CALLS: dict[str, Callable[[Lab], Any]] = {
-    "learn": lambda lab: lab.learn_async(LABELLED, **LEARN, methods="hypoeval", name="again", parent="news"),
+    "learn": lambda lab: lab.learn_async(LABELLED, **LEARN, methods="hypoeval", name="news"),
     "score": lambda lab: lab.score_async(HELDOUT, "news"),
     "transfer": lambda lab: lab.transfer_async("news", HELDOUT, no_relearn=True, save=True, name="moved"),
 }
