@@ -302,15 +302,12 @@ def human_difference(
     """
     if not len(before.scores) or not len(after.scores):
         return None
-    pools: list[tuple[ppi.LabelledScores, paired.LabelSource]] = [
-        (before.labelled, "before"),
-        (after.labelled, "after"),
-    ]
+    pools: dict[paired.LabelSource, ppi.LabelledScores] = {"before": before.labelled, "after": after.labelled}
     difference = ppi.difference_by_own_labels(before, after)
     labels_of: paired.LabelSource = "both"
-    labels = sum(len(pool.labels) for pool, _ in pools)
+    labels = sum(len(pool.labels) for pool in pools.values())
     if difference.value is None:
-        pool, labels_of = max(pools, key=lambda each: each[0].groups)
+        labels_of, pool = max(pools.items(), key=lambda each: each[1].groups)
         if pool.groups < MIN_GROUPS:
             if fallback is None:
                 return None
@@ -365,8 +362,6 @@ def compare(
     workspace: Workspace, before: Data, after: Data, rubric: str | Version | None, options: CompareOptions
 ) -> Job[CompareResult]:
     """Compare the scores of two sets of outputs."""
-    if rubric is None:
-        raise SettingsError("Outputs are compared by a rubric, and none is named.", "Give `rubric=REF`.")
     version = version_of(workspace, rubric)
     check_limit("max_drop", options.max_drop, version)
     choice = judge_of(version, options.judge, workspace.store, workspace.notify)

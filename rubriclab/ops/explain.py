@@ -64,8 +64,6 @@ def explain(
 
     `data` is a text, as a `.txt` file or `-`, or rows as for `score`.
     """
-    if rubric is None:
-        raise SettingsError("A score is explained by a rubric, and none is named.", "Give `rubric=REF`.")
     version = version_of(workspace, rubric)
     if data is None:
         return _explain_recorded(workspace, version, options)

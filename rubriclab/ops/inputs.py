@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 from rubriclab.data.annotations import comparison_faults, fit_scores, select_comparisons
 from rubriclab.data.check import fault_lines, first_faults, unassessed_notes
@@ -29,6 +29,7 @@ from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.characters import count, listed
 from rubriclab.models.text import Example, Scale, ShownField, labelled
 from rubriclab.models.version import Version
+from rubriclab.ops.options import TextOptions
 from rubriclab.ops.workspace import Notify, Workspace
 
 T = TypeVar("T")
@@ -51,14 +52,9 @@ def rows_of(data: Data, options: ReadingOptions, notify: Notify = lambda _text: 
     if files := files_of(data):
         if files.count(Path("-")) > 1:
             raise SettingsError("Standard input is named twice.", "Name it once; it is read to its end.")
-        return join_rows([rows_of(file, _OneOfSeveral.select(dict(options)), notify) for file in files])
+        # A mapped column of ratings may be in another file.
+        return join_rows([rows_of(file, TextOptions.select(dict(options)), notify) for file in files])
     return from_rows(data, options=options)
-
-
-class _OneOfSeveral(ReadingOptions):
-    """Options for one of several files: a mapped column of ratings may be in another file."""
-
-    needs_ratings: ClassVar[bool] = False
 
 
 def files_of(data: Data) -> tuple[Path, ...]:

@@ -462,13 +462,11 @@ class TextScorer(Closing):
 
     def score_rows(self, rows: Data) -> Scores:
         """Return the scores of several texts, in any form that `Lab.score` takes, scored at the same time."""
-        data = list(rows) if isinstance(rows, Iterator) else rows
-        return self._loop.run(lambda: self._score_all(data))
+        return self._loop.run(lambda: self._score_all(rows))
 
     async def score_rows_async(self, rows: Data) -> Scores:
         """Return the scores of several texts without blocking the running event loop."""
-        data = list(rows) if isinstance(rows, Iterator) else rows
-        return await self._loop.run_async(lambda: self._score_all(data))
+        return await self._loop.run_async(lambda: self._score_all(rows))
 
     async def respond(self) -> None:
         """Return once the scoring thread responds; StoreUnavailable if the file of the store is gone."""
@@ -502,4 +500,5 @@ class TextScorer(Closing):
 
     async def _score_all(self, rows: Data) -> Scores:
         await self._check_store()
-        return await score_all(replace(self._scoring, data=rows, counts=ScoreCounts()))
+        data = list(rows) if isinstance(rows, Iterator) else rows
+        return await score_all(replace(self._scoring, data=data, counts=ScoreCounts()))

@@ -356,7 +356,7 @@ def ref_of(rubric: Any) -> str:
     raise SettingsError(f"Expected a rubric, got {describe(rubric)}.", _REFERENCES)
 
 
-def version_of(workspace: Workspace, rubric: str | Version) -> Version:
+def version_of(workspace: Workspace, rubric: str | Version | None) -> Version:
     """Return the version; an imported one is loaded again, as it may have been confirmed meanwhile."""
     if isinstance(rubric, Version) and not rubric.imported:
         return rubric
