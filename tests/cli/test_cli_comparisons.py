@@ -51,10 +51,10 @@ def test_texts_are_scored_and_evaluated_beside_comparisons(rubriclab: Commands) 
     scored = rubriclab("score", file, "--rubric", "news")
     assert len(scored.rows) == len(ROWS)
     assert "left out: 90 rows with only comparisons of texts" in scored.err
-    evaluated = rubriclab("evaluate", file, "--rubric", "news", "--include-training", "--level", "group", "--json")
+    evaluated = rubriclab("evaluate", file, "--rubric", "news", "--include-training", "--json")
     assert evaluated.json["results"][0]["n"] == len(ROWS)
     assert "36 labels are fitted to 90 comparisons" in evaluated.err
     odd = rubriclab.write("odd.jsonl", [*texts(COHERENCE), {"preferred": ROWS[0]["id"], "over": "nobody"}])
-    kept = rubriclab("evaluate", odd, "--rubric", "news", "--include-training", "--level", "group", "--json")
+    kept = rubriclab("evaluate", odd, "--rubric", "news", "--include-training", "--json")
     assert kept.code == 0
     assert "left out: odd.jsonl:37: got a comparison with 'nobody'" in kept.err

@@ -14,7 +14,7 @@ def of(results: list[dict[str, Any]], evaluator: str, level: str) -> dict[str, A
 
 def test_groups_that_were_learned_from_are_left_out_and_that_is_said(own: Commands) -> None:
     (own.folder / "all.jsonl").write_bytes(LABELLED.read_bytes() + HELDOUT.read_bytes())
-    dataset = ("--rubric", "news@1", "--level", "dataset", "--json")
+    dataset = ("--rubric", "news@1", "--json")
     done = own("evaluate", "all.jsonl", *dataset)
     assert (
         "36 of 108 texts left out: a rubric was learned from them or their groups (36 texts equal to one of learning)"
@@ -29,7 +29,7 @@ def test_groups_that_were_learned_from_are_left_out_and_that_is_said(own: Comman
 
 def test_faulty_rows_are_left_out_and_named(learned: Commands) -> None:
     lines = [*HELDOUT.read_bytes().splitlines(), b'{"id": "x", "output": ""}']
-    done = learned("evaluate", "-", "--rubric", "news", "--level", "dataset", "--json", stdin=b"\n".join(lines))
+    done = learned("evaluate", "-", "--rubric", "news", "--json", stdin=b"\n".join(lines))
     assert "left out: stdin:73: field 'output': got an empty text, expected a non-empty text" in done.err
     assert of(done.json["results"], "news@2", "dataset")["n"] == 72
     for field in ("output", "scores.coherence"):

@@ -59,7 +59,7 @@ REFUSALS: list[tuple[str, int, str]] = [
     (f"{LEARN} --name 'My News'", 2, "'My News' cannot be the name of a rubric. Use at most 100 small letters"),
     (f"{LEARN} --method unheard", 2, "--method: there is no method 'unheard'. Known are: hypoeval, checkeval, seeval"),
     (f"{LEARN} --set seal.proposed=3", 2, "--set: seal.proposed is for another method; it takes no part"),
-    (f"{LEARN} --set joint.calibration=best", 2, "joint.calibration: expected 'linear', 'isotonic' or 'none'"),
+    (f"{LEARN} --set joint.ask=best", 2, "joint.ask: expected 'in one call', 'with rivals' or 'by method'"),
     (f"{ALONE} --set hypoeval.kk=3", 2, "hypoeval.kk: unknown name, got 3. Did you mean 'k'?"),
     (f"{ALONE} --set seeval.samples=3", 2, "is for another method; this is hypoeval."),
     (f"{ALONE} --criteria 3", 2, "--criteria is for rubrics of several methods: --method hypoeval alone"),
