@@ -42,7 +42,7 @@ SMALL_SETTINGS: Settings = {
     "checkeval": {"diversified": 1, "elaborated_most": 1},
     "seeval": {"explanations": 2},
     "seal": {"proposed": 1},
-    "joint": {"calibration": "linear", "folds": 3, "repeats": 1},
+    "joint": {"folds": 3, "repeats": 1},
 }
 
 

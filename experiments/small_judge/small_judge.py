@@ -23,7 +23,7 @@ from experiments.tables import table as markdown
 from rubriclab import Example, JudgeOptions, Part, Prompt, Reply, Usage
 from rubriclab.judges.judge import JudgeWrapper
 from rubriclab.learning.baselines import feature_values
-from rubriclab.learning.fitting import JointSettings, fit
+from rubriclab.learning.fitting import fit
 from rubriclab.learning.matrix import rating_matrix
 from rubriclab.learning.scoring import ratings_of
 from rubriclab.methods.holistic import whole_aspect
@@ -90,7 +90,7 @@ def run(case: Case) -> list[StoredRow]:
     labels = np.array([text.scores[aspect] for text in (*labelled, *test)])
     matrix = rating_matrix(columns, values, [*labelled, *test], labels, assignment)
     known, fresh = (matrix.rows(rows) for rows in np.split(np.arange(len(values)), [len(labelled)]))
-    scores = {case.asked: fit(known, JointSettings()).scores(fresh.values, assignment.scale)}
+    scores = {case.asked: fit(known).scores(fresh.values, assignment.scale)}
     if case.asked == DIRECT:
         usual, words = np.full(len(test), known.labels.mean()), feature_values(test, [WORD_COUNT])[:, 0]
         scores = {DIRECT: fresh.values[:, 0], CALIBRATED: scores[DIRECT], MEAN_LABEL: usual, WORDS: words}

@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 
 from rubriclab.judges.judge import Judge
-from rubriclab.learning.calibration import conformal, isotonic, linear, logistic, mean_rating_map
+from rubriclab.learning.calibration import conformal, linear, logistic, mean_rating_map
 from rubriclab.learning.candidates import cell_of
 from rubriclab.learning.fitting import INTERVAL_CONFIDENCE, JointSettings, fixed_terms, round_significant
 from rubriclab.learning.matrix import RatingMatrix, centers_and_spreads, rating_matrix
@@ -221,7 +221,6 @@ def mean_aggregation(target: LabelledTarget) -> Aggregation:
     sizes = np.array([criterion.weight for criterion in criteria], dtype=float) * spreads * points
     weights = (sizes / sizes.sum()).round(DIGITS)
     calibration = mean_rating_map(weights, centers, spreads, table.is_share, table.scale)
-    assert calibration  # weights of criteria are not negative
     terms = fixed_terms([criterion.id for criterion in criteria], weights, centers, spreads)
     return Aggregation(ask="by method", terms=terms, calibration=calibration)
 
@@ -241,6 +240,5 @@ def rescale(scores: FloatArray, scale: Scale, onto: Scale) -> FloatArray:
 
 
 def _calibration(raw: FloatArray, rows: BoolArray, target: LabelledTarget) -> Calibration:
-    default_fit = logistic if target.table.scale.names else linear
-    fit = isotonic if target.settings.calibration == "isotonic" else default_fit
+    fit = logistic if target.table.scale.names else linear
     return fit(raw[rows], target.table.labels[rows])

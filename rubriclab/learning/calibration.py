@@ -69,32 +69,13 @@ def logistic(raw: FloatArray, labels: FloatArray, parameters: int = WEIGHT_PARAM
     return line.model_copy(update={"kind": "logistic"})
 
 
-def isotonic(raw: FloatArray, labels: FloatArray) -> Calibration:
-    """Return the least-squares map among all that never decrease; `raw` has no NaN."""
-    from scipy.optimize import isotonic_regression
-
-    # Knots closer than the stored precision would coincide when stored.
-    x, index, count = np.unique(raw.round(DIGITS), return_inverse=True, return_counts=True)
-    regression = isotonic_regression(np.bincount(index, labels) / count, weights=count)
-    # Inner knots of a constant segment are redundant.
-    ends = np.unique(np.concatenate([regression.blocks[:-1], regression.blocks[1:] - 1]))
-    return Calibration(
-        kind="isotonic", x=tuple(x[ends].tolist()), y=tuple(round(float(y), DIGITS) for y in regression.x[ends])
-    )
-
-
 def mean_rating_map(
     weights: FloatArray, centers: FloatArray, spreads: FloatArray, is_share: BoolArray, scale: Scale
-) -> Calibration | None:
-    """Return the map to the weighted mean of the judge's ratings; `is_share` is as in `RatingMatrix`.
-
-    `None` if a weight is negative or all weights are zero.
-    """
+) -> Calibration:
+    """Return the map to the mean of the judge's ratings by positive weights; `is_share` is as in `RatingMatrix`."""
     width, bottom = np.where(is_share, scale.width, 1.0), np.where(is_share, scale.low, 0.0)
     sizes = weights / (spreads * width)
     total = float(sizes.sum())
-    if (weights < 0).any() or total <= 0:
-        return None
     average = float(sizes @ (bottom + width * centers)) / total
     return Calibration(kind="none", x=(0.0, 1.0), y=(round(average, DIGITS), round(average + 1 / total, DIGITS)))
 

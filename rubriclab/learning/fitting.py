@@ -25,7 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from rubriclab.errors import SettingsError
 from rubriclab.learning import weighting
-from rubriclab.learning.calibration import isotonic, linear_map, logistic, mean_rating_map
+from rubriclab.learning.calibration import linear_map, logistic
 from rubriclab.learning.matrix import RatingMatrix, canonical_order, free_limits, standardise
 from rubriclab.methods.prompting import Whole
 from rubriclab.models.aggregation import MAX_MISSING, Ask, Calibration, RivalLimits, Term
@@ -43,11 +43,6 @@ SIGNIFICANT = DIGITS + 3
 SCORE_DIGITS = 9
 # More groups are divided into this many bundles, which are left out in turn (delete-a-group jackknife).
 MAX_BUNDLES = 50
-
-NO_MEAN = (
-    "Calibration `none` is the mean of the judge's ratings, which is undefined for text features;",
-    "choose another calibration, or leave the text features out.",
-)
 
 Asking = Literal["in one call", "with rivals", "by method"]
 
@@ -67,9 +62,6 @@ class JointSettings(BaseModel):
 
     criteria: Whole = Field(default=8, ge=1, le=30)
     """Maximum number of criteria beside the scores of the whole text."""
-
-    calibration: Literal["linear", "isotonic", "none"] = "linear"
-    """The map of the weighted sum onto the raters' scale."""
 
     ask: Asking = "in one call"
     """Whether scoring calls the judge once for all criteria of a text, once for those of several texts of a group, or
@@ -200,7 +192,7 @@ def select_rubric(table: RatingMatrix, settings: JointSettings, ask: Ask) -> Sel
     always = table.holistic | table.signed
     others, whole = (tuple(np.flatnonzero(each).tolist()) for each in (~always, always))
     pool = CandidatePool(others, whole, settings.criteria, reasons=ask == "in one call")
-    return SelectedRubric(fit(table, settings, pool), cross_validate(table, settings, pool))
+    return SelectedRubric(fit(table, pool), cross_validate(table, settings, pool))
 
 
 def selection_shares(selected: SelectedRubric, table: RatingMatrix) -> FloatArray:
@@ -218,34 +210,26 @@ def selection_shares(selected: SelectedRubric, table: RatingMatrix) -> FloatArra
     return np.asarray(np.divide(selections, counted, out=np.ones(len(columns)), where=counted > 0))
 
 
-def fit(
-    table: RatingMatrix,
-    settings: JointSettings,
-    pool: CandidatePool | None = None,
-    *,
-    least_redundant: float = weighting.REDUNDANT,
-) -> Fit:
+def fit(table: RatingMatrix, pool: CandidatePool | None = None, *, least_redundant: float = weighting.REDUNDANT) -> Fit:
     """Return the weights and calibration fitted to all texts of the table, independent of the order of texts.
 
-    Only one of several columns that correlate by `least_redundant` or more is kept. Raises SettingsError if
-    `calibration` is `none` with signed candidates.
+    Only one of several columns that correlate by `least_redundant` or more is kept.
     """
     matrix = weighting.design(table.rows(canonical_order(table)), least_redundant)
     all_rows = np.ones(len(table.labels), dtype=bool)
     pool = pool or CandidatePool(tuple(range(len(table.methods))))
-    return _fit_rows(matrix, all_rows, matrix.moments(all_rows), pool, settings)
+    return _fit_rows(matrix, all_rows, matrix.moments(all_rows), pool)
 
 
 def cross_validate(table: RatingMatrix, settings: JointSettings, pool: CandidatePool | None = None) -> HeldOut:
-    """Return `fit_folds` for the folds of `divisions`; errors as for `fit`."""
+    """Return `fit_folds` for the folds of `divisions`."""
     order, pool = canonical_order(table), pool or CandidatePool(tuple(range(len(table.methods))))
     folds = divisions(table.rows(order).groups, settings)[:, np.argsort(order)]
-    return fit_folds(table, settings, folds, lambda _repetition, _fold: pool)
+    return fit_folds(table, folds, lambda _repetition, _fold: pool)
 
 
 def fit_folds(
     table: RatingMatrix,
-    settings: JointSettings,
     folds: IntArray,
     pool_of: Callable[[int, int], CandidatePool],
     *,
@@ -271,12 +255,12 @@ def fit_folds(
                 continue
             pool, leaking = pool_of(repetition, number), np.flatnonzero(matrix.table.seen[inside].any(axis=0)).tolist()
             moments = total - matrix.moments(inside)
-            fold_fit = _fit_rows(matrix, ~inside, moments, pool, settings, excluded=leaking)
+            fold_fit = _fit_rows(matrix, ~inside, moments, pool, excluded=leaking)
             values, line = matrix.table.values[inside], fold_fit.calibration
             scores[repetition, inside] = fold_fit.scores(values, table.scale)
             # In points of the labels, so that folds are comparable. Leaves out the mean label of the other folds, since
             # it is high where the fold's own labels are low.
-            slope = (line.y[-1] - line.y[0]) / (line.x[-1] - line.x[0]) if line.kind in ("linear", "logistic") else 1.0
+            slope = (line.y[1] - line.y[0]) / (line.x[1] - line.x[0])
             raws[repetition, inside] = fold_fit.raw(values) * (slope if slope > 0 else 1.0)
             fold_fits.append(fold_fit)
         fits.append(tuple(fold_fits))
@@ -302,7 +286,6 @@ def _fit_rows(
     rows: BoolArray,
     moments: weighting.Moments,
     pool: CandidatePool,
-    settings: JointSettings,
     *,
     excluded: Collection[int] = (),
 ) -> Fit:
@@ -328,9 +311,6 @@ def _fit_rows(
     centers, spreads = round_significant(matrix.centers[chosen]), matrix.spreads[chosen]
     spreads = round_significant(np.where(spreads > 0, spreads, 1.0))
     raw = _weighted_sums(table.values[:, chosen], shares, centers, spreads)
-    mean_rating = None
-    if not table.signed[chosen].any():
-        mean_rating = mean_rating_map(shares, centers, spreads, table.is_share[chosen], table.scale)
     reasons = dict.fromkeys(range(len(table.methods)), DroppedColumn("outranked"))
     reasons |= dict.fromkeys(usable, DroppedColumn("weightless")) | dropped
     return Fit(
@@ -340,7 +320,7 @@ def _fit_rows(
         spreads=spreads,
         low=np.maximum(shares - margins[kept], lowest[kept]),
         high=np.minimum(np.maximum(shares + margins[kept], lowest[kept]), highest[kept]),
-        calibration=_calibration(table, rows, raw, weights, settings, mean_rating=mean_rating),
+        calibration=_calibration(table, rows, raw, weights),
         dropped={column: reason for column, reason in reasons.items() if column not in chosen},
     )
 
@@ -400,29 +380,15 @@ def _distinct_columns(
     return kept, repeated
 
 
-def _calibration(
-    table: RatingMatrix,
-    rows: BoolArray,
-    raw: FloatArray,
-    weights: weighting.Posterior,
-    settings: JointSettings,
-    *,
-    mean_rating: Calibration | None,
-) -> Calibration:
+def _calibration(table: RatingMatrix, rows: BoolArray, raw: FloatArray, weights: weighting.Posterior) -> Calibration:
     """Return the map onto the scale, constant at the mean label if raw values do not differ."""
     known = rows & ~np.isnan(raw)
     if not known.any():
         return linear_map(0.0, 0.0, weights.average if weights.columns or rows.any() else table.scale.low)
-    if settings.calibration == "linear" and table.scale.names:
+    if table.scale.names:
         return logistic(raw[known], table.labels[known])
-    if settings.calibration == "linear":
-        slope = weights.spread * float(np.abs(weights.mean).sum()) if np.nanmax(raw) > np.nanmin(raw) else 0.0
-        return linear_map(slope, float(raw[known].mean()), weights.average)
-    if settings.calibration == "isotonic":
-        return isotonic(raw[known], table.labels[known])
-    if mean_rating is None:
-        raise SettingsError(*NO_MEAN)
-    return mean_rating
+    slope = weights.spread * float(np.abs(weights.mean).sum()) if np.nanmax(raw) > np.nanmin(raw) else 0.0
+    return linear_map(slope, float(raw[known].mean()), weights.average)
 
 
 def fixed_terms(

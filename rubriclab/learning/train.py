@@ -214,14 +214,13 @@ class Study:
     @cached_property
     def alone(self) -> dict[str, FloatArray]:
         """Held-out scores by the candidates of each method alone, shape (texts,), NaN where missing."""
-        settings = self.settings.model_copy(update={"calibration": "linear"})
         methods = np.array(self.table_by_method.methods)
         tables = {
             name: self.table_by_method.columns(np.flatnonzero(methods == name).tolist())
             for name in dict.fromkeys(self.table_by_method.methods)
             if name not in ("direct", "text_features")
         }
-        return {name: fitting.cross_validate(table, settings).raw for name, table in tables.items()}
+        return {name: fitting.cross_validate(table, self.settings).raw for name, table in tables.items()}
 
     @cached_property
     def conformal(self) -> Conformal | None:
@@ -480,8 +479,6 @@ def _runnable_plans(
             "is the only one of its group;",
             "give the group or the source of each text, or leave `settings=joint.ask=with rivals` out.",
         )
-    if settings.calibration == "none" and any(plan.method.name == "text_features" for plan in plans):
-        raise SettingsError(*fitting.NO_MEAN)
     notes: tuple[str, ...] = ()
     # A reply about ten texts has no room for the many questions of a checklist, which agreed least with people.
     joined = set(candidate_search.joining_methods(plans)) if settings.rivals else set[str]()

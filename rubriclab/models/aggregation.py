@@ -66,21 +66,18 @@ class Term(FrozenModel):
 
 
 class Calibration(FrozenModel):
-    """A map from raw values onto the raters' scale: straight lines between the knots.
+    """A map from raw values onto the raters' scale: the straight line through two points.
 
-    `logistic`, for verdicts, has two knots whose y are log odds of the better level. `linear` and `none` (the mean of
-    the judge's ratings) have two knots, and the line continues beyond them. `isotonic` is constant beyond its knots.
+    For `logistic`, of verdicts, y are log odds of the better level; `none` is the mean of the judge's ratings.
     """
 
-    kind: Literal["none", "linear", "isotonic", "logistic"]
-    x: tuple[Bounded, ...]
-    y: tuple[Bounded, ...]
+    kind: Literal["none", "linear", "logistic"]
+    x: tuple[Bounded, Bounded]
+    y: tuple[Bounded, Bounded]
 
     @model_validator(mode="after")
     def _is_a_map(self) -> Self:
-        if len(self.x) != len(self.y) or len(self.x) < (1 if self.kind == "isotonic" else 2):
-            raise ValueError("a calibration needs as many x values as y values: two, or at least one if it is isotonic")
-        if any(b - a < MIN_SPREAD for a, b in zip(self.x, self.x[1:], strict=False)):
+        if self.x[1] - self.x[0] < MIN_SPREAD:
             raise ValueError("the x values of a calibration must be in ascending order, each once")
         return self
 
@@ -88,8 +85,6 @@ class Calibration(FrozenModel):
         return float(self.apply(np.array(raw)))
 
     def apply(self, raw: FloatArray) -> FloatArray:
-        if self.kind == "isotonic":
-            return np.asarray(np.interp(raw, self.x, self.y))
         slope = (self.y[1] - self.y[0]) / (self.x[1] - self.x[0])
         line = self.y[0] + slope * (raw - self.x[0])
         return 1 / (1 + np.exp(-np.clip(line, -500, 500))) if self.kind == "logistic" else line

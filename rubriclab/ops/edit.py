@@ -218,10 +218,10 @@ def refit_rubric(rated: RatedRubric, selected: FoldSelection) -> fitting.Selecte
         ]
         return fitting.CandidatePool(tuple(columns) or rated.kept_columns, reasons=True)
 
-    table, settings, pool = rated.table, rated.fit_settings, fitting.CandidatePool(rated.kept_columns, reasons=True)
+    table, pool = rated.table, fitting.CandidatePool(rated.kept_columns, reasons=True)
     return fitting.SelectedRubric(
-        fitting.fit(table, settings, pool, least_redundant=KEEP_ALL),
-        fitting.fit_folds(table, settings, selected.folds, pool_of, least_redundant=KEEP_ALL),
+        fitting.fit(table, pool, least_redundant=KEEP_ALL),
+        fitting.fit_folds(table, selected.folds, pool_of, least_redundant=KEEP_ALL),
     )
 
 

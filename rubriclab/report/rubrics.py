@@ -348,7 +348,6 @@ EXCERPT_LENGTH = 150
 CALIBRATIONS: Mapping[str, str] = {
     "none": "the mean of the judge's scores",
     "linear": "a straight line",
-    "isotonic": "increasing steps",
     "logistic": "a logistic curve",
 }
 

@@ -42,7 +42,7 @@ check german.csv --json
 split labelled.jsonl --train 24 -o part --json
 learn rated.jsonl {TASK} --literature-without summeval --name news {RECORDED} --json
 learn labelled.jsonl {TASK} {OFFLINE} {LITTLE} --json
-learn labelled.jsonl {TASK} {OFFLINE} {LITTLE} --criteria 4 --parent offline --json
+learn labelled.jsonl {TASK} {OFFLINE} {LITTLE} --criteria 4 --json
 learn labelled.jsonl {TASK} --name hypoeval --method hypoeval {LITTLE.replace("--set joint.repeats=1", "")} --json
 learn labelled.jsonl {TASK} --name checkeval --method checkeval --json
 learn labelled.jsonl {TASK} --name seeval --method seeval --json

@@ -11,7 +11,6 @@ from hypothesis import given, settings, strategies as st
 from rating_matrices import SCALE, made_up, matrix
 from scipy.stats import t
 
-from rubriclab.errors import SettingsError
 from rubriclab.learning import fitting
 from rubriclab.learning.fitting import select_rubric
 from rubriclab.learning.matrix import RatingMatrix
@@ -19,7 +18,7 @@ from rubriclab.learning.weighting import design, posterior
 from rubriclab.stats.correlation import pearson
 from rubriclab.stats.intervals import Interval, grouped_folds, jackknife_error
 
-QUICK = fitting.JointSettings(calibration="linear", folds=5, repeats=1)
+QUICK = fitting.JointSettings(folds=5, repeats=1)
 CHOSEN = fitting.JointSettings(folds=3, repeats=2)
 
 
@@ -38,7 +37,7 @@ def same(one, other) -> bool:
 def test_order_of_texts_changes_no_bit(seed, chosen):
     table = made_up(seed, measures=2)
     order = np.random.default_rng(seed).permutation(len(table.labels))
-    assert same(fitting.fit(table, chosen), fitting.fit(table.rows(order), chosen))
+    assert same(fitting.fit(table), fitting.fit(table.rows(order)))
     one, other = fitting.cross_validate(table, chosen), fitting.cross_validate(table.rows(order), chosen)
     assert np.array_equal(one.scores[order], other.scores, equal_nan=True)
     assert np.array_equal(one.folds[:, order], other.folds)
@@ -94,14 +93,13 @@ def test_what_every_text_had_a_part_in_leaves_no_held_out_score():
     assert all(fitted.columns == () for fits in found.fits for fitted in fits)
 
 
-@given(st.integers(0, 1000), st.sampled_from([QUICK, CHOSEN]), st.floats(0.1, 10), st.floats(-20, 20))
+@given(st.integers(0, 1000), st.floats(0.1, 10), st.floats(-20, 20))
 @settings(max_examples=6)
-def test_unit_and_zero_of_a_criterion_change_no_score(seed, chosen, factor, shift):
-    chosen = chosen.model_copy(update={"calibration": "linear"})
+def test_unit_and_zero_of_a_criterion_change_no_score(seed, factor, shift):
     table = made_up(seed)
     values = table.values.copy()
     values[:, 1] = values[:, 1] * factor + shift
-    one, other = fitting.fit(table, chosen), fitting.fit(replace(table, values=values), chosen)
+    one, other = fitting.fit(table), fitting.fit(replace(table, values=values))
     assert one.columns == other.columns
     assert other.weights == pytest.approx(one.weights, abs=2e-6)
     assert other.scores(values, SCALE) == pytest.approx(one.scores(table.values, SCALE), abs=1e-4, nan_ok=True)
@@ -111,7 +109,7 @@ def test_every_column_is_kept_or_has_a_reason():
     table = made_up(3, measures=3)
     values = table.values.copy()
     values[:, 4], values[:, 5], values[:, 6] = 3.0, np.nan, 2 * values[:, 0] + 1
-    found = fitting.fit(replace(table, values=values), QUICK)
+    found = fitting.fit(replace(table, values=values))
     assert sorted([*found.columns, *found.dropped]) == list(range(11))
     assert np.abs(found.weights).sum() == pytest.approx(1, abs=1e-5)
     assert (found.weights[~table.signed[list(found.columns)]] > 0).all()
@@ -128,12 +126,12 @@ def test_of_two_that_say_the_same_the_one_that_tracks_the_labels_more_stays():
     values = table.values.copy()
     values[:, 0] = table.labels + np.random.default_rng(0).normal(0, 0.05, 30)
     values[:, 1] = table.labels
-    assert fitting.fit(replace(table, values=values), QUICK).dropped[0].repeats == 1
+    assert fitting.fit(replace(table, values=values)).dropped[0].repeats == 1
 
 
 def test_missing_scores_spread_their_weight_and_too_many_leave_no_score():
     table = made_up(4)
-    found = fitting.fit(table, QUICK)
+    found = fitting.fit(table)
     values = np.full((3, 8), np.nan)
     heaviest = found.columns[int(np.argmax(found.weights))]
     values[1] = np.nanmean(table.values, axis=0)
@@ -172,12 +170,9 @@ NEXT_TO_NOTHING = {
 
 
 @pytest.mark.parametrize("name", list(NEXT_TO_NOTHING))
-@pytest.mark.parametrize(
-    "settings", [QUICK, fitting.JointSettings(folds=3, calibration="isotonic")], ids=["linear", "isotonic"]
-)
-def test_next_to_nothing_is_no_error(name, settings):
+def test_next_to_nothing_is_no_error(name):
     table = NEXT_TO_NOTHING[name]
-    found, left_out = fitting.fit(table, settings), fitting.cross_validate(table, settings)
+    found, left_out = fitting.fit(table), fitting.cross_validate(table, QUICK)
     nothing = name in ("one text", "nothing was scored", "no candidates")
     assert (found.columns == ()) == nothing
     assert np.isnan(found.scores(table.values, SCALE)).all() == nothing
@@ -186,10 +181,9 @@ def test_next_to_nothing_is_no_error(name, settings):
     assert (found.low <= found.high).all()
 
 
-@pytest.mark.parametrize("kind", ["linear", "isotonic"])
-def test_with_equal_ratings_every_text_gets_the_mean_label_whatever_its_rating(kind):
+def test_with_equal_ratings_every_text_gets_the_mean_label_whatever_its_rating():
     table = NEXT_TO_NOTHING["nothing varies"]
-    found = fitting.fit(table, fitting.JointSettings(calibration=kind))
+    found = fitting.fit(table)
     assert found.scores(table.values, SCALE) == pytest.approx(table.labels.mean())
     assert len(found.columns) == 1
     assert found.scores(table.values + 0.5, SCALE) == pytest.approx(table.labels.mean())
@@ -198,17 +192,9 @@ def test_with_equal_ratings_every_text_gets_the_mean_label_whatever_its_rating(k
 def test_scores_of_a_judge_that_contradicts_the_labels_are_close_to_their_mean():
     table = made_up()
     contrary = replace(table, values=6.0 - np.repeat(table.labels[:, np.newaxis], len(table.methods), axis=1))
-    scores = fitting.fit(contrary, QUICK).scores(contrary.values, SCALE)
+    scores = fitting.fit(contrary).scores(contrary.values, SCALE)
     assert len(set(scores)) > 1
     assert np.abs(scores - table.labels).mean() < 1.1 * np.abs(table.labels.mean() - table.labels).mean()
-
-
-def test_the_mean_of_what_the_judge_said_needs_judged_criteria_alone():
-    plain = QUICK.model_copy(update={"calibration": "none"})
-    found = fitting.fit(made_up(), plain)
-    assert found.calibration.kind == "none"
-    with pytest.raises(SettingsError, match="undefined for text features"):
-        fitting.fit(made_up(measures=3), plain)
 
 
 SELECTION = fitting.JointSettings(folds=4, repeats=1)
@@ -238,7 +224,7 @@ def test_criteria_that_weigh_nothing_stay_as_reasons_where_they_need_no_call(ask
     assert [weights.get(place) for place in (2, 3, 4)] == ([0, 0, 0] if kept else [None, None, None])
 
 
-GIVEN = fitting.JointSettings(calibration="linear", folds=10)
+GIVEN = fitting.JointSettings(folds=10)
 
 
 def made(seed: int, groups: int = 10, size: int = 3, strength: float = 0.5, columns: int = 8) -> RatingMatrix:
