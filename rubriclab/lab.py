@@ -252,10 +252,11 @@ class Lab(Closing):
 
     def report(self, rubric: str | Version, path: str | Path | None = None) -> Document:
         """Return a page on how a version was trained, as one HTML document, and write it to `path` if given."""
-        from rubriclab.report.rubrics import report
+        from rubriclab.report.rubrics import training_view
 
         with self._open_store() as store:
-            return _written(report(store, ref_of(rubric)), path)
+            version = store.load(ref_of(rubric))
+            return _written(training_view(version, store.training(version.ref)).page(), path)
 
     def tag(self, rubric: str | Version, tag: str, *, force: bool = False) -> Version:
         """Point a tag to a version, and return the version.
@@ -495,8 +496,7 @@ class Lab(Closing):
         from rubriclab.web.studio.pages import serve_studio
 
         named, judge = None if rubric is None else ref_of(rubric), self._defaults["judge"]
-        chosen = judge if isinstance(judge, str) else None
-        await serve_studio(self._workspace(), named, judge=chosen, port=port, browser=browser)
+        await serve_studio(self._workspace(), named, judge=judge, port=port, browser=browser)
 
     @with_options(option_types.ServeOptions)
     async def serve_async(
@@ -525,8 +525,7 @@ class Lab(Closing):
         """
         from rubriclab.integrations.mcp import serve_mcp
 
-        judge = self._defaults["judge"]
-        await serve_mcp(self._workspace(), judge if isinstance(judge, str) else None, allow_calls=allow_calls)
+        await serve_mcp(self._workspace(), self._defaults["judge"], allow_calls=allow_calls)
 
     batches = synchronous(batches_async)
     learn = synchronous(learn_async)

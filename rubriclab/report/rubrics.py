@@ -38,7 +38,7 @@ from rubriclab.models.version import (
 from rubriclab.ops.versions import Disagreement, Disagreements, missing_record
 from rubriclab.prompts.render import prompts_digest
 from rubriclab.report import charts, wording
-from rubriclab.report.render import View, data_element, external, line, macro, quiet, view
+from rubriclab.report.render import View, data_element, external, line, quiet, view
 from rubriclab.report.wording import estimate, figure, signed
 from rubriclab.stats.agreement import ScoreErrors
 from rubriclab.stats.intervals import MIN_GROUPS, Interval
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from rubriclab.methods.method import CriterionRating
     from rubriclab.models.version import Cell, EditChange, HeldOutBy, Version
     from rubriclab.ops.explain import ScoreExplanation
-    from rubriclab.store.store import Store
 
 
 class Badge(NamedTuple):
@@ -66,11 +65,6 @@ TONES: Mapping[str, Literal["good", "warning", "bad"]] = {"better": "good", "wor
 # The word between a verdict and the name of the other evaluator.
 PREPOSITIONS: Mapping[str, str] = {"better": "than", "worse": "than", "not better": "over"}
 NOT_COMPARED = Badge("no comparison made", "warning")
-
-
-def verdict_line(version: Version) -> Markup:
-    """Return the verdict of learning, and the warning about an offline judge, for results of a version."""
-    return macro("verdict_line", version)
 
 
 def rated_offline(version: Version) -> bool:
@@ -307,12 +301,6 @@ def learned_view(version: Version) -> View:
     return view("learned", version=version, rows=rows, titles=titles)
 
 
-def report(store: Store, ref: str) -> str:
-    """Return the HTML page on the training of a version; NotInStore if there is no such version."""
-    version = store.load(ref)
-    return training_view(version, store.training(version.ref)).page()
-
-
 def training_view(version: Version, record: TrainingRecord | None) -> View:
     unknown = "" if record else f"{missing_record(version)} This page leaves out what needs them."
     return view("training", version=version, record=record, unknown=unknown)
@@ -389,11 +377,6 @@ def distance(text: RecordedText) -> float:
 
 def disagreements_view(found: Disagreements) -> View:
     return view("disagreements", found=found, unfolded=True)
-
-
-def disagreement_card(axis: charts.Axis, version: Version, disagreement: Disagreement, *, full: bool = False) -> Markup:
-    """Return a card with a text's scores on the axis and its folded ratings; `full` adds the whole text."""
-    return macro("disagreement_card", axis, version, disagreement, opened=False, full=full)
 
 
 def answers_of(disagreement: Disagreement, version: Version) -> Iterator[tuple[object, ...]]:

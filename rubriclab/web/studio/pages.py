@@ -33,7 +33,7 @@ from rubriclab.ops.options import Edit, EditOptions, ExplainOptions
 from rubriclab.ops.versions import DisagreementsOptions, disagreements
 from rubriclab.ops.workspace import Job, Workspace, finish
 from rubriclab.report import wording
-from rubriclab.report.render import View, typeset, view
+from rubriclab.report.render import View, macro, typeset, view
 from rubriclab.report.results import difference_view, paired_effect
 from rubriclab.report.rubrics import (
     CHANGES,
@@ -42,10 +42,8 @@ from rubriclab.report.rubrics import (
     change_in_agreement,
     change_words,
     compared_on_other_texts,
-    disagreement_card,
     explanation_view,
     score_axis_of,
-    verdict_line,
 )
 from rubriclab.report.wording import figure
 from rubriclab.stats.intervals import Interval
@@ -254,9 +252,9 @@ def disagreement_routes(studio: Studio) -> list[BaseRoute]:
             f"Disagreements of {version.ref}",
             version,
             "disagreements",
-            verdict=View(verdict_line(version)).body(),
+            verdict=View(macro("verdict_line", version)).body(),
             cases=found.texts,
-            card=lambda each: View(disagreement_card(axis, version, each, full=True)).body(),
+            card=lambda each: View(macro("disagreement_card", axis, version, each, full=True)).body(),
             sides=SIDES,
             side=options.side,
             count=options.count,
