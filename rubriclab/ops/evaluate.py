@@ -93,7 +93,7 @@ def evaluate(
         why = f"a rubric was learned from them or their groups{equal and f' ({equal})'}"
         workspace.notify(f"{left_out} of {len(examples)} texts left out: {why}")
     texts = _texts(kept, versions, data, options, workspace)
-    chosen = ScoreOptions(rivals=options.rivals, rivals_per_call=options.rivals_per_call)
+    chosen = ScoreOptions(rivals=options.rivals)
     scorings = [
         Scoring(workspace, texts[each.ref], each.rubric, each.ref, choice, chosen)
         for each, choice in zip(versions, choices, strict=True)
@@ -125,7 +125,7 @@ def evaluate(
                 missing, answers = sum(row.answers_missing for row in rows), sum(row.answers for row in rows)
                 evaluators.append(Evaluator(name, floats(row.score for row in rows), missing, answers))
             evaluators += baseline_evaluators(labelled_texts, best)
-            results += measure_agreement(labelled_texts, evaluators, aspect, constant=options.constant_groups)
+            results += measure_agreement(labelled_texts, evaluators, aspect)
         evaluation = Evaluation(versions, tuple(results), kept, scores, workspace.effort(), fault)
         if not options.include_training:
             await workspace.off_event_loop(_store, workspace, evaluation)

@@ -98,9 +98,6 @@ class RivalOptions(Options):
     rivals: Literal["apart", "together"] | None = None
     """Rate each text in a call of its own, or the texts of one group in one call. Default: as learned."""
 
-    rivals_per_call: Annotated[int | None, Flag(metavar="N")] = Field(default=None, ge=2, le=100)
-    """The most texts of a call with `rivals=together`; larger groups are divided evenly. Default: 10."""
-
 
 class LearnOptions(ReadingOptions, JudgeOption):
     task: str
@@ -199,9 +196,6 @@ class ScoreOptions(TextOptions, RivalOptions, JudgeOption):
 
 
 class EvaluateOptions(ReadingOptions, RivalOptions, JudgeOption):
-    constant_groups: Literal["skip", "papers"] = "skip"
-    """How groups with constant human scores count; `papers` counts their correlation as 1, as HypoEval does."""
-
     include_training: bool = False
     """Also evaluate on groups that a rubric was learned from."""
 

@@ -74,9 +74,7 @@ Rivals = RivalLimits | Literal["apart"] | None
 def rivals_of(options: RivalOptions, rubric: Rubric, name: str, notify: Notify) -> Rivals:
     """Return how `score_stream` asks about the texts, and notify if the rubric was learned in another way."""
     learned = rubric.aggregation.rivals if rubric.aggregation else None
-    given, apart = options.rivals_per_call, options.rivals == "apart" or not (options.rivals or learned)
-    if apart and given:
-        raise SettingsError("`rivals_per_call`: each text is rated in its own call;", "give `rivals=together`, too.")
+    apart = options.rivals == "apart" or not (options.rivals or learned)
     if rubric.aggregation and apart == bool(learned):
         before, now = ("together", "apart") if learned else ("apart", "together")
         notify(
@@ -85,11 +83,7 @@ def rivals_of(options: RivalOptions, rubric: Rubric, name: str, notify: Notify) 
         )
     if apart:
         return "apart" if options.rivals else None
-    limits = RivalLimits(texts=given) if given else learned or RivalLimits()
-    rival_limits(rubric, limits)
-    if learned and limits != learned:
-        notify(f"{name} was learned with at most {learned.texts} texts in a call")
-    return limits
+    return rival_limits(rubric, learned or RivalLimits())
 
 
 def rival_notes(counts: RivalCounts) -> Iterator[str]:

@@ -41,7 +41,6 @@ from rubriclab.ops.evaluate import LEVELS, Evaluation, Evaluator, Result, baseli
 from rubriclab.report import rubrics, wording
 from rubriclab.report.render import View, external, line, quiet, view
 from rubriclab.stats.agreement import (
-    ConstantRule,
     Level,
     ScoreErrors,
     coefficient_interval,
@@ -172,7 +171,7 @@ def raters_row(scored: ScoredVersion) -> RowWithBasis | None:
     return [wording.SINGLE_RATERS, *cells], {"aspect": rubric.aspect.name, "level": "dataset"}
 
 
-def criterion_agreements(scored: ScoredVersion, level: Level, constant: ConstantRule) -> list[CriterionRow]:
+def criterion_agreements(scored: ScoredVersion, level: Level) -> list[CriterionRow]:
     """Return the agreement of each criterion by which texts were scored, in the order of the rubric."""
     by_id: dict[str, Criterion] = {criterion.id: criterion for criterion in scored.version.rubric.criteria}
     rated = dict.fromkeys(part.id for score in scored.scores for part in score.criteria)
@@ -185,8 +184,8 @@ def criterion_agreements(scored: ScoredVersion, level: Level, constant: Constant
             agreement = verdict_statistic("AUROC", [values], scored.labels, scored.groups)
         else:
             # `stats.agreement.agreement` would also compute Kendall's tau, which is slow.
-            texts = used_texts(scored_texts([values], scored.labels, scored.groups, scored.systems), level, constant)
-            agreement = coefficient_interval(texts, pearson_rows, level, constant)
+            texts = used_texts(scored_texts([values], scored.labels, scored.groups, scored.systems), level, "skip")
+            agreement = coefficient_interval(texts, pearson_rows, level, "skip")
         unscored = int(np.isnan(values).sum()) - inapplicable
         rows.append(CriterionRow(name, by_id.get(name), agreement, inapplicable, unscored))
     return rows
@@ -337,10 +336,8 @@ def _comparison(
     other_values = other_scored.values if other_scored else free_scores.get(_key(other.evaluator))
     if other_values is None:
         return EvaluatorComparison(other, None)
-    rule, labels, groups = row.agreement, scored.labels, scored.groups
-    found = difference(
-        scored.values, other_values, labels, groups, scored.systems, level=rule.level, constant=rule.constant
-    )
+    labels, groups, level = scored.labels, scored.groups, row.agreement.level
+    found = difference(scored.values, other_values, labels, groups, scored.systems, level=level)
     scale, gain = scored.version.rubric.scores_on, None
     if other_scored and other_scored.version.rubric.scores_on == scale and not scale.names and found.n:
         gain = less_error([other_values, scored.values], labels, groups)
@@ -539,7 +536,7 @@ def _details(scored: ScoredVersion, summary: EvaluationSummary | None, results: 
     whole: list[Interval] = []
     if summary:
         level, ref = summary.level, version.ref
-        criteria = criterion_agreements(scored, level, results[0].agreement.constant)
+        criteria = criterion_agreements(scored, level)
         criteria.sort(key=lambda each: -rubrics.weight_of(each.id, terms))
         own = [each.agreement for each in results if each.evaluator == ref and each.agreement.level == level]
         whole = [each.pearson for each in own]

@@ -200,8 +200,7 @@ def basis(result: Result) -> str:
     if agreement.systems is not None:
         parts.append(f"{count(agreement.systems, 'system')}; intervals allow for other systems")
     if agreement.level == "group":
-        counted = "counted as 1" if agreement.constant == "papers" else "left out"
-        constant = f"{count(agreement.constant_groups, 'group')} with constant labels {counted}"
+        constant = f"{count(agreement.constant_groups, 'group')} with constant labels left out"
         parts.append(constant if agreement.constant_groups else "no group with constant labels")
         if agreement.single_groups:
             parts.append(f"{count(agreement.single_groups, 'group')} of one text left out")

@@ -85,7 +85,6 @@ REFUSALS: list[tuple[str, int, str]] = [
     (f"{SCORE} --keep-replies x.csv", 2, "--keep-replies: got x.csv; expected a file of JSON Lines."),
     (f"{SCORE} --keep-replies -", 2, "--keep-replies and --output would both be written to standard output."),
     (f"{SCORE} --max-cost 1 {DEAD}", 2, "is unknown, so its cost cannot be capped. Give it with --price IN:OUT"),
-    (f"{SCORE} --rivals-per-call 4", 2, "--rivals together"),
     (f"{SCORE} --workers 2 --batch", 2, "--workers 2: --batch works in one process only;"),
     ("improve texts.jsonl --rubric news --json", 2, "--output and --json would both be written to standard output."),
     (

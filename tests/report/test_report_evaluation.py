@@ -198,7 +198,7 @@ def test_a_criterions_agreement_is_that_of_the_statistics(level: Any) -> None:
     texts = examples()
     rng = np.random.default_rng(0)
     values = {"h01": rng.normal(size=24).tolist(), "h03": rng.normal(size=24).tolist()}
-    found = criterion_agreements(rated(texts, values), level, "skip")
+    found = criterion_agreements(rated(texts, values), level)
     assert [(one.id, one.criterion and one.criterion.trait, one.unscored) for one in found] == [
         ("h01", "linked sentences", 0),
         ("h03", "a clear end", 0),
