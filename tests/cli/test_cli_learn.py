@@ -51,7 +51,8 @@ def test_labels_that_nothing_tracks_and_texts_of_one_group_only_are_warned_of(ru
 def test_labels_that_contradict_the_judge_are_said_to_look_reversed(rubriclab: Commands) -> None:
     rows = rubriclab.write("rows.jsonl", rescored(lambda number: 6 - ROWS[number]["scores"]["coherence"]))
     done = rubriclab("learn", rows, "--task", "summarization", "--aspect", "coherence")
-    assert "THE LABELS LOOK REVERSED  the judge gives texts with higher labels lower scores" in done.out
+    said = "the judge gives texts with higher labels lower scores"
+    assert re.search(rf"THE LABELS LOOK REVERSED  {said}\s+\(Pearson -0\.\d\d\)", done.out)
     assert re.search("THE LABELS LOOK REVERSED.* INCONCLUSIVE .*First learn again as said above", done.out, re.DOTALL)
     assert "more texts" not in done.out
     again = re.search(r"`rubriclab learn LABELLED (.*? --levels 1=5,2=4,3=3,4=2,5=1)", done.out)

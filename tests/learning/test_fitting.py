@@ -70,6 +70,20 @@ def test_labels_of_a_fold_have_no_part_in_its_scores(seed, number, chosen):
     assert not np.array_equal(after.scores[~inside], before.scores[~inside], equal_nan=True)
 
 
+def test_held_out_scores_are_means_over_repetitions_of_those_by_the_fits_to_the_other_folds():
+    table = made_up(0, texts=30, groups=10)
+    found = fitting.cross_validate(table, fitting.JointSettings(folds=3, repeats=3))
+    scores, raws = np.zeros((2, 3, 30))
+    for repetition, (folds, fits) in enumerate(zip(found.folds, found.fits, strict=True)):
+        for number, fit in enumerate(fits):
+            inside, line = folds == number, fit.calibration
+            scores[repetition, inside] = fit.scores(table.values[inside], table.scale)
+            slope = line(1.0) - line(0.0)
+            raws[repetition, inside] = fit.raw(table.values[inside]) * (slope if slope > 0 else 1.0)
+    assert found.scores == pytest.approx(scores.mean(axis=0), abs=1e-6)
+    assert found.raw == pytest.approx(raws.mean(axis=0), abs=1e-6)
+
+
 @given(st.integers(0, 1000), st.integers(0, 4))
 @settings(max_examples=6)
 def test_candidates_that_saw_a_text_take_no_part_where_it_is_left_out(seed, number):

@@ -11,7 +11,9 @@ from hypothesis import given, settings, strategies as st
 from rating_matrices import made_up
 
 from rubriclab.learning.weighting import (
+    COMPOSITE_ERROR,
     NOISE,
+    WEIGHT_VARIANCE,
     Moments,
     _prior,
     constrain_weights,
@@ -47,7 +49,11 @@ def test_weights_are_those_of_a_gaussian_model_written_out():
     z = np.clip(made.z, -3, 3)
     centred, y = z - z.mean(axis=0), (table.labels - table.labels.mean()) / table.labels.std()
     prior, precision = _prior(table, list(range(8)), centred.T @ centred / 40)
-    covariance = np.linalg.inv(precision)
+    # Columns are the whole and seven criteria, and composites are scaled to a standard deviation of one.
+    composites = [np.eye(8)[0], np.array([0.0, *[1 / 7] * 7])]
+    scaled = [each / np.std(centred @ each) for each in composites]
+    covariance = WEIGHT_VARIANCE / 8 * np.eye(8) + COMPOSITE_ERROR**2 * sum(np.outer(each, each) for each in scaled)
+    assert np.linalg.inv(precision) == pytest.approx(covariance)
     gain = covariance @ centred.T @ np.linalg.inv(centred @ covariance @ centred.T + NOISE**2 * np.eye(40))
     expected = prior + gain @ (y - centred @ prior)
     found = posterior(table, moments(table), range(8))
