@@ -78,7 +78,7 @@ class Export:
     choices: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def details(self) -> tuple[str, ...]:
-        return (*(f"{what} left out: {count}" for what, count in self.left_out.items() if count), *self.notes)
+        return (*(f"{kind} left out: {count}" for kind, count in self.left_out.items() if count), *self.notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,15 +97,15 @@ def export_rows(export: Export, rules: CellRules, *, words_are_scores: bool = Fa
 
     With `words_are_scores`, choices without known scores become annotations too, for a caller that knows the scores.
     """
-    answers = [(task, answer) for task in export.tasks if isinstance(task, Task) for answer in task.answers]
+    all_answers = [(task, answer) for task in export.tasks if isinstance(task, Task) for answer in task.answers]
     by_question: dict[str, list[Answer]] = {}
-    for _, answer in answers:
+    for _, answer in all_answers:
         by_question.setdefault(answer.question, []).append(answer)
-    questions = {name: _question(given, rules, words_are_scores) for name, given in by_question.items()}
-    unread = [(task, answer) for task, answer in answers if not _fields(answer, task, questions)]
-    for name, given in by_question.items():
+    questions = {name: _question_format(answers, rules, words_are_scores) for name, answers in by_question.items()}
+    unread = [(task, answer) for task, answer in all_answers if not _targets(answer, task, questions)]
+    for name, answers in by_question.items():
         if questions[name].kind == "choice":
-            words = (answer.value.strip() for answer in given if isinstance(answer.value, str))
+            words = (answer.value.strip() for answer in answers if isinstance(answer.value, str))
             export.choices[name] = tuple(dict.fromkeys(words))
     export.notes += _notes(unread, questions, export.choices)
     return [
@@ -114,7 +114,7 @@ def export_rows(export: Export, rules: CellRules, *, words_are_scores: bool = Fa
     ]
 
 
-def _question(answers: Sequence[Answer], rules: CellRules, words_are_scores: bool) -> QuestionFormat:
+def _question_format(answers: Sequence[Answer], rules: CellRules, words_are_scores: bool) -> QuestionFormat:
     """Return how the answers to a question are read.
 
     Numbers are scores. Texts are choices if they are few and given twice on average, or if all are usual words for
@@ -122,22 +122,22 @@ def _question(answers: Sequence[Answer], rules: CellRules, words_are_scores: boo
     """
     # Answers that are not one number or word do not show how the others are meant.
     usable = [answer for answer in answers if answer.kind != "other" and _is_single(answer.value)]
-    given = {answer.kind for answer in usable}
-    if not usable or "comment" in given:
+    kinds = {answer.kind for answer in usable}
+    if not usable or "comment" in kinds:
         return QuestionFormat("comment" if usable else "other")
     words = Counter(answer.value.strip().casefold() for answer in usable if isinstance(answer.value, str))
     scored = {word for word in words if rules.number(word) is not None or rules.level(word) is not None}
     usual = scored | set(filter(is_level_word, words))
-    once = {
+    long_single = {
         word for word in words.keys() - usual if words[word] == 1 and (len(word) >= MIN_COMMENT_LENGTH or "\n" in word)
     }
-    remarks = frozenset() if "choice" in given else frozenset(once)
+    remarks = frozenset() if "choice" in kinds else frozenset(long_single)
     levels = words.keys() - remarks
-    has_numbers = "score" in given or words.total() < len(usable)
+    has_numbers = "score" in kinds or words.total() < len(usable)
     if has_numbers or (levels and levels <= usual and len(remarks) <= len(levels)):
         return QuestionFormat("score", remarks)
     few = len(levels) <= min(MAX_LEVEL_WORDS, sum(words[word] for word in levels) / 2)
-    if "choice" not in given and (len(remarks) > len(levels) or not few):
+    if "choice" not in kinds and (len(remarks) > len(levels) or not few):
         return QuestionFormat("comment")
     are_scores = words_are_scores or scored or len(usual) > len(levels) / 2
     return QuestionFormat("score" if are_scores else "choice", remarks)
@@ -147,7 +147,8 @@ def _is_single(value: Any) -> bool:
     return isinstance(value, str | int | float) and not isinstance(value, bool)
 
 
-def _fields(answer: Answer, task: Task, questions: Mapping[str, QuestionFormat]) -> list[tuple[str, str]]:
+def _targets(answer: Answer, task: Task, questions: Mapping[str, QuestionFormat]) -> list[tuple[str, str]]:
+    """Return the tables and aspects that an answer belongs to; none if it is not read."""
     question = questions[answer.question]
     if not question.accepts(answer.value) or question.kind not in ("score", "comment"):
         return []
@@ -155,22 +156,22 @@ def _fields(answer: Answer, task: Task, questions: Mapping[str, QuestionFormat])
         return [("annotations", answer.question)]
     # A comment is about the aspect that its question names, else about the aspects that its rater scored.
     aspects = [name for name, each in questions.items() if each.kind == "score"]
-    named = [aspect for aspect in aspects if aspect.casefold() in answer.question.casefold()]
+    in_name = [aspect for aspect in aspects if aspect.casefold() in answer.question.casefold()]
     scored = {each.question for each in task.answers if each.rater == answer.rater and _is_single(each.value)}
-    about = [max(named, key=len)] if named else [aspect for aspect in aspects if aspect in scored]
+    about = [max(in_name, key=len)] if in_name else [aspect for aspect in aspects if aspect in scored]
     return [("reasons", aspect) for aspect in about]
 
 
-def _row(task: Task, questions: Mapping[str, QuestionFormat], others: bool) -> dict[str, Any]:
+def _row(task: Task, questions: Mapping[str, QuestionFormat], with_answers: bool) -> dict[str, Any]:
     tables: dict[str, dict[str, dict[str, Any]]] = {
-        name: {} for name in _OWN_NAMES if questions and (others or name != "answers")
+        name: {} for name in _OWN_NAMES if questions and (with_answers or name != "answers")
     }
     for answer in task.answers:
-        for table, name in _fields(answer, task, questions) or [("answers", answer.question)]:
-            reason = str(answer.value) if table == "reasons" else answer.reason if table == "annotations" else None
+        for table, name in _targets(answer, task, questions) or [("answers", answer.question)]:
+            reason = {"reasons": str(answer.value), "annotations": answer.reason}.get(table)
             if reason:
-                why = tables["reasons"].setdefault(name, {})
-                why[answer.rater] = "\n".join(filter(None, [why.get(answer.rater), reason]))
+                by_rater = tables["reasons"].setdefault(name, {})
+                by_rater[answer.rater] = "\n".join(filter(None, [by_rater.get(answer.rater), reason]))
             if table != "reasons":
                 tables[table].setdefault(name, {})[answer.rater] = answer.value
     columns = {f"data.{name}" if name in _OWN_NAMES else name: value for name, value in task.columns.items()}
@@ -180,32 +181,32 @@ def _row(task: Task, questions: Mapping[str, QuestionFormat], others: bool) -> d
 def _notes(
     unread: Sequence[tuple[Task, Answer]], questions: Mapping[str, QuestionFormat], choices: Mapping[str, Sequence[str]]
 ) -> Iterator[str]:
-    read = [(task, each) for task, each in unread if questions[each.question].kind in ("score", "comment")]
-    odd = [(task, each) for task, each in read if not questions[each.question].accepts(each.value)]
-    if odd:
-        task, answer = odd[0]
-        shown = describe(answer.value) if isinstance(answer.value, bool | None) else repr(answer.value)
-        shown = shown if len(shown) <= PREVIEW else f"{shown[:PREVIEW]}…"
-        first = f"the first: {shown} to {answer.question!r} in {_place(task)}"
-        yield f"answers left out, since they are not one number or word: {len(odd)}; {first}"
-    if loose := [pair for pair in read if pair not in odd]:
-        task, answer = loose[0]
-        first = f"the first: that of {answer.rater!r} in {_place(task)}"
-        yield f"comments left out, since their rater scored nothing in the text: {len(loose)}; {first}"
-    named = {
+    of_known_kind = [(task, each) for task, each in unread if questions[each.question].kind in ("score", "comment")]
+    unusable = [(task, each) for task, each in of_known_kind if not questions[each.question].accepts(each.value)]
+    if unusable:
+        task, answer = unusable[0]
+        value = describe(answer.value) if isinstance(answer.value, bool | None) else repr(answer.value)
+        value = value if len(value) <= PREVIEW else f"{value[:PREVIEW]}…"
+        first = f"the first: {value} to {answer.question!r} in {_row_name(task)}"
+        yield f"answers left out, since they are not one number or word: {len(unusable)}; {first}"
+    if unmatched := [pair for pair in of_known_kind if pair not in unusable]:
+        task, answer = unmatched[0]
+        first = f"the first: that of {answer.rater!r} in {_row_name(task)}"
+        yield f"comments left out, since their rater scored nothing in the text: {len(unmatched)}; {first}"
+    names = {
         kind: ", ".join(repr(name) for name, each in questions.items() if each.kind == kind)
         for kind in ("comment", "other")
     }
-    if named["comment"]:
-        yield f"comments {named['comment']} read as reasons"
+    if names["comment"]:
+        yield f"comments {names['comment']} read as reasons"
     for name, words in choices.items():
         proposal = propose_level_scores(words) or "`level_scores`"
         yield f"choices {name!r} not read, since their words have no scores; if these are levels, add {proposal}"
-    if named["other"]:
-        yield f"answers {named['other']} not read, since none of them is one number or word"
+    if names["other"]:
+        yield f"answers {names['other']} not read, since none of them is one number or word"
 
 
-def _place(task: Task) -> str:
+def _row_name(task: Task) -> str:
     name = task.columns.get("id")
     return f"row {task.line}" if name is None else f"row {task.line} (id {name!r})"
 
@@ -222,14 +223,14 @@ def find_converter(row: Any, format_name: str) -> tuple[str, ReadTask] | None:
     if not isinstance(row, Mapping):
         return None
     if {"id", "annotator", "annotation_id", "lead_time"} <= row.keys():
-        said = "This export of Label Studio has a row for each annotation and does not say which columns are answers."
-        raise DataError(said, "Export JSON.")
+        fault = "This export of Label Studio has a row for each annotation and does not say which columns are answers."
+        raise DataError(fault, "Export JSON.")
     if any(isinstance(name, str) and name.endswith(_RATERS) for name in row):
         return "Argilla data set", _data_set_task
     if format_name in ("CSV", "TSV", "Excel workbook"):
         return None
     if any(_is_question(row, name) for name in row):
-        return "Argilla data set", lambda export, line, row: _data_set_task(export, line, _with_columns(row))
+        return "Argilla data set", lambda export, line, row: _data_set_task(export, line, _with_argilla_2_columns(row))
     if all(isinstance(row.get(name), Mapping) for name in ("fields", "responses")) and "suggestions" in row:
         hint = "Export the data set: dataset.records.to_datasets().to_json(FILE)."
         raise DataError("These records of Argilla do not say which responses are drafts or discarded.", hint)
@@ -265,8 +266,8 @@ def _label_studio_task(export: Export, line: int, row: Any) -> Task:
         if annotation.get("was_cancelled") or annotation.get("skipped"):
             export.left_out["skipped annotations"] += 1
             continue
-        by = annotation.get("completed_by")
-        name = (by.get("email") or by.get("id")) if isinstance(by, Mapping) else by
+        person = annotation.get("completed_by")
+        name = (person.get("email") or person.get("id")) if isinstance(person, Mapping) else person
         rater = f"annotation-{annotation.get('id')}" if name in (None, "") else str(name)
         export.left_out["earlier annotations by the same rater"] += rater in by_rater
         by_rater[rater] = tuple(_answers(annotation.get("result") or [], rater))
@@ -276,9 +277,9 @@ def _label_studio_task(export: Export, line: int, row: Any) -> Task:
     return Task(line, columns, tuple(answer for answers in by_rater.values() for answer in answers))
 
 
-def _checked_mapping(value: Any, what: str = "") -> Mapping[str, Any]:
+def _checked_mapping(value: Any, prefix: str = "") -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise FieldError("annotations", f"{what}{describe(value)}", "annotations as Label Studio exports")
+        raise FieldError("annotations", f"{prefix}{describe(value)}", "annotations as Label Studio exports")
     return value
 
 
@@ -315,9 +316,9 @@ def _data_set_task(export: Export, line: int, row: Any) -> Task:
     if not isinstance(row, Mapping):
         raise FieldError(None, describe(row), "a record like the first")
     questions = [str(name).removesuffix(_RESPONSES) for name in row if str(name).endswith(_RESPONSES)]
-    given = [(question, *response) for question in questions for response in _responses(row, question)]
+    responses = [(question, *response) for question in questions for response in _responses(row, question)]
     answers: dict[tuple[str, str], Answer] = {}
-    for number, (question, value, rater, status) in enumerate(given, start=1):
+    for number, (question, value, rater, status) in enumerate(responses, start=1):
         if status not in (None, "submitted"):
             export.left_out[f"{status} responses"] += 1
         elif value != "":
@@ -349,7 +350,7 @@ def _is_question(row: Mapping[str, Any], name: Any) -> bool:
     return f"{name}-suggestion" in row and isinstance(row[name], list | None)
 
 
-def _with_columns(row: Any) -> Any:
+def _with_argilla_2_columns(row: Any) -> Any:
     if not isinstance(row, Mapping):
         return row
     columns = dict(row)
@@ -369,17 +370,17 @@ def _doccano_task(_export: Export, line: int, row: Any) -> Task:
     return Task(line, {**row, "label": None if not labels else labels[0] if len(labels) == 1 else labels})
 
 
-NAME = "table with a row for each rating"
-_TEXT = ("output", "source", "context", "group", "system")
+RATINGS_TABLE = "table with a row for each rating"
+_TEXT_KEY = ("output", "source", "context", "group", "system")
 
 
 def is_rating(row: Any, mapping: FieldMap, rules: CellRules) -> bool:
     if not isinstance(row, Mapping) or any(look_up(row, column) is ABSENT for column in mapping.columns.values()):
         return False
     fields, is_mapped = Fields(row, mapping, rules), bool(mapped_aspects(mapping))
-    scored = is_mapped or any(str(name).partition(".")[0] in TABLES for name in row)
-    named = (scored and fields.is_given("rater")) or (is_mapped and fields.is_given("aspect"))
-    return named and fields.is_given("output")
+    has_scores = is_mapped or any(str(name).partition(".")[0] in TABLES for name in row)
+    is_of_rater = (has_scores and fields.is_given("rater")) or (is_mapped and fields.is_given("aspect"))
+    return is_of_rater and fields.is_given("output")
 
 
 def join_ratings(
@@ -390,8 +391,8 @@ def join_ratings(
     A rating that is not a number, or is a rater's second one, becomes a fault. Other rows stay. Raises DataError if no
     rating is of a mapped aspect.
     """
-    listed = list(numbered)
-    ratings = {line: Fields(row, mapping, rules) for line, row in listed if is_rating(row, mapping, rules)}
+    all_rows = list(numbered)
+    ratings = {line: Fields(row, mapping, rules) for line, row in all_rows if is_rating(row, mapping, rules)}
     left_out = {line: other for line, fields in ratings.items() if (other := other_aspect(fields))}
     others = ", ".join(f"{aspect!r} ({count})" for aspect, count in Counter(left_out.values()).items())
     if len(left_out) == len(ratings):
@@ -399,13 +400,13 @@ def join_ratings(
         raise DataError(f"{where}: no rating is of a mapped aspect, but of {others}.", f"Map one: {proposal}.")
     ids = [str(fields.value("id")) for fields in ratings.values() if fields.is_given("id")]
     # If all ids differ, they identify ratings, not texts.
-    key = (*_TEXT, "id") if len(set(ids)) < len(ids) else _TEXT
+    key = (*_TEXT_KEY, "id") if len(set(ids)) < len(ids) else _TEXT_KEY
     has_raters = any(fields.is_given("rater") for fields in ratings.values())
     # These columns stay, empty, since mapped columns must exist.
-    emptied = [column for name, column in mapping.columns.items() if name.partition(".")[0] in RATING_FIELDS]
+    empty_columns = [column for name, column in mapping.columns.items() if name.partition(".")[0] in RATING_FIELDS]
     texts: dict[tuple[str, ...], dict[str, Any]] = {}
     rows: list[tuple[int, Any]] = []
-    for line, row in listed:
+    for line, row in all_rows:
         if line not in ratings:
             rows.append((line, row))
         elif line not in left_out:
@@ -413,7 +414,7 @@ def join_ratings(
             content = tuple(str(fields.value(name)) for name in key)
             if content not in texts:
                 cells = {name: cell for name, cell in row.items() if str(name).partition(".")[0] not in RATING_FIELDS}
-                texts[content] = {**cells, **dict.fromkeys(emptied), "annotations": {}, "reasons": {}}
+                texts[content] = {**cells, **dict.fromkeys(empty_columns), "annotations": {}, "reasons": {}}
                 rows.append((line, texts[content]))
             elif ids and "id" not in key:
                 texts[content][mapping.columns.get("id", "id")] = None
@@ -426,27 +427,27 @@ def join_ratings(
 
 
 def _add_rating(text: dict[str, Any], fields: Fields, has_raters: bool) -> None:
-    named = str(fields.value("aspect")).strip().casefold() if fields.is_given("aspect") else ""
+    rated_aspect = str(fields.value("aspect")).strip().casefold() if fields.is_given("aspect") else ""
     rater = fields.name("rater")
     if has_raters and not rater:
         raise FieldError("rater", "nothing", "the rater of this rating")
     for table in TABLES:
         for aspect, cell in fields.table(table):
-            if named and mapped_aspects(fields.mapping) and aspect.strip().casefold() != named:
+            if rated_aspect and mapped_aspects(fields.mapping) and aspect.strip().casefold() != rated_aspect:
                 continue
-            place = f"{table}.{aspect}"
-            value = fields.reason(place, cell) if table == "reasons" else fields.number(place, cell)
-            said = text["reasons" if table == "reasons" else "annotations"]
+            field = f"{table}.{aspect}"
+            value = fields.reason(field, cell) if table == "reasons" else fields.number(field, cell)
+            cells = text["reasons" if table == "reasons" else "annotations"]
             if value is None:
                 continue
             if not rater and table == "reasons":
-                said[aspect] = f"{said.get(aspect, '')}\n{value}"
+                cells[aspect] = f"{cells.get(aspect, '')}\n{value}"
             elif not rater:
-                said[aspect] = [*said.get(aspect, ()), value]
-            elif rater in said.setdefault(aspect, {}):
-                raise FieldError(place, f"a second rating of this text by {rater!r}", "one by each rater")
+                cells[aspect] = [*cells.get(aspect, ()), value]
+            elif rater in cells.setdefault(aspect, {}):
+                raise FieldError(field, f"a second rating of this text by {rater!r}", "one by each rater")
             else:
-                said[aspect][rater] = value
+                cells[aspect][rater] = value
 
 
 COMPARING = ("preferred", "over", "ranking")
@@ -509,18 +510,18 @@ def _ranked_pairs(fields: Fields) -> list[tuple[str, str, bool]]:
         raise FieldError(extra, "a preference beside a ranking", "a row for each")
     ranking = fields.value("ranking")
     if isinstance(ranking, str) and not fields.rules.typed:
-        ranking = [[part.strip() for part in place.split("=")] for place in ranking.split(">")]
+        ranking = [[part.strip() for part in rank.split("=")] for rank in ranking.split(">")]
     if not isinstance(ranking, list | tuple):
         raise FieldError("ranking", describe(ranking), _RANKED)
     tied = [names if isinstance(names, list | tuple) else [names] for names in ranking]
     if not all(tied):
         raise FieldError("ranking", "an empty list in it", _RANKED)
-    ids = [(place, _text_id(fields, "ranking", name)) for place, names in enumerate(tied) for name in names]
-    if twice := [name for name, count in Counter(name for _, name in ids).items() if count > 1]:
-        raise FieldError("ranking", f"{twice[0]!r} twice", "each text once")
+    ids = [(rank, _text_id(fields, "ranking", name)) for rank, names in enumerate(tied) for name in names]
+    if repeated := [name for name, count in Counter(name for _, name in ids).items() if count > 1]:
+        raise FieldError("ranking", f"{repeated[0]!r} twice", "each text once")
     if len(ids) < 2:
         raise FieldError("ranking", f"{len(ids)} texts" if len(ids) != 1 else "1 text", _RANKED)
-    return [(better, worse, place == other) for (place, better), (other, worse) in combinations(ids, 2)]
+    return [(better, worse, rank == other_rank) for (rank, better), (other_rank, worse) in combinations(ids, 2)]
 
 
 def _text_id(fields: Fields, field: str, value: Any) -> str:
@@ -565,8 +566,8 @@ def comparison_faults(
 
 
 def _aspects(comparisons: Sequence[LinePair], examples: Sequence[Example]) -> set[str]:
-    named = {comparison.aspect for _, comparison in comparisons if comparison.aspect}
-    return named.union(*(example.scores.keys() | example.annotations.keys() for example in examples))
+    aspects = {comparison.aspect for _, comparison in comparisons if comparison.aspect}
+    return aspects.union(*(example.scores.keys() | example.annotations.keys() for example in examples))
 
 
 def fit_scores(
@@ -580,23 +581,23 @@ def fit_scores(
     group.
     """
     scored = {example.id: example.scores[aspect] for example in labelled(examples, aspect)}
-    new, notes = dict[str, float](), list[str]()
+    fits, notes = dict[str, float](), list[str]()
     if comparisons:
         informative = len(scored) >= MIN_SCORES and len(set(scored.values())) > 1
         estimates = _estimate_scores(examples, scored, comparisons, None if informative else scale)
-        new = {name: min(max(value, scale.low), scale.high) for name, value in estimates.items() if name not in scored}
+        fits = {name: min(max(value, scale.low), scale.high) for name, value in estimates.items() if name not in scored}
         center = "the mean of the scores" if informative else "the middle of the scale"
         notes += (
-            _fit_notes(examples, scored, new, f"{len(comparisons)} comparisons", center)
-            if new
+            _fit_notes(examples, scored, fits, f"{len(comparisons)} comparisons", center)
+            if fits
             else [f"{len(comparisons)} comparisons ignored: every text in them has a score for {aspect!r}"]
         )
-    completed = list[Example]()
+    with_fitted = list[Example]()
     for example in examples:
-        fitted = {aspect: new[example.id]} if example.id in new else {}
+        scores = {aspect: fits[example.id]} if example.id in fits else {}
         # A text with a label keeps it, even if another text has the same id.
-        completed += labelled([example], aspect) or [replace(example, scores={**example.scores, **fitted})]
-    return tuple(completed), tuple(notes)
+        with_fitted += labelled([example], aspect) or [replace(example, scores={**example.scores, **scores})]
+    return tuple(with_fitted), tuple(notes)
 
 
 def _estimate_scores(
@@ -611,11 +612,11 @@ def _estimate_scores(
 
     group_of = {example.id: example.group for example in examples}
     ids = sorted(group_of)
-    place = {name: number for number, name in enumerate(ids)}
+    index_of = {name: number for number, name in enumerate(ids)}
     ordered = sorted(comparisons, key=lambda comparison: (comparison.better, comparison.worse, comparison.tie))
     pairs = Comparisons(
-        np.array([place[comparison.better] for comparison in ordered]),
-        np.array([place[comparison.worse] for comparison in ordered]),
+        np.array([index_of[comparison.better] for comparison in ordered]),
+        np.array([index_of[comparison.worse] for comparison in ordered]),
         np.array([comparison.tie for comparison in ordered]),
     )
     scores = np.array([scored.get(name, np.nan) for name in ids], dtype=float)

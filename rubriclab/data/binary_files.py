@@ -128,7 +128,7 @@ def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> tuple[SourceFo
     columns = text_files.join_header(where, [row for _, row in filled[: options.header_rows]])
     table = filled[options.header_rows :]
     hidden_rows = [number for number, _ in table if number in hidden["row"]]
-    hidden_columns = [column for place, column in enumerate(columns, start=1) if column and place in hidden["col"]]
+    hidden_columns = [column for number, column in enumerate(columns, start=1) if column and number in hidden["col"]]
     if options.skip_hidden:
         table = [(number, row) for number, row in table if number not in hidden["row"]]
         columns = ["" if column in hidden_columns else column for column in columns]
@@ -136,14 +136,14 @@ def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> tuple[SourceFo
         (number, {column: _plain(cell) for column, cell in zip(columns, row, strict=True) if column})
         for number, row in table
     ]
-    use = "left out" if options.skip_hidden else "read (see `skip_hidden`)"
-    named: dict[str, Sequence[Any]] = {f"rows {use}": hidden_rows, f"columns {use}": hidden_columns}
-    named["sheets not read"] = [each for each in hidden_sheets if each != name]
+    treatment = "left out" if options.skip_hidden else "read (see `skip_hidden`)"
+    hidden_names: dict[str, Sequence[Any]] = {f"rows {treatment}": hidden_rows, f"columns {treatment}": hidden_columns}
+    hidden_names["sheets not read"] = [each for each in hidden_sheets if each != name]
     described = list[str]()
-    for what, names in named.items():
+    for kind, names in hidden_names.items():
         more = f" and {len(names) - MAX_NAMED:,} more" if len(names) > MAX_NAMED else ""
         if names:
-            described.append(f"hidden {what}: {', '.join(map(repr, names[:MAX_NAMED]))}{more}")
+            described.append(f"hidden {kind}: {', '.join(map(repr, names[:MAX_NAMED]))}{more}")
     source = SourceFormat(
         str(path), "Excel workbook", sheet=name, sheets=sheets, merged=merged, hidden=tuple(described)
     )
@@ -165,8 +165,8 @@ def _chosen_sheet(path: Path, names: Sequence[str], sheet: str | int | None, hid
         return sheet
     number = int(sheet) if str(sheet).isdecimal() else 0
     if not 1 <= number <= len(names):
-        listed = ", ".join(repr(name) for name in names)
-        raise SettingsError(f"`sheet={sheet}`: {path} has no such sheet;", f"it has {listed}.")
+        sheets = ", ".join(repr(name) for name in names)
+        raise SettingsError(f"`sheet={sheet}`: {path} has no such sheet;", f"it has {sheets}.")
     return names[number - 1]
 
 

@@ -77,25 +77,25 @@ def training_examples(
         SettingsError: if `scale` is invalid, or there is neither a scale nor a label.
     """
     rows = rows if isinstance(rows, Rows) else from_rows(rows)
-    placed, comparisons, given_scale, skipped = _select_sound(rows, aspect, scale, skip_faulty=skip_faulty)
-    examples = tuple(row.example for row in placed)
+    numbered, comparisons, given_scale, skipped = _select_sound(rows, aspect, scale, skip_faulty=skip_faulty)
+    examples = tuple(row.example for row in numbered)
     compared = [comparison for _, comparison in select_comparisons(comparisons, examples, aspect)]
     rated = labelled(examples, aspect)
     if labels_needed:
-        _check_labels(placed, len(compared), aspect, rows)
+        _check_labels(numbered, len(compared), aspect, rows)
     used_scale = given_scale or _scale(rated, compared, aspect)
-    notes = [*skipped, *unassessed_notes(rows, aspect), *_word_notes(placed, used_scale, aspect)]
-    completed, fit_notes = fit_scores(examples, compared, aspect, used_scale)
-    chosen = labelled(completed, aspect)
+    notes = [*skipped, *unassessed_notes(rows, aspect), *_word_notes(numbered, used_scale, aspect)]
+    with_fitted, fit_notes = fit_scores(examples, compared, aspect, used_scale)
+    chosen = labelled(with_fitted, aspect)
     labels = [example.scores[aspect] for example in chosen]
-    if other := len(comparisons) - len(compared):
-        notes.append(f"comparisons of aspects other than {aspect!r} are left out: {other} of {len(comparisons)}")
+    if about_others := len(comparisons) - len(compared):
+        notes.append(f"comparisons of aspects other than {aspect!r} are left out: {about_others} of {len(comparisons)}")
     notes += fit_notes
-    if turned := turned_column(placed, aspect):
+    if turned := turned_column(numbered, aspect):
         column, levels = turned
         turn = f"if {levels.partition('=')[0]} is the best in {column!r}, turn them: `level_scores={levels}`"
         notes.append(f"{HIGHER_IS_BETTER}; {turn}")
-    notes += _reversed_notes(placed, aspect)
+    notes += _reversed_notes(numbered, aspect)
     if used_scale.names:
         worse, better = used_scale.names
         notes.append(f"{TWO_LEVELS}{worse!r} and {better!r}: scores are probabilities of {better!r}")
@@ -124,14 +124,15 @@ def training_examples(
 def _select_sound(
     rows: Rows, aspect: str, scale: Scale | str | None, *, skip_faulty: bool
 ) -> tuple[list[NumberedExample], list[LinePair], Scale | None, tuple[str, ...]]:
-    placed, faults = list[NumberedExample](), list[RowError]()
+    """Return the usable rows and comparisons, the given scale, and notes on what is left out."""
+    numbered, faults = list[NumberedExample](), list[RowError]()
     for row in rows:
         if isinstance(row, RowError):
             faults.append(row)
         else:
-            placed.append(NumberedExample(rows.where, rows.line, row, rows.mapping))
-    dropped, where, comparisons = rows.skipped_scores, rows.where, rows.comparisons
-    examples = tuple(row.example for row in placed)
+            numbered.append(NumberedExample(rows.where, rows.line, row, rows.mapping))
+    dropped_scores, where, comparisons = rows.skipped_scores, rows.where, rows.comparisons
+    examples = tuple(row.example for row in numbered)
     labels = (example.scores[aspect] for example in labelled(examples, aspect))
     values = [value for example in examples for value in values_of(example, aspect)]
     given_scale = parse_scale(scale, labels, values) if isinstance(scale, str) else scale
@@ -139,23 +140,23 @@ def _select_sound(
         verdicts = verdict_scale(values)
         given_scale = verdicts if verdicts and verdicts.same_ends(given_scale) else given_scale
     if skip_faulty:
-        placed, outside = drop_invalid_ratings(placed, aspect, given_scale)
-        dropped += outside
-        examples = tuple(row.example for row in placed)
-    faults += training_faults(placed, aspect, given_scale)
+        numbered, outside = drop_invalid_ratings(numbered, aspect, given_scale)
+        dropped_scores += outside
+        examples = tuple(row.example for row in numbered)
+    faults += training_faults(numbered, aspect, given_scale)
     faults += comparison_faults(where, comparisons, examples, {fault.id for fault in faults if fault.id})
     if not skip_faulty:
-        _stop_at(faults, verdict_words(values), numbers_beside_words(placed, faults), given_scale)
-        return placed, comparisons, given_scale, ()
+        _raise_if_any(faults, verdict_words(values), numbers_beside_words(numbered, faults), given_scale)
+        return numbered, comparisons, given_scale, ()
     faulty = {(fault.where, fault.line) for fault in faults}
-    sound_rows = [row for row in placed if (row.where, row.line) not in faulty]
+    sound_rows = [row for row in numbered if (row.where, row.line) not in faulty]
     ids = {row.example.id for row in sound_rows}
     sound = [
         (line, pair) for line, pair in comparisons if (where, line) not in faulty and {pair.better, pair.worse} <= ids
     ]
     count = len(faulty) + rows.skipped
-    left_out = {"faulty rows are left out": count, "faulty scores of other rows are left out": dropped}
-    notes = [f"{what}: {number}" for what, number in left_out.items() if number]
+    left_out = {"faulty rows are left out": count, "faulty scores of other rows are left out": dropped_scores}
+    notes = [f"{reason}: {number}" for reason, number in left_out.items() if number]
     first = [f"the first fault: {faults[0]}"] if faults else []
     return sound_rows, sound, given_scale, (*notes, *first)
 
@@ -194,24 +195,24 @@ def _outlier_notes(rated: Sequence[Example], aspect: str) -> Iterator[str]:
             yield f"one score is far from all others: {format_score(end)}; correct it if it is a typing error"
 
 
-def turned_column(placed: Sequence[NumberedExample], aspect: str) -> tuple[str, str] | None:
-    """Return a column whose name tells that 1 may be the best score in it, and the levels that turn its scores."""
-    values = {value for row in placed for value in _all_values(row.example, aspect)}
-    columns = placed[0].mapping.columns if placed else {}
-    rated = [
+def turned_column(numbered: Sequence[NumberedExample], aspect: str) -> tuple[str, str] | None:
+    """Return a column by whose name 1 may be the best score, and the `level_scores` that would turn its scores."""
+    values = {value for row in numbered for value in _all_values(row.example, aspect)}
+    columns = numbered[0].mapping.columns if numbered else {}
+    score_columns = [
         column
         for name, column in columns.items()
         if f"{name}.".startswith((f"scores.{aspect}.", f"annotations.{aspect}."))
     ]
-    column = next(filter(reading.may_rank_lowest_first, rated), None)
-    turned = any(isinstance(value, WordScore) for value in values)
-    usable = column and values and not turned and min(values) >= 1 and len(values) <= MAX_TURNED
+    column = next(filter(reading.may_rank_lowest_first, score_columns), None)
+    has_words = any(isinstance(value, WordScore) for value in values)
+    usable = column and values and not has_words and min(values) >= 1 and len(values) <= MAX_TURNED
     return (column, turned_levels(values)) if column and usable else None
 
 
-def _reversed_notes(placed: Sequence[NumberedExample], aspect: str) -> Iterator[str]:
+def _reversed_notes(numbered: Sequence[NumberedExample], aspect: str) -> Iterator[str]:
     """Yield a note if the user gave a usual word for a better level a lower score than one for a worse level."""
-    values = (value for row in placed for value in _all_values(row.example, aspect))
+    values = (value for row in numbered for value in _all_values(row.example, aspect))
     scores = {value.word.casefold(): float(value) for value in values if isinstance(value, WordScore)}
     for worse, better in permutations(scores, 2):
         if reading.is_worse(worse, better) and scores[worse] > scores[better]:
@@ -228,12 +229,12 @@ def verdict_words(values: Iterable[float]) -> list[str]:
     return sorted({value.word for value in values if isinstance(value, WordScore) and value.usual})
 
 
-def _word_notes(placed: Sequence[NumberedExample], scale: Scale, aspect: str) -> Iterator[str]:
+def _word_notes(numbered: Sequence[NumberedExample], scale: Scale, aspect: str) -> Iterator[str]:
     """Yield a note on numbers among words for verdicts; raises DataError if the scale has more than two levels."""
-    values = [(row, value) for row in placed for value in _all_values(row.example, aspect)]
+    values = [(row, value) for row in numbered for value in _all_values(row.example, aspect)]
     words = verdict_words(value for _, value in values)
     numbers = _lines_of(values)
-    beside = f"; the numbers beside them are {_shown(numbers)}" if numbers else ""
+    beside = f"; the numbers beside them are {_numbers_text(numbers)}" if numbers else ""
     if words and not scale.names:
         raise DataError(
             f"The scores for {aspect!r} are on a scale of more than two levels, but some are words for verdicts: "
@@ -241,7 +242,7 @@ def _word_notes(placed: Sequence[NumberedExample], scale: Scale, aspect: str) ->
             f"Give the scores of these words: {reading.propose_level_scores(words, beside_numbers=True)}.",
         )
     if words and numbers:
-        yield f"numbers among words for verdicts are read as these levels: {_shown(numbers)}"
+        yield f"numbers among words for verdicts are read as these levels: {_numbers_text(numbers)}"
 
 
 def _all_values(example: Example, aspect: str) -> tuple[float, ...]:
@@ -258,15 +259,15 @@ def _lines_of(values: Iterable[tuple[NumberedExample | RowError, float]]) -> dic
     return dict(sorted(lines.items(), key=lambda item: (len(item[1]), item[0])))
 
 
-def _shown(numbers: Mapping[float, Sequence[str]]) -> str:
+def _numbers_text(numbers: Mapping[float, Sequence[str]]) -> str:
     if len(numbers) > MAX_OUTSIDE:
         return ", ".join(map(format_score, sorted(numbers)[:MAX_OUTSIDE])) + " …"
-    shown = []
+    parts = []
     for number, lines in numbers.items():
         first, more = lines[:MAX_LINES], len(lines) - MAX_LINES
-        named = listed([*first, *([f"{more} more"] if more > 0 else [])])
-        shown.append(f"{format_score(number)} in line{'s' if len(lines) > 1 else ''} {named}")
-    return "; ".join(shown)
+        where = listed([*first, *([f"{more} more"] if more > 0 else [])])
+        parts.append(f"{format_score(number)} in line{'s' if len(lines) > 1 else ''} {where}")
+    return "; ".join(parts)
 
 
 def unassessed_notes(rows: Rows, aspect: str) -> Iterator[str]:
@@ -276,27 +277,27 @@ def unassessed_notes(rows: Rows, aspect: str) -> Iterator[str]:
         yield f"answers that a text cannot be assessed, which are no labels: {number}"
 
 
-def _stop_at(
+def _raise_if_any(
     faults: list[RowError], words: Sequence[str], numbers: Mapping[float, Sequence[str]], scale: Scale | None
 ) -> None:
     if not faults:
         return
-    single = [fault for row in sorted(faults, key=lambda fault: fault.line) for fault in row.all]
-    named = [str(fault) for fault in single]
+    errors = [fault for row in sorted(faults, key=lambda fault: fault.line) for fault in row.all]
+    texts = [str(fault) for fault in errors]
     start = (
-        f"{count(len(named), 'fault')} in the training rows; fix or remove each, since learning stops at faulty rows:"
+        f"{count(len(texts), 'fault')} in the training rows; fix or remove each, since learning stops at faulty rows:"
     )
     left_out = "or leave out these scores, or rows that have no others: `skip_faulty`"
     raise DataError(
-        "\n  ".join([start, *fault_hints(single, words, numbers, scale), left_out, *first_faults(fault_lines(single))]),
-        faults=named,
+        "\n  ".join([start, *fault_hints(errors, words, numbers, scale), left_out, *first_faults(fault_lines(errors))]),
+        faults=texts,
     )
 
 
-def _check_labels(placed: Sequence[NumberedExample], compared: int, aspect: str, rows: Rows) -> None:
+def _check_labels(numbered: Sequence[NumberedExample], compared: int, aspect: str, rows: Rows) -> None:
     """Raise a `DataError` if there are no labels, or none in one of several files."""
     labels: Counter[str] = Counter()
-    for each in placed:
+    for each in numbered:
         labels[each.where] += is_labelled(each.example, aspect)
     # The texts that comparisons name may have a file of their own.
     if compared or (labels.total() and all(labels.values())):
@@ -306,14 +307,14 @@ def _check_labels(placed: Sequence[NumberedExample], compared: int, aspect: str,
             f"{min(labels, key=labels.__getitem__)}: no row has a score for {aspect!r}, though other files have some.",
             "Map the column of its scores too, or leave the file out.",
         )
-    row, examples = rows.row, [each.example for each in placed]
+    row, examples = rows.row, [each.example for each in numbered]
     if words := rows.source.choices.get(aspect):
-        named = ", ".join(map(repr, words[: reading.MAX_LEVEL_WORDS]))
+        quoted = ", ".join(map(repr, words[: reading.MAX_LEVEL_WORDS]))
         hint = f"If they are levels, give their scores: {reading.propose_level_scores(words) or '`level_scores`'}."
-        raise DataError(f"The answers to {aspect!r} are words without scores: {named}.", hint)
-    given = rows.mapping.columns
-    proposal = reading.propose_scores([row] if isinstance(row, Mapping) else [], aspect, given)
-    proposal = proposal or reading.mapping_text({**given, f"scores.{aspect}": "COLUMN"})
+        raise DataError(f"The answers to {aspect!r} are words without scores: {quoted}.", hint)
+    columns = rows.mapping.columns
+    proposal = reading.propose_scores([row] if isinstance(row, Mapping) else [], aspect, columns)
+    proposal = proposal or reading.mapping_text({**columns, f"scores.{aspect}": "COLUMN"})
     skipped, scored = rows.first_skipped, sorted({name for each in examples for name in each.scores})
     raise DataError(
         f"None of the {len(examples)} rows has a score for {aspect!r}; {scored_aspects(examples)}"
@@ -330,14 +331,14 @@ def _unusable(examples: tuple[Example, ...], labels: list[float], aspect: str) -
             f"{MIN_LABELS}.",
             "Thirty are a good start.",
         )
-    said = f"All {len(labels)} scores for {aspect!r} are {format_score(labels[0])}; learning needs different scores."
-    return DataError(said, "Add texts that the raters thought better or worse.")
+    problem = f"All {len(labels)} scores for {aspect!r} are {format_score(labels[0])}; learning needs different scores."
+    return DataError(problem, "Add texts that the raters thought better or worse.")
 
 
 def scored_aspects(examples: Iterable[Example]) -> str:
     counts = Counter(aspect for example in examples for aspect in example.scores.keys() | example.annotations.keys())
-    named = ", ".join(f"{aspect!r} ({count})" for aspect, count in sorted(counts.items()))
-    return f"there are scores for {named}" if named else "they have no scores at all"
+    aspects = ", ".join(f"{aspect!r} ({count})" for aspect, count in sorted(counts.items()))
+    return f"there are scores for {aspects}" if aspects else "they have no scores at all"
 
 
 def _label_notes(examples: tuple[Example, ...], chosen: tuple[Example, ...], aspect: str) -> Iterator[str]:
@@ -385,21 +386,21 @@ class NumberedExample:
         return RowError(self.where, self.line, field, got, expected, self.example.id, column, outside=outside)
 
 
-def training_faults(placed: Sequence[NumberedExample], aspect: str, scale: Scale | None) -> list[RowError]:
-    return [*_duplicates(placed), *(fault for row in placed for fault in _faults_of(row, aspect, scale))]
+def training_faults(numbered: Sequence[NumberedExample], aspect: str, scale: Scale | None) -> list[RowError]:
+    return [*_duplicates(numbered), *(fault for row in numbered for fault in _faults_of(row, aspect, scale))]
 
 
 def drop_invalid_ratings(
-    placed: Sequence[NumberedExample], aspect: str, scale: Scale | None
+    numbered: Sequence[NumberedExample], aspect: str, scale: Scale | None
 ) -> tuple[list[NumberedExample], int]:
     """Return the rows without those scores of named raters that are outside the scale, and how many these are."""
     rows, left_out = list[NumberedExample](), 0
-    for row in placed:
-        named = named_annotations(row.example, aspect)
-        valid = {rater: score for rater, score in named.items() if _is_valid(score, scale)}
-        left_out += len(named) - len(valid)
+    for row in numbered:
+        by_rater = named_annotations(row.example, aspect)
+        valid = {rater: score for rater, score in by_rater.items() if _is_valid(score, scale)}
+        left_out += len(by_rater) - len(valid)
         example = row.example
-        if len(valid) < len(named):
+        if len(valid) < len(by_rater):
             annotations = {name: scores for name, scores in row.example.annotations.items() if name != aspect}
             raters = {name: names for name, names in row.example.raters.items() if name != aspect}
             if valid:
@@ -413,17 +414,17 @@ def _is_valid(score: float, scale: Scale | None) -> bool:
     return scale.contains(score) if scale else math.isfinite(score)
 
 
-def _duplicates(placed: Iterable[NumberedExample]) -> Iterator[RowError]:
+def _duplicates(numbered: Iterable[NumberedExample]) -> Iterator[RowError]:
     first: dict[str, NumberedExample] = {}
-    for row in placed:
+    for row in numbered:
         earlier = first.setdefault(row.example.id, row)
         if earlier is not row:
             texts = {(each.example.output, each.example.source, each.example.context) for each in (row, earlier)}
-            mapped = "`mapping=rater=COLUMN`"
-            same = f"; both hold the same text: if two people rated it, add {mapped}, or write one row with their mean"
+            option = "`mapping=rater=COLUMN`"
+            hint = f"; both hold the same text: if two people rated it, add {option}, or write one row with their mean"
             other = f"line {earlier.line}" if earlier.where == row.where else f"{earlier.where}:{earlier.line}"
             got = f"{row.example.id!r}, which {other} also has"
-            yield row.fault("id", got, f"an id of its own{same if len(texts) == 1 else ''}")
+            yield row.fault("id", got, f"an id of its own{hint if len(texts) == 1 else ''}")
 
 
 def _faults_of(row: NumberedExample, aspect: str, scale: Scale | None) -> Iterator[RowError]:
@@ -432,10 +433,8 @@ def _faults_of(row: NumberedExample, aspect: str, scale: Scale | None) -> Iterat
         yield row.fault("output", describe(example.output), "a non-empty text")
     names = example.raters.get(aspect, ())
     ratings = example.annotations.get(aspect, ())
-    numbers = [
-        (f"annotations.{aspect}.{names[place]}" if names else f"annotations.{aspect}", score)
-        for place, score in enumerate(ratings)
-    ]
+    fields = [f"annotations.{aspect}.{name}" for name in names] or [f"annotations.{aspect}"] * len(ratings)
+    numbers = list(zip(fields, ratings, strict=True))
     if aspect in example.scores:
         numbers.insert(0, (f"scores.{aspect}", example.scores[aspect]))
     expected = f"a score from {_span(scale.low, scale.high, ' to ')}" if scale else "a finite number"
@@ -448,13 +447,13 @@ def _faults_of(row: NumberedExample, aspect: str, scale: Scale | None) -> Iterat
             yield row.fault(f"reasons.{aspect}", describe(reason), f"a text of at most {MAX_REASON:,} characters")
 
 
-def numbers_beside_words(placed: Iterable[NumberedExample], faults: Sequence[RowError]) -> dict[float, list[str]]:
+def numbers_beside_words(numbered: Iterable[NumberedExample], faults: Sequence[RowError]) -> dict[float, list[str]]:
     """Return the numbers among the scores of the aspects in which words are faulty, with their lines."""
     fields = {fault.field for row in faults for fault in row.all if fault.word and fault.field}
     aspects = {field.split(".")[1] for field in fields if "." in field}
-    rows: list[tuple[NumberedExample | RowError, Example]] = [(row, row.example) for row in placed]
+    rows: list[tuple[NumberedExample | RowError, Example]] = [(row, row.example) for row in numbered]
     rows += [(row, row.usable) for row in faults if row.usable]
-    return _lines_of((row, value) for row, read in rows for aspect in aspects for value in _all_values(read, aspect))
+    return _lines_of((row, value) for row, text in rows for aspect in aspects for value in _all_values(text, aspect))
 
 
 def fault_hints(
@@ -472,7 +471,7 @@ def fault_hints(
     proposal = reading.propose_level_scores([*words, *faulty], beside_numbers=bool(numbers)) if faulty else None
     hints = [f"if the words are levels or missing values, add {proposal}"] if proposal else []
     if hints and numbers and reading.levels_of([*words, *faulty])[0]:
-        beside = f"the scale of the numbers beside them ({_shown(numbers)})"
+        beside = f"the scale of the numbers beside them ({_numbers_text(numbers)})"
         hints = [f"{hints[0]}, with the score of each word on {beside} for N"]
     if any(reading.UNCALCULATED in fault.got for fault in faults):
         hints.append(
@@ -511,12 +510,12 @@ def fault_lines(faults: Sequence[RowError]) -> list[str]:
     for fault in faults:
         same = alike[(fault.word or "").casefold() or fault.message]
         first, columns = same[0], list(dict.fromkeys(each.column or each.field for each in same))
-        place = f"column {columns[0]!r}" if len(columns) == 1 else f"{len(columns)} columns"
+        columns_text = f"column {columns[0]!r}" if len(columns) == 1 else f"{len(columns)} columns"
         if len(same) < MIN_ALIKE:
             line = str(fault)
         elif fault.word:
             line = (
-                f"{first.where}: {first.word!r}: {len(same)} cells in {place}, the first in line {first.line}; "
+                f"{first.where}: {first.word!r}: {len(same)} cells in {columns_text}, the first in line {first.line}; "
                 f"expected {first.expected}"
             )
         else:

@@ -135,24 +135,24 @@ TYPED: Final = CellRules()
 UNTYPED: Final = CellRules(typed=False)
 
 
-def levels_of(given: Iterable[str], *, beside_numbers: bool = False) -> tuple[dict[str, int | None], list[str]]:
+def levels_of(words: Iterable[str], *, beside_numbers: bool = False) -> tuple[dict[str, int | None], list[str]]:
     """Return the levels among words, worst first, with their scores if the order is known, and the missing values.
 
     Beside numbers the scores are unknown, since words and numbers are levels of one scale.
     """
-    words = list(dict.fromkeys(word.strip().casefold() for word in given))
-    if len(words) > MAX_LEVEL_WORDS:
+    distinct = list(dict.fromkeys(word.strip().casefold() for word in words))
+    if len(distinct) > MAX_LEVEL_WORDS:
         return {}, []
-    missing = [word for word in words if word.strip(".-/ ") in MISSING_WORDS]
-    levels = sorted((word for word in words if word not in missing), key=lambda word: (_RANK.get(word, 0), word))
+    missing = [word for word in distinct if word.strip(".-/ ") in MISSING_WORDS]
+    levels = sorted((word for word in distinct if word not in missing), key=lambda word: (_RANK.get(word, 0), word))
     ranks = {_RANK[word] for word in levels if word in _RANK}
-    known = len(levels) > 1 and len(ranks) == len(levels) and not beside_numbers
-    return {word: number if known else None for number, word in enumerate(levels, start=1)}, missing
+    is_ordered = len(levels) > 1 and len(ranks) == len(levels) and not beside_numbers
+    return {word: number if is_ordered else None for number, word in enumerate(levels, start=1)}, missing
 
 
-def propose_level_scores(given: Iterable[str], *, beside_numbers: bool = False) -> str | None:
+def propose_level_scores(words: Iterable[str], *, beside_numbers: bool = False) -> str | None:
     """Return the options that would read words among scores: scores of levels, worst first, and missing values."""
-    levels, missing = levels_of(given, beside_numbers=beside_numbers)
+    levels, missing = levels_of(words, beside_numbers=beside_numbers)
     pairs = comma_list(f"{word}={'N' if number is None else number}" for word, number in levels.items())
     proposals = [f"`level_scores={pairs}`"] if levels else []
     proposals += [f"`missing={comma_list(missing)}`"] if missing else []
@@ -165,7 +165,7 @@ def is_level_word(word: str) -> bool:
 
 def is_worse(one: str, other: str) -> bool:
     """Return whether the usual meaning of two words in lower case is known, and the first is the worse."""
-    return any(one in known and other in known and known[one] < known[other] for known in (VERDICT_WORDS, _RANK))
+    return any(one in ranks and other in ranks and ranks[one] < ranks[other] for ranks in (VERDICT_WORDS, _RANK))
 
 
 TEXT_FIELDS = ("source", "context", "reference")
@@ -192,7 +192,7 @@ _NAMES = {
     "system": "system model model-name system-id modell",
 }
 # Names of columns of systems, if they have few values.
-_VERSION_NAMES = "version variant variante bot chatbot assistant assistent release"
+_SYSTEM_VERSION_NAMES = "version variant variante bot chatbot assistant assistent release"
 # Columns of tables with a row for each rating.
 _RATING_NAMES = {
     "aspect": "aspect dimension criterion kriterium aspekt",
@@ -223,7 +223,7 @@ _GENERIC = ("input", "number", "passage", "original", "group", "model")
 _MIN_TEXT_LENGTH = 25
 # The highest rating in columns of numbers whose names do not tell what they hold.
 MAX_RATING = 10
-_RULES = (CellRules(typed=False), CellRules(typed=False, decimal_comma=True))
+_DECIMAL_RULES = (CellRules(typed=False), CellRules(typed=False, decimal_comma=True))
 
 # Rows whose cells are kept to describe columns and propose a mapping.
 MAX_SAMPLED = 200
@@ -280,8 +280,8 @@ def parse_mapping(text: str) -> FieldMap:
                 "quotation marks, as in 'id=Nr.,\"output=Text, final\"'.",
             )
         if name in columns:
-            said = f"The field {name!r} is mapped twice, to {columns[name]!r} and {column!r}."
-            raise SettingsError(said, "Map it once; each rater has a field: annotations.ASPECT.RATER=COLUMN.")
+            problem = f"The field {name!r} is mapped twice, to {columns[name]!r} and {column!r}."
+            raise SettingsError(problem, "Map it once; each rater has a field: annotations.ASPECT.RATER=COLUMN.")
         columns[name] = column
     return FieldMap(columns)
 
@@ -299,7 +299,7 @@ def look_up(row: Mapping[str, Any], column: str) -> Any:
         return row[column]
     value: Any = row
     parts = column.split(".")
-    for place, part in enumerate(parts, start=1):
+    for index, part in enumerate(parts, start=1):
         name = part.removesuffix("[]")
         if value is None:
             return None
@@ -309,9 +309,9 @@ def look_up(row: Mapping[str, Any], column: str) -> Any:
         if name != part and value is not None:
             if not isinstance(value, list | tuple):
                 return ABSENT
-            rest = ".".join(parts[place:])
-            found = [look_up(each, rest) if rest and isinstance(each, Mapping) else each for each in value]
-            return [each for each in found if each is not ABSENT and each is not None]
+            path = ".".join(parts[index:])
+            values = [look_up(each, path) if path and isinstance(each, Mapping) else each for each in value]
+            return [each for each in values if each is not ABSENT and each is not None]
     return value
 
 
@@ -319,13 +319,13 @@ def proposed_columns(rows: Sequence[Mapping[str, Any]], given: Mapping[str, str]
     """Return `given` and columns for other fields; scores of an unknown aspect get the placeholder `ASPECT`."""
     if aspect:
         return {**given, **propose_mapping(rows, aspect, given)}
-    found = propose_mapping(rows, mapped=given)
-    if named := rated_aspects(rows, found.get("aspect") or given.get("aspect", "aspect")):
-        pairs = (pair for aspect in named for pair in propose_mapping(rows, aspect, given).items())
+    proposal = propose_mapping(rows, mapped=given)
+    if aspects := rated_aspects(rows, proposal.get("aspect") or given.get("aspect", "aspect")):
+        pairs = (pair for aspect in aspects for pair in propose_mapping(rows, aspect, given).items())
         return {**given, **dict(pairs)}
     columns = {str(column) for row in rows for column in row}
     has_scores = any(name.partition(".")[0] in TABLES for name in (*given, *columns))
-    return {**given, **({} if has_scores else propose_mapping(rows, "ASPECT", given)), **found}
+    return {**given, **({} if has_scores else propose_mapping(rows, "ASPECT", given)), **proposal}
 
 
 def propose_mapping(
@@ -339,37 +339,38 @@ def propose_mapping(
     """
     cells = {column: [row.get(column) for row in rows] for column in _columns(rows)}
     native = {column for column in cells if column.partition(".")[0] in (*FIELDS, *TABLES)} | mapped.keys()
-    free = {column: values for column, values in cells.items() if column not in (*native, *mapped.values())}
+    unmapped = {column: values for column, values in cells.items() if column not in (*native, *mapped.values())}
     proposal: dict[str, str] = {}
-    numbers = {column for column, values in free.items() if _are_numbers(values)}
-    about = _plain(aspect or "")
+    numbers = {column for column, values in unmapped.items() if _are_numbers(values)}
+    target = _plain(aspect or "")
     for match in (_find_named, _find_compound):
         for name, words in _NAMES.items():
-            untaken = [column for column in free if column not in proposal.values() and _plain(column) != about]
-            usable = [column for column in untaken if _may_hold(name, column, free[column])]
+            columns = [column for column in unmapped if column not in proposal.values() and _plain(column) != target]
+            usable = [column for column in columns if _may_hold(name, column, unmapped[column])]
             if name not in native and name not in proposal and (column := match(usable, words.split())):
                 proposal[name] = column
     if "output" not in proposal and "output" not in native:
-        chats = (column for column, values in free.items() if any(map(chat_messages, values)))
-        if column := next(chats, None) or _find_longest(free, proposal):
+        chats = (column for column, values in unmapped.items() if any(map(chat_messages, values)))
+        if column := next(chats, None) or _find_longest(unmapped, proposal):
             proposal["output"] = column
     output = proposal.get("output") or mapped.get("output", "output")
     if output not in cells and len(form_columns(cells)) > 1:
         return {}
-    proposal |= _rating_columns(free, cells.get(output, ()), {*proposal.values(), *native})
-    left = {column: values for column, values in free.items() if column not in proposal.values()}
+    proposal |= _rating_columns(unmapped, cells.get(output, ()), {*proposal.values(), *native})
+    remaining = {column: values for column, values in unmapped.items() if column not in proposal.values()}
     if "system" not in native and "system" not in proposal:
-        few = [name for name, values in left.items() if 1 < len(set(map(str, values))) <= len(values) / 2]
-        names = _VERSION_NAMES.split()
+        few = [name for name, values in remaining.items() if 1 < len(set(map(str, values))) <= len(values) / 2]
+        names = _SYSTEM_VERSION_NAMES.split()
         if column := _find_named(few, names) or _find_compound(few, names):
             proposal["system"] = column
-            del left[column]
-    worded, usual = _levels(left, aspect)
-    found = numbers - {column for column in numbers if _are_measured(column, free[column], aspect)} | worded
-    scored = {column: values for column, values in left.items() if column in (found & left.keys() or usual)}
+            del remaining[column]
+    worded, of_level_words = _levels(remaining, aspect)
+    score_columns = numbers - {column for column in numbers if _are_measured(column, unmapped[column], aspect)} | worded
+    chosen = score_columns & remaining.keys() or of_level_words
+    scored = {column: values for column, values in remaining.items() if column in chosen}
     is_scored = any(column.startswith((f"scores.{aspect}", f"annotations.{aspect}")) for column in native)
     others = rated_aspects(rows, proposal.get("aspect") or mapped.get("aspect", "aspect"))
-    if aspect and not is_scored and (not others or about in map(_plain, others)):
+    if aspect and not is_scored and (not others or target in map(_plain, others)):
         proposal |= dict(_scores(scored, aspect))
     return proposal
 
@@ -385,38 +386,38 @@ def _may_hold(name: str, column: str, cells: Sequence[Any]) -> bool:
     """Return whether cells can be values of a field: texts are neither numbers nor ids, and ids differ."""
     if name in _TEXTS:
         return not (_are_numbers(cells) or _plain(column).endswith("-id"))
-    given = [str(cell) for cell in cells if not _RULES[0].is_missing(cell)]
-    return name != "id" or len(set(given)) == len(given)
+    present = [str(cell) for cell in cells if not _DECIMAL_RULES[0].is_missing(cell)]
+    return name != "id" or len(set(present)) == len(present)
 
 
-def _rating_columns(free: Mapping[str, Sequence[Any]], outputs: Sequence[Any], taken: set[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    repeat = len(set(map(str, outputs))) < len(outputs)
+def _rating_columns(unmapped: Mapping[str, Sequence[Any]], outputs: Sequence[Any], mapped: set[str]) -> dict[str, str]:
+    proposal: dict[str, str] = {}
+    repeats = len(set(map(str, outputs))) < len(outputs)
     for name, words in _RATING_NAMES.items():
-        untaken = {column: values for column, values in free.items() if column not in (*taken, *found.values())}
-        few = [column for column, values in untaken.items() if 1 < len(set(map(str, values))) <= len(values) / 2]
+        columns = {column: values for column, values in unmapped.items() if column not in (*mapped, *proposal.values())}
+        few = [column for column, values in columns.items() if 1 < len(set(map(str, values))) <= len(values) / 2]
         column = _find_named(few, words.split())
-        if name not in taken and column and (repeat if name == "rater" else not _are_numbers(free[column])):
-            found[name] = column
-    return found
+        if name not in mapped and column and (repeats if name == "rater" else not _are_numbers(unmapped[column])):
+            proposal[name] = column
+    return proposal
 
 
 def chat_messages(value: Any) -> list[tuple[str, str]]:
-    listed = value if isinstance(value, list | tuple) else ()
-    found = [(each.get("role"), each.get("content")) for each in listed if isinstance(each, Mapping)]
-    is_chat = len(found) == len(listed) and all(isinstance(part, str) for message in found for part in message)
-    return [(str(role), str(content)) for role, content in found] if is_chat else []
+    elements = value if isinstance(value, list | tuple) else ()
+    messages = [(each.get("role"), each.get("content")) for each in elements if isinstance(each, Mapping)]
+    is_chat = len(messages) == len(elements) and all(isinstance(part, str) for message in messages for part in message)
+    return [(str(role), str(content)) for role, content in messages] if is_chat else []
 
 
 def rated_aspects(rows: Sequence[Mapping[str, Any]], column: str) -> list[str]:
-    named = dict.fromkeys(row.get(column) for row in rows)
-    return [name.strip() for name in named if isinstance(name, str) and name.strip()]
+    values = dict.fromkeys(row.get(column) for row in rows)
+    return [name.strip() for name in values if isinstance(name, str) and name.strip()]
 
 
 def form_columns(columns: Iterable[str]) -> list[str]:
     """Return the columns of a form that asks one question for each of several texts: `How good? [The text]`."""
-    asked = {column: match[1] for column in columns if (match := _FORM.fullmatch(column))}
-    return [column for column, question in asked.items() if list(asked.values()).count(question) > 1]
+    questions = {column: match[1] for column in columns if (match := _FORM.fullmatch(column))}
+    return [column for column, question in questions.items() if list(questions.values()).count(question) > 1]
 
 
 def output_columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -456,8 +457,8 @@ def _find_named(columns: Sequence[str], names: Sequence[str]) -> str | None:
     from rapidfuzz import fuzz
 
     scored = [
-        (fuzz.ratio(_plain(column), name) >= _MIN_SIMILARITY, -place, column)
-        for place, name in enumerate(names)
+        (fuzz.ratio(_plain(column), name) >= _MIN_SIMILARITY, -index, column)
+        for index, name in enumerate(names)
         for column in columns
     ]
     same, _, column = max(scored, default=(False, 0, ""))
@@ -488,10 +489,11 @@ def _levels(cells: Mapping[str, Sequence[Any]], aspect: str | None) -> tuple[set
     """Return columns of a few short words: those that are scores by name or likeness, and those of usual words only."""
     words = {column: _short_words(values) for column, values in cells.items()}
     named = {column for column in cells if is_score_name(column) or (aspect and _is_similar(column, aspect))}
-    few = {column: found for column, found in words.items() if (column not in named) < len(found) <= MAX_LEVEL_WORDS}
+    least = {column: 1 if column in named else 2 for column in cells}
+    few = {column: texts for column, texts in words.items() if least[column] <= len(texts) <= MAX_LEVEL_WORDS}
     many = [column for column in few if len(cells[column]) > MAX_LEVEL_WORDS]
     alike = {one for one in many if any(one != two and _are_alike(few[one], few[two]) for two in many)}
-    usual = {column for column, found in few.items() if all(w in VERDICT_WORDS or is_level_word(w) for w in found)}
+    usual = {column for column, texts in few.items() if all(w in VERDICT_WORDS or is_level_word(w) for w in texts)}
     return alike | (named & few.keys()), usual
 
 
@@ -505,7 +507,7 @@ def _are_alike(one: set[str], two: set[str]) -> bool:
 
 
 def _are_numbers(cells: Sequence[Any]) -> bool:
-    present = [cell for cell in cells if not _RULES[0].is_missing(cell)]
+    present = [cell for cell in cells if not _DECIMAL_RULES[0].is_missing(cell)]
     return len(present) > 0 and len(_numbers(present)) >= 0.8 * len(present)
 
 
@@ -527,13 +529,11 @@ def _is_similar(column: str, aspect: str) -> bool:
 
 
 def _numbers(cells: Iterable[Any]) -> list[float]:
-    read = [
-        next((number for rule in _RULES if (number := rule.number(cell)) is not None), None)
-        if isinstance(cell, str)
-        else cell
-        for cell in cells
-    ]
-    return [number for number in read if isinstance(number, int | float) and not isinstance(number, bool)]
+    def read(cell: Any) -> Any:
+        numbers = (rule.number(cell) for rule in _DECIMAL_RULES) if isinstance(cell, str) else [cell]
+        return next((number for number in numbers if number is not None), None)
+
+    return [number for number in map(read, cells) if isinstance(number, int | float) and not isinstance(number, bool)]
 
 
 def _scores(cells: Mapping[str, Sequence[Any]], aspect: str) -> Iterator[tuple[str, str]]:
@@ -541,13 +541,13 @@ def _scores(cells: Mapping[str, Sequence[Any]], aspect: str) -> Iterator[tuple[s
     same = [column for column in columns if _plain(column) == plain_aspect]
     similar = same if len(same) == 1 else [column for column in columns if _is_similar(column, aspect)]
     raters = similar if len(similar) > 1 else [column for column in columns if _RATER.fullmatch(_plain(column))]
-    first = {_plain(column).partition("-")[0] for column in columns}
+    first_words = {_plain(column).partition("-")[0] for column in columns}
     if len(similar) == 1:
         yield f"scores.{aspect}", similar[0]
     elif len(raters) > 1:
         yield from ((f"annotations.{aspect}.{_rater(column, plain_aspect)}", column) for column in raters)
-    elif len(first) == 1 < len(columns):
-        yield from ((f"annotations.{aspect}.{_rater(column, *first)}", column) for column in columns)
+    elif len(first_words) == 1 < len(columns):
+        yield from ((f"annotations.{aspect}.{_rater(column, *first_words)}", column) for column in columns)
     elif column := _find_named(columns, _SCORE_NAMES) or (columns[0] if len(columns) == 1 else None):
         yield f"scores.{aspect}", column
         # Other columns with the same words are those of single raters.
@@ -577,7 +577,7 @@ def _field_map(value: Any) -> Any:
     return FieldMap(dict(value)) if isinstance(value, Mapping) else value
 
 
-def _values(value: Any) -> Any:
+def _missing_values(value: Any) -> Any:
     parts = comma_values(value) if isinstance(value, str) else value
     return tuple(f"{part:g}" if isinstance(part, int | float) else part.strip() for part in parts)
 
@@ -637,7 +637,7 @@ class ReadingOptions(Options):
     )
     """The columns that hold the fields, as in `output=summary,scores.coherence=coh`."""
 
-    missing: Annotated[tuple[str, ...], BeforeValidator(_values), Flag(metavar="VALUE,…", joined=True)] = ()
+    missing: Annotated[tuple[str, ...], BeforeValidator(_missing_values), Flag(metavar="VALUE,…", joined=True)] = ()
     """Values taken for missing in scores and in texts other than `output`, as in `n/a,-`; case is ignored."""
 
     level_scores: Annotated[
@@ -715,6 +715,7 @@ class SourceFormat:
 
     Attributes:
         unsure: a score whose mark may be of decimals or of thousands, and how it is read.
+        usual: the usual delimiter of a file with this ending.
         merged: cells of the sheet that have the value of a merged range.
         tool, details: the export that the rows are read as, and notes on how it is read and what is left out.
         choices: for an export, the words of each question whose words have no scores.
@@ -763,7 +764,7 @@ class SourceFormat:
         if self.merged:
             yield f"{self.merged:,} merged cells filled with the value of their range"
 
-    def without_rows(self) -> DataError:
+    def no_rows_error(self) -> DataError:
         others = [name for name in self.sheets if name != self.sheet]
         if not others:
             needed = "Each row needs at least the field 'output', the text to judge."

@@ -22,7 +22,7 @@ from typing import Any, Literal
 
 from rubriclab.data import text_files
 from rubriclab.data.annotations import (
-    NAME,
+    RATINGS_TABLE,
     PairwiseComparison,
     comparisons_of,
     export_rows,
@@ -57,13 +57,13 @@ MAX_NUMBER_LENGTH = 40
 _POINT, _COMMA = UNTYPED, CellRules(typed=False, decimal_comma=True)
 # What a score shows about the decimal mark: it is a number with this mark only; it is a decimal with this mark and a
 # number of thousands with the other; it is the same number with both; or it is not a number.
-_Kind = Literal["point", "comma", "decimal point", "decimal comma", "same", "none"]
+_MarkEvidence = Literal["point", "comma", "decimal point", "decimal comma", "same", "none"]
 # The first cell of each kind in a column, with its line.
-_Found = dict[_Kind, tuple[int, Any]]
+_FirstCells = dict[_MarkEvidence, tuple[int, Any]]
 
 
 def _readings(cell: Any) -> tuple[float | None, float | None]:
-    """Return a cell read with a decimal point and read with a decimal comma, `None` if it is not a number so."""
+    """Return a cell read with a decimal point, and read with a decimal comma; `None` if that gives no number."""
     if isinstance(cell, str):
         return _POINT.number(cell), _COMMA.number(cell)
     stored = float(cell) if isinstance(cell, int | float) and not isinstance(cell, bool) else None
@@ -71,7 +71,7 @@ def _readings(cell: Any) -> tuple[float | None, float | None]:
 
 
 @lru_cache(maxsize=4096, typed=True)
-def _kind(cell: Any) -> _Kind:
+def _mark_evidence(cell: Any) -> _MarkEvidence:
     point, comma = _readings(cell)
     if point is None or comma is None:
         return "comma" if comma is not None else "point" if point is not None else "none"
@@ -92,35 +92,34 @@ def decimal_mark(
         return options.decimal, None
     fields: dict[str, str] = {column: name for name, column in options.mapping.columns.items()}
     is_missing = options.rules(typed=False).is_missing
-    single, lists = dict[str, _Found](), dict[str, _Found]()
-    for number, (line, row) in enumerate(rows):
-        if number == 0:
+    single, lists = dict[str, _FirstCells](), dict[str, _FirstCells]()
+    for index, (line, row) in enumerate(rows):
+        if index == 0:
             for name in row:
                 table, *parts = fields.get(name, name).split(".", 2)
                 if parts and table in ("scores", "annotations"):
                     (lists if table == "annotations" and len(parts) == 1 else single)[name] = {}
         if not single and not lists:
             break
-        for name, found in chain(single.items(), lists.items()):
+        for name, first_cells in chain(single.items(), lists.items()):
             if not is_missing(cell := row.get(name)):
                 is_long = isinstance(cell, str) and len(cell) > MAX_NUMBER_LENGTH
-                found.setdefault("none" if is_long else _kind(cell), (line, cell))
+                first_cells.setdefault("none" if is_long else _mark_evidence(cell), (line, cell))
     usual: Mark = "comma" if delimiter == ";" else "point"
     mark, unsure = _decide(where, single, usual)
     if mark == "comma" or delimiter != ";":
         return mark, unsure
-    of_lists = _decide(
-        where, {name: found for name, found in lists.items() if not found.keys() & {"point", "none"}}, usual
-    )
-    return of_lists if of_lists[0] == "comma" or of_lists[1] else (mark, unsure)
+    usable = {name: first_cells for name, first_cells in lists.items() if not first_cells.keys() & {"point", "none"}}
+    list_mark, list_unsure = _decide(where, usable, usual)
+    return (list_mark, list_unsure) if list_mark == "comma" or list_unsure else (mark, unsure)
 
 
-def _decide(where: str, columns: Mapping[str, _Found], usual: Mark) -> tuple[Mark | None, str | None]:
-    kinds = {kind for found in columns.values() for kind in found}
+def _decide(where: str, columns: Mapping[str, _FirstCells], usual: Mark) -> tuple[Mark | None, str | None]:
+    kinds = {kind for cells in columns.values() for kind in cells}
     if certain := kinds & {"point", "comma"}:
         return "comma" if certain == {"comma"} else "point", None
     unsure = [
-        (name, *place) for name, found in columns.items() for kind, place in found.items() if kind.startswith("decimal")
+        (name, *first) for name, cells in columns.items() for kind, first in cells.items() if kind.startswith("decimal")
     ]
     if not unsure:
         return None, None
@@ -167,7 +166,7 @@ def raw_rows(source: str | Path | text_files.Lines, options: ReadingOptions) -> 
     if str(source) == "-":
         return _with_annotations(_stream("stdin", sys.stdin.buffer, options), options)
     path = Path(source)
-    kind = _checked_kind(path, options)
+    kind = _check_kind(path, options)
     if kind in WORKBOOK:
         source_format, sheet = read_sheet(path, options)
         mark, unsure = decimal_mark(f"{path}, sheet {source_format.sheet!r}", sheet, options)
@@ -202,11 +201,11 @@ def _with_annotations(raw: RawRows, options: ReadingOptions) -> RawRows:
     if is_rating(first[1], options.mapping, raw.rules):
         ratings = list(numbered)
         joined, details = join_ratings(raw.source.where, ratings, options.mapping, raw.rules)
-        filled: dict[str, list[str]] = {}
-        for column, cell in ((column, row[column]) for _, row in ratings if isinstance(row, Mapping) for column in row):
-            filled.setdefault(str(column), []).extend([] if raw.rules.is_missing(cell) else [str(cell)])
-        cells = {column: (len(given), given[0] if given else "") for column, given in filled.items()}
-        source = replace(raw.source, tool=NAME, details=details, cells=cells)
+        present: dict[str, list[str]] = {}
+        for column, cell in chain.from_iterable(row.items() for _, row in ratings if isinstance(row, Mapping)):
+            present.setdefault(str(column), []).extend([] if raw.rules.is_missing(cell) else [str(cell)])
+        cells = {column: (len(texts), texts[0] if texts else "") for column, texts in present.items()}
+        source = replace(raw.source, tool=RATINGS_TABLE, details=details, cells=cells)
         return replace(raw, source=source, numbered=iter(joined))
     converter = find_converter(first[1], raw.source.format)
     if converter is None:
@@ -263,7 +262,7 @@ def _text(path: Path, kind: str, options: ReadingOptions) -> RawRows:
     return RawRows(source, numbered(), options.rules(typed=False, decimal=mark), table=True)
 
 
-def _checked_kind(path: Path, options: ReadingOptions) -> str:
+def _check_kind(path: Path, options: ReadingOptions) -> str:
     kind = table_kind(path, (PARQUET, *WORKBOOK, *JSON_LINES, *DELIMITED))
     exists = os.path.exists(path)
     if kind is None and not exists and (any(map(str.isspace, path.name)) or not path.suffix):
@@ -295,11 +294,11 @@ def _is_table(rows: Any) -> bool:
 
 def _mappings(rows: Any, mapping: FieldMap) -> Iterator[Any]:
     if hasattr(rows, "itertuples"):  # pandas
-        cells, missing = (each.itertuples(index=False, name=None) for each in (rows, rows.isna()))
+        tuples, missing = (frame.itertuples(index=False, name=None) for frame in (rows, rows.isna()))
         columns = [str(column) for column in rows.columns]
         return (
-            {c: None if no else _plain(v) for c, v, no in zip(columns, values, blank, strict=True)}
-            for values, blank in zip(cells, missing, strict=True)
+            {column: None if na else _plain(value) for column, value, na in zip(columns, values, nas, strict=True)}
+            for values, nas in zip(tuples, missing, strict=True)
         )
     if hasattr(rows, "to_batches"):  # pyarrow
         return (row for batch in rows.to_batches() for row in batch.to_pylist())
@@ -307,7 +306,7 @@ def _mappings(rows: Any, mapping: FieldMap) -> Iterator[Any]:
         rows = rows.collect()
     if hasattr(rows, "iter_rows"):
         return (_plain(row) for row in rows.iter_rows(named=True))
-    # A plain text also gets the mapped columns, without values, unless it needs none.
+    # A plain text also gets the mapped columns, without values, since mapped columns must exist.
     mapping = _mapping_of({"output": ""}, mapping)
     empty, output = dict.fromkeys(mapping.columns.values()), mapping.columns.get("output", "output")
     return (empty | {output: row} if isinstance(row, str) else _plain(row) for row in rows)
@@ -368,15 +367,15 @@ class Rows(Iterator[Example | RowError]):
 
     def look_ahead(self, enough: Callable[[Example], bool], most: int) -> list[tuple[Any, Example]]:
         """Return the next rows with a text, at most `most`, up to the first that is `enough`; all are yielded later."""
-        read, found = list[tuple[int, Any, ParsedRow]](), list[tuple[Any, Example]]()
+        rows, examples = list[tuple[int, Any, ParsedRow]](), list[tuple[Any, Example]]()
         for row in self._parsed:
-            read.append(row)
+            rows.append(row)
             if isinstance(example := row[2], Example):
-                found.append((row[1], example))
-                if enough(example) or len(found) == most:
+                examples.append((row[1], example))
+                if enough(example) or len(examples) == most:
                     break
-        self._parsed = chain(read, self._parsed)
-        return found
+        self._parsed = chain(rows, self._parsed)
+        return examples
 
     def every_row(self) -> Iterator[tuple[int, Any, ParsedRow]]:
         """Yield the line of every row, the raw row, and its content: an example, a fault, or comparisons."""
@@ -445,7 +444,7 @@ def _parse(raw: RawRows, options: ReadingOptions) -> Rows:
             is_empty = False
             yield line, row, parse_row(row, where, line, mapping, rules)
         if is_empty:
-            raise raw.source.without_rows()
+            raise raw.source.no_rows_error()
 
     return Rows(raw.source, examples(), options.skip_faulty, options.mapping, rules.not_assessed)
 

@@ -84,6 +84,8 @@ class FieldError(Exception):
 
 
 class Fields:
+    """The values of a row's fields; its methods raise `FieldError` for invalid ones."""
+
     def __init__(self, row: Mapping[Any, Any], mapping: FieldMap, rules: CellRules) -> None:
         self.row, self.mapping, self.rules = row, mapping, rules
 
@@ -98,7 +100,7 @@ class Fields:
             return self.row.get(name, ABSENT)
         value = look_up(self.row, column)
         if value is ABSENT:
-            expected = f"a column {column!r}, which the mapping names for it{self.columns()}"
+            expected = f"a column {column!r}, which the mapping names for it{self.columns_text()}"
             raise FieldError(name, "nothing", expected)
         return value
 
@@ -115,8 +117,8 @@ class Fields:
                 *filter(lambda c: _is_wordy(others[c]), others),
             ]
             other = next(iter(likely), None)
-            way = f"; if the text is in another column, map 'output' to it, such as to {other!r}" if other else ""
-            raise FieldError("output", "nothing", f"{_A_TEXT}{self.columns()}{way}")
+            advice = f"; if the text is in another column, map 'output' to it, such as to {other!r}" if other else ""
+            raise FieldError("output", "nothing", f"{_A_TEXT}{self.columns_text()}{advice}")
         if not isinstance(text, str) or isinstance(text, CellError) or is_blank(text):
             raise FieldError("output", describe(text), _A_TEXT)
         return check_unicode("output", text)
@@ -205,8 +207,8 @@ class Fields:
             )
         expected = "a finite number from each rater in the list (leave out raters without a score)"
         missing = self.rules.missing
-        given = (self.number(name, part, expected) for part in cell if not (missing and self.rules.is_missing(part)))
-        return tuple(number for number in given if number is not None)
+        numbers = (self.number(name, part, expected) for part in cell if not (missing and self.rules.is_missing(part)))
+        return tuple(number for number in numbers if number is not None)
 
     def reason(self, name: str, cell: Any) -> str | None:
         # A number in a table is a column of scores; a text in JSON may be whatever a person typed.
@@ -226,10 +228,10 @@ class Fields:
             return self.rules.is_list(cell)
         return isinstance(cell, list | tuple)
 
-    def columns(self) -> str:
-        named = [repr(str(column)) for column in self.row][:MAX_COLUMNS_NAMED]
+    def columns_text(self) -> str:
+        names = [repr(str(column)) for column in self.row][:MAX_COLUMNS_NAMED]
         more = ", ..." if len(self.row) > MAX_COLUMNS_NAMED else ""
-        return f"; the columns are {', '.join(named)}{more}" if named else ""
+        return f"; the columns are {', '.join(names)}{more}" if names else ""
 
 
 def drop_placeholder(text: str | None) -> str | None:
@@ -309,9 +311,9 @@ def example_of(
     example = _example(fields, field_errors)
     if example is not None and not field_errors:
         return example
-    made = (make_fault(fault, where, line, fields) for fault in field_errors)
+    row_faults = (make_fault(fault, where, line, fields) for fault in field_errors)
     # A column that several fields need is reported once.
-    first, *more = {fault.message: fault for fault in made}.values()
+    first, *more = {fault.message: fault for fault in row_faults}.values()
     return replace(first, more=tuple(more), usable=example)
 
 
@@ -341,12 +343,12 @@ def check_columns(
             absent[name] = f"a column {column!r}, which the mapping names for it"
     if not absent:
         return
-    if "output" in absent and len(asked := form_columns(map(str, row))) > 1:
+    if "output" in absent and len(form := form_columns(map(str, row))) > 1:
         raise DataError(
-            f"{where}: the columns {asked[0]!r}, {asked[1]!r} and so on seem to be a form's questions, each about "
+            f"{where}: the columns {form[0]!r}, {form[1]!r} and so on seem to be a form's questions, each about "
             "one text; write a row for each rating, with the columns output, rater and score."
         )
-    named = "; ".join(f"field {name!r}: got nothing, expected {expected}" for name, expected in absent.items())
+    faults = "; ".join(f"field {name!r}: got nothing, expected {expected}" for name, expected in absent.items())
     proposed = corrected_columns(row, mapping)
     if aspect:
         rows = [row, *islice((each for each in others if isinstance(each, Mapping)), MAX_SAMPLED - 1)]
@@ -355,59 +357,59 @@ def check_columns(
         proposed |= propose_mapping([row], mapped=proposed)
     columns = {**proposed, **{name: "COLUMN" for name in absent if name not in proposed}}
     holding = "the column that holds it" if len(absent) == 1 else "the columns that hold them"
-    raise DataError(f"{where}: {named}{fields.columns()}.", f"Name {holding}: `mapping={mapping_text(columns)}`.")
+    raise DataError(f"{where}: {faults}{fields.columns_text()}.", f"Name {holding}: `mapping={mapping_text(columns)}`.")
 
 
 def corrected_columns(row: Mapping[str, Any], mapping: FieldMap) -> dict[str, str]:
     """Return the mapped columns; the most similar column replaces one that the row does not have."""
     columns = [str(name) for name in row]
-    found = {
+    corrected = {
         name: closest_column(column, columns) if look_up(row, column) is ABSENT else column
         for name, column in mapping.columns.items()
     }
-    return {name: column for name, column in found.items() if column}
+    return {name: column for name, column in corrected.items() if column}
 
 
 def _example(fields: Fields, faults: list[FieldError]) -> Example | None:
-    """Return the example without invalid scores of named raters, `None` for other faults; add all to `faults`."""
+    """Return the example without invalid scores of named raters, `None` for other faults; append all to `faults`."""
 
-    def valid(read: Callable[[], T]) -> T | None:
+    def attempt(read: Callable[[], T]) -> T | None:
         try:
             return read()
         except FieldError as fault:
             faults.append(fault)
             return None
 
-    output = valid(fields.output)
-    named = {name: valid(partial(fields.name, name)) for name in ("id", "group", "system")}
-    texts = {name: valid(partial(fields.text, name)) for name in ("source", "context", "reference")}
-    cells = valid(partial(fields.table, "scores")) or []
-    scores = {aspect: valid(partial(fields.number, f"scores.{aspect}", cell)) for aspect, cell in cells}
+    output = attempt(fields.output)
+    names = {name: attempt(partial(fields.name, name)) for name in ("id", "group", "system")}
+    texts = {name: attempt(partial(fields.text, name)) for name in ("source", "context", "reference")}
+    cells = attempt(partial(fields.table, "scores")) or []
+    scores = {aspect: attempt(partial(fields.number, f"scores.{aspect}", cell)) for aspect, cell in cells}
 
-    rated, listed = valid(partial(_cells, fields, "annotations", fields.number, fields.numbers, faults)) or ({}, {})
+    by_rater, lists = attempt(partial(_cells, fields, "annotations", fields.number, fields.numbers, faults)) or ({}, {})
     # Other sources than streams have no rows of aspects that are not mapped: `join_ratings` leaves these out.
     if other := other_aspect(fields):
         aspects = " or ".join(map(repr, sorted(mapped_aspects(fields.mapping))))
         expected = f"{aspects}, which the ratings are mapped to; leave out other rows"
         faults.append(FieldError("aspect", describe(other), expected))
     read_reasons = partial(_cells, fields, "reasons", fields.reason, fields.reason, faults)
-    named_reasons, single_reasons = valid(read_reasons) or ({}, {})
+    named_reasons, single_reasons = attempt(read_reasons) or ({}, {})
     if output is None or not all(fault.single for fault in faults):
         return None
-    about = texts["source"] or texts["context"]
-    shown = [named["group"], named["system"], texts["source"], texts["context"], output]
-    own_id = named["id"] or _derive_id("text", shown)
+    group_text = texts["source"] or texts["context"]
+    shown_texts = [names["group"], names["system"], texts["source"], texts["context"], output]
+    own_id = names["id"] or _derive_id("text", shown_texts)
     return Example(
         id=own_id,
         output=output,
-        group=named["group"] or (_derive_id("group", about) if about else own_id),
+        group=names["group"] or (_derive_id("group", group_text) if group_text else own_id),
         source=texts["source"],
         context=texts["context"],
         reference=texts["reference"],
-        system=named["system"],
+        system=names["system"],
         scores={aspect: score for aspect, score in scores.items() if score is not None},
-        annotations={aspect: tuple(numbers.values()) for aspect, numbers in rated.items()} | listed,
-        raters={aspect: tuple(numbers) for aspect, numbers in rated.items()},
+        annotations={aspect: tuple(numbers.values()) for aspect, numbers in by_rater.items()} | lists,
+        raters={aspect: tuple(numbers) for aspect, numbers in by_rater.items()},
         reasons={**named_reasons, **single_reasons},
     )
 
@@ -418,18 +420,18 @@ def mapped_aspects(mapping: FieldMap) -> set[str]:
 
 
 def other_aspect(fields: Fields) -> str | None:
-    named, mapped = look_up(fields.row, fields.mapping.columns.get("aspect", "aspect")), mapped_aspects(fields.mapping)
+    aspect, mapped = look_up(fields.row, fields.mapping.columns.get("aspect", "aspect")), mapped_aspects(fields.mapping)
     is_other = (
-        bool(mapped) and isinstance(named, str) and not is_blank(named) and named.strip().casefold() not in mapped
+        bool(mapped) and isinstance(aspect, str) and not is_blank(aspect) and aspect.strip().casefold() not in mapped
     )
-    return named.strip() if is_other else None
+    return aspect.strip() if is_other else None
 
 
 def _cells(
     fields: Fields,
     table: str,
-    of_rater: Callable[[str, Any], T | None],
-    of_all: Callable[[str, Any], U | None],
+    read_one: Callable[[str, Any], T | None],
+    read_all: Callable[[str, Any], U | None],
     faults: list[FieldError],
 ) -> tuple[dict[str, dict[str, T]], dict[str, U]]:
     """Return the cells of a table by aspect and rater, and the cells without raters by aspect.
@@ -439,29 +441,29 @@ def _cells(
     by_rater: dict[str, dict[str, T]] = {}
     single: dict[str, U] = {}
     for aspect, rater, cell in _entries(fields, table):
-        place = f"{table}.{aspect}"
+        field = f"{table}.{aspect}"
         if rater is None:
-            if value_of_all := of_all(place, cell):
-                single[aspect] = value_of_all
+            if content := read_all(field, cell):
+                single[aspect] = content
             continue
         if is_blank(rater):
-            raise FieldError(place, "a rater without a name", "names such as 'anna'")
+            raise FieldError(field, "a rater without a name", "names such as 'anna'")
         if len(rater) > MAX_NAME_LENGTH:
-            raise FieldError(place, f"a rater's name of {len(rater):,} characters", f"at most {MAX_NAME_LENGTH:,}")
+            raise FieldError(field, f"a rater's name of {len(rater):,} characters", f"at most {MAX_NAME_LENGTH:,}")
         try:
-            value = None if fields.rules.is_missing(cell) else of_rater(f"{place}.{rater}", cell)
+            value = None if fields.rules.is_missing(cell) else read_one(f"{field}.{rater}", cell)
         except FieldError as fault:
             fault.single = table == "annotations"
             faults.append(fault)
             continue
         if value is not None:
             if rater in by_rater.setdefault(aspect, {}):
-                raise FieldError(place, f"the rater {rater!r} twice", "one entry from each rater")
-            by_rater[aspect][check_unicode(place, rater)] = value
+                raise FieldError(field, f"the rater {rater!r} twice", "one entry from each rater")
+            by_rater[aspect][check_unicode(field, rater)] = value
     if both := sorted(by_rater.keys() & single.keys()):
-        one = "a list" if table == "annotations" else "one text"
-        expected = f"the {table} of an aspect either as {one} or by the raters' names"
-        raise FieldError(f"{table}.{both[0]}", f"both {one} and named raters", expected)
+        form = "a list" if table == "annotations" else "one text"
+        expected = f"the {table} of an aspect either as {form} or by the raters' names"
+        raise FieldError(f"{table}.{both[0]}", f"both {form} and named raters", expected)
     return by_rater, single
 
 

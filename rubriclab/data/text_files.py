@@ -92,9 +92,9 @@ def bounded_lines(where: str, lines: Lines, max_bytes: int) -> Iterator[Any]:
         yield line
 
 
-def row_limit_error(where: str, place: str, max_bytes: int) -> DataError:
+def row_limit_error(where: str, row: str, max_bytes: int) -> DataError:
     hint = f"Check that it has one row per line; if so, raise the limit: `max_line_bytes={2 * max_bytes}`."
-    return DataError(f"{where}: {place} has more than {max_bytes:,} bytes, the limit of a row.", hint)
+    return DataError(f"{where}: {row} has more than {max_bytes:,} bytes, the limit of a row.", hint)
 
 
 def json_lines(where: str, lines: Lines) -> RowStream:
@@ -213,16 +213,16 @@ def document_rows(path: Path, sample: str, max_bytes: int, encoding: str = UTF_8
         over_lines = rest and (first.strip() == "{" or (is_list and not first.rstrip().endswith("]")))
         if over_lines and isinstance(error, json.JSONDecodeError):
             fault = f"{error.msg}, in line {error.lineno}, column {error.colno}"
-            said = f"{path} is one JSON document that ends early or is damaged: {fault}."
-            raise DataError(said, "Export it again, or correct it there.") from None
+            problem = f"{path} is one JSON document that ends early or is damaged: {fault}."
+            raise DataError(problem, "Export it again, or correct it there.") from None
         return None
     rows = _rows(document)
-    for place, row in enumerate(rows):
+    for index, row in enumerate(rows):
         try:
             orjson.dumps(row)
         except TypeError:
             got = "bytes that are not UTF-8, or a number beyond 64 bits"
-            rows[place] = RowError(str(path), place + 1, None, got, "JSON in UTF-8")
+            rows[index] = RowError(str(path), index + 1, None, got, "JSON in UTF-8")
     return rows
 
 
@@ -281,10 +281,11 @@ def sniff(text: str, usual: str, *, complete: bool, header_rows: int = 1, skippe
     if len(lines) > 1 and not (complete and len(text) <= MAX_SNIFFED_CHARACTERS):
         lines.pop()
     marks = dict.fromkeys((usual, ",", ";", "\t", "|"))
-    return Dialect(max(marks, key=lambda mark: _fit(lines, mark, header_rows)), header_rows, skipped=skipped)
+    return Dialect(max(marks, key=lambda mark: _fitness(lines, mark, header_rows)), header_rows, skipped=skipped)
 
 
-def _fit(lines: Sequence[str], mark: str, header_rows: int) -> tuple[float, bool, int]:
+def _fitness(lines: Sequence[str], mark: str, header_rows: int) -> tuple[float, bool, int]:
+    """Return how well a delimiter fits: the share of usual rows, whether there is no title, and the cells in a row."""
     records = islice(csv.reader(iter(lines), delimiter=mark), MAX_SNIFFED_RECORDS)
     try:
         cells = [len(record) for record in records if any(cell.strip() for cell in record)][header_rows - 1 :]
@@ -324,8 +325,8 @@ def delimited_rows(where: str, lines: Lines, max_bytes: int = MAX_ROW_BYTES, dia
 def first_records(lines: Sequence[str], dialect: Dialect) -> list[tuple[int, list[str]]]:
     source = ((number, line.encode("utf-8", "surrogateescape")) for number, line in enumerate(lines, start=1))
     records = _records("", islice(source, dialect.skipped, None), MAX_ROW_BYTES, dialect.delimiter)
-    found = islice(records, MAX_RECORDS_SEARCHED)
-    return [(number, cells) for number, cells in found if not isinstance(cells, RowError)]
+    first = islice(records, MAX_RECORDS_SEARCHED)
+    return [(number, cells) for number, cells in first if not isinstance(cells, RowError)]
 
 
 def join_header(where: str, rows: Sequence[Sequence[Any]]) -> list[str]:
@@ -337,16 +338,16 @@ def join_header(where: str, rows: Sequence[Sequence[Any]]) -> list[str]:
         lengths = ", ".join(str(len(cells)) for cells in rows)
         raise DataError(f"{where}: the header rows have {lengths} cells;", "give each as many.")
     parts = [[(f"{cell:g}" if isinstance(cell, float) else str(cell)).strip() for cell in cells] for cells in rows]
-    named = [any(column) for column in zip(*parts, strict=True)]
+    has_name = [any(column) for column in zip(*parts, strict=True)]
     for cells in parts[:-1]:
-        for place in range(1, len(cells)):
-            cells[place] = cells[place] or cells[place - 1]
+        for index in range(1, len(cells)):
+            cells[index] = cells[index] or cells[index - 1]
     joined = (".".join(part for part in column if part) for column in zip(*parts, strict=True))
-    columns = [column if is_named else "" for column, is_named in zip(joined, named, strict=True)]
-    twice = [column for column in columns if column and columns.count(column) > 1]
-    if twice:
+    columns = [column if is_named else "" for column, is_named in zip(joined, has_name, strict=True)]
+    repeated = [column for column in columns if column and columns.count(column) > 1]
+    if repeated:
         hint = "give each its own name, or, if the header has several rows, join them: `header_rows=2`."
-        raise DataError(f"{where}: the header names the column {twice[0]!r} twice;", hint)
+        raise DataError(f"{where}: the header names the column {repeated[0]!r} twice;", hint)
     return columns
 
 
@@ -358,31 +359,31 @@ def _records(
     After a broken record, only its first line is lost. Bytes that are not UTF-8 become lone surrogates, so that errors
     can name their field.
     """
-    ahead: deque[tuple[int, bytes | RowError]] = deque()
-    taken: list[tuple[int, bytes | RowError]] = []
+    returned: deque[tuple[int, bytes | RowError]] = deque()
+    used: list[tuple[int, bytes | RowError]] = []
 
     def record() -> Iterator[str]:
         size = 0
-        while numbered_line := ahead.popleft() if ahead else next(lines, None):
-            taken.append(numbered_line)
+        while numbered_line := returned.popleft() if returned else next(lines, None):
+            used.append(numbered_line)
             line = numbered_line[1]
             if isinstance(line, RowError):
                 return
-            size += len(line) + (LINE_OVERHEAD if len(taken) > 1 else 0)
+            size += len(line) + (LINE_OVERHEAD if len(used) > 1 else 0)
             if size > max_bytes:
-                raise row_limit_error(where, f"the CSV row that begins in line {taken[0][0]}", max_bytes)
+                raise row_limit_error(where, f"the CSV row that begins in line {used[0][0]}", max_bytes)
             yield line.decode("utf-8", "surrogateescape")
 
     while True:
-        taken.clear()
+        used.clear()
         try:
             cells: list[str] | RowError | None = next(csv.reader(record(), delimiter=delimiter, strict=True), None)
         except csv.Error as error:
-            ahead.extendleft(reversed(taken[1:]))
-            cells = RowError(where, taken[0][0], None, f"a broken CSV row ({error})", "cells with every quote closed")
-        if not taken:
+            returned.extendleft(reversed(used[1:]))
+            cells = RowError(where, used[0][0], None, f"a broken CSV row ({error})", "cells with every quote closed")
+        if not used:
             return
-        number, line = taken[0]
+        number, line = used[0]
         if isinstance(line, RowError):
             yield number, line
         elif isinstance(cells, RowError) or (cells and any(cell.strip() for cell in cells)):
@@ -402,10 +403,10 @@ def check_header(where: str, rows: Sequence[tuple[int, Sequence[Any]]], options:
     is_field = bool(title) and title[0] in {*FIELDS, *options.mapping.columns.values()}
     if len(title) == 1 and most > 1 and not is_field and not is_empty(rows[0][1][0]):
         number = next(
-            number for (number, _), found in zip(rows, contents, strict=True) if len(found) >= MIN_FILLED * most
+            number for (number, _), texts in zip(rows, contents, strict=True) if len(texts) >= MIN_FILLED * most
         )
-        said = f"{where}: row {rows[0][0]} holds only {preview(title[0])}, and row {number} looks like the header;"
-        raise DataError(said, f"leave out the rows above it: `skip_rows={number - 1}`.")
+        problem = f"{where}: row {rows[0][0]} holds only {preview(title[0])}, and row {number} looks like the header;"
+        raise DataError(problem, f"leave out the rows above it: `skip_rows={number - 1}`.")
 
 
 def is_empty(cell: Any) -> bool:

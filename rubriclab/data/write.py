@@ -126,7 +126,7 @@ def check_writable(path: str | Path) -> None:
     if is_database(Path(path)):
         raise SettingsError(f"{path} is a database, and would be overwritten;", "give another name.")
     if kind is None and ending and ending not in JSON_LINES and not _is_special(Path(path)):
-        raise SettingsError(f"{path}: {ending} is not a format that can be written;", f"name it {WRITTEN}.")
+        raise SettingsError(f"{path}: {ending} is not a format that can be written;", f"name it {WRITABLE_ENDINGS}.")
     library = next((each.library for each in FORMATS if each.ending == kind), None)
     if library and not find_spec(library):
         extra = f"install it with: pip install 'rubriclab[{ending[1:]}]'"
@@ -163,7 +163,7 @@ def table_writer(
         finally:
             if types or always:
                 spool.seek(0)
-                columns = {column: found or str for column, found in types.items()}
+                columns = {column: kind or str for column, kind in types.items()}
                 table = Table(columns, map(orjson.loads, spool), dialect, legend)
                 with name_in_errors(path):
                     _write_table(Path(path), table, complete=complete)
@@ -183,17 +183,17 @@ def split_ending(name: str) -> tuple[str, str]:
 
 
 def _write_table(path: Path, table: Table, *, complete: bool) -> None:
-    chosen = next(each for each in FORMATS if each.ending == table_kind(path))
-    if chosen.delimiter == "\t":
+    table_format = next(each for each in FORMATS if each.ending == table_kind(path))
+    if table_format.delimiter == "\t":
         table = replace(table, dialect=CsvDialect("\t"))
     if _is_special(path):
-        chosen.write(path, table)
+        table_format.write(path, table)
         return
     partial_file = partial_path(path)
     partial_file.touch()
     if path.exists():
         shutil.copymode(path, partial_file)
-    chosen.write(partial_file, table)
+    table_format.write(partial_file, table)
     if complete:
         shutil.move(partial_file, path.resolve())
 
@@ -216,8 +216,8 @@ def name_in_errors(path: str | Path) -> Iterator[None]:
     except BrokenPipeError:  # not an error: the reader of the output has closed it
         raise
     except OSError as error:
-        place = "standard output" if path == "-" else path
-        raise DataError(f"{place} cannot be written: {error.strerror or error}.") from None
+        target = "standard output" if path == "-" else path
+        raise DataError(f"{target} cannot be written: {error.strerror or error}.") from None
 
 
 def flatten(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -256,9 +256,9 @@ def json_line(row: Mapping[str, Any]) -> bytes:
 
 def _write_delimited(path: Path, table: Table) -> None:
     dialect = table.dialect
-    opened = gzip.open if path.suffix.lower() == ".gz" else open
+    open_text = gzip.open if path.suffix.lower() == ".gz" else open
     encoding = "utf-8-sig" if dialect.byte_order_mark else "utf-8"
-    with opened(path, "wt", encoding=encoding, newline="") as text:
+    with open_text(path, "wt", encoding=encoding, newline="") as text:
         safe = partial(escape_cell, delimiter=dialect.delimiter, decimal_comma=dialect.decimal_comma)
         writer = csv.writer(text, delimiter=dialect.delimiter)
         writer.writerow(map(safe, table.columns))
@@ -289,18 +289,18 @@ def _write_excel_sheet(path: Path, sheet: Any, columns: Collection[str], rows: I
     for number, row in enumerate(chain([header], rows)):
         if number >= MAX_EXCEL_ROWS:
             raise DataError(f"{path}: more rows than Excel allows.", "Write .csv or .parquet.")
-        for place, column in enumerate(columns):
+        for column_number, column in enumerate(columns):
             cell = row.get(column)
             if isinstance(cell, str) and (length := excel_length(cell)) > MAX_EXCEL_CELL_LENGTH:
                 size = f"{path}: row {number + 1}, column {column!r} has {length:,} UTF-16 units"
                 hint = "Write .csv or .parquet; the judge's answers are then read from the cache."
                 raise DataError(f"{size}; a cell of Excel holds {MAX_EXCEL_CELL_LENGTH:,}.", hint)
             if isinstance(cell, bool):
-                sheet.write_boolean(number, place, cell)
+                sheet.write_boolean(number, column_number, cell)
             elif isinstance(cell, int | float) and abs(cell) < 2**53:
-                sheet.write_number(number, place, cell)
+                sheet.write_number(number, column_number, cell)
             elif cell not in (None, ""):
-                write_text_cell(sheet, number, place, str(cell))
+                write_text_cell(sheet, number, column_number, str(cell))
 
 
 def _write_parquet(path: Path, table: Table) -> None:
@@ -326,8 +326,8 @@ FORMATS = (
     TableFormat(".parquet", _write_parquet, library="pyarrow"),
 )
 _ENDINGS = [JSON_LINES[0], *(each.ending for each in FORMATS if not each.is_alias)]
-WRITTEN = f"{', '.join(_ENDINGS[:-1])} or {_ENDINGS[-1]}"
-OUTPUT_HELP = f"Write the rows to this file: {WRITTEN}."
+WRITABLE_ENDINGS = f"{', '.join(_ENDINGS[:-1])} or {_ENDINGS[-1]}"
+OUTPUT_HELP = f"Write the rows to this file: {WRITABLE_ENDINGS}."
 
 
 def escape_cell(cell: Any, delimiter: str = ",", *, decimal_comma: bool = False) -> Any:
@@ -351,7 +351,7 @@ def csv_text(rows: Iterable[Sequence[Any]]) -> str:
     return lines.getvalue()
 
 
-def write_text_cell(sheet: Any, row: int, place: int, text: str) -> None:
+def write_text_cell(sheet: Any, row: int, column: int, text: str) -> None:
     """Write a text of at most `MAX_EXCEL_CELL_LENGTH` UTF-16 units to a cell of an xlsxwriter sheet, as text.
 
     xlsxwriter copies a string between `<r>` and `</r>` as XML into the file, formulas included, so such a text is
@@ -360,7 +360,7 @@ def write_text_cell(sheet: Any, row: int, place: int, text: str) -> None:
     if text.startswith("<r>") and text.endswith("</r>"):
         text = f'<r><t xml:space="preserve">{html.escape(text, quote=False)}</t></r>'
         sheet.xls_strmax = 6 * MAX_EXCEL_CELL_LENGTH
-    if sheet.write_string(row, place, text) != 0:
+    if sheet.write_string(row, column, text) != 0:
         raise ValueError(f"expected a text that fits into a cell, got {excel_length(text)} UTF-16 units")
 
 

@@ -365,7 +365,7 @@ class _FileCheck:
         if proposed != mapping.columns:
             self.proposal = reading.mapping_text(proposed)
         if not self.rows and not self.problems:
-            self.problems.append(self.raw.source.without_rows().text)
+            self.problems.append(self.raw.source.no_rows_error().text)
 
     def _add(self, line: int, parsed: Example | RowError | tuple[PairwiseComparison, ...]) -> None:
         if isinstance(parsed, Example):
