@@ -26,7 +26,8 @@ _MODULES = re.compile(r"\b(?:typing|datetime|pathlib|collections\.abc|rubriclab(
 # command changes in the store.
 FromFound = Literal["always", "confirmed", "never"]
 # Headings of a command's help, in order. Options of the command alone come first.
-SECTIONS = _, JUDGING, LIMITS, INPUT, STORED = ("", "Judge", "Limits", "Input", "Store and output")
+JUDGING, LIMITS, INPUT, STORED = "Judge", "Limits", "Input", "Store and output"
+SECTIONS = ("", JUDGING, LIMITS, INPUT, STORED)
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,9 +87,7 @@ class CellRules:
         if cell is None:
             return True
         if isinstance(cell, str):
-            return (not self.typed and is_blank(cell)) or (
-                bool(self.missing) and cell.strip().casefold() in self.missing
-            )
+            return (not self.typed and is_blank(cell)) or cell.strip().casefold() in self.missing
         number = isinstance(cell, int | float) and not isinstance(cell, bool)
         return bool(self.missing) and number and f"{cell:g}" in self.missing
 

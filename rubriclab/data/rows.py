@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from numbers import Real
 from typing import Any, TypeVar
 
@@ -112,11 +112,9 @@ class Fields:
                 raise FieldError("output", f"messages that end with one of the role {role!r}", "the answer as the last")
         if text is ABSENT:
             others = {str(c): value for c, value in self.row.items() if c not in FIELDS}
-            likely = [
-                *filter(lambda c: chat_messages(others[c]), others),
-                *filter(lambda c: _is_wordy(others[c]), others),
-            ]
-            other = next(iter(likely), None)
+            chats = (column for column, value in others.items() if chat_messages(value))
+            wordy = (column for column, value in others.items() if _is_wordy(value))
+            other = next(chain(chats, wordy), None)
             advice = f"; if the text is in another column, map 'output' to it, such as to {other!r}" if other else ""
             raise FieldError("output", "nothing", f"{_A_TEXT}{self.columns_text()}{advice}")
         if not isinstance(text, str) or isinstance(text, CellError) or is_blank(text):
@@ -421,10 +419,8 @@ def mapped_aspects(mapping: FieldMap) -> set[str]:
 
 def other_aspect(fields: Fields) -> str | None:
     aspect, mapped = look_up(fields.row, fields.mapping.columns.get("aspect", "aspect")), mapped_aspects(fields.mapping)
-    is_other = (
-        bool(mapped) and isinstance(aspect, str) and not is_blank(aspect) and aspect.strip().casefold() not in mapped
-    )
-    return aspect.strip() if is_other else None
+    name = aspect.strip() if isinstance(aspect, str) and not is_blank(aspect) else ""
+    return name if name and mapped and name.casefold() not in mapped else None
 
 
 def _cells(

@@ -50,14 +50,14 @@ class RubricMetric(BaseMetric, ClosingRubric):  # type: ignore[misc]
         flaky: bool = False,
         **options: Any,
     ) -> None:
-        self._open = opened = open_scorer(rubric, at_least, **options)
-        at_least = opened.rubric.threshold if at_least is None else at_least
+        self._scorer = scorer = open_scorer(rubric, at_least, **options)
+        at_least = scorer.rubric.threshold if at_least is None else at_least
         # DeepEval copies a metric by giving these attributes to `__init__`, so all copies share the open rubric.
-        self.rubric, self.at_least, self.row, self.flaky = opened, at_least, row or row_of, flaky
-        self.evaluation_model = recorded_name(opened.judge)
+        self.rubric, self.at_least, self.row, self.flaky = scorer, at_least, row or row_of, flaky
+        self.evaluation_model = recorded_name(scorer.judge)
         self.result: Score | None = None
         if at_least is not None:
-            self.threshold = opened.share_of_scale(at_least)
+            self.threshold = scorer.share_of_scale(at_least)
 
     @property
     def __name__(self) -> str:

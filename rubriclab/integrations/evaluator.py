@@ -37,13 +37,13 @@ def row_of_text(
     If there are several outputs or references, `output` and `reference` are used. If no input is a source or context,
     the only other input is the source. Raises `DataError` if several inputs or outputs could be meant.
     """
-    given = _present(inputs) if isinstance(inputs, Mapping) else {} if inputs is None else {"source": inputs}
-    present = _present(metadata or {})
-    row = {name: given[name] for name in FIELDS if name in given}
-    others = [name for name in given if name not in FIELDS]
-    if others and not given.keys() & SOURCE_FIELDS and (len(others) == 1 or not present.keys() & SOURCE_FIELDS):
-        row["source"] = given[_only(others, "inputs", "source")]
-    row = {name: present[name] for name in FIELDS if name in present} | row
+    fields = _without_none(inputs) if isinstance(inputs, Mapping) else {} if inputs is None else {"source": inputs}
+    more_fields = _without_none(metadata or {})
+    row = {name: fields[name] for name in FIELDS if name in fields}
+    others = [name for name in fields if name not in FIELDS]
+    if others and not fields.keys() & SOURCE_FIELDS and (len(others) == 1 or not more_fields.keys() & SOURCE_FIELDS):
+        row["source"] = fields[_only(others, "inputs", "source")]
+    row = {name: more_fields[name] for name in FIELDS if name in more_fields} | row
     if isinstance(reference, Mapping):
         only = next(iter(reference.values())) if len(reference) == 1 else None
         reference = reference.get("reference", only)
@@ -59,23 +59,23 @@ def open_scorer(rubric: RubricLike | TextScorer, at_least: float | None = None, 
 
     `options` are those of `Lab`.
     """
-    opened = rubric if isinstance(rubric, TextScorer) else Lab(progress=None, **options).scorer(rubric)
-    with ExitStack() as closing:
-        if opened is not rubric:
-            closing.callback(opened.close)
+    scorer = rubric if isinstance(rubric, TextScorer) else Lab(progress=None, **options).scorer(rubric)
+    with ExitStack() as on_error:
+        if scorer is not rubric:
+            on_error.callback(scorer.close)
         if at_least is not None:
-            opened.check_threshold(at_least)
-        closing.pop_all()
-    return opened
+            scorer.check_threshold(at_least)
+        on_error.pop_all()
+    return scorer
 
 
 class ClosingRubric(Closing):
     """Holds an open rubric until `close`, or for a `with` statement."""
 
-    _open: TextScorer
+    _scorer: TextScorer
 
     def close(self) -> None:
-        self._open.close()
+        self._scorer.close()
 
 
 class OpenRubric(ClosingRubric):
@@ -101,8 +101,8 @@ class OpenRubric(ClosingRubric):
         row: RowFunction | None = None,
         **options: Any,
     ) -> None:
-        self._open = open_scorer(rubric, **options)
-        self._name = name or self._open.name.partition("@")[0]
+        self._scorer = open_scorer(rubric, **options)
+        self._name = name or self._scorer.name.partition("@")[0]
         self._row = row or self._default_row
 
     @property
@@ -123,16 +123,16 @@ def metadata_of(score: Score) -> dict[str, Any]:
     }
 
 
-def _present(fields: Mapping[str, Any]) -> dict[str, Any]:
+def _without_none(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
 def _only(names: Any, argument: str, field: str) -> str:
     if len(names) == 1:
         return str(next(iter(names)))
-    known = ", ".join(sorted(map(str, names)))
+    listing = ", ".join(sorted(map(str, names)))
     hint = f"Name one of them {field!r}, or give a function as `row` that returns a mapping with this field."
-    raise DataError(f"{argument!r} has several fields ({known}), and none of them is named {field!r}.", hint)
+    raise DataError(f"{argument!r} has several fields ({listing}), and none of them is named {field!r}.", hint)
 
 
 def rationale(score: Score, rubric: Rubric) -> str:
@@ -153,8 +153,8 @@ def criterion_result(part: CriterionRating, rubric: Rubric, most: int | None = N
     """Return a criterion's contribution to the score, its title of at most `most` characters, and its rating."""
     criterion = next(criterion for criterion in rubric.criteria if criterion.id == part.id)
     points = "" if part.contribution is None else f"{part.contribution:+.2f} "
-    rated = wording.answered(part, criterion, whole=not part.units)
-    return f"{points}{one_line(wording.title(criterion, most))} ({rated})"
+    rating = wording.answered(part, criterion, whole=not part.units)
+    return f"{points}{one_line(wording.title(criterion, most))} ({rating})"
 
 
 def scale_of(rubric: Rubric) -> str:
@@ -199,19 +199,19 @@ def rows_of_texts(
     Raises:
         DataError: if the output or source of an annotated text is not clear; the message names its id.
     """
-    given: dict[str, dict[tuple[str, str], Answer]] = {}
+    answers: dict[str, dict[tuple[str, str], Answer]] = {}
     for number, each in enumerate(annotations, start=1):
         rater = each.rater or f"unnamed-{number}"
-        given.setdefault(each.id, {})[each.aspect, rater] = Answer(each.aspect, rater, each.score, reason=each.reason)
+        answers.setdefault(each.id, {})[each.aspect, rater] = Answer(each.aspect, rater, each.score, reason=each.reason)
     tasks = list[Task]()
     for number, (id_, row_of) in enumerate(texts, start=1):
         try:
             row = row_of()
         except DataError as error:
-            if id_ in given:
+            if id_ in answers:
                 raise DataError(f"{id_}: {error.message}", error.hint) from error
             continue
         if row.get("output") is not None:
-            tasks.append(Task(number, {**row, "id": id_}, tuple(given.get(id_, {}).values())))
+            tasks.append(Task(number, {**row, "id": id_}, tuple(answers.get(id_, {}).values())))
     rows = (row for _, row in export_rows(Export("annotations", [*tasks]), UNTYPED, words_are_scores=True))
     return [{name: cell for name, cell in row.items() if cell != {}} for row in rows]

@@ -37,23 +37,23 @@ def rubric_scorer(
     `Score.unscored`, which metrics leave out; the reason is `grader_failed` if ratings are missing, else
     `scoring_failed`. The arguments are those of `OpenRubric`; `row` gets the state and the target.
     """
-    opened = open_scorer(rubric, store=store, judge=judge, **options)
-    if opened is not rubric:
-        atexit.register(opened.close)  # Inspect does not say when a scorer is no longer needed
+    text_scorer = open_scorer(rubric, store=store, judge=judge, **options)
+    if text_scorer is not rubric:
+        atexit.register(text_scorer.close)  # Inspect does not say when a scorer is no longer needed
     row_function = row or row_of
 
     async def score(state: TaskState, target: Target) -> inspect_scorer.Score:
         # In a thread, since Inspect may run its tasks with asyncio or with Trio.
-        found = await to_thread.run_sync(opened.score_row, row_function(state, target))
-        about: dict[str, Any] = {
+        result = await to_thread.run_sync(text_scorer.score_row, row_function(state, target))
+        details: dict[str, Any] = {
             "answer": state.output.completion,
-            "explanation": rationale(found, opened.rubric),
-            "metadata": metadata_of(found),
+            "explanation": rationale(result, text_scorer.rubric),
+            "metadata": metadata_of(result),
         }
-        if found.score is None:
-            reason = "grader_failed" if found.criteria else "scoring_failed"
-            return inspect_scorer.Score.unscored(reason=reason, **about)
-        return inspect_scorer.Score(value=found.score, **about)
+        if result.score is None:
+            reason = "grader_failed" if result.criteria else "scoring_failed"
+            return inspect_scorer.Score.unscored(reason=reason, **details)
+        return inspect_scorer.Score(value=result.score, **details)
 
     return score
 

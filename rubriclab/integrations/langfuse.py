@@ -46,11 +46,11 @@ class LangfuseEvaluator(evaluator.OpenRubric):
     def __name__(self) -> str:
         return self.name
 
-    async def __call__(self, **given: Any) -> Evaluation:
+    async def __call__(self, **fields: Any) -> Evaluation:
         """Return the evaluation of one text; Langfuse shows a raised `TextUnscored` beside the evaluator."""
-        row = self._row(**{name: given.get(name) for name in ("input", "output", "expected_output", "metadata")})
-        score = await self._open.score_row_async(row)
-        comment = evaluator.rationale(score, self._open.rubric)
+        row = self._row(**{name: fields.get(name) for name in ("input", "output", "expected_output", "metadata")})
+        score = await self._scorer.score_row_async(row)
+        comment = evaluator.rationale(score, self._scorer.rubric)
         if score.score is None:
             raise TextUnscored(comment)
         return Evaluation(
@@ -80,10 +80,10 @@ def rows(
         sources: the sources that count: `ANNOTATION` (people on Langfuse's pages), `API` (programs), `EVAL`.
         row: returns the row of an observation, given `input`, `output` and `metadata` by name; by default `row_of`.
     """
-    row_function, found = row or row_of, list(observations)
-    roots = {each.trace_id: each.id for each in found if each.is_root_observation or each.parent_observation_id is None}
+    row_function, items = row or row_of, list(observations)
+    roots = {each.trace_id: each.id for each in items if each.is_root_observation or each.parent_observation_id is None}
     texts = (
-        (each.id, partial(row_function, input=each.input, output=each.output, metadata=each.metadata)) for each in found
+        (each.id, partial(row_function, input=each.input, output=each.output, metadata=each.metadata)) for each in items
     )
     annotations = list[evaluator.Annotation]()
     for score in sorted(scores, key=lambda score: score.updated_at):

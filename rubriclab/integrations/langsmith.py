@@ -43,22 +43,22 @@ class LangSmithEvaluator(evaluator.OpenRubric, RunEvaluator):  # type: ignore[mi
         return [self.name]
 
     def evaluate_run(self, run: Run, example: Example | None = None, *_ids: Any, **_named: Any) -> EvaluationResult:
-        return self._result(self._open.score_row(self._row(run, example)))
+        return self._result(self._scorer.score_row(self._row(run, example)))
 
     async def aevaluate_run(
         self, run: Run, example: Example | None = None, *_ids: Any, **_named: Any
     ) -> EvaluationResult:
-        return self._result(await self._open.score_row_async(self._row(run, example)))
+        return self._result(await self._scorer.score_row_async(self._row(run, example)))
 
     def _result(self, score: Score) -> EvaluationResult:
-        scale, about = self._open.rubric.scores_on, evaluator.metadata_of(score)
+        scale, facts = self._scorer.rubric.scores_on, evaluator.metadata_of(score)
         return EvaluationResult(
             key=self.name,
             score=score.score,
-            comment=evaluator.rationale(score, self._open.rubric),
-            metadata=about,
+            comment=evaluator.rationale(score, self._scorer.rubric),
+            metadata=facts,
             feedback_config={"type": "continuous", "min": scale.low, "max": scale.high},
-            extra=about if score.unscored is None else {**about, "error": True},  # only `extra` is sent to LangSmith
+            extra=facts if score.unscored is None else {**facts, "error": True},  # only `extra` is sent to LangSmith
         )
 
 
@@ -89,17 +89,17 @@ def rows(
         return row_function(run) if example is None else {"group": str(example), **row_function(run)}
 
     texts = ((str(run.id), partial(row_in_group, run)) for run in runs)
-    given = [
+    selected = [
         (each, score if isinstance(score, str) else float(score), each.feedback_source)
         for each in sorted(feedback, key=lambda each: each.modified_at)
         if each.run_id is not None and each.feedback_source is not None and each.feedback_source.type in sources
         if isinstance(score := each.value if each.score is None else each.score, str | int | float)
     ]
-    people = {(source.user_name, source.user_id) for _, _, source in given}
+    people = {(source.user_name, source.user_id) for _, _, source in selected}
     ids = Counter(name for name, user_id in people if user_id)
-    found = list[evaluator.Annotation]()
-    for each, score, source in given:
+    annotations = list[evaluator.Annotation]()
+    for each, score, source in selected:
         name, user_id = source.user_name, str(source.user_id) if source.user_id else None
         rater = user_id if user_id and (not name or ids[name] > 1) else name
-        found.append(evaluator.Annotation(str(each.run_id), each.key, score, rater, each.comment or None))
-    return evaluator.rows_of_texts(texts, found)
+        annotations.append(evaluator.Annotation(str(each.run_id), each.key, score, rater, each.comment or None))
+    return evaluator.rows_of_texts(texts, annotations)

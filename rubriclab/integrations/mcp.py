@@ -52,21 +52,21 @@ Texts = Annotated[list[ToolText], Field(min_length=1, max_length=MAX_TEXTS, desc
 class RubricTools:
     """The tools: list, show, score and explain. None of them changes a version, a tag or a label.
 
-    With `allow_calls`, a language model may be asked up to the caps of `given`, which are then required. `judge`
-    replaces the judges that rubrics were learned with.
+    Each call gets a copy of the workspace `template`. With `allow_calls`, a language model may be asked up to the caps
+    of `template`, which are then required. `judge` replaces the judges that rubrics were learned with.
     """
 
-    def __init__(self, given: Workspace, judge: str | None = None, *, allow_calls: bool = False) -> None:
-        self._given = given
+    def __init__(self, template: Workspace, judge: str | None = None, *, allow_calls: bool = False) -> None:
+        self._template = template
         self._judge = judge
         self.allow_calls = allow_calls
-        caps = given.options.max_calls, given.options.max_cost
+        caps = template.options.max_calls, template.options.max_cost
         if allow_calls and caps == (None, None):
             hint = "give `max_cost=DOLLARS` or `max_calls=N`, too."
             raise SettingsError("`allow_calls`: an assistant would decide how much is spent;", hint)
-        if given.options.batch:
+        if template.options.batch:
             raise SettingsError("`batch`: batches take hours;", "leave `batch` out.")
-        self._budget = given.budget if allow_calls else LocalBudget(max_calls=0)
+        self._budget = template.budget if allow_calls else LocalBudget(max_calls=0)
         self.under_way = UnderWay()
 
     async def list_rubrics(self) -> dict[str, Any]:
@@ -88,12 +88,12 @@ class RubricTools:
             raise ToolError(f"texts[{repeated[1]}]: its id is that of texts[{repeated[0]}] already; give each its own.")
         rows = [text.model_dump(exclude_none=True) for text in texts]
 
-        async def scored() -> dict[str, Any]:
+        async def run() -> dict[str, Any]:
             with self._workspace() as workspace:
-                found = await scoring.score(workspace, rows, rubric, ScoreOptions(judge=self._judge))
-                return {"scores": [score.to_row() for score in found], "warnings": list(found.warnings)}
+                scores = await scoring.score(workspace, rows, rubric, ScoreOptions(judge=self._judge))
+                return {"scores": [score.to_row() for score in scores], "warnings": list(scores.warnings)}
 
-        return await self.under_way.run(scored())
+        return await self.under_way.run(run())
 
     async def explain_score(
         self,
@@ -110,17 +110,17 @@ class RubricTools:
         data = None if text is None else [text.model_dump(exclude_none=True)]
         options = ExplainOptions.select({"judge": self._judge, "id": labelled_id, "nearest": nearest})
 
-        async def explained() -> dict[str, Any]:
+        async def run() -> dict[str, Any]:
             with self._workspace() as workspace:
                 return (await workspace.run(explaining.explain, data, rubric, options)).to_row()
 
-        return await self.under_way.run(explained())
+        return await self.under_way.run(run())
 
     @contextmanager
     def _workspace(self) -> Iterator[Workspace]:
         """Open a workspace for one call; errors are raised as ToolError, which the assistant gets."""
         try:
-            with replace(self._given, progress=no_progress, budget=self._budget, ledger=Ledger()) as workspace:
+            with replace(self._template, progress=no_progress, budget=self._budget, ledger=Ledger()) as workspace:
                 yield workspace
         except FieldMissing as error:
             # The hint is about columns of a file.
@@ -140,7 +140,7 @@ class RubricTools:
 
 
 def server(tools: RubricTools) -> MCPServer[Any]:
-    found = MCPServer[Any](
+    mcp_server = MCPServer[Any](
         "rubriclab", title="rubriclab", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING"
     )
     reading = ToolAnnotations(read_only_hint=True, open_world_hint=False)
@@ -150,23 +150,23 @@ def server(tools: RubricTools) -> MCPServer[Any]:
         idempotent_hint=True,
         open_world_hint=tools.allow_calls,
     )
-    found.add_tool(tools.list_rubrics, annotations=reading)
-    found.add_tool(tools.show_rubric, annotations=reading)
+    mcp_server.add_tool(tools.list_rubrics, annotations=reading)
+    mcp_server.add_tool(tools.show_rubric, annotations=reading)
     remark = "" if tools.allow_calls else WITHOUT_CALLS
     for tool in (tools.score_texts, tools.explain_score):
-        found.add_tool(tool, description=f"{tool.__doc__}{remark}", annotations=asking)
-    return found
+        mcp_server.add_tool(tool, description=f"{tool.__doc__}{remark}", annotations=asking)
+    return mcp_server
 
 
-async def serve_mcp(given: Workspace, judge: str | None = None, *, allow_calls: bool = False) -> None:
+async def serve_mcp(workspace: Workspace, judge: str | None = None, *, allow_calls: bool = False) -> None:
     """Offer the tools on standard input and output until the input ends."""
-    with given:
-        tools = RubricTools(given, judge, allow_calls=allow_calls)
+    with workspace:
+        tools = RubricTools(workspace, judge, allow_calls=allow_calls)
         await server(tools).run_stdio_async()
         await tools.under_way.finish(GRACE)
 
 
 def _entry(version: Version) -> dict[str, Any]:
-    found = describe_rubric(version.rubric, version.ref, version.provenance.judge, version).model_dump(mode="json")
-    shown = ("rubric", "task", "aspect", "scale", "judge", "verdict")
-    return {**{name: found[name] for name in shown}, "tags": list(version.tags), "criteria": len(found["criteria"])}
+    entry = describe_rubric(version.rubric, version.ref, version.provenance.judge, version).model_dump(mode="json")
+    names = ("rubric", "task", "aspect", "scale", "judge", "verdict")
+    return {**{name: entry[name] for name in names}, "tags": list(version.tags), "criteria": len(entry["criteria"])}

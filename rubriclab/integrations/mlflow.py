@@ -39,7 +39,7 @@ class MLflowScorer(Scorer, evaluator.ClosingRubric):  # type: ignore[misc]
     rubric: str
     judge: str
     at_least: float | None = None
-    _open: TextScorer = PrivateAttr()
+    _scorer: TextScorer = PrivateAttr()
     _row: evaluator.RowFunction = PrivateAttr()
 
     def __init__(
@@ -51,18 +51,18 @@ class MLflowScorer(Scorer, evaluator.ClosingRubric):  # type: ignore[misc]
         row: evaluator.RowFunction | None = None,
         **options: Any,
     ) -> None:
-        opened = evaluator.open_scorer(rubric, at_least, **options)
-        at_least = opened.rubric.threshold if at_least is None else at_least
+        scorer = evaluator.open_scorer(rubric, at_least, **options)
+        at_least = scorer.rubric.threshold if at_least is None else at_least
         super().__init__(
-            name=name or opened.name.partition("@")[0],
-            description=f"The {opened.rubric.aspect.name} of a text, scored by {opened.name}.",
+            name=name or scorer.name.partition("@")[0],
+            description=f"The {scorer.rubric.aspect.name} of a text, scored by {scorer.name}.",
             # No time limit: MLflow would drop a late score, and each request has its own limit.
             timeout=0,
-            rubric=opened.name,
-            judge=recorded_name(opened.judge),
+            rubric=scorer.name,
+            judge=recorded_name(scorer.judge),
             at_least=at_least,
         )
-        self._open, self._row = opened, row or row_of
+        self._scorer, self._row = scorer, row or row_of
         if at_least is not None:
             self._pass_if = lambda value: value is not None and value >= at_least
 
@@ -70,16 +70,16 @@ class MLflowScorer(Scorer, evaluator.ClosingRubric):  # type: ignore[misc]
         self, *, inputs: Any = None, outputs: Any = None, expectations: Any = None, trace: Trace | None = None
     ) -> Feedback:
         row = self._row(inputs=inputs, outputs=outputs, expectations=expectations, trace=trace)
-        score = self._open.score_row(row)
+        score = self._scorer.score_row(row)
         judge = recorded_name(score.judge)
         low, high = score.interval or (None, None)
-        about = {"rubric": score.rubric, "judge": judge, "low": low, "high": high, "verdict": score.verdict}
-        metadata = {f"rubriclab.{key}": value for key, value in about.items()} | criterion_cells(score)
+        facts = {"rubric": score.rubric, "judge": judge, "low": low, "high": high, "verdict": score.verdict}
+        metadata = {f"rubriclab.{key}": value for key, value in facts.items()} | criterion_cells(score)
         return Feedback(
             name=self.name,
             value=score.score,
             error=None if score.unscored is None else AssessmentError(UNSCORED_CODE, score.unscored),
-            rationale=evaluator.rationale(score, self._open.rubric),
+            rationale=evaluator.rationale(score, self._scorer.rubric),
             source=AssessmentSource("CODE" if judge == EMBEDDED else "LLM_JUDGE", judge),
             metadata={key: str(value) for key, value in metadata.items() if value is not None},
         )

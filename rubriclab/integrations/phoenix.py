@@ -42,18 +42,19 @@ class PhoenixEvaluator(evaluator.OpenRubric, BaseEvaluator):  # type: ignore[mis
 
     @property
     def _kind(self) -> AnnotatorKind:
-        return AnnotatorKind.CODE if self._open.judge == EMBEDDED else AnnotatorKind.LLM
+        return AnnotatorKind.CODE if self._scorer.judge == EMBEDDED else AnnotatorKind.LLM
 
     def evaluate(self, **given: Any) -> dict[str, Any]:
-        return self._evaluation(self._open.score_row(self._row(**given)))
+        return self._evaluation(self._scorer.score_row(self._row(**given)))
 
     async def async_evaluate(self, **given: Any) -> dict[str, Any]:
-        return self._evaluation(await self._open.score_row_async(self._row(**given)))
+        return self._evaluation(await self._scorer.score_row_async(self._row(**given)))
 
     def _evaluation(self, score: Score) -> dict[str, Any]:
-        about = {"explanation": evaluator.rationale(score, self._open.rubric), "metadata": evaluator.metadata_of(score)}
+        reason, metadata = evaluator.rationale(score, self._scorer.rubric), evaluator.metadata_of(score)
+        facts = {"explanation": reason, "metadata": metadata}
         label = {"label": score.verdict} if score.verdict else {}
-        return about if score.score is None else {"score": score.score, **label, **about}
+        return facts if score.score is None else {"score": score.score, **label, **facts}
 
 
 def rows(
@@ -79,14 +80,14 @@ def rows(
         (span["context"]["span_id"], partial(row_function, input=_value(span, "input"), output=_value(span, "output")))
         for span in spans
     )
-    found = list[evaluator.Annotation]()
+    rated = list[evaluator.Annotation]()
     for each in sorted(annotations, key=lambda each: str(each["updated_at"])):
         result = each.get("result") or {}
         score = result.get("label") if result.get("score") is None else float(result["score"])
         if each["annotator_kind"] in kinds and score is not None:
             reason = result.get("explanation") or None
-            found.append(evaluator.Annotation(each["span_id"], each["name"], score, each.get("user_id"), reason))
-    return evaluator.rows_of_texts(texts, found)
+            rated.append(evaluator.Annotation(each["span_id"], each["name"], score, each.get("user_id"), reason))
+    return evaluator.rows_of_texts(texts, rated)
 
 
 def _value(span: Mapping[str, Any], side: str) -> Any:

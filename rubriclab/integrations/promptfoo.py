@@ -61,12 +61,13 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
 
 def row_of(output: Any, variables: Mapping[str, Any] | None, fields: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Return the row of an output: variables with the names of fields are its fields; `fields` takes precedence."""
-    given, chosen = variables or {}, fields or {}
-    if not isinstance(chosen, Mapping) or (unknown := chosen.keys() - set(FIELDS)):
-        found = f"names {', '.join(sorted(map(str, unknown)))}" if isinstance(chosen, Mapping) else f"is {chosen!r}"
-        raise SettingsError(f"'fields' {found}.", f"Give variables for some of these: {', '.join(FIELDS)}.")
-    if missing := [name for name in chosen.values() if name not in given]:
-        known = ", ".join(sorted(given)) or "none"
-        raise DataError(f"The test has no variable {missing[0]!r}.", f"Its variables are: {known}.")
-    names = {name: name for name in FIELDS if name in given} | dict(chosen)
-    return {**{field: given[name] for field, name in names.items()}, "output": output}
+    values, chosen = variables or {}, fields or {}
+    unknown = sorted(map(str, chosen.keys() - set(FIELDS))) if isinstance(chosen, Mapping) else []
+    if unknown or not isinstance(chosen, Mapping):
+        problem = f"names {', '.join(unknown)}" if unknown else f"is {chosen!r}"
+        raise SettingsError(f"'fields' {problem}.", f"Give variables for some of these: {', '.join(FIELDS)}.")
+    if missing := [name for name in chosen.values() if name not in values]:
+        hint = f"Its variables are: {', '.join(sorted(values)) or 'none'}."
+        raise DataError(f"The test has no variable {missing[0]!r}.", hint)
+    names = {name: name for name in FIELDS if name in values} | dict(chosen)
+    return {**{field: values[name] for field, name in names.items()}, "output": output}

@@ -54,18 +54,18 @@ class Scorer:
         mapping: str | Mapping[str, str] | None = None,
         **options: Any,
     ) -> None:
-        chosen = JudgeOptions(**options)
-        shared = [name for name in SHARED if getattr(chosen, name) is not None]
+        judge_options = JudgeOptions(**options)
+        shared = [name for name in SHARED if getattr(judge_options, name) is not None]
         if run is None and shared:
             hint = "give it one: run='nightly'."
             raise SettingsError(f"`{shared[0]}` holds for all workers of a run, and this one has no name;", hint)
-        with Workspace(store, chosen) as workspace:
+        with Workspace(store, judge_options) as workspace:
             version = workspace.store.load(rubric)
             choice = judge_of(version, judge, workspace.store, workspace.notify)
         self._rubric = version.rubric
         self._reading = ReadingOptions(**({} if mapping is None else {"mapping": mapping}))
-        job = RayJob(store, version.rubric, version.ref, choice, chosen)
-        self._worker = RayWorker(job, None if run is None else _state_of(run, chosen))
+        job = RayJob(store, version.rubric, version.ref, choice, judge_options)
+        self._worker = RayWorker(job, None if run is None else _state_of(run, judge_options))
 
     async def __call__(self, batch: Any) -> Any:
         """Return a batch (a mapping of arrays, a pandas frame or a pyarrow table) with the scores of its texts."""
@@ -104,12 +104,12 @@ def _with_scores(table: Any, scores: Sequence[Score], rubric: Rubric) -> Any:
     """Return a table with the columns of the scores; they have the same types in every batch."""
     import pyarrow
 
-    found, given = _columns(scores, rubric), {}
+    score_columns, input_columns = _columns(scores, rubric), {}
     for number, name in enumerate(table.column_names):
         column = table.column(number)
-        if name != "id" or [str(value) for value in column.to_pylist()] != found["id"].to_pylist():
-            given[f"input.{name}" if name in found else name] = column
-    return pyarrow.table({**given, **found})
+        if name != "id" or [str(value) for value in column.to_pylist()] != score_columns["id"].to_pylist():
+            input_columns[f"input.{name}" if name in score_columns else name] = column
+    return pyarrow.table({**input_columns, **score_columns})
 
 
 def _columns(scores: Sequence[Score], rubric: Rubric) -> dict[str, Any]:
@@ -123,6 +123,6 @@ def _columns(scores: Sequence[Score], rubric: Rubric) -> dict[str, Any]:
     rows = []
     for score in scores:
         low, high = score.interval or (None, None)
-        about = {"id": score.id, "score": score.score, "low": low, "high": high, "unscored": score.unscored}
-        rows.append({**about, **criterion_cells(score)})
+        cells = {"id": score.id, "score": score.score, "low": low, "high": high, "unscored": score.unscored}
+        rows.append({**cells, **criterion_cells(score)})
     return {name: pa.array([row.get(name) for row in rows], kind) for name, kind in kinds.items()}

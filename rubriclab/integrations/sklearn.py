@@ -120,9 +120,9 @@ class RubricEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Return the ratings of n texts by each criterion, an array of shape (n, criteria); NaN where there is none."""
         names = self.get_feature_names_out()
         scores = self._scores(X)
-        found = [{criterion.id: criterion.score for criterion in score.criteria} for score in scores]
-        ratings = [[row.get(name) for name in names] for row in found]
-        return np.array(ratings, dtype=np.float64).reshape(len(found), len(names))
+        by_id = [{criterion.id: criterion.score for criterion in score.criteria} for score in scores]
+        ratings = [[row.get(name) for name in names] for row in by_id]
+        return np.array(ratings, dtype=np.float64).reshape(len(by_id), len(names))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the ids of the criteria, which are the columns of `transform`."""
@@ -146,10 +146,10 @@ class RubricEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Return the scores of n texts; a missing score is NaN with a warning, or an error that suggests `instead`."""
         scores = self._scores(X)
         if missing := scores.unscored:
-            why = f"{count(len(missing), 'text')} of {len(scores)} without a score; the first: {missing[0].unscored}"
+            fault = f"{count(len(missing), 'text')} of {len(scores)} without a score; the first: {missing[0].unscored}"
             if instead:
-                raise DataError(why, f"Leave out these texts, or use {instead}, which returns NaN for them.")
-            warnings.warn(why, UserWarning, stacklevel=3)
+                raise DataError(fault, f"Leave out these texts, or use {instead}, which returns NaN for them.")
+            warnings.warn(fault, UserWarning, stacklevel=3)
         return np.array(scores.values, dtype=np.float64)
 
     def _scores(self, X: Any) -> Scores:
@@ -165,20 +165,20 @@ class RubricEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return {name: column for name, column in (self.mapping or {}).items() if name.partition(".")[0] not in LABELS}
 
     def _rows(self, X: Any) -> list[dict[str, Any]]:
-        given = X
+        texts = X
         if isinstance(X, str):
             raise DataError(f"X: expected several texts, got one, {describe(X)}.", "Write [text].")
         if not hasattr(X, "columns") and hasattr(X, "ndim"):
-            given = np.asarray(X, dtype=object)
-            if given.ndim == 2 and given.shape[1] == 1:
-                given = given[:, 0]
-            if given.ndim != 1:
+            texts = np.asarray(X, dtype=object)
+            if texts.ndim == 2 and texts.shape[1] == 1:
+                texts = texts[:, 0]
+            if texts.ndim != 1:
                 hint = "Give a data frame with the column 'output' for texts with other fields."
-                raise DataError(f"X: expected an array of texts of shape (n,), got shape {given.shape}.", hint)
-            given = given.tolist()
+                raise DataError(f"X: expected an array of texts of shape (n,), got shape {texts.shape}.", hint)
+            texts = texts.tolist()
         reading: dict[str, Any] = {"mapping": self._columns()}
         options = ReadingOptions(**reading)
-        raw = raw_table(given, "X", options)
+        raw = raw_table(texts, "X", options)
         rows = []
         for place, row in raw.numbered:
             if not isinstance(row, Mapping):

@@ -29,7 +29,7 @@ class WeaveScorer(Scorer, evaluator.ClosingRubric):  # type: ignore[misc]
     """
 
     rubric: str
-    _open: TextScorer = PrivateAttr()
+    _scorer: TextScorer = PrivateAttr()
     _row: evaluator.RowFunction = PrivateAttr()
 
     def __init__(
@@ -40,19 +40,19 @@ class WeaveScorer(Scorer, evaluator.ClosingRubric):  # type: ignore[misc]
         row: evaluator.RowFunction | None = None,
         **options: Any,
     ) -> None:
-        opened = evaluator.open_scorer(rubric, **options)
-        super().__init__(name=name or opened.name.partition("@")[0], rubric=opened.name)
-        self._open, self._row = opened, row or row_of
+        scorer = evaluator.open_scorer(rubric, **options)
+        super().__init__(name=name or scorer.name.partition("@")[0], rubric=scorer.name)
+        self._scorer, self._row = scorer, row or row_of
 
     @weave.op  # type: ignore[untyped-decorator]
     async def score(self, *, output: Any, **columns: Any) -> dict[str, Any]:
         """Return the `score`, its `rationale` as `reason`, and metadata; Weave's means ignore a missing score."""
         if columns.get("inputs") == {key: value for key, value in columns.items() if key != "inputs"}:
             del columns["inputs"]  # Weave adds all columns under this name
-        score = await self._open.score_row_async(self._row(output=output, **columns))
+        score = await self._scorer.score_row_async(self._row(output=output, **columns))
         return {
             "score": score.score,
-            "reason": evaluator.rationale(score, self._open.rubric),
+            "reason": evaluator.rationale(score, self._scorer.rubric),
             **evaluator.metadata_of(score),
         }
 
@@ -79,11 +79,11 @@ def rows(
     for call in calls:
         inputs = {str(name): value for name, value in call.inputs.items() if name != "self"}
         texts.append((call.id, partial(row or row_of, output=call.output, **inputs)))
-    found = list[evaluator.Annotation]()
+    annotations = list[evaluator.Annotation]()
     for each in sorted(feedback, key=lambda each: each.created_at):
         value, aspect = each.payload.get("value"), each.feedback_type.removeprefix(ANNOTATION_PREFIX)
         if aspect != each.feedback_type and isinstance(value, str | int | float):
             score = value if isinstance(value, str) else float(value)
             id_ = each.weave_ref.rpartition("/")[2]
-            found.append(evaluator.Annotation(id_, aspect, score, each.wb_user_id or each.creator))
-    return evaluator.rows_of_texts(texts, found)
+            annotations.append(evaluator.Annotation(id_, aspect, score, each.wb_user_id or each.creator))
+    return evaluator.rows_of_texts(texts, annotations)

@@ -146,12 +146,12 @@ class BatchModel(LanguageModel):
         return fault
 
     async def upload(self, lines: bytes) -> str:
-        made = await self._call("acreate_file", FILE_SECONDS, file=("requests.jsonl", lines), purpose="batch")
-        return str(made.id)
+        file = await self._call("acreate_file", FILE_SECONDS, file=("requests.jsonl", lines), purpose="batch")
+        return str(file.id)
 
     async def create(self, file_id: str) -> str:
-        made = await self._call("acreate_batch", completion_window="24h", endpoint=ENDPOINT, input_file_id=file_id)
-        return str(made.id)
+        batch = await self._call("acreate_batch", completion_window="24h", endpoint=ENDPOINT, input_file_id=file_id)
+        return str(batch.id)
 
     async def find(self, file_id: str, since: datetime) -> str | None:
         """Return the id of the batch that was made from a file, or `None`; the list is read back to `since`."""
@@ -180,9 +180,9 @@ class BatchModel(LanguageModel):
         return _status(await self._call("acancel_batch", batch_id=batch_id))
 
     async def content(self, file_id: str, prompts: int) -> bytes:
-        most = min(MAX_DOWNLOAD_BYTES, prompts * (FRAME_BYTES + self._max_reply_bytes))
-        found = await self._call("afile_content", FILE_SECONDS, most_bytes=most, file_id=file_id)
-        return bytes(found.content)
+        most_bytes = min(MAX_DOWNLOAD_BYTES, prompts * (FRAME_BYTES + self._max_reply_bytes))
+        file = await self._call("afile_content", FILE_SECONDS, most_bytes=most_bytes, file_id=file_id)
+        return bytes(file.content)
 
     async def delete(self, file_id: str) -> None:
         await self._call("afile_delete", file_id=file_id)
@@ -203,11 +203,11 @@ class BatchModel(LanguageModel):
         return response
 
     async def _call(
-        self, function: str, seconds: float | None = None, *, most_bytes: int = STATUS_BYTES, **given: Any
+        self, function: str, seconds: float | None = None, *, most_bytes: int = STATUS_BYTES, **options: Any
     ) -> Any:
         call, seconds = getattr(providers.load_litellm(), function), seconds or self._timeout
         _, provider = self._model_and_provider
-        request = call(custom_llm_provider=provider, timeout=seconds, max_retries=0, **self._address_and_key, **given)
+        request = call(custom_llm_provider=provider, timeout=seconds, max_retries=0, **self._address_and_key, **options)
         return await self._await_answer(request, seconds, most_bytes)
 
     async def _await_answer(self, request: Awaitable[Any], seconds: float, most_bytes: int = STATUS_BYTES) -> Any:
@@ -255,7 +255,7 @@ def answers_in(files: Iterable[bytes], names: Collection[str]) -> dict[str, tupl
     the status is `None` and the body is the reason. Damaged lines, unknown names and repeated names are logged and left
     out. If a name is repeated, a completion is preferred.
     """
-    found: dict[str, tuple[int | None, Any]] = {}
+    answers: dict[str, tuple[int | None, Any]] = {}
     ignored = Counter[str]()
     for line in (line for file in files for line in file.split(b"\n") if line.strip()):
         try:
@@ -272,18 +272,18 @@ def answers_in(files: Iterable[bytes], names: Collection[str]) -> dict[str, tupl
             continue
         if not is_known:
             ignored["unknown"] += 1
-        elif name not in found:
-            found[name] = answer
+        elif name not in answers:
+            answers[name] = answer
         else:
             ignored["repeated"] += 1
-            if _is_completion(*answer) and not _is_completion(*found[name]):
-                found[name] = answer
+            if _is_completion(*answer) and not _is_completion(*answers[name]):
+                answers[name] = answer
     if ignored:
         _log.warning(
             "a batch's files have %d damaged lines, %d of unknown requests and %d repeated ones; they are ignored",
             *(ignored[kind] for kind in ("damaged", "unknown", "repeated")),
         )
-    return found
+    return answers
 
 
 def _is_completion(status: int | None, body: Any) -> bool:
@@ -382,8 +382,8 @@ Outcomes = dict[str, Reply | Exception]
 class BatchScheduler(JudgeWrapper):
     """A judge that sends prompts in batches of at most `largest`, and caches every answer at once.
 
-    A wave is all prompts that arrive until none has arrived for `QUIET` seconds. Prompts that an open batch has already
-    are not sent again: that batch is collected.
+    A wave is all prompts that arrive until none has arrived for `QUIET` seconds. A prompt that is in an open batch is
+    not sent again: that batch is collected.
     """
 
     judge: BatchModel
@@ -442,24 +442,24 @@ class BatchScheduler(JudgeWrapper):
                 self._settle(wave.values(), error)
 
     async def _answer(self, wave: WaitingPrompts) -> None:
-        rest = dict(wave)
+        unsent = dict(wave)
         for batch in await call_storage(self.batches, self.batches.open, digest(self.identity)):
             if batch.key in self._finished:
                 continue
-            sent = {key: rest.pop(key) for key in batch.requests if key in rest}
+            sent = {key: unsent.pop(key) for key in batch.requests if key in unsent}
             if batch.key in self._followed:
                 self._followed[batch.key].update(sent)
             elif sent:
                 self._start(self._follow(batch, sent, resumed=True))
         # Another batch may have brought an answer since it was looked up.
-        for key, reply in (await self._cached(rest)).items():
-            self._settle([rest.pop(key)], reply)
-        if len(rest) < MIN_BATCH:
-            self._settle(rest.values(), BatchTooSmall(f"{self.name}: fewer than {MIN_BATCH} prompts."))
+        for key, reply in (await self._cached(unsent)).items():
+            self._settle([unsent.pop(key)], reply)
+        if len(unsent) < MIN_BATCH:
+            self._settle(unsent.values(), BatchTooSmall(f"{self.name}: fewer than {MIN_BATCH} prompts."))
             return
         part: WaitingPrompts = {}
         lines = bytearray()
-        for key, request in rest.items():
+        for key, request in unsent.items():
             # Without the prefix: providers take names of at most 64 characters.
             line = self.judge.line(key.removeprefix(PREFIX), request.prompt)
             if part and (len(part) == self.largest or len(lines) + len(line) > MAX_UPLOAD_BYTES):
@@ -524,8 +524,8 @@ class BatchScheduler(JudgeWrapper):
         async def find_or_create() -> str:
             # A request whose response was lost may have made the batch.
             since = datetime.fromisoformat(batch.created)
-            found = await self.judge.find(batch.file_id, since) if next(attempts) else None
-            return found or await self.judge.create(batch.file_id)
+            existing = await self.judge.find(batch.file_id, since) if next(attempts) else None
+            return existing or await self.judge.create(batch.file_id)
 
         try:
             batch_id = await self._persistently(find_or_create)

@@ -74,12 +74,12 @@ class Cached(JudgeWrapper):
             cached, digest, prompt = await self._look_up(prompt)
             if cached is not None:
                 return cached
-            if earlier := self.in_flight.get(digest):
-                await asyncio.wait([earlier])
-                if error := earlier.result():
+            if same_request := self.in_flight.get(digest):
+                await asyncio.wait([same_request])
+                if error := same_request.result():
                     raise error
                 continue
-            ended = self.in_flight[digest] = asyncio.get_running_loop().create_future()
+            own_request = self.in_flight[digest] = asyncio.get_running_loop().create_future()
             error = None
             try:
                 if reply := await self._request(digest, prompt):
@@ -88,7 +88,7 @@ class Cached(JudgeWrapper):
                 error = failed
                 raise
             finally:
-                ended.set_result(error)
+                own_request.set_result(error)
                 del self.in_flight[digest]
 
     async def _look_up(self, prompt: Prompt[Any]) -> tuple[Reply | None, str, Prompt[Any]]:
@@ -216,13 +216,13 @@ class Recording(JudgeWrapper):
             self._write(lambda file: file.truncate(content.end), "r+b")
         if content.end == 0:
             self._append(HEADER)
-        known = content.judges.get(self.name)
-        if known is None:
+        recorded = content.judges.get(self.name)
+        if recorded is None:
             self._append({"judge": self.name, "identity": dict(self.identity)})
-        elif known != self.identity:
+        elif recorded != self.identity:
             raise DataError(
                 f"The recording {path} holds {self.name} at another address or with other settings: "
-                f"{known} there, {self.identity} here.",
+                f"{recorded} there, {self.identity} here.",
                 "Record to a new file.",
             )
         self._recorded = set(content.replies)

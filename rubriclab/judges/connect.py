@@ -102,8 +102,8 @@ def connect(
     else:
         by_batch = options.batch and answers is not None and batches is not None
         settings = options.model_dump(include=MODEL_OPTIONS) | {"price": options.price}
-        others = (EMBEDDED, RECORDED_PREFIX.rstrip(":"), *judge_points())
-        model = (BatchModel if by_batch else LanguageModel)(spec, other_judges=others, key_from=key_from, **settings)
+        judges = (EMBEDDED, RECORDED_PREFIX.rstrip(":"), *judge_points())
+        model = (BatchModel if by_batch else LanguageModel)(spec, other_judges=judges, key_from=key_from, **settings)
         # The price and the bounds of tokens need litellm, whose import takes seconds: only a cap on cost is worth that.
         capped = budget.max_cost is not None
         single = budgeted(model, **({"price": model.highest_price, "tokens": model.most_tokens} if capped else {}))
@@ -140,6 +140,6 @@ def is_language_model(spec: str) -> bool:
 
 
 def account(spec: str) -> str:
-    """Return the name that all judges with one key have in common: the key's variable, or the plug-in's name."""
+    """Return a name that judges with the same key share: the key's variable, or the plug-in's name."""
     name = spec.partition(":")[0]
     return name if name in judge_points() else key_variable(spec)

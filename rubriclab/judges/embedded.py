@@ -98,7 +98,7 @@ def values_of(fields: Mapping[str, Any]) -> Features:
     return _features(fields["output"], fields.get("source"), fields.get("context"))
 
 
-def _about(fields: Mapping[str, Any]) -> tuple[str, str, str]:
+def _aspect_of(fields: Mapping[str, Any]) -> tuple[str, str, str]:
     return fields["aspect"]["name"], fields["aspect"]["definition"], fields["words"]["task"]
 
 
@@ -111,7 +111,7 @@ def own_readings(text: str) -> tuple[Reading, ...]:
 
 def readings(fields: Mapping[str, Any], text: str) -> tuple[Reading, ...]:
     """Return the features that `text` names; if none, those that usually correlate with the aspect."""
-    return _readings(text, *_about(fields))
+    return _readings(text, *_aspect_of(fields))
 
 
 # Every text is rated by the same criteria.
@@ -120,22 +120,22 @@ def _readings(text: str, *about: str) -> tuple[Reading, ...]:
     if own := own_readings(text):
         return own
     # Only features whose usual direction is known can be read as good or bad.
-    known = {name: direction for name, direction in usual_directions(*about).items() if direction}
-    hits = {
+    directions = {name: direction for name, direction in usual_directions(*about).items() if direction}
+    hit_shares = {
         feature: len(set(_KEYWORDS[feature].findall(text.lower()))) / len(feature.keywords)
         for feature in CATALOGUE
-        if feature.name in known
+        if feature.name in directions
     }
-    best = sorted(filter(hits.get, hits), key=lambda feature: -hits[feature])[:MAX_FEATURES]
-    return tuple(Reading(each, known[each.name] > 0, each.typical, each.spread) for each in best or hits)
+    best = sorted(filter(hit_shares.get, hit_shares), key=lambda feature: -hit_shares[feature])[:MAX_FEATURES]
+    return tuple(Reading(each, directions[each.name] > 0, each.typical, each.spread) for each in best or hit_shares)
 
 
 def measure(fields: Mapping[str, Any], text: str) -> tuple[float, str]:
     """Return how well the shown text meets the criterion `text`, 0 to 1, and why; NaN if that cannot be measured."""
-    values, read = values_of(fields), readings(fields, text)
-    shares = [share for reading in read if not math.isnan(share := reading.share(values))]
-    shown = "; ".join(f"{reading.feature.title}: {values[reading.feature.name]:.3g}" for reading in read)
-    return fmean(shares) if shares else math.nan, f"Measured, not read: {shown.replace('nan', 'undefined')}."
+    values, measured = values_of(fields), readings(fields, text)
+    shares = [share for reading in measured if not math.isnan(share := reading.share(values))]
+    values_text = "; ".join(f"{reading.feature.title}: {values[reading.feature.name]:.3g}" for reading in measured)
+    return fmean(shares) if shares else math.nan, f"Measured, not read: {values_text.replace('nan', 'undefined')}."
 
 
 def learned_readings(fields: Mapping[str, Any], observations: Sequence[Mapping[str, Any]], count: int) -> list[Reading]:
@@ -146,33 +146,33 @@ def learned_readings(fields: Mapping[str, Any], observations: Sequence[Mapping[s
     rows = [list(values_of(item).values()) for item in observations]
     columns = np.array(rows, dtype=float).reshape(-1, len(CATALOGUE)).T
     labels = np.array([item["score"] for item in observations], dtype=float)
-    n, strength = len(labels), PRIOR_R * np.array(list(usual_directions(*_about(fields)).values()))
+    n, strength = len(labels), PRIOR_R * np.array(list(usual_directions(*_aspect_of(fields)).values()))
     if n > 1 and np.ptp(labels) > 0:
         correlations = np.nan_to_num(pearson_rows(np.nan_to_num(columns), labels))
         strength = (n * correlations + PRIOR_LABELS * strength) / (n + PRIOR_LABELS)
     chosen: list[int] = []
-    for place in np.argsort(-np.abs(strength), kind="stable").tolist():
-        column = columns[place]
-        varies = n > 1 and strength[place] != 0 and not np.isnan(column).any() and np.ptp(column) > 0
+    for i in np.argsort(-np.abs(strength), kind="stable").tolist():
+        column = columns[i]
+        varies = n > 1 and strength[i] != 0 and not np.isnan(column).any() and np.ptp(column) > 0
         if varies and not (chosen and np.any(np.abs(pearson_rows(columns[chosen], column)) >= SAME_TRAIT)):
-            chosen.append(place)
-    found = [
-        Reading(CATALOGUE[place], bool(strength[place] > 0), float(columns[place].mean()), float(columns[place].std()))
-        for place in chosen[:count]
+            chosen.append(i)
+    learned = [
+        Reading(CATALOGUE[i], bool(strength[i] > 0), float(columns[i].mean()), float(columns[i].std()))
+        for i in chosen[:count]
     ]
-    return found or list(readings(fields, "")[:count])
+    return learned or list(readings(fields, "")[:count])
 
 
-def statement_of(fields: Mapping[str, Any], found: Sequence[Reading]) -> str:
-    """Return a statement that names the readings `found` in the form that `own_readings` parses."""
-    return f"Scores for {fields['aspect']['name']} rise with {'; '.join(map(str, found))}."
+def statement_of(fields: Mapping[str, Any], named: Sequence[Reading]) -> str:
+    """Return a statement that names the readings `named` in the form that `own_readings` parses."""
+    return f"Scores for {fields['aspect']['name']} rise with {'; '.join(map(str, named))}."
 
 
 Fields = Mapping[str, Any]
 Answer = dict[str, Any]
 
 # Features in one criterion: a few together are more reliable than a single one.
-FEATURES_EACH = 3
+FEATURES_PER_CRITERION = 3
 # By how many spreads finer questions differ from the middle.
 POINTS = (0, -1, 1, -0.5, 0.5)
 # The share of a sentence's content words that another text has to have in order to support it. In the labelled texts of
@@ -209,7 +209,7 @@ def _score(share: float, scale: Fields) -> float:
 
 def _propose(fields: Fields) -> Answer:
     count, scale = fields["count"], fields["scale"]
-    chosen = learned_readings(fields, fields["observations"], count * FEATURES_EACH)
+    chosen = learned_readings(fields, fields["observations"], count * FEATURES_PER_CRITERION)
     # The strongest features are dealt out first, so that each hypothesis begins with one of them.
     bundles = [chosen[start::count] for start in range(min(count, len(chosen)))]
     shares = {anchor: (anchor - scale["low"]) / (scale["high"] - scale["low"]) for anchor in scale["anchors"]}
@@ -224,24 +224,24 @@ def _propose(fields: Fields) -> Answer:
     }
 
 
-def _need_source(found: Sequence[Reading]) -> bool:
-    return any(reading.feature.needs for reading in found)
+def _need_source(used: Sequence[Reading]) -> bool:
+    return any(reading.feature.needs for reading in used)
 
 
-def _rated(fields: Fields, criterion: Fields) -> tuple[float, str]:
+def _measured(fields: Fields, criterion: Fields) -> tuple[float, str]:
     levels = (level["description"] for level in criterion["levels"])
     return measure(fields, " ".join((criterion["trait"], criterion["statement"], *levels)))
 
 
 def _rate(fields: Fields) -> Answer:
-    found = [_rated(fields, criterion) for criterion in fields["criteria"]]
-    shares = [share for share, _ in found if not math.isnan(share)] or [math.nan]
-    return {"reasoning": " ".join(reason for _, reason in found), "score": _score(fmean(shares), fields["scale"])}
+    measured = [_measured(fields, criterion) for criterion in fields["criteria"]]
+    shares = [share for share, _ in measured if not math.isnan(share)] or [math.nan]
+    return {"reasoning": " ".join(reason for _, reason in measured), "score": _score(fmean(shares), fields["scale"])}
 
 
 def _ratings(fields: Fields) -> Answer:
-    rated = [(criterion["id"], *_rated(fields, criterion)) for criterion in fields["criteria"]]
-    return {id_: {"reason": why, "score": _score(share, fields["scale"])} for id_, share, why in rated}
+    measured = [(criterion["id"], *_measured(fields, criterion)) for criterion in fields["criteria"]]
+    return {id_: {"reason": reason, "score": _score(share, fields["scale"])} for id_, share, reason in measured}
 
 
 # Checklists
@@ -262,43 +262,43 @@ def _seeds(fields: Fields) -> Answer:
 
 
 def _diversify(fields: Fields) -> Answer:
-    whole = "sub_dimensions" in fields
-    present = [each for sub in fields["sub_dimensions"] for each in sub["questions"]] if whole else fields["questions"]
-    known = {reading.feature for seed in present for reading in readings(fields, seed["text"])}
+    nested = "sub_dimensions" in fields
+    present = [each for sub in fields["sub_dimensions"] for each in sub["questions"]] if nested else fields["questions"]
+    covered = {reading.feature for seed in present for reading in readings(fields, seed["text"])}
     usual = readings(fields, "")
-    new = [reading for reading in usual if reading.feature not in known] or list(usual)
+    new = [reading for reading in usual if reading.feature not in covered] or list(usual)
     seeds = cycle(seed["id"] for seed in present)
-    chosen = new[: fields["count"]]
-    found = [{**_new({**fields, "self_contained": not whole}, each), "seed": next(seeds)} for each in chosen]
-    return {"reasoning": "Named features that no question speaks of yet.", "questions": found}
+    own_fields = {**fields, "self_contained": not nested}
+    questions = [{**_new_question(own_fields, reading), "seed": next(seeds)} for reading in new[: fields["count"]]]
+    return {"reasoning": "Named features that no question speaks of yet.", "questions": questions}
 
 
 def _elaborate(fields: Fields) -> Answer:
-    found = [
-        _new(fields, replace(reading, middle=reading.middle + point * reading.spread))
+    questions = [
+        _new_question(fields, replace(reading, middle=reading.middle + point * reading.spread))
         for reading, point in product(readings(fields, fields["question"]["text"]), POINTS)
     ]
-    return {"reasoning": "Asked about several values of each feature.", "questions": found[: fields["most"]]}
+    return {"reasoning": "Asked about several values of each feature.", "questions": questions[: fields["most"]]}
 
 
-def _new(fields: Fields, reading: Reading) -> Answer:
-    stated = {**_PRESUPPOSED, "needs_source": _need_source([reading])} if fields["self_contained"] else {}
-    return {"text": _question(reading), **stated}
+def _new_question(fields: Fields, reading: Reading) -> Answer:
+    properties = {**_PRESUPPOSED, "needs_source": _need_source([reading])} if fields["self_contained"] else {}
+    return {"text": _question(reading), **properties}
 
 
 def _filter(fields: Fields) -> Answer:
-    fine = {"reasoning": "Not read.", "yes_means": "better", "about": fields["aspect"]["name"], "style": "fine"}
-    fine |= _PRESUPPOSED
+    verdict = {"reasoning": "Not read.", "yes_means": "better", "about": fields["aspect"]["name"], "style": "fine"}
+    verdict |= _PRESUPPOSED
     return {
-        question["id"]: {**fine, "needs_source": _need_source(readings(fields, question["text"]))}
+        question["id"]: {**verdict, "needs_source": _need_source(readings(fields, question["text"]))}
         for question in fields["questions"]
     }
 
 
 def _answers(fields: Fields) -> Answer:
     questions = [question for group in fields["sub_dimensions"] for question in group["questions"]]
-    found = [(question["id"], *_answer(fields, question["text"])) for question in questions]
-    return {id_: {"reason": reason, "answer": answer} for id_, answer, reason in found}
+    answers = [(question["id"], *_answer(fields, question["text"])) for question in questions]
+    return {id_: {"reason": reason, "answer": answer} for id_, answer, reason in answers}
 
 
 def _answer(fields: Fields, question: str) -> tuple[str, str]:
@@ -328,12 +328,12 @@ def _analyse(fields: Fields) -> Answer:
 def _usual(fields: Fields) -> str:
     """Return a statement about the features that usually correlate with the aspect; in later samples, random ones."""
     usual = readings(fields, "")
-    later = random.Random(fields["sample"]).sample(usual, min(FEATURES_EACH, len(usual)))
-    return statement_of(fields, later if fields["sample"] else usual)
+    random_ones = random.Random(fields["sample"]).sample(usual, min(FEATURES_PER_CRITERION, len(usual)))
+    return statement_of(fields, random_ones if fields["sample"] else usual)
 
 
 def _learned(fields: Fields, observations: Sequence[Fields]) -> str:
-    return statement_of(fields, learned_readings(fields, observations, FEATURES_EACH))
+    return statement_of(fields, learned_readings(fields, observations, FEATURES_PER_CRITERION))
 
 
 def _judge(fields: Fields) -> Answer:
@@ -367,23 +367,23 @@ def _support(sentence: str, others: Sequence[str]) -> tuple[bool, list[int], str
 
     Enough of its words, and all its numbers and names, must occur in at most `MAX_SENTENCES` of them.
     """
-    words, known, text = _roots(sentence), [_roots(other) for other in others], Text(sentence)
-    near = sorted((place for place in range(len(known)) if words & known[place]), key=lambda p: -len(words & known[p]))
-    places = near[:MAX_SENTENCES]
-    found = words & frozenset[str]().union(*(known[place] for place in places))
+    words, other_words, text = _roots(sentence), [_roots(other) for other in others], Text(sentence)
+    counts = [len(words & other) for other in other_words]
+    indices = sorted(filter(counts.__getitem__, range(len(counts))), key=lambda i: -counts[i])[:MAX_SENTENCES]
+    shared = words & frozenset[str]().union(*(other_words[index] for index in indices))
     exact = {*text.numbers, *text.names, *_NUMBERS.intersection(text.words)}
-    lost = sorted(word for word in exact if not _roots(word) <= found)
-    share = len(found) / len(words) if words else 1.0
-    lacking = f"; not there: {', '.join(lost)}" if lost else ""
-    reason = f"Measured, not read: {share:.0%} of its words are in the nearest sentences{lacking}."
-    return share >= MIN_SHARED and not lost, places, reason
+    missing = sorted(word for word in exact if not _roots(word) <= shared)
+    share = len(shared) / len(words) if words else 1.0
+    remark = f"; not there: {', '.join(missing)}" if missing else ""
+    reason = f"Measured, not read: {share:.0%} of its words are in the nearest sentences{remark}."
+    return share >= MIN_SHARED and not missing, indices, reason
 
 
 def _least_supported(text: str, others: Sequence[str]) -> tuple[bool, list[int], str]:
     return min((_support(sentence, others) for sentence in split_sentences(text) or [text]), key=lambda found: found[0])
 
 
-def _of_units(fields: Fields, verdict: Callable[[Fields, str], Answer]) -> Answer:
+def _verdicts_of_units(fields: Fields, verdict: Callable[[Fields, str], Answer]) -> Answer:
     """Return the verdict by each question on the text of each unit, and weights if requested."""
     texts = {unit["id"]: unit.get("text") or f"{unit['first']} {unit['second']}" for unit in fields["units"]}
     questions = fields["questions"]
@@ -403,24 +403,24 @@ def _verify(fields: Fields) -> Answer:
             holds, _, reason = _least_supported(text, material)
             answer = _yes_no(holds != _asks_for_fault(question["text"]))
         elif fields["kind"] == "sentence pair" and not own:
-            tied = Features(text)["linked_sentences"] > 0
-            answer = _yes_no(tied != _asks_for_fault(question["text"]))
-            reason = f"Measured, not read: {'a' if tied else 'no'} word, reference or connective ties the two."
+            is_linked = Features(text)["linked_sentences"] > 0
+            answer = _yes_no(is_linked != _asks_for_fault(question["text"]))
+            reason = f"Measured, not read: {'a' if is_linked else 'no'} word, reference or connective ties the two."
         else:
             answer, reason = _answer({**fields, "output": text}, question["text"])
         # Where nothing can be measured, the unit gets the good answer.
         answer = _yes_no(not _asks_for_fault(question["text"])) if answer == "n/a" else answer
         return {"reason": reason, "answer": answer}
 
-    return _of_units(fields, verdict)
+    return _verdicts_of_units(fields, verdict)
 
 
 def _find_support(fields: Fields) -> Answer:
     def verdict(_question: Fields, text: str) -> Answer:
-        holds, places, reason = _support(text, [fact["text"] for fact in fields["facts"]])
-        return {"reason": reason, "facts": [fields["facts"][place]["id"] for place in places] if holds else []}
+        holds, indices, reason = _support(text, [fact["text"] for fact in fields["facts"]])
+        return {"reason": reason, "facts": [fields["facts"][index]["id"] for index in indices] if holds else []}
 
-    return _of_units(fields, verdict)
+    return _verdicts_of_units(fields, verdict)
 
 
 def _rate_units(fields: Fields) -> Answer:
@@ -428,7 +428,7 @@ def _rate_units(fields: Fields) -> Answer:
         share, reason = measure({**fields, "output": text}, question["text"])
         return {"reason": reason, "score": _score(share, fields["scale"])}
 
-    return _of_units(fields, verdict)
+    return _verdicts_of_units(fields, verdict)
 
 
 def _facts(fields: Fields) -> Answer:
@@ -436,12 +436,12 @@ def _facts(fields: Fields) -> Answer:
 
 
 def _propose_sub_dimensions(fields: Fields) -> Answer:
-    taken = {reading.feature for known in fields["known"] for reading in own_readings(known["question"])}
-    divided = fields["kind"] in ("sentence", "sentence pair", "fact")
-    pieces = [(text, split_sentences(text["output"]) if divided else [text["output"]]) for text in fields["texts"]]
+    covered = {reading.feature for known in fields["known"] for reading in own_readings(known["question"])}
+    has_units = fields["kind"] in ("sentence", "sentence pair", "fact")
+    pieces = [(text, split_sentences(text["output"]) if has_units else [text["output"]]) for text in fields["texts"]]
     units = [{**text, "output": piece} for text, outputs in pieces for piece in outputs]
-    found = learned_readings(fields, units, fields["count"] + len(taken))
-    new = [reading for reading in found if reading.feature not in taken] or found
+    learned = learned_readings(fields, units, fields["count"] + len(covered))
+    new = [reading for reading in learned if reading.feature not in covered] or learned
     return {
         "reasoning": f"Compared text features with the labels of {len(fields['texts'])} texts.",
         "sub_dimensions": [{**_sub_dimension(each), "question": _question(each)} for each in new[: fields["count"]]],
@@ -489,8 +489,8 @@ def _rewrite(fields: Fields) -> Answer:
         near = [each for each in material if all(_shared(each, other) < 1 - MIN_SHARED for other in others)]
         near = sorted(near, key=lambda each: -_shared(texts[number], each))[:MAX_SENTENCES]
         if near or others:
-            place = random.Random(fields["sample"]).randrange(len(near)) if near and fields["sample"] else 0
-            edits[number] = texts[number] = near[place] if near else ""
+            index = random.Random(fields["sample"]).randrange(len(near)) if near and fields["sample"] else 0
+            edits[number] = texts[number] = near[index] if near else ""
     return {
         "sentences": [
             {"sentence": number, "reasoning": "Nearest to what is shown, by its words.", "text": text}

@@ -293,12 +293,12 @@ _STATED = re.compile(
     re.IGNORECASE,
 )
 # A number in braces, as in the LaTeX box of a result.
-_BOXED = re.compile(r"\{\W{0,20}\d")
+_NUMBER_BOX = re.compile(r"\{\W{0,20}\d")
 
 
 @dataclass(frozen=True, slots=True)
 class UnusableReply:
-    """A raw reply that could not be used. Its repair may have succeeded. `prompt` is the prompt's name."""
+    """A raw reply that could not be used, though its repair may have succeeded. `prompt` is the prompt's name."""
 
     prompt: str
     text: str
@@ -328,9 +328,9 @@ async def ask(
     `KeyedReply` needs no other model. Errors that concern all prompts are raised.
     """
 
-    async def answer(asked: Prompt[R]) -> tuple[Reply, R | None, str]:
-        reply = await judge.reply(asked)
-        value, complaint = read(reply, asked)
+    async def answer(request: Prompt[R]) -> tuple[Reply, R | None, str]:
+        reply = await judge.reply(request)
+        value, complaint = read(reply, request)
         if value is None and (collected := _COLLECTED.get()) is not None:
             collected.append(UnusableReply(prompt.name, reply.text, complaint))
         return reply, value, complaint
@@ -348,10 +348,10 @@ async def ask(
         salvage = prompt.reply
     if value is None and salvage:
         readings = [(each, read(each, prompt.salvaging(salvage))[0]) for each in (reply, first)]
-        reply, value = next((found for found in readings if found[1] is not None), readings[0])
+        reply, value = next((reading for reading in readings if reading[1] is not None), readings[0])
     if value is None:
-        repaired = ", also after one repair" if repair else ""
-        return JudgeAnswer(None, f"unusable reply{repaired}: {complaint}", reply=reply)
+        after_repair = ", also after one repair" if repair else ""
+        return JudgeAnswer(None, f"unusable reply{after_repair}: {complaint}", reply=reply)
     if isinstance(value, KeyedReply) and value.read_by != "id" and isinstance(judge, JudgeWrapper) and judge.ledger:
         judge.ledger.by_name_or_order += 1
     return JudgeAnswer(value, reply=reply)
@@ -416,8 +416,8 @@ def _holds_another_verdict(around: Sequence[str], verdict: Mapping[str, Any], ke
         values = known_values.get(_plain(match["key"]))
         if values is not None and _plain_value(match["value"]) not in values:
             return True
-    _, brace, opened = unicodedata.normalize("NFKC", around[-1]).partition("{")
-    return opened.count("{") + len(brace) > opened.count("}") or _BOXED.search(brace + opened) is not None
+    _, brace, inside = unicodedata.normalize("NFKC", around[-1]).partition("{")
+    return inside.count("{") + len(brace) > inside.count("}") or _NUMBER_BOX.search(brace + inside) is not None
 
 
 def _verdicts(value: Any, owner: str = "") -> Iterator[tuple[str, float | str]]:

@@ -180,7 +180,7 @@ class Budgeted(JudgeWrapper):
         self.budget.settle(reserved, cost)
 
 
-# Seconds of the rate that may be used at once: enough for smooth sending, and negligible within a minute.
+# Seconds whose share of the rate may be used at once: enough for smooth sending, and negligible within a minute.
 BURST = 1.0
 # Seconds. No limit per minute needs so long a pause, so a provider that asks for a longer one ends the command.
 MAX_PAUSE = 300.0
@@ -276,12 +276,12 @@ class Limited(JudgeWrapper):
     _refusal: JudgeRefused | None = field(default=None, init=False)
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        earlier = self._refusal
+        refusal_before = self._refusal
         expected = estimated_tokens(messages_of(prompt)) if self.limits.counts_tokens else 0
         await self.limits.acquire(expected)
         used, pause = None, 0.0
         try:
-            if self._refusal and self._refusal is not earlier:
+            if self._refusal and self._refusal is not refusal_before:
                 raise self._refusal
             reply = await self.judge.reply(prompt)
             used = (reply.usage.prompt_tokens + reply.usage.completion_tokens) or None
@@ -308,9 +308,9 @@ class Breaker(Protocol):
 
 
 class LocalBreaker:
-    """The `Breaker` of one process: `most` prompts in a row may fail before the provider counts as down.
+    """The `Breaker` of one process: the provider counts as down after `most` failed prompts in a row.
 
-    It is at least as many as there are concurrent requests.
+    If there are more concurrent requests than `most`, their number is taken instead.
     """
 
     def __init__(self, most: int = 20, *, concurrency: int = 1) -> None:
@@ -335,8 +335,8 @@ class Retried(JudgeWrapper):
     """A judge that repeats requests whose failure may be temporary.
 
     The pause after attempt n is drawn between half and all of `base * 2**(n - 1)` seconds, or of `max_wait` if that
-    is less. If the provider asks for a longer pause, it gets that. `ProviderDown` is raised if it asks for more than
-    `MAX_PAUSE`, or if too many prompts in a row failed. `on_retry` is called before each further attempt.
+    is less. A longer pause that the provider asks for is kept, up to `MAX_PAUSE`; beyond it, or if too many prompts in
+    a row failed, `ProviderDown` is raised. `on_retry` is called before each further attempt.
     """
 
     _: KW_ONLY
@@ -357,18 +357,18 @@ class Retried(JudgeWrapper):
                 if (task := asyncio.current_task()) and task.cancelling():
                     # litellm may report a cancellation as a failed connection.
                     raise asyncio.CancelledError from error
-                wanted = error.retry_after or 0.0
-                if wanted > MAX_PAUSE:
+                requested_pause = error.retry_after or 0.0
+                if requested_pause > MAX_PAUSE:
                     raise ProviderDown(
-                        f"{error.message} The provider asks for a pause of {wanted:g} seconds.",
+                        f"{error.message} The provider asks for a pause of {requested_pause:g} seconds.",
                         "Run it again later; cached answers are not requested again.",
                     ) from error
                 if attempt == self.attempts:
                     await self.breaker.record_failure(self.name, error.message)
-                    missing = f"no reply after {self.attempts} attempts: {error.message}"
-                    raise JudgeUnavailable(missing) from error
+                    message = f"no reply after {self.attempts} attempts: {error.message}"
+                    raise JudgeUnavailable(message) from error
                 backoff = min(self.max_wait, self.base * 2.0 ** (attempt - 1)) * self.rng.uniform(0.5, 1.0)
-                pause, cause = max(wanted, backoff), error.message
+                pause, cause = max(requested_pause, backoff), error.message
             except PromptRejected as error:
                 if isinstance(error, ReplyTooLarge) or error.is_doubtful:
                     await self.breaker.record_failure(self.name, error.message)

@@ -140,43 +140,43 @@ class AdjustedSettings:
     without_ranges: bool = False
 
     def after(self, error: Exception, sent: Collection[str], limit: int | None, needed: int) -> AdjustedSettings | None:
-        """Return the settings to send after `error`; `None` if no setting of those `sent` is its cause.
+        """Return the settings to send after `error`; `None` if none of the settings `sent` is its cause.
 
-        `limit` is the limit on the reply's tokens that was sent; `needed` is without tokens for hidden reasoning.
+        `limit` is the limit on the reply's tokens that was sent; `needed` are the tokens without hidden reasoning.
         """
         message = providers.searched_message(error)
         if not (providers.is_bad_request(error) or _UNSUPPORTED.search(message)):
             return None
-        names_limit = self.limit_name in sent and _names(message, self.limit_name)
-        if providers.is_too_long(error) and not (names_limit and not _PROMPT_SIZE.search(message)):
-            has_spare = names_limit and limit is not None and limit > needed
-            return replace(self, has_no_room=True) if has_spare and not self.has_no_room else None
-        if names_limit:
+        mentions_limit = self.limit_name in sent and _mentions(message, self.limit_name)
+        if providers.is_too_long(error) and not (mentions_limit and not _PROMPT_SIZE.search(message)):
+            can_drop_spare = mentions_limit and limit is not None and limit > needed
+            return replace(self, has_no_room=True) if can_drop_spare and not self.has_no_room else None
+        if mentions_limit:
             return self._with_other_limit(message, limit)
         if not self.without_system and _NO_SYSTEM.search(message):
             return replace(self, without_system=True)
         if not self.without_ranges and _RANGES.search(message):
             return replace(self, without_ranges=True)
-        named = {name for name in sent if _names(message, name)}
-        return replace(self, dropped=self.dropped | {min(named)}) if named else None
+        mentioned = {name for name in sent if _mentions(message, name)}
+        return replace(self, dropped=self.dropped | {min(mentioned)}) if mentioned else None
 
     def _with_other_limit(self, message: str, limit: int | None) -> AdjustedSettings | None:
         numbers = map(int, _NUMBER.findall(_STATUS.sub("", message)))
         lower = [number for number in numbers if limit is not None and 1 < number < limit]
-        is_named = self.limit_name == LIMIT_NAMES[0] and re.search(rf"\b{self.limit_name}\b", message)
-        if is_named and (not lower or _UNSUPPORTED.search(message)):
+        is_mentioned = self.limit_name == LIMIT_NAMES[0] and re.search(rf"\b{self.limit_name}\b", message)
+        if is_mentioned and (not lower or _UNSUPPORTED.search(message)):
             return replace(self, limit_name=LIMIT_NAMES[1])
         return replace(self, highest_limit=max(lower) - bool(_EXCLUSIVE.search(message))) if lower else None
 
 
-def _names(message: str, setting: str) -> bool:
+def _mentions(message: str, setting: str) -> bool:
     return re.search(_ALIASES.get(setting) or rf"\b{setting}\b", message, re.IGNORECASE) is not None
 
 
 # How many beginnings are remembered, the latest ones: enough for the texts under way and their inputs.
 MAX_BEGINNINGS = 4096
 # Providers that cache prompts without marks. Nevertheless, some of their models charge for writing to the cache.
-AUTOMATIC = frozenset({"openai", "azure", "text-completion-openai"})
+CACHES_WITHOUT_MARKS = frozenset({"openai", "azure", "text-completion-openai"})
 
 
 class CacheMarks:
@@ -206,12 +206,12 @@ class CacheMarks:
         if providers.estimated_tokens([Message(role="user", content=beginning)]) < self._least_tokens:
             return False
         key = digest_text(beginning)
-        known = key in self._sent
+        was_sent = key in self._sent
         self._sent[key] = None
         self._sent.move_to_end(key)
         if len(self._sent) > MAX_BEGINNINGS:
             self._sent.popitem(last=False)
-        return known
+        return was_sent
 
 
 def tokens_read_and_written(usage: Any, most: int) -> tuple[int, int]:
@@ -379,10 +379,10 @@ class LanguageModel:
 
     @property
     def _address_and_key(self) -> dict[str, str]:
-        place = {"api_base": self.api_base} if self.api_base else {}
+        address = {"api_base": self.api_base} if self.api_base else {}
         if self.key_from is None and not providers.falls_back_to_openai(self.model):
-            return place
-        return {**place, "api_key": os.environ.get(self.key_from or providers.key_variable(self.model)) or NO_KEY}
+            return address
+        return {**address, "api_key": os.environ.get(self.key_from or providers.key_variable(self.model)) or NO_KEY}
 
     async def _respond(self, prompt: Prompt[Any], reception: responses.Reception, spare: int) -> Any:
         from openai import OpenAIError
@@ -478,21 +478,21 @@ class LanguageModel:
         saved = 0.0
         if not price and (from_cache or to_cache):  # a price that the user gave is not for the cache
             info = providers.model_info(self.model)
-            usual = info.get("input_cost_per_token") or 0.0
+            input_cost = info.get("input_cost_per_token") or 0.0
             costs = [info.get(f"cache_{kind}_input_token_cost") for kind in ("read", "creation")]
-            reading, writing = (usual if cost is None else cost for cost in costs)
-            saved = from_cache * (usual - reading) - to_cache * (writing - usual)
+            reading, writing = (input_cost if cost is None else cost for cost in costs)
+            saved = from_cache * (input_cost - reading) - to_cache * (writing - input_cost)
         cost: float | None = None
         if prompt_tokens and (completion_tokens or not text):
             # litellm's figure includes discounts such as cached input, but is 0 for unknown models.
-            known = response._hidden_params.get("response_cost") if price is None and self.price else None
-            cost = price.cost(prompt_tokens, completion_tokens) if price else known
+            reported = response._hidden_params.get("response_cost") if price is None and self.price else None
+            cost = price.cost(prompt_tokens, completion_tokens) if price else reported
         return Usage(prompt_tokens, completion_tokens, cost, from_cache, saved)
 
     @functools.cached_property
     def _marks(self) -> CacheMarks | None:
         model, provider = self._model_and_provider
-        info = {} if provider in AUTOMATIC else providers.model_info(model, provider)
+        info = {} if provider in CACHES_WITHOUT_MARKS else providers.model_info(model, provider)
         # A model that does not charge for writing to its cache needs no marks.
         if not (info.get("supports_prompt_caching") and info.get("cache_creation_input_token_cost")):
             return None
@@ -504,12 +504,12 @@ class LanguageModel:
         try:
             model, provider, _, _ = litellm.get_llm_provider(self.model, api_base=self.api_base)
         except litellm.BadRequestError:
-            _, colon, rest = self.model.partition(":")
-            others = [f"{name}{colon}{rest}" for name in self._other_judges]
-            installed = f"a judge ({', '.join(self._other_judges)}), " if others else ""
+            _, colon, argument = self.model.partition(":")
+            others = [f"{name}{colon}{argument}" for name in self._other_judges]
+            judges = f"a judge ({', '.join(self._other_judges)}), " if others else ""
             raise JudgeRefused(
                 f"{self.model!r} is neither a judge nor a model that litellm knows a provider of.",
-                f"{did_you_mean(self.model, others)}Write {installed}PROVIDER/MODEL as in ollama_chat/llama3.1, or "
+                f"{did_you_mean(self.model, others)}Write {judges}PROVIDER/MODEL as in ollama_chat/llama3.1, or "
                 "openai/MODEL for a server of your own.",
             ) from None
         if self.api_base is None:

@@ -107,5 +107,5 @@ class QueuedJudge(JudgeWrapper):
             return await self.judge.reply(prompt)
 
 
-def _counter(name: str, what: str, value: float) -> CounterMetricFamily:
-    return CounterMetricFamily(f"rubriclab_{name}", what, value=value)
+def _counter(name: str, documentation: str, value: float) -> CounterMetricFamily:
+    return CounterMetricFamily(f"rubriclab_{name}", documentation, value=value)

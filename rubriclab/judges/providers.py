@@ -67,7 +67,7 @@ _FORMS = re.compile(
 )
 _STARRED = re.compile(r"(?<![\w\-])[\w\-]{2,100}\*{3,}[\w\-]*|(?<![\w\-*])\*{4,}[\w\-]+")
 # User name and password, which end at the last "@" before the path; a password may contain a slash.
-_USER = re.compile(r"(?<=://)(?:[^\s/?#]{0,1000}@|[^\s/?#:@]{0,100}:(?!\d{1,5}(?:[/?#]|$))\S{0,1000}@)")
+_USER_INFO = re.compile(r"(?<=://)(?:[^\s/?#]{0,1000}@|[^\s/?#:@]{0,100}:(?!\d{1,5}(?:[/?#]|$))\S{0,1000}@)")
 
 
 def masked(text: str, environment: Mapping[str, str] | None = None) -> str:
@@ -83,7 +83,7 @@ def masked(text: str, environment: Mapping[str, str] | None = None) -> str:
             value = next(part for part in match.groups() if part is not None)
             text = text[: match.end() - len(value)] + MASK + text[match.end() :]
     text = _STARRED.sub(MASK, _FORMS.sub(MASK, text))
-    return _USER.sub(f"{MASK}@", text)
+    return _USER_INFO.sub(f"{MASK}@", text)
 
 
 def without_keys(text: str, environment: Mapping[str, str] | None = None) -> str:
@@ -129,12 +129,12 @@ def _encoded_key(key: str) -> re.Pattern[str]:
 @lru_cache(maxsize=64)
 def _partial_key(key: str) -> re.Pattern[str]:
     """Return a pattern for the start or end of a key: a long part, or a short one beside marks for the rest."""
-    hidden = r"(?:(?<!\*)\*{2,}+|(?<!\.)\.{2,}+|…|(?<!•)•{2,}+|(?<![xX])[xX]{4,}+)"
-    rest = r"[\w\-]{0,100}"
-    parts = [rf"{re.escape(key[:SHOWN_END])}{rest}{hidden}[\w\-*.…•]*", rf"{hidden}{rest}{re.escape(key[-SHOWN_END:])}"]
+    mask = r"(?:(?<!\*)\*{2,}+|(?<!\.)\.{2,}+|…|(?<!•)•{2,}+|(?<![xX])[xX]{4,}+)"
+    gap = r"[\w\-]{0,100}"
+    parts = [rf"{re.escape(key[:SHOWN_END])}{gap}{mask}[\w\-*.…•]*", rf"{mask}{gap}{re.escape(key[-SHOWN_END:])}"]
     # Eight characters at either end of a long key are no common word, so they need no marks beside them.
     if len(key) >= 2 * MIN_KEY and re.fullmatch(r"[\w\-]+", key[:MIN_KEY] + key[-MIN_KEY:]):
-        parts += [rf"{re.escape(key[:MIN_KEY])}[\w\-*.…•]*", rf"{rest}{re.escape(key[-MIN_KEY:])}"]
+        parts += [rf"{re.escape(key[:MIN_KEY])}[\w\-*.…•]*", rf"{gap}{re.escape(key[-MIN_KEY:])}"]
     return re.compile("|".join(parts))
 
 
@@ -375,7 +375,7 @@ _FILTERED = re.compile(
 # Settings whose names rarely occur in prompts, which errors may quote. A refusal that names one concerns all prompts.
 _SETTING = re.compile(r"\b(?:max_(?:completion_)?tokens|response_format|json_schema|(?:top_)?logprobs)\b")
 # Error codes that end a command whatever the HTTP status, since no prompt will be answered.
-_FOR_ALL = {"insufficient_quota", "model_not_found", "invalid_api_key", "invalid_model", "billing_hard_limit_reached"}
+_FATAL = {"insufficient_quota", "model_not_found", "invalid_api_key", "invalid_model", "billing_hard_limit_reached"}
 # The status that says the same as a code; the other codes say what 404 does.
 _STATUS_OF = {"invalid_api_key": 401, "insufficient_quota": 402, "billing_hard_limit_reached": 402}
 # Statuses that may concern this prompt alone.
@@ -398,24 +398,24 @@ def translated(error: Exception, model: str, variable: str | None = None) -> Jud
     `variable` is the environment variable with the key, if it is not the one that litellm reads for this provider.
     """
     variable = variable or key_variable(model)
-    status, said = getattr(error, "status_code", None) or 500, searched_message(error)
+    status, searched = getattr(error, "status_code", None) or 500, searched_message(error)
     message = f"{model}: {provider_message(error)}"
     message += "" if message.endswith((".", "!", "?", "…")) else "."
-    if _NO_KEY.search(said):
-        exception = " (any text will do for a server of your own)" if provider_of(model) == "openai" else ""
-        return MissingKey(message, f"Set {variable}{exception}.")
-    if (code := str(_code(error))) in _FOR_ALL:
+    if _NO_KEY.search(searched):
+        addition = " (any text will do for a server of your own)" if provider_of(model) == "openai" else ""
+        return MissingKey(message, f"Set {variable}{addition}.")
+    if (code := str(_code(error))) in _FATAL:
         return JudgeRefused(message, _what_to_check(_STATUS_OF.get(code, 404), variable))
     # Gateways report content filters with various statuses.
-    filtered = (status in _MAY_CONCERN_PROMPT or status >= 500) and _FILTERED.search(said)
+    filtered = (status in _MAY_CONCERN_PROMPT or status >= 500) and _FILTERED.search(searched)
     if status == 413 or is_too_long(error) or filtered or "ContentPolicyViolationError" in _class_names(error):
         return PromptRejected(message)
     if status in TRANSIENT_STATUSES or not 400 <= status < 500:  # below 400 the reply's body was damaged
         headers = getattr(error, "litellm_response_headers", None)
         headers = headers or getattr(getattr(error, "response", None), "headers", None) or {}
         headers = {str(key).lower(): str(value) for key, value in headers.items()}
-        return JudgeUnavailable(message, retry_after=retry_after(headers, said))
-    if status in _MAY_CONCERN_PROMPT and not _SETTING.search(said):
+        return JudgeUnavailable(message, retry_after=retry_after(headers, searched))
+    if status in _MAY_CONCERN_PROMPT and not _SETTING.search(searched):
         return PromptRejected(message, _what_to_check(403, variable) if status == 403 else None, is_doubtful=True)
     return JudgeRefused(message, _what_to_check(status, variable))
 
@@ -503,12 +503,12 @@ _FIELD = re.compile(
 
 def retry_after(headers: Mapping[str, str], message: str = "") -> float | None:
     """Return the seconds that the provider asks to wait, by its headers (in lower case) or message, or `None`."""
-    given = [
+    stated = [
         (headers.get("retry-after", ""), 1),
         (headers.get("retry-after-ms", ""), 1000),
         *((match["number"], 1000 if match["milli"] else 1) for match in _FIELD.finditer(message)),
     ]
-    pauses = [seconds / unit for value, unit in given if (seconds := _seconds(value)) is not None]
+    pauses = [seconds / unit for value, unit in stated if (seconds := _seconds(value)) is not None]
     pauses += [_duration(match["wait"]) for match in _WAIT.finditer(message)]
     return max(pauses, default=None)
 

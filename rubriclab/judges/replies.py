@@ -39,13 +39,13 @@ class FoundObject:
 
 def json_objects(text: str) -> Iterator[FoundObject]:
     """Yield the complete outermost objects in `text`, left to right; none inside a damaged one."""
-    plain, at, damaged = _UNUSUAL_SPACE.sub(" ", text), 0, 0
-    while damaged < MAX_DAMAGED and (opening := _OBJECT_START.search(plain, at)):
+    plain, offset, damaged = _UNUSUAL_SPACE.sub(" ", text), 0, 0
+    while damaged < MAX_DAMAGED and (opening := _OBJECT_START.search(plain, offset)):
         begin = opening.start()
         try:
-            value, at = _SCANNER.raw_decode(plain, begin)
+            value, offset = _SCANNER.raw_decode(plain, begin)
         except json.JSONDecodeError as error:
-            at, damaged = max(error.pos, begin + 1), damaged + 1
+            offset, damaged = max(error.pos, begin + 1), damaged + 1
             continue
         except RecursionError:
             return
@@ -54,7 +54,7 @@ def json_objects(text: str) -> Iterator[FoundObject]:
             depth += 1
         if depth > MAX_DEPTH:
             return
-        yield _decoded(text, begin, at)
+        yield _decoded(text, begin, offset)
 
 
 def _parts(value: Any) -> Collection[Any]:
@@ -80,8 +80,8 @@ def _decoded(text: str, begin: int, end: int) -> FoundObject:
         values = dict(pairs)
         if len(values) < len(pairs):
             faults.extend(f"has several values for {key!r:.60}." for key, value in pairs if values[key] != value)
-            twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-            faults.append(f"has the key {twice!r:.60} more than once.")
+            repeated = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+            faults.append(f"has the key {repeated!r:.60} more than once.")
         return values
 
     decoder = json.JSONDecoder(
@@ -118,31 +118,31 @@ def without_reasoning(text: str) -> str:
     if not _TAG.search(text):
         return text
     spans = [(found.begin, found.end) for found in json_objects(text)]
-    kept, since, is_reasoning, is_fenced = "", 0, False, False
+    result, start, is_reasoning, is_fenced = "", 0, False, False
     for tag in _TAG.finditer(text):
         if any(begin < tag.start() < end for begin, end in spans) or (tag["end"] and not is_reasoning):
             continue
         if is_fenced != (tag["fence_end"] is not None):  # only the end of a fence closes it
             continue
         opens = tag["open"] or tag["fence"]
-        if not opens and not is_reasoning and text.count("{", since, tag.start()) > text.count("}", since, tag.start()):
+        if not opens and not is_reasoning and text.count("{", start, tag.start()) > text.count("}", start, tag.start()):
             continue
         if opens:
             if not is_reasoning:
-                kept += text[since : tag.start()]
+                result += text[start : tag.start()]
             is_reasoning, is_fenced = True, tag["fence"] is not None
         else:
-            kept = kept if is_reasoning else ""
+            result = result if is_reasoning else ""
             is_reasoning = is_fenced = False
-        since = tag.end()
-    return kept if is_reasoning else kept + text[since:]
+        start = tag.end()
+    return result if is_reasoning else result + text[start:]
 
 
-def place_of_value(text: str, found: FoundObject, key: str) -> tuple[int, int] | None:
+def span_of_value(text: str, found: FoundObject, key: str) -> tuple[int, int] | None:
     """Return where the last value of `key` in an object of `text` begins and ends."""
-    plain, place, at = _UNUSUAL_SPACE.sub(" ", text), None, found.begin + 1
-    while member := _MEMBER.match(plain, at):
-        _, at = _SCANNER.raw_decode(plain, member.end())
+    plain, span, offset = _UNUSUAL_SPACE.sub(" ", text), None, found.begin + 1
+    while member := _MEMBER.match(plain, offset):
+        _, offset = _SCANNER.raw_decode(plain, member.end())
         if json.loads(member["key"], strict=False) == key:
-            place = member.end(), at
-    return place
+            span = member.end(), offset
+    return span

@@ -17,7 +17,7 @@ from rubriclab.errors import JudgeError, PromptRejected, ReplyTooLarge
 from rubriclab.judges.judge import Reply, Token
 from rubriclab.judges.options import DEFAULT_BYTES
 from rubriclab.judges.providers import without_keys
-from rubriclab.judges.replies import json_objects, place_of_value
+from rubriclab.judges.replies import json_objects, span_of_value
 from rubriclab.prompts.prompt import Prompt
 
 # Text has about 4 bytes per token, and escapes in JSON make all but control characters up to 3 times as long: 12.
@@ -83,21 +83,21 @@ def stated_status(body: Any) -> int | None:
     error = body.get("error") if isinstance(body, Mapping) else None
     if not error or (isinstance(error, Mapping) and not error.get("message") and error.get("code") is None):
         return None  # some servers send an empty error with every reply
-    stated = error if isinstance(error, Mapping) else {}
-    status = _whole_number(stated.get("code"))
+    fields = error if isinstance(error, Mapping) else {}
+    status = _whole_number(fields.get("code"))
     if status is not None and 400 <= status < 600:
         return status
-    return 400 if stated.get("type") == "invalid_request_error" else 502
+    return 400 if fields.get("type") == "invalid_request_error" else 502
 
 
 def readable(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a body that litellm reads correctly: whole numbers of tokens, 0 for unusable ones; a text in parts as one
-    text; and the reason `content_filter` if a filter ended the reply."""
-    changed = dict(body)
+    """Return a body that litellm reads correctly: numbers of tokens are whole, and 0 if unusable; a text in parts is
+    joined; and the reason is `content_filter` if a filter ended the reply."""
+    corrected = dict(body)
     if body.get("usage") is not None:
-        changed["usage"] = _usable_counts(body["usage"])
+        corrected["usage"] = _usable_counts(body["usage"])
     if isinstance(choices := body.get("choices"), list):
-        changed["choices"] = choices = [dict(each) if isinstance(each, Mapping) else each for each in choices]
+        corrected["choices"] = choices = [dict(each) if isinstance(each, Mapping) else each for each in choices]
         for choice in (each for each in choices if isinstance(each, dict)):
             if str(choice.get("finish_reason")).casefold().startswith(("content_filter", "safety")):
                 choice["finish_reason"] = "content_filter"
@@ -105,7 +105,7 @@ def readable(body: Mapping[str, Any]) -> dict[str, Any]:
             if isinstance(message, Mapping) and isinstance(parts := message.get("content"), list):
                 texts = (part.get("text") for part in parts if isinstance(part, Mapping))
                 choice["message"] = {**message, "content": "".join(text for text in texts if isinstance(text, str))}
-    return changed
+    return corrected
 
 
 def _usable_counts(usage: Any) -> dict[str, Any]:
@@ -133,16 +133,16 @@ def why_empty(choice: Any) -> str:
     if choice is None:
         return "the response held no reply."
     message = choice.message
-    more = {**(getattr(choice, "provider_specific_fields", None) or {}), **(message.provider_specific_fields or {})}
-    if refusal := more.get("refusal"):
+    extra = {**(getattr(choice, "provider_specific_fields", None) or {}), **(message.provider_specific_fields or {})}
+    if refusal := extra.get("refusal"):
         return f"the model refused: {without_surrogates(str(refusal)[:MAX_REFUSAL].rstrip('.'))!r}."
     if choice.finish_reason == "length":
         return "hidden reasoning reached the limit on tokens before the reply began."
     if message.tool_calls or getattr(message, "function_call", None):
         return "the answer was in a call of a tool instead of the text."
-    if getattr(message, "reasoning_content", None) or more.get("reasoning"):
+    if getattr(message, "reasoning_content", None) or extra.get("reasoning"):
         return "there was hidden reasoning, and no text after it."
-    return "the provider reported an error instead of a reply." if more.get("native_finish_reason") == "error" else ""
+    return "the provider reported an error instead of a reply." if extra.get("native_finish_reason") == "error" else ""
 
 
 def token_count(reported: Any) -> int:
@@ -217,8 +217,8 @@ def reported_tokens(report: Any, text: str) -> tuple[Token, ...]:
             tokens = tuple(
                 Token(text, each.alternatives) for text, each in zip(texts[run], positions[run], strict=True)
             )
-            shown = "\0".join(text for token in tokens for text, _ in token.alternatives)
-            return tokens if without_keys(shown) == shown else ()
+            joined = "\0".join(text for token in tokens for text, _ in token.alternatives)
+            return tokens if without_keys(joined) == joined else ()
     return ()
 
 
@@ -226,10 +226,10 @@ def _run(texts: Sequence[str], text: str) -> slice | None:
     """Return the last run of tokens that joins to `text`, since hidden reasoning may quote the reply."""
     joined = "".join(texts)
     # Backwards, because `find` takes linear time, and `rfind` does not.
-    after = joined[::-1].find(text[::-1]) if text else -1
-    start = len(joined) - after - len(text)
+    from_end = joined[::-1].find(text[::-1]) if text else -1
+    start = len(joined) - from_end - len(text)
     bounds = list(itertools.accumulate(map(len, texts), initial=0))
-    if after < 0 or start not in bounds or start + len(text) not in bounds:
+    if from_end < 0 or start not in bounds or start + len(text) not in bounds:
         return None
     return slice(bounds.index(start), bounds.index(start + len(text)))
 
@@ -244,39 +244,39 @@ _AROUND_NUMBER = " \t\n\r\"':,{}[]`"
 def score_distribution(reply: Reply, legal: Sequence[float], field: str = "score") -> Mapping[float, float] | None:
     """Return the probability of each score in `legal` as the value of `field` in a JSON reply; they sum to 1.
 
-    They come from the alternatives to the one token that holds the number. Alternatives that mean the same score are
-    added; those that mean no legal score are ignored. Also ignored is an alternative that could begin a longer legal
-    score (a "1" if 10 is legal), unless the alternatives show that such scores are one token.
+    They come from the alternatives to the one token that holds the number. The probabilities of alternatives that mean
+    the same score are added; those that mean no legal score are ignored. So is an alternative that could begin a longer
+    legal score (a "1" if 10 is legal), unless the alternatives show that such scores are one token.
 
     `None` if no single token holds the number, or if less than `MIN_SHARE` of the probability is on legal scores.
     """
     if "".join(token.text for token in reply.tokens) != reply.text:
         return None
-    begin, end = _place_of_number(reply.text, field) or (-1, -1)
-    at = 0
+    begin, end = _span_of_number(reply.text, field) or (-1, -1)
+    offset = 0
     for token in reply.tokens:
-        if at <= begin and end <= at + len(token.text):
-            numbers = _probability_by_number(token, token.text[: begin - at], token.text[end - at :])
+        if offset <= begin and end <= offset + len(token.text):
+            numbers = _probability_by_number(token, token.text[: begin - offset], token.text[end - offset :])
             return _normalised(numbers, legal)
-        at += len(token.text)
+        offset += len(token.text)
     return None
 
 
-def _place_of_number(text: str, field: str) -> tuple[int, int] | None:
+def _span_of_number(text: str, field: str) -> tuple[int, int] | None:
     """Return the start and end of the number of `field`, of a repeated key the last, if exactly one object has it."""
-    places = [place for found in json_objects(text) if (place := place_of_value(text, found, field))]
-    if len(places) != 1 or not (number := _NUMBER.fullmatch(text[slice(*places[0])].strip(' \t\n\r"'))):
+    spans = [span for found in json_objects(text) if (span := span_of_value(text, found, field))]
+    if len(spans) != 1 or not (number := _NUMBER.fullmatch(text[slice(*spans[0])].strip(' \t\n\r"'))):
         return None
-    begin = text.index(number[0], places[0][0])
+    begin = text.index(number[0], spans[0][0])
     return begin, begin + len(number[0])
 
 
 def _probability_by_number(token: Token, before: str, after: str) -> dict[str, float]:
     numbers: dict[str, float] = {}
     for text, logprob in token.alternatives:
-        rest = text.removeprefix(before).lstrip(_AROUND_NUMBER)
-        number = _NUMBER.match(rest)
-        if number and (rest[number.end() :] == after or not rest[number.end() :].strip(_AROUND_NUMBER)):
+        written = text.removeprefix(before).lstrip(_AROUND_NUMBER)
+        number = _NUMBER.match(written)
+        if number and (written[number.end() :] == after or not written[number.end() :].strip(_AROUND_NUMBER)):
             numbers[number[0]] = numbers.get(number[0], 0.0) + math.exp(min(logprob, 0.0))
     return numbers
 

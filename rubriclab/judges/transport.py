@@ -90,14 +90,14 @@ def bound_responses(handler: Any) -> None:
     accepted = inspect.signature(handler.create_aiohttp_transport).parameters
 
     def create_async_transport(**settings: Any) -> BoundedTransport:
-        known = {name: value for name, value in settings.items() if name in accepted}
-        return BoundedTransport(handler.create_aiohttp_transport(**known))
+        supported = {name: value for name, value in settings.items() if name in accepted}
+        return BoundedTransport(handler.create_aiohttp_transport(**supported))
 
     handler.create_async_transport = staticmethod(create_async_transport)
 
 
 def bound_sdk_responses(handler: Any, module: Any, name: str) -> None:
-    """Make every new client of the OpenAI package, which litellm uses for files and batches, a bounded one too."""
+    """Make the OpenAI package's new clients, which litellm uses for files and batches, use a bounded transport too."""
 
     class BoundedClient(httpx.AsyncClient):
         def __init__(self, **settings: Any) -> None:
@@ -125,10 +125,10 @@ def _refuse_redirect(request: httpx.Request, response: httpx.Response, reception
     """Refuse redirects to another server, which would receive the prompt, and with most providers the key."""
     if not response.has_redirect_location:
         return
-    place = request.url.join(response.headers["location"])
-    if (place.scheme, place.host, place.port) != (request.url.scheme, request.url.host, request.url.port):
+    target = request.url.join(response.headers["location"])
+    if (target.scheme, target.host, target.port) != (request.url.scheme, request.url.host, request.url.port):
         reception.fault = JudgeRefused(
-            f"{reception.model}: {request.url.host} redirects to another server, {place.scheme}://{place.host!s:.100}.",
+            f"{reception.model}: {request.url.host} redirects to another server, {target.scheme}://{target.host!s:.100}.",
             "Give that server's address if you trust it.",
         )
         raise httpx.ProtocolError(str(reception.fault))
@@ -163,12 +163,12 @@ async def _read_body(response: httpx.Response, reception: Reception) -> bytes:
             body += decompressor.decompress(chunk, room) if decompressor else chunk[:room]
         except zlib.error as error:
             raise httpx.DecodingError(f"the compressed response is damaged: {error}") from None
-        ended = decompressor is not None and decompressor.eof  # whatever the server sends after it
-        if len(body) > limit or (received > limit + COMPRESSION_BYTES and not ended):
+        is_complete = decompressor is not None and decompressor.eof  # whatever the server sends after it
+        if len(body) > limit or (received > limit + COMPRESSION_BYTES and not is_complete):
             if failed:
                 return bytes(body[:limit])
             raise httpx.ReadError(str(reception.stop_too_large()))
-        if ended:
+        if is_complete:
             return bytes(body)
     if decompressor:
         raise httpx.DecodingError("the compressed response ends too early")

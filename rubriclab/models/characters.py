@@ -27,9 +27,7 @@ _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud8
 
 def is_blank(text: str) -> bool:
     """Return whether `text` is empty or has only invisible characters."""
-    return not any(
-        (character not in _BLANK and unicodedata.category(character) not in _INVISIBLE) for character in text
-    )
+    return all(character in _BLANK or unicodedata.category(character) in _INVISIBLE for character in text)
 
 
 def plain(text: str) -> str:

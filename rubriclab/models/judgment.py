@@ -255,9 +255,8 @@ def consistency_of(judgments: Mapping[Item, HumanJudgment]) -> Consistency | Non
     if not rated:
         return None
     differences = [abs(one - two) for one, two in rated]
-    return Consistency(
-        len(rated), sum(each == 0 for each in differences) / len(differences), statistics.fmean(differences)
-    )
+    same = sum(difference == 0 for difference in differences) / len(differences)
+    return Consistency(len(rated), same, statistics.fmean(differences))
 
 
 def rater_agreement(history: History, texts: Sequence[TextToJudge]) -> RaterAgreement | None:

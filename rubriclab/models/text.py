@@ -338,6 +338,7 @@ def _check_visible(text: str) -> str:
     return text
 
 
+# A text with visible characters, without white space around it.
 Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), AfterValidator(_check_visible)]
 
 

@@ -357,6 +357,11 @@ def _linked_sentences(text: Text) -> float:
     return sum(linked) / len(linked) if linked else 1.0
 
 
+def _detached_punctuation(text: Text) -> float:
+    spaces_before = _PUNCTUATION.findall(text.raw)
+    return share(sum(map(bool, spaces_before)), len(spaces_before))
+
+
 _WITHOUT_WORDS = (WORD_COUNT, "log_words", "sentences", "distinct_content_words")
 """The features that texts without words have too."""
 
@@ -367,13 +372,13 @@ _OF_TEXT: Mapping[str, Callable[[Text], float]] = {
     "longest_sentence": lambda text: float(max(map(len, text.sentence_words))),
     "ends_complete": lambda text: float(bool(_FINAL.search(text.raw[-40:]))),
     "opening_capital": lambda text: float(not text.cased_words[0][0][0].islower()),
-    "detached_punctuation": lambda text: share(sum(map(bool, marks := _PUNCTUATION.findall(text.raw))), len(marks)),
+    "detached_punctuation": _detached_punctuation,
     "stumbles": lambda text: 100 * _stumbles(text) / len(text.words),
     "markup": lambda text: 100 * len(_MARKUP.findall(text.raw)) / len(text.words),
     "distinct_content_words": lambda text: math.log1p(len(text.content_counts)),
     "long_words": lambda text: sum(len(word) >= 7 for word in text.words) / len(text.words),
     "repeated_words": lambda text: 1 - share(len(text.content_counts), len(text.content)),
-    "repeated_bigrams": lambda text: share((pairs := len(text.words) - 1) - len(set(pairwise(text.words))), pairs),
+    "repeated_bigrams": lambda text: share(len(text.words) - 1 - len(set(pairwise(text.words))), len(text.words) - 1),
     "linked_sentences": _linked_sentences,
     "connectives": lambda text: sum(map(CONNECTIVES.__contains__, text.words)) / len(text.sentence_words),
     "characters_named": lambda text: float(len(text.names)),

@@ -362,17 +362,14 @@ def _fisher_interval(value: float, systems: int, coefficient: Coefficient) -> In
 def _system_means(texts: ScoredTexts) -> FloatArray:
     """Return the mean of each system by each evaluator, then by the human scores, shape (evaluators + 1, systems)."""
     sizes = np.bincount(texts.system)
-    return np.stack(
-        [np.round(np.bincount(texts.system, each) / sizes, MEAN_DIGITS) for each in (*texts.predicted, texts.human)]
-    )
+    rows = (*texts.predicted, texts.human)
+    return np.stack([np.round(np.bincount(texts.system, scores) / sizes, MEAN_DIGITS) for scores in rows])
 
 
 def _kendall_error(texts: ScoredTexts, tau: float) -> float:
     """Return the standard error of Kendall's correlation between systems by Samara & Randles."""
-    count = texts.systems
-    first, second = (
-        np.sign(np.round(each[:, np.newaxis] - each, MEAN_DIGITS)) for each in _system_means(texts)[[0, -1]]
-    )
+    count, means = texts.systems, _system_means(texts)[[0, -1]]
+    first, second = (np.sign(np.round(each[:, np.newaxis] - each, MEAN_DIGITS)) for each in means)
     concordant = (first * second).sum(axis=1)
     spread = float(np.square(concordant - concordant.mean()).sum())
     return math.sqrt(2 / (count * (count - 1)) * (2 * (count - 2) / (count * (count - 1) ** 2) * spread + 1 - tau**2))

@@ -191,7 +191,7 @@ def pairwise_accuracy(predicted: npt.ArrayLike, human: npt.ArrayLike, groups: Se
 
 
 def _pairs(predicted: FloatArray, human: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the distances of all pairs' scores, ascending; for each pair, 1 if its order is right; 1 if a tie is."""
+    """Return for all pairs, by ascending distance: the distance, 1 if the order is right, 1 if a tie would be."""
     first, second = np.triu_indices(len(human), 1)
     difference = np.round(predicted[first] - predicted[second], MEAN_DIGITS)
     order = np.argsort(np.abs(difference))

@@ -246,9 +246,8 @@ def distributions_differ(scores: FloatArray, groups: int, labelled: LabelledScor
     """
     from scipy.special import kolmogorov
 
-    ends = np.concatenate([scores, labelled.scores])
-    first, second = (
-        np.searchsorted(np.sort(each), ends, side="right") / len(each) for each in (scores, labelled.scores)
-    )
+    samples = scores, labelled.scores
+    ends = np.concatenate(samples)
+    first, second = (np.searchsorted(np.sort(sample), ends, side="right") / len(sample) for sample in samples)
     distance = float(np.abs(first - second).max())
     return bool(kolmogorov(math.sqrt(groups * labelled.groups / (groups + labelled.groups)) * distance) <= MAX_P)

@@ -21,7 +21,7 @@ from server import RunningServer
 
 from rubriclab.errors import JudgeRefused, ReplayMiss
 from rubriclab.integrations.pytest.checker import RubricChecker, RubricFixture, RubricRun, Tallies
-from rubriclab.integrations.pytest.plugin import Marked, Settings, check_settings
+from rubriclab.integrations.pytest.plugin import MarkValues, Settings, check_settings
 
 
 def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
@@ -185,7 +185,7 @@ def test_options_that_cannot_be_used_are_refused_before_the_run(
 def opened(closing: ExitStack, folder: Path, given: dict[str, Any], **marked: Any) -> RubricChecker:
     """Return what the fixture `rubric` of a marked test is in a run with options."""
     run = RubricRun(Settings(given, {"judge": "openai/fake"}, folder, folder), closing)
-    return RubricFixture(run, Marked(**marked), Tallies())("alone")
+    return RubricFixture(run, MarkValues(**marked), Tallies())("alone")
 
 
 def test_the_address_of_the_run_is_not_for_a_marked_judge_of_another_provider(
@@ -215,12 +215,12 @@ def test_messages_name_options_of_pytest(project: Project) -> None:
 
 def test_options_come_before_marks_before_the_environment(tmp_path: Path) -> None:
     folder, root = tmp_path / "work", tmp_path / "project"
-    marked = Marked(store="marked.db")
+    marked = MarkValues(store="marked.db")
     environment = {"store": "found.db", "judge": "recorded:replies.jsonl"}
     with ExitStack() as closing:
         run = RubricRun(Settings({}, environment, folder, root), closing)
         typed = RubricRun(Settings({"store": "given.db"}, environment, folder, root), closing)
     assert run.store(marked) == str(root / "marked.db")
-    assert run.store(Marked()) == str(folder / "found.db")
-    assert run.judge(Marked()) == f"recorded:{folder / 'replies.jsonl'}"
+    assert run.store(MarkValues()) == str(folder / "found.db")
+    assert run.judge(MarkValues()) == f"recorded:{folder / 'replies.jsonl'}"
     assert typed.store(marked) == str(folder / "given.db")

@@ -61,11 +61,11 @@ def without_inner_frames(work: Callable[P, T]) -> Callable[P, T]:
 
 def judge_options_of(settings: plugin.Settings, names: Iterable[str] = plugin.JUDGE_OPTIONS) -> JudgeOptions:
     """Return the options of judges that are given to pytest; an error says where the option is given."""
-    given = {name: settings.value(name) for name in names}
+    values = {name: settings.value(name) for name in names}
     try:
-        return JudgeOptions(**given)
+        return JudgeOptions(**values)
     except SettingsError as error:
-        raise SettingsError(with_flags(error.text, {name: settings.source(name) for name in given})) from None
+        raise SettingsError(with_flags(error.text, {name: settings.source(name) for name in values})) from None
 
 
 class RubricRun:
@@ -82,31 +82,32 @@ class RubricRun:
         self._budget = LocalBudget(self._options.max_calls, self._options.max_cost)
         self._opened: dict[tuple[str | None, str | None, str], TextScorer] = {}
 
-    def store(self, marked: plugin.Marked) -> str | None:
+    def store(self, marks: plugin.MarkValues) -> str | None:
         """Return the store of a test; `None` for the user's own."""
-        where = self.settings.value("store", marked.store)
-        return None if where is None else resolve_store(where, self.settings.base("store", marked.store))
+        where = self.settings.value("store", marks.store)
+        return None if where is None else resolve_store(where, self.settings.base("store", marks.store))
 
-    def judge(self, marked: plugin.Marked) -> str | None:
+    def judge(self, marks: plugin.MarkValues) -> str | None:
         """Return the judge of a test; `None` for the one that the rubric was learned with."""
-        named = self.settings.value("judge", marked.judge)
-        if named is None or not named.startswith(RECORDED_PREFIX):
-            return named
-        return f"{RECORDED_PREFIX}{self.settings.base('judge', marked.judge) / named.removeprefix(RECORDED_PREFIX)}"
+        name = self.settings.value("judge", marks.judge)
+        if name is None or not name.startswith(RECORDED_PREFIX):
+            return name
+        return f"{RECORDED_PREFIX}{self.settings.base('judge', marks.judge) / name.removeprefix(RECORDED_PREFIX)}"
 
-    def scorer(self, ref: str, marked: plugin.Marked) -> TextScorer:
+    def scorer(self, ref: str, marks: plugin.MarkValues) -> TextScorer:
         """Return the rubric named `ref`; the first call opens it."""
 
         def note(text: str) -> None:
             self.notes[with_flags(text, plugin.FLAGS)] = None
 
-        key = store, judge, _ = self.store(marked), self.judge(marked), ref
+        store, judge = self.store(marks), self.judge(marks)
+        key = store, judge, ref
         if key not in self._opened:
             if replay := self.settings.path("replay"):
                 judge = f"{RECORDED_PREFIX}{replay}#{_recorded_judge(replay, judge, store, ref)}"
             record = self.settings.path("record")
             workspace = Workspace(store, self._options, notify=note, record=record, budget=self._budget)
-            workspace.give_address_to(self.judge(plugin.Marked()))
+            workspace.give_address_to(self.judge(plugin.MarkValues()))
             scorer = TextScorer(workspace, ref, ScoreOptions(judge=judge))
             self._opened[key] = self._closing.enter_context(scorer)
         return self._opened[key]
@@ -166,18 +167,18 @@ class Tallies:
     def of(self, rubric: str, judge: str) -> Tally:
         return self.by_rubric.setdefault((rubric, judge), Tally(rubric, judge))
 
-    def written(self) -> str:
+    def to_json(self) -> str:
         tallies = [asdict(tally) for tally in self.by_rubric.values()]
         return orjson.dumps({"rubrics": tallies, "notes": [*self.notes]}).decode()
 
 
 def read_tallies(written: Iterable[str]) -> Tallies:
-    found = Tallies()
+    tallies = Tallies()
     for row in map(orjson.loads, written):
         for counts in row["rubrics"]:
-            found.of(counts.pop("rubric"), counts.pop("judge")).add(**counts)
-        found.notes |= dict.fromkeys(row["notes"])
-    return found
+            tallies.of(counts.pop("rubric"), counts.pop("judge")).add(**counts)
+        tallies.notes |= dict.fromkeys(row["notes"])
+    return tallies
 
 
 def summary_lines(tallies: Tallies, recorded: Path | None, width: int) -> Iterator[str]:
@@ -194,19 +195,19 @@ def summary_lines(tallies: Tallies, recorded: Path | None, width: int) -> Iterat
 class RubricFixture:
     """The fixture `rubric` of one test, which opens a rubric by its name."""
 
-    def __init__(self, run: RubricRun, marked: plugin.Marked, tallies: Tallies) -> None:
+    def __init__(self, run: RubricRun, marks: plugin.MarkValues, tallies: Tallies) -> None:
         self._run = run
-        self._marked = marked
+        self._marks = marks
         self._tallies = tallies
 
     @without_inner_frames
     def __call__(self, ref: str | None = None) -> RubricChecker:
         """Return the rubric named `ref` (`NAME`, `NAME@3`, `NAME@production`), or else the one that a mark names."""
-        named = ref or self._marked.ref
-        if named is None:
+        name = ref or self._marks.ref
+        if name is None:
             hint = 'Write rubric("NAME"), or mark the test: @pytest.mark.rubric("NAME").'
             raise SettingsError("No rubric is named.", hint)
-        return RubricChecker(self._run.scorer(named, self._marked), self._tallies, self._run.settings.inconclusive)
+        return RubricChecker(self._run.scorer(name, self._marks), self._tallies, self._run.settings.inconclusive)
 
 
 class RubricChecker:
@@ -243,10 +244,10 @@ class RubricChecker:
             raise self._failure(f"{score.rubric}: no score: {_reason(score.unscored or '')} ({scored_by})", text)
         if score.score < threshold:
             interval = f" {wording.score_interval(score.interval)}" if score.interval else ""
-            found = f"{score.rubric}: score {wording.rounded(score.score)}{interval}"
+            result = f"{score.rubric}: score {wording.rounded(score.score)}{interval}"
             lowering = _lowering_criteria(score, self.scorer.rubric)[:MAX_CRITERIA]
             title = "criteria that lower the score most:" if lowering else "no criterion lowers the score"
-            raise self._failure(f"{found} is below {format_score(threshold)} ({scored_by})", title, *lowering, text)
+            raise self._failure(f"{result} is below {format_score(threshold)} ({scored_by})", title, *lowering, text)
         return score
 
     @without_inner_frames
@@ -292,10 +293,10 @@ class RubricChecker:
         side = summary(Outputs(self.scorer.name, examples, values), rubric.scores_on)
         if (shortfall := _shortfall(side, threshold)) is None:
             return side
-        found = f"share of {names[1]!r}" if names else "mean"
+        measure = f"share of {names[1]!r}" if names else "mean"
         texts = f"{count(side.scored, 'text')} in {count(side.groups, 'group')} ({_scale_and_judge(scores[0], rubric)})"
         lines = (
-            f"{scores[0].rubric}: {found} {wording.estimate(side.mean)} of {texts}",
+            f"{scores[0].rubric}: {measure} {wording.estimate(side.mean)} of {texts}",
             shortfall,
             *(f"{count(number, 'text')} without a score: {_reason(why)}" for why, number in side.unscored.items()),
         )
@@ -322,9 +323,9 @@ class RubricChecker:
             known = before.cost_usd is not None and after.cost_usd is not None
             cost = (after.cost_usd or 0.0) - (before.cost_usd or 0.0) if known else None
             self._tally.add(calls=after.calls - before.calls, cached=after.cached - before.cached, cost=cost)
-        found = [score.score for score in scores if score.score is not None]
-        lowest = min(found, default=None)
-        self._tally.add(texts=len(scores), unscored=len(scores) - len(found), total=sum(found), lowest=lowest)
+        values = [score.score for score in scores if score.score is not None]
+        lowest = min(values, default=None)
+        self._tally.add(texts=len(scores), unscored=len(scores) - len(values), total=sum(values), lowest=lowest)
         return scores
 
     def _failure(self, *lines: str) -> AssertionError:
@@ -357,12 +358,12 @@ def _reason(text: str) -> str:
 def _lowering_criteria(score: Score, rubric: Rubric) -> Sequence[str]:
     """Return a line for each criterion that lowers the score, by contribution or else by rating, the worst first."""
     if any(part.contribution is not None for part in score.criteria):
-        found = [(part.contribution or 0.0, part) for part in score.criteria if (part.contribution or 0.0) < 0]
+        lowering = [(part.contribution or 0.0, part) for part in score.criteria if (part.contribution or 0.0) < 0]
     else:
         questions = {each.id for each in rubric.criteria if each.kind == "question"}
         low, width = rubric.scale.low, rubric.scale.width
         rated = [(part.score, part) for part in score.criteria if part.score is not None]
         shares = [(rating if part.id in questions else (rating - low) / width, part) for rating, part in rated]
-        found = [(share, part) for share, part in shares if share < 1]
-    ranked = [part for _, part in sorted(found, key=lambda pair: pair[0])]
+        lowering = [(share, part) for share, part in shares if share < 1]
+    ranked = [part for _, part in sorted(lowering, key=lambda pair: pair[0])]
     return [f"  {criterion_result(part, rubric, MAX_REASON)}: {_reason(part.reason)}" for part in ranked]

@@ -45,7 +45,7 @@ TALLIES = pytest.StashKey[Any]()
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class MarkValues:
     """The values of a test's marks; the nearest mark takes precedence."""
 
     ref: str | None = None
@@ -57,20 +57,20 @@ class Marked:
 class Settings:
     """The options on the command line and in the environment, relative to `folder`; marks are relative to `root`."""
 
-    given: Mapping[str, str]
+    command_line: Mapping[str, str]
     environment: Mapping[str, str]
     folder: Path
     root: Path
 
-    def value(self, name: str, marked: str | None = None) -> str | None:
+    def value(self, name: str, mark: str | None = None) -> str | None:
         """Return an option: from the command line, else the mark, else the environment."""
-        return self.given.get(name) or marked or self.environment.get(name)
+        return self.command_line.get(name) or mark or self.environment.get(name)
 
     def source(self, name: str) -> str:
-        return VARIABLES[name] if name in self.environment and name not in self.given else FLAGS[name]
+        return VARIABLES[name] if name in self.environment and name not in self.command_line else FLAGS[name]
 
-    def base(self, name: str, marked: str | None) -> Path:
-        return self.folder if marked is None or name in self.given else self.root
+    def base(self, name: str, mark: str | None) -> Path:
+        return self.folder if mark is None or name in self.command_line else self.root
 
     def path(self, name: str) -> Path | None:
         value = self.value(name)
@@ -83,7 +83,7 @@ class Settings:
 
 def settings_of(config: pytest.Config) -> Settings:
     return Settings(
-        given={name: value for name in OPTIONS if (value := config.getoption(f"rubric_{name}"))},
+        command_line={name: value for name in OPTIONS if (value := config.getoption(f"rubric_{name}"))},
         environment={name: value for name, variable in VARIABLES.items() if (value := os.environ.get(variable))},
         folder=config.invocation_params.dir,
         root=config.inipath.parent if config.inipath else config.rootpath,
@@ -91,11 +91,11 @@ def settings_of(config: pytest.Config) -> Settings:
 
 
 def on_inconclusive(value: str, source: str = "inconclusive") -> OnInconclusive:
-    known: tuple[OnInconclusive, ...] = get_args(OnInconclusive)
-    for each in known:
+    values: tuple[OnInconclusive, ...] = get_args(OnInconclusive)
+    for each in values:
         if value == each:
             return each
-    raise pytest.UsageError(f"{source}: expected {', '.join(known)}; got {value!r}.")
+    raise pytest.UsageError(f"{source}: expected {', '.join(values)}; got {value!r}.")
 
 
 def check_settings(settings: Settings) -> None:
@@ -110,12 +110,12 @@ def check_settings(settings: Settings) -> None:
         raise pytest.UsageError(f"{sources} exclude each other: name one of them.")
     if record and not record.parent.is_dir():
         raise pytest.UsageError(f"{FLAGS['record']} {record}: there is no folder {record.parent}; create it first.")
-    if given := settings.given.keys() & set(JUDGE_OPTIONS):
+    if names := settings.command_line.keys() & set(JUDGE_OPTIONS):
         from rubriclab.errors import SettingsError
         from rubriclab.integrations.pytest.checker import judge_options_of
 
         try:
-            judge_options_of(settings, sorted(given))
+            judge_options_of(settings, sorted(names))
         except SettingsError as error:
             raise pytest.UsageError(str(error)) from None
 
@@ -123,29 +123,29 @@ def check_settings(settings: Settings) -> None:
 def check_one_process(settings: Settings) -> None:
     from rubriclab.errors import SettingsError
 
-    if given := [settings.source(name) for name in ("record", *CAPS) if settings.value(name)]:
+    if sources := [settings.source(name) for name in ("record", *CAPS) if settings.value(name)]:
         hint = "run pytest with -n 0."
-        raise SettingsError(f"{given[0]} holds in one process, and pytest-xdist runs the tests in several;", hint)
+        raise SettingsError(f"{sources[0]} holds in one process, and pytest-xdist runs the tests in several;", hint)
 
 
-def marked_on(item: pytest.Item) -> Marked:
-    found: dict[str, Any] = {}
-    known = set(Marked.__slots__)
+def mark_values_of(item: pytest.Item) -> MarkValues:
+    values: dict[str, Any] = {}
+    names = set(MarkValues.__slots__)
     for mark in item.iter_markers("rubric"):
-        if len(mark.args) > 1 or not mark.kwargs.keys() <= known or (mark.args and "ref" in mark.kwargs):
+        if len(mark.args) > 1 or not mark.kwargs.keys() <= names or (mark.args and "ref" in mark.kwargs):
             raise pytest.UsageError(f"{item.nodeid}: expected {MARK_HELP.partition(':')[0]}; got {mark}.")
-        named = {"ref": mark.args[0]} if mark.args else {}
-        found = {**named, **mark.kwargs, **found}
-    for name, given in found.items():
-        if not isinstance(given, str | None):
-            raise pytest.UsageError(f"{item.nodeid}: rubric({name}=...): expected a text, got {given!r}.")
-    return Marked(**found)
+        positional = {"ref": mark.args[0]} if mark.args else {}
+        values = {**positional, **mark.kwargs, **values}
+    for name, value in values.items():
+        if not isinstance(value, str | None):
+            raise pytest.UsageError(f"{item.nodeid}: rubric({name}=...): expected a text, got {value!r}.")
+    return MarkValues(**values)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("rubriclab", "texts scored by rubrics")
-    for name, (metavar, words) in OPTIONS.items():
-        group.addoption(FLAGS[name], dest=f"rubric_{name}", metavar=metavar, help=words)
+    for name, (metavar, help_text) in OPTIONS.items():
+        group.addoption(FLAGS[name], dest=f"rubric_{name}", metavar=metavar, help=help_text)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -173,10 +173,10 @@ def rubric(request: pytest.FixtureRequest, _rubric_run: RubricRun) -> Generator[
 
     test = request.node
     tallies = test.stash.setdefault(TALLIES, Tallies())
-    yield RubricFixture(_rubric_run, marked_on(test), tallies)
+    yield RubricFixture(_rubric_run, mark_values_of(test), tallies)
     tallies.notes |= _rubric_run.notes
     others = [(name, value) for name, value in test.user_properties if name != PROPERTY]
-    test.user_properties[:] = [*others, (PROPERTY, tallies.written())]
+    test.user_properties[:] = [*others, (PROPERTY, tallies.to_json())]
 
 
 class RunSummary:
