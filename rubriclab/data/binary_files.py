@@ -139,14 +139,12 @@ def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> tuple[SourceFo
     treatment = "left out" if options.skip_hidden else "read (see `skip_hidden`)"
     hidden_names: dict[str, Sequence[Any]] = {f"rows {treatment}": hidden_rows, f"columns {treatment}": hidden_columns}
     hidden_names["sheets not read"] = [each for each in hidden_sheets if each != name]
-    described = list[str]()
+    notes = list[str]()
     for kind, names in hidden_names.items():
         more = f" and {len(names) - MAX_NAMED:,} more" if len(names) > MAX_NAMED else ""
         if names:
-            described.append(f"hidden {kind}: {', '.join(map(repr, names[:MAX_NAMED]))}{more}")
-    source = SourceFormat(
-        str(path), "Excel workbook", sheet=name, sheets=sheets, merged=merged, hidden=tuple(described)
-    )
+            notes.append(f"hidden {kind}: {', '.join(map(repr, names[:MAX_NAMED]))}{more}")
+    source = SourceFormat(str(path), "Excel workbook", sheet=name, sheets=sheets, merged=merged, hidden=tuple(notes))
     return source, rows
 
 

@@ -116,11 +116,11 @@ def readings(fields: Mapping[str, Any], text: str) -> tuple[Reading, ...]:
 
 # Every text is rated by the same criteria.
 @functools.lru_cache(maxsize=1024)
-def _readings(text: str, *about: str) -> tuple[Reading, ...]:
+def _readings(text: str, *aspect: str) -> tuple[Reading, ...]:
     if own := own_readings(text):
         return own
     # Only features whose usual direction is known can be read as good or bad.
-    directions = {name: direction for name, direction in usual_directions(*about).items() if direction}
+    directions = {name: direction for name, direction in usual_directions(*aspect).items() if direction}
     hit_shares = {
         feature: len(set(_KEYWORDS[feature].findall(text.lower()))) / len(feature.keywords)
         for feature in CATALOGUE

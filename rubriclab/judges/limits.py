@@ -84,8 +84,8 @@ class LocalBudget:
     async def reserve(self, cost: float) -> None:
         while True:
             with self._lock:
-                reached = self._reached(cost)
-                if reached is None:
+                problem = self._problem(cost)
+                if problem is None:
                     self._calls_in_flight += 1
                     self._cost_in_flight += cost
                     return
@@ -94,10 +94,9 @@ class LocalBudget:
                 settled: Future[None] = Future()
                 self._waiting.append(settled)
             await asyncio.wrap_future(settled)
-        _log.info("budget reached after %d calls and %.4g US dollars: %s", self.calls, self.cost, reached)
-        raise BudgetReached(
-            reached, "Run it again with a higher cap: answers so far are cached and not requested again."
-        )
+        _log.info("budget reached after %d calls and %.4g US dollars: %s", self.calls, self.cost, problem)
+        hint = "Run it again with a higher cap: answers so far are cached and not requested again."
+        raise BudgetReached(problem, hint)
 
     def settle(self, reserved: float, cost: float | None) -> None:
         with self._lock:
@@ -111,7 +110,7 @@ class LocalBudget:
             if settled.set_running_or_notify_cancel():
                 settled.set_result(None)
 
-    def _reached(self, cost: float) -> str | None:
+    def _problem(self, cost: float) -> str | None:
         max_calls, max_cost = self.max_calls, self.max_cost
         if max_calls is not None and self.calls + self._calls_in_flight >= max_calls:
             return f"The cap of {max_calls} call{'' if max_calls == 1 else 's'} is reached."

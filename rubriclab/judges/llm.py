@@ -345,10 +345,8 @@ class LanguageModel:
         can_raise = self._raised_tokens is None and not self._adjusted.has_no_room
         if can_raise and reply.truncated and not without_reasoning(reply.text).strip():
             self._raised_tokens = max(REASONING_TOKENS, 4 * spare)
-            message = (
-                "%s reached its limit on tokens before its reply began; from now on it has %d for hidden reasoning"
-            )
-            _log.warning(message, self.model, self._raised_tokens)
+            text = "%s reached its limit on tokens before its reply began; from now on it has %d for hidden reasoning"
+            _log.warning(text, self.model, self._raised_tokens)
         message = "%s: reply to %s after %.2f s, %d prompt and %d completion tokens"
         tokens = reply.usage.prompt_tokens, reply.usage.completion_tokens
         _log.debug(message, self.model, prompt.name, time.monotonic() - started, *tokens)

@@ -316,9 +316,7 @@ def _compared_fields(criterion: Criterion) -> dict[str, JsonValue]:
         wording |= {"better answer": question.better, "origin": question.origin, "seed": question.seed}
         wording |= {"supported by facts of": question.support} if question.support else {}
     wording |= {} if criterion.needs_source else {"needs the source": False}
-    for shown in criterion.demonstrations:
-        values = shown.model_dump(mode="json", exclude={"example"})
-        wording |= {
-            f"demonstration {shown.example}, {name}": value for name, value in values.items() if value is not None
-        }
+    for demonstration in criterion.demonstrations:
+        values = demonstration.model_dump(mode="json", exclude={"example"}, exclude_none=True)
+        wording |= {f"demonstration {demonstration.example}, {name}": value for name, value in values.items()}
     return wording

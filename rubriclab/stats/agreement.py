@@ -470,6 +470,5 @@ def less_error(scores: Sequence[FloatArray], labels: FloatArray, groups: Sequenc
 
 def _mean_interval(values: FloatArray, texts: ScoredTexts) -> Interval:
     sums, sizes = np.bincount(texts.cluster, values), np.bincount(texts.cluster)
-    return estimate(
-        lambda counts: counts @ sums / (counts @ sizes), texts.clusters, elements=len(sums), mean=True
-    ).rounded()
+    interval = estimate(lambda counts: counts @ sums / (counts @ sizes), texts.clusters, elements=len(sums), mean=True)
+    return interval.rounded()
