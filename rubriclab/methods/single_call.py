@@ -236,7 +236,7 @@ def judge_group_prompt(
     # Each text has the entries that it would have alone.
     judgments, numbers = judgments_form(fields), map(str, range(1, len(examples) + 1))
     form = keyed_reply(
-        tuple(ExpectedEntry(f"text {number}", judgments, names=(number,)) for number in numbers), of_text=True
+        tuple(ExpectedEntry(f"text {number}", judgments, names=(number,)) for number in numbers), after_text=True
     )
     longest = TOKENS_AROUND_GROUP + len(examples) * _longest_entry(parts)
     return Prompt(GROUP_TEMPLATE, fields, form, max_tokens=longest)

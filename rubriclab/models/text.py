@@ -112,6 +112,7 @@ def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
 
 
 def _is_end(text: str, start: int, match: re.Match[str], cased: bool) -> bool:
+    """Return whether a match of `_END` ends the sentence from `start`; if `cased`, a small letter continues it."""
     run, after = match.group(), text[match.end() : match.end() + _REACH_AFTER]
     if run[0] == "\n":
         if not after or after[0] in ",;:.!?)":

@@ -113,7 +113,7 @@ class KeyedReply(pydantic.BaseModel):
     """One entry for each id, in the order given."""
 
     expected: ClassVar[tuple[ExpectedEntry, ...]] = ()
-    of_text: ClassVar[bool] = False
+    after_text: ClassVar[bool] = False
     _read_by: ReadBy = pydantic.PrivateAttr(default="id")
 
     @property
@@ -154,9 +154,9 @@ class KeyedReply(pydantic.BaseModel):
 
 @functools.lru_cache(maxsize=512)
 def keyed_reply(
-    expected: tuple[ExpectedEntry, ...], *, of_text: bool = False, base: type[KeyedReply] = KeyedReply
+    expected: tuple[ExpectedEntry, ...], *, after_text: bool = False, base: type[KeyedReply] = KeyedReply
 ) -> type[KeyedReply]:
-    """Return the reply model with an entry for each of `expected`; its form is shown after the text if `of_text`."""
+    """Return the reply model with an entry for each of `expected`; its form is shown after the text if `after_text`."""
     fields: dict[str, Any] = {
         name: (
             Annotated[each.form, pydantic.WrapValidator(functools.partial(_usable_entry, form=each.form))],
@@ -165,7 +165,7 @@ def keyed_reply(
         for name, each in zip(_names(expected), expected, strict=True)
     }
     model = pydantic.create_model("Reply", __base__=base, __doc__=None, **fields)
-    model.expected, model.of_text = expected, of_text
+    model.expected, model.after_text = expected, after_text
     return model
 
 
@@ -288,7 +288,7 @@ class _Recognition:
         read_by: ReadBy = "id"
         groups: dict[int, list[Any]] = {}
         at_top = set[str]()
-        shifted = self._shifted()
+        shifted = self._shifted_prefixes()
         for entry in self._listed:
             id_, entry_read_by = self._find(entry.key)
             numbered = _NUMBERED.fullmatch(_plain(entry.key or ""))
@@ -302,13 +302,14 @@ class _Recognition:
         if at_top:
             # Entries elsewhere, such as in a verdict that the reply quotes, may contradict these but replace none.
             return {id_: _Values(tuple(found[id_])) for id_ in found if id_ in at_top}, read_by
-        unknown = [values for values in groups.values() if _RECOGNISED not in values]
-        if not shifted and (in_order := self._by_order(found, unknown)):
+        unrecognised = [values for values in groups.values() if _RECOGNISED not in values]
+        if not shifted and (in_order := self._by_order(found, unrecognised)):
             found |= {id_: [value] for id_, value in in_order.items()}
             read_by = "order"
         return {id_: _Values(tuple(values)) for id_, values in found.items()}, read_by
 
     def _entries_in(self, raw: Mapping[Any, Any]) -> Iterator[_Entry]:
+        """Yield the entries at the top of a reply (group 0), and of each list or object in it (groups from 1)."""
         is_flat = not any(_is_model(each.form) and issubclass(each.form, KeyedReply) for each in self._expected)
         for group, (key, value) in enumerate(raw.items(), 1):
             if self._find(key)[0] is not None:
@@ -334,7 +335,7 @@ class _Recognition:
         id_ = self._by_id.get(plain) or self._by_id.get(_plain(_AFTER_ID.split(key.strip(AROUND_ID))[0]))
         return (id_, "id") if id_ else (self._by_name.get(plain), "name")
 
-    def _shifted(self) -> set[str]:
+    def _shifted_prefixes(self) -> set[str]:
         """Return the prefixes of keys whose numbers all differ from the expected ones by the same amount."""
         got = _numbers(entry.key for entry in self._listed if entry.key is not None)
         wanted = _numbers(key for each in self._expected for key in (each.id, *each.names))

@@ -82,7 +82,7 @@ def render_turns(prompt: Prompt[Any]) -> list[Turn]:
     turns = [(role, [part(prompt.fields).strip() for part in parts]) for role, parts in _parts(prompt.name)]
     last_parts = turns[-1][1]
     reply: type[BaseModel] = prompt.reply
-    after_text = issubclass(reply, KeyedReply) and reply.of_text
+    after_text = issubclass(reply, KeyedReply) and reply.after_text
     if form := _form(reply):
         last_parts[-1 if after_text else 0] += _BLANK_LINE + form
     if len(last_parts) > 1 and not after_text:

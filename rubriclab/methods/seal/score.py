@@ -170,7 +170,7 @@ def unit_form(template: str, fields: Mapping[str, Any]) -> type[KeyedReply]:
     if fields["weigh"]:
         weights = tuple(ExpectedEntry(name, Weight, names=wording) for name, wording in questions)
         asked.append(ExpectedEntry(WEIGHTS, keyed_reply(weights, base=Weights), WEIGHTS))
-    return keyed_reply(tuple(asked), of_text=True)
+    return keyed_reply(tuple(asked), after_text=True)
 
 
 MATERIALS: tuple[Material, ...] = ("source", "context", "reference")
@@ -345,7 +345,7 @@ async def extract_facts(
         }
         expected = tuple(ExpectedEntry(f"sentence {n}", StatedFacts, names=(str(n),)) for n, *_ in shown)
         longest = 256 + TOKENS_PER_FACT * MAX_FACTS * len(indices)
-        prompt = Prompt("seal/facts", fields, keyed_reply(expected, of_text=True), max_tokens=longest)
+        prompt = Prompt("seal/facts", fields, keyed_reply(expected, after_text=True), max_tokens=longest)
         stated, missing = await prompting.ask_entries(judge, prompt, "facts")
         return [list(dict.fromkeys(stated[each.id])) if each.id in stated else missing for each in expected]
 
