@@ -11,7 +11,7 @@ INTEGRATIONS := inspect-ai,langfuse,langsmith,mcp,mlflow,parquet,phoenix,postgre
 # and the tests in tests/integrations/test_NAME.py. DeepEval needs older releases of click and rich.
 SEPARATE := deepeval
 
-.PHONY: demo test golden integration-environments test-integrations test-integrations-python test-release start-up site lint types check constraints clean
+.PHONY: demo test golden integration-environments test-integrations test-integrations-python .tested-libraries .tested-programs .unmeasured test-release start-up site lint types check constraints clean
 
 # uv installs several times as fast as pip, which does where uv finds no index: it is set by UV_DEFAULT_INDEX, not as for pip.
 UV := $(BIN)/uv
@@ -33,7 +33,7 @@ demo: $(STAMP)
 	@$(BIN)/rubriclab demo
 
 # Bytecode is kept: every worker and every command started by a test would else compile the package anew.
-test: export PYTHONDONTWRITEBYTECODE =
+test test-integrations-python: export PYTHONDONTWRITEBYTECODE =
 test: $(STAMP)
 	$(BIN)/python -m pytest -n $(WORKERS)
 
@@ -69,16 +69,21 @@ LLAMA_CPP ?= .llama-cpp/model.gguf
 # promptfoo takes 1.5 GB, and compiles SQLite where npm cannot fetch a build of it. What is not installed is not tested.
 test-integrations: .promptfoo/node_modules/.bin/promptfoo $(LLAMA_CPP) test-integrations-python
 
-test-integrations-python: export PYTHONDONTWRITEBYTECODE =
 test-integrations-python: export RUBRICLAB_INTEGRATIONS = $(if $(filter test-integrations,$(MAKECMDGOALS)),all,quick)
 test-integrations-python: export RUBRICLAB_PARITY = $(CURDIR)/build/parity.jsonl
 # Only `make test-integrations` installs promptfoo, so only there its scores must be compared.
 test-integrations-python: WITHOUT_PROMPTFOO = $(if $(filter test-integrations,$(MAKECMDGOALS)),,--unmeasured promptfoo)
-test-integrations-python: integration-environments
-	rm -f $(RUBRICLAB_PARITY)
-	.venv-integrations/bin/python -m pytest -n $(WORKERS) --dist loadfile tests/integrations
-	for name in $(SEPARATE); do .venv-$$name/bin/python -m pytest -p no:xdist tests/integrations/test_$$name.py || exit 1; done
+test-integrations-python: .tested-libraries .tested-programs
 	$(BIN)/python tests/integrations/parity_table.py $(RUBRICLAB_PARITY) $(WITHOUT_PROMPTFOO)
+# Two, to run side by side with `make --jobs 2`: what tests programs imports no library of another tool.
+PROGRAMS := $(patsubst %,tests/integrations/test_%.py,github_action pre_commit pytest_plugin)
+.tested-libraries: .unmeasured
+	.venv-integrations/bin/python -m pytest -n $(WORKERS) --dist loadfile $(PROGRAMS:%=--ignore=%) tests/integrations
+.tested-programs: .unmeasured
+	.venv-integrations/bin/python -m pytest -n $(WORKERS) --dist loadfile $(PROGRAMS)
+	for name in $(SEPARATE); do .venv-$$name/bin/python -m pytest -p no:xdist tests/integrations/test_$$name.py || exit 1; done
+.unmeasured: integration-environments
+	rm -f $(RUBRICLAB_PARITY)
 
 # Seconds of `import rubriclab` and of help, as shares of Python's own start, against the stored results.
 start-up: $(STAMP)

@@ -160,13 +160,8 @@ class Commands:
         streams = [self.folder / f".{number}.{name}" for name in ("in", "out", "err")]
         for stream, content in zip(streams, (stdin, b"", b""), strict=True):
             stream.write_bytes(content)
-        given = (
-            [str(argument) for argument in arguments],
-            self._complete(environment),
-            self.folder,
-            streams,
-            self.before,
-        )
+        words = [str(argument) for argument in arguments]
+        given = (words, self._complete(environment), self.folder, streams, self.before)
         process = forking().Process(target=_run, args=given)
         process.start()
         return Started(process, *streams[1:])
@@ -191,9 +186,14 @@ class Commands:
 
 @cache
 def forking() -> ForkServerContext:
-    """Return the context whose fork server has imported everything; there is one server for all tests of a process."""
+    """Return the context whose fork server has imported everything; there is one server for all tests of a run."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["preloaded"])
+    server: Any = forkserver._forkserver
+    if address := os.environ.get("PYTEST_FORK_SERVER"):
+        server._forkserver_address, server._forkserver_alive_fd = address, os.open(os.devnull, os.O_RDONLY)
+        server.ensure_running = lambda: None
+        return context
     import pytest  # not above: each process imports this module, and pytest would take it longer than the command
 
     with pytest.MonkeyPatch.context() as patch:
@@ -202,7 +202,10 @@ def forking() -> ForkServerContext:
         patch.setenv("LITELLM_MODE", "PRODUCTION")
         # The process takes its path from here alone, and says nothing of a module that it does not find.
         patch.setenv("PYTHONPATH", os.pathsep.join((str(Path(__file__).parent), str(CHECKOUT))))
-        forkserver.ensure_running()
+        server.ensure_running()
+    # From Python 3.14 on a fork server serves the process that has started it alone.
+    if sys.version_info < (3, 14) and not os.environ.get("PYTEST_XDIST_WORKER"):
+        os.environ["PYTEST_FORK_SERVER"] = server._forkserver_address
     return context
 
 

@@ -1,36 +1,20 @@
-"""What tests share: the local OpenAI-compatible server, a PostgreSQL server, and the command line."""
+"""Where tests write, and which run on one worker: those that share what takes long to make.
+
+A worker's server, browser, store of learned rubrics and import of litellm take seconds each, so tests that use the same
+ones stay together, folder by folder; all others go file by file, with what their module makes once.
+"""
 
 from __future__ import annotations
 
 import gc
 import os
-import shutil
-import sys
-from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
 from typing import Any
 
-import hypothesis
 import pytest
-from batch_server import BatchServer
-from commands import Commands, forking
-from edit_samples import save_versions
-from postgresql import PostgreSQL, empty_schema, running_postgresql
-from server import RunningServer
-from sharing import Sharing, longest_first
-
-from rubriclab import Lab
-from rubriclab.judges.judge import Reply
-from rubriclab.judges.limits import Retried
-from rubriclab.judges.llm import SchemaProbed, close_connections
-from rubriclab.judges.options import JudgeOptions
-from rubriclab.judges.providers import load_litellm
-from rubriclab.prompts.prompt import Prompt
-from rubriclab.store.store import open_store
-
-# A run of the tests says the same about the same code every time; a test that has need of more examples says so.
-hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=20)
-hypothesis.settings.load_profile("repeatable")
+from commands import forking
+from xdist.scheduler import LoadScopeScheduling
 
 # Tests make thousands of stores, and each waits for the disk several times. In memory they do not, if there is room and
 # programs can be started from there; containers often have 64 MB, without the right to.
@@ -44,24 +28,46 @@ if MEMORY.is_dir():
 # While tests are collected nearly nothing becomes garbage, and looking for it took a third of the time.
 gc.disable()
 
+# The longest first, so that no worker is left alone with one of them at the end.
+TOGETHER = (
+    "tests/flow/test_flow_methods.py",
+    "tests/flow",
+    "tests/cli",
+    "tests/test_docs.py",
+    "tests/test_parity.py",
+    "tests/judges",
+    "tests/store",
+    "tests/experiments",
+    "tests/prompts",
+)
+WORKER = os.environ.get("PYTEST_XDIST_WORKER")
 
-def pytest_configure() -> None:
-    """Let the second worker import what commands need while the first one imports the tests.
 
-    In a new environment both would else compile the same modules at the same time.
+def pytest_configure(config: pytest.Config) -> None:
+    """Load what tests share where tests run, which is not the process that hands them out to workers.
+
+    The second worker waits until the fork server of all workers has imported what commands need, while the first one
+    imports the tests. In a new environment both would else compile the same modules at the same time.
     """
-    if os.environ.get("PYTEST_XDIST_WORKER") == "gw1":
+    if config.getoption("dist", "no") != "no" and not WORKER:
+        forking()
+        return
+    if WORKER == "gw1":
         process = forking().Process(target=int)
         process.start()
         process.join()
+    config.pluginmanager.import_plugin("shared_fixtures")
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_finish() -> None:
-    """Let the first worker import what commands need while the second one still imports the tests."""
-    if os.environ.get("PYTEST_XDIST_WORKER") == "gw0":
-        forking()
-        load_litellm()
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Let the worker that is first import what commands need while another one still imports the tests."""
+    if WORKER:
+        with suppress(FileExistsError):
+            (Path(session.config.option.basetemp).parent / "first").mkdir()
+            from rubriclab.judges.providers import load_litellm
+
+            load_litellm()
     gc.freeze()
     gc.enable()
     gc.set_threshold(50_000, 20, 100)
@@ -75,97 +81,28 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Sharing | None:
     """Return how tests are spread over workers, unless the command line says how (`--dist`)."""
-    return Sharing(config, log) if config.getvalue("dist") == "load" else None
+    if config.getvalue("dist") != "load":
+        return None
+    config.option.loadscopereorder = False
+    return Sharing(config, log)
 
 
-class Unprobed(SchemaProbed):
-    """A judge that sends no probe, and no schemas to a server of the user's own."""
+class Sharing(LoadScopeScheduling):
+    """Hands out whole folders and files to the workers."""
 
-    async def reply(self, prompt: Prompt[Any]) -> Reply:
-        return await self.judge.reply(prompt)
-
-
-# Servers are not asked whether they heed schemas, so that a test counts its own requests only.
-sys.modules["rubriclab.judges.connect"].SchemaProbed = Unprobed  # type: ignore[attr-defined]
-# As `Commands` sets it for its processes: answers that a command has kept are those that a test in Python asks for.
-JudgeOptions.model_fields["structured"].default = "text"
-JudgeOptions.model_rebuild(force=True)
+    def _split_scope(self, nodeid: str) -> str:
+        return scope(nodeid)
 
 
-@pytest.fixture(scope="session")
-def _running_server() -> Iterator[RunningServer]:
-    with RunningServer() as server:
-        yield server
-    assert not server.defects
+def scope(nodeid: str) -> str:
+    """Return the folder or file that a test's worker runs as a whole."""
+    file = PurePosixPath(nodeid.split("::", 1)[0])
+    if file.stem.endswith("_browser"):
+        return "a browser"
+    return str(file.parent) if str(file.parent) in TOGETHER and str(file) not in TOGETHER else str(file)
 
 
-@pytest.fixture
-async def server(_running_server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[RunningServer]:
-    """A server that answers well until told otherwise, and the environment in which `openai/fake` is asked there.
-
-    After a failure it is asked again at once, unless it asks for a pause.
-    """
-    _running_server.reset()
-    monkeypatch.setattr(Retried.__init__, "__kwdefaults__", {**Retried.__init__.__kwdefaults__, "base": 0.001})
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
-    monkeypatch.setenv("OPENAI_API_BASE", _running_server.url)
-    yield _running_server
-    await close_connections()
-
-
-@pytest.fixture(scope="session")
-def _running_batch_server() -> Iterator[BatchServer]:
-    with BatchServer() as server:
-        yield server
-
-
-@pytest.fixture
-async def batch_server(
-    _running_batch_server: BatchServer, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[BatchServer]:
-    _running_batch_server.reset()
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
-    monkeypatch.setenv("OPENAI_API_BASE", _running_batch_server.url)
-    yield _running_batch_server
-    from rubriclab.ops.workspace import end_other_tasks
-
-    await end_other_tasks()  # a batch that is still followed would open connections again
-    await close_connections()
-
-
-@pytest.fixture(scope="session")
-def postgresql() -> Iterator[PostgreSQL]:
-    with running_postgresql() as server:
-        yield server
-
-
-@pytest.fixture
-def schema(postgresql: PostgreSQL) -> str:
-    return empty_schema(postgresql.url)
-
-
-@pytest.fixture(scope="session")
-def planted_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with the versions of `edit_samples`, to be read only."""
-    file = tmp_path_factory.mktemp("planted") / "store.db"
-    with open_store(file) as store:
-        save_versions(store)
-    return file
-
-
-@pytest.fixture
-def planted(planted_store: Path, rubriclab: Commands) -> Commands:
-    """The command line with a copy of that store, to be changed."""
-    shutil.copy(planted_store, rubriclab.folder / "store.db")
-    return rubriclab
-
-
-@pytest.fixture
-def planted_lab(planted: Commands) -> Lab:
-    return Lab(planted.folder / "store.db", progress=None)
-
-
-@pytest.fixture
-def rubriclab(tmp_path: Path) -> Commands:
-    """The command line, run in an empty folder with a store of its own."""
-    return Commands(tmp_path, RUBRICLAB_STORE="store.db")
+def longest_first(item: Any) -> int:
+    """Return the place of a test in the order of the run."""
+    name = scope(item.nodeid)
+    return TOGETHER.index(name) if name in TOGETHER else len(TOGETHER)

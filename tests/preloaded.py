@@ -46,11 +46,8 @@ OTHERS = (
 
 # While modules are imported nearly nothing becomes garbage, and looking for it took a fifth of the time.
 gc.disable()
-for module in pkgutil.walk_packages(rubriclab.__path__, "rubriclab."):
-    # The integrations need libraries that are not there, and __main__ starts the command line.
-    if "integrations" not in module.name and not module.name.endswith("__main__"):
-        importlib.import_module(module.name)
-# By the variables that `commands` sets, as rubriclab does, litellm asks nobody and leaves a .env file alone.
+# First, as a worker imports rubriclab beside it. By the variables that `commands` sets, as rubriclab does, litellm asks
+# nobody and leaves a .env file alone.
 asked: list[object] = []
 with (
     tempfile.TemporaryDirectory() as folder,
@@ -62,6 +59,10 @@ with (
     importlib.import_module("litellm")
 if asked or "OF_ANOTHER_PROJECT" in os.environ:
     raise ImportError(f"litellm asks the network ({asked}) or reads a .env file where it is imported")
+for module in pkgutil.walk_packages(rubriclab.__path__, "rubriclab."):
+    # The integrations need libraries that are not there, and __main__ starts the command line.
+    if "integrations" not in module.name and not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
 for name in OTHERS:
     importlib.import_module(name)
 

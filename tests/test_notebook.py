@@ -35,14 +35,8 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> list[list[Any]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JUPYTER_PATH", str(folder))
         patch.setenv("IPYTHONDIR", str(folder / "ipython"))
-        client = NotebookClient(
-            notebook,
-            timeout=120,
-            kernel_name="python3",
-            allow_errors=True,
-            resources={"metadata": {"path": str(folder)}},
-        )
-        client.execute()
+        resources = {"metadata": {"path": str(folder)}}
+        NotebookClient(notebook, timeout=120, kernel_name="python3", allow_errors=True, resources=resources).execute()
     return [cell["outputs"] for cell in notebook.cells]
 
 

@@ -1,16 +1,17 @@
-"""The reports of the gallery, made by `rubriclab demo` and one more command: `python docs/site/gallery.py FOLDER`."""
+"""The reports of the gallery, made by the commands of `rubriclab demo` and one more, in the folder of the argument."""
 
 from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
+from contextlib import chdir
 from dataclasses import dataclass
 from pathlib import Path
 
-from rubriclab.cli.commands import NAME, STORE
-from rubriclab.ops.check import HELDOUT, RECORDING
+from rubriclab.cli.commands import NAME, STORE, demo_parts
+from rubriclab.cli.main import run
+from rubriclab.ops.check import HELDOUT, RECORDING, write_ratings
 
 TRANSFER = "transfer.html"
 PICTURES = sorted(Path(__file__).parents[1].glob("report*.png"))
@@ -44,21 +45,23 @@ REPORTS = (
 
 
 def make(folder: Path) -> None:
-    """Run the demonstration and the command that it leaves out; write the reports and a first page to `folder`.
+    """Run the commands of the demonstration and one that it leaves out; write the reports and a first page to `folder`.
 
     Raises:
         SystemExit: if a command fails, or a report is missing.
     """
     demo, reports = folder.with_name("demo"), folder / "gallery"
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("RUBRICLAB_")}
-    common = ("--judge", f"recorded:{RECORDING}", "--store", STORE)
-    for command, place in (
-        (("demo", str(demo)), folder.parent),
-        (("transfer", NAME, "--to", HELDOUT, "--no-relearn", "--html", TRANSFER, *common), demo),
-    ):
-        run = (sys.executable, "-P", "-m", "rubriclab", *command)
-        if code := subprocess.run(run, cwd=place, env=environment, check=False).returncode:
-            raise SystemExit(code)
+    judge = ("--judge", f"recorded:{RECORDING}")
+    lines = [line for part in demo_parts(judge).values() for line in part]
+    lines.append(["transfer", NAME, "--to", HELDOUT, "--no-relearn", "--html", TRANSFER, *judge])
+    for name in [name for name in os.environ if name.startswith("RUBRICLAB_")]:
+        del os.environ[name]
+    write_ratings(demo)
+    # In one process, as each import of what the commands need takes seconds.
+    with chdir(demo):
+        for line in lines:
+            if code := run([*line, "--store", STORE]):
+                raise SystemExit(code)
     if missing := [report.file for report in REPORTS if not (demo / report.file).exists()]:
         raise SystemExit(f"the demonstration did not write {', '.join(missing)}: see its output above")
     reports.mkdir()

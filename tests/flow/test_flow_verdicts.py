@@ -45,11 +45,6 @@ def rows(path: Path, number: int, unassessable: int = 0) -> list[dict[str, Any]]
     return found
 
 
-def written(folder: Path, name: str, given: list[dict[str, Any]]) -> str:
-    (folder / name).write_text("".join(f"{json.dumps(row)}\n" for row in given))
-    return name
-
-
 @pytest.fixture
 def asking(_running_server: RunningServer, tmp_path: Path) -> Commands:
     _running_server.reset()
@@ -60,7 +55,7 @@ def asking(_running_server: RunningServer, tmp_path: Path) -> Commands:
 def test_verdicts_from_labels_to_scores_evaluation_and_report(asking: Commands) -> None:
     folder = asking.folder
     labelled, heldout = rows(LABELLED, 30, unassessable=2), rows(HELDOUT, 36, unassessable=1)
-    texts = written(folder, "labelled.jsonl", labelled)
+    texts = asking.write("labelled.jsonl", labelled)
     methods = ("--method", "hypoeval", "--method", "direct", *LITTLE)
     learned = asking("learn", texts, *LEARN, *methods, "--prefer-recall-of", "false=0.9")
     assert learned.code == 0, learned.err
@@ -72,7 +67,7 @@ def test_verdicts_from_labels_to_scores_evaluation_and_report(asking: Commands) 
     assert "A text is 'true' from a score of" in out
     assert "the other raters" in out
 
-    scored = asking("score", written(folder, "heldout.jsonl", heldout), "--rubric", "ok", "--fail-under", 1)
+    scored = asking("score", asking.write("heldout.jsonl", heldout), "--rubric", "ok", "--fail-under", 1)
     assert scored.code == 1, scored.err
     first, *others = scored.rows
     assert (first["score"], first["unscored"]) == (

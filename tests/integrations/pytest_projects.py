@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
 from commands import CHECKOUT, HELDOUT, Commands, Done
 from documentation import example_files
 from parity_table import same_scores
@@ -23,7 +25,14 @@ TEXTS = [
 GOOD_AND_BAD = [{**TEXTS[0], "output": f"It is {GOOD}."}, {**TEXTS[1], "output": f"It is {UNSCORABLE}."}]
 NO_RATING = "criteria without a usable rating"
 JUDGE = ("--rubric-judge", "openai/fake")
-QUIET = ("-q", "-p", "no:cacheprovider", "-p", "no:asyncio", "-p", "no:syrupy")
+OTHER_PLUGINS = ("cacheprovider", "asyncio", "syrupy", "anyio", "hypothesispytest", "langsmith_plugin", "phoenix")
+QUIET = ("-q", *(f"-pno:{name}" for name in OTHER_PLUGINS))
+# Tests that start many processes, or learn many times, run against the other tools only, some of them by hand.
+RUNS_ALL = os.environ.get("RUBRICLAB_INTEGRATIONS") == "all"
+in_full = pytest.mark.skipif(
+    "RUBRICLAB_INTEGRATIONS" not in os.environ, reason="takes long: run make test-integrations"
+)
+by_hand = pytest.mark.skipif(not RUNS_ALL, reason="takes minutes: run make test-integrations")
 
 
 class Parity:

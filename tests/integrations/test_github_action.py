@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 from commands import CHECKOUT, HELDOUT, SCRIPT
-from in_full import in_full
+from pytest_projects import in_full
 
 FOLDER = CHECKOUT / "actions" / "check"
 ACTION: dict[str, Any] = yaml.safe_load((FOLDER / "action.yml").read_text("utf-8"))

@@ -14,9 +14,8 @@ from typing import Any
 import pytest
 from commands import CHECKOUT
 from documentation import example_files
-from in_full import in_full
 from parity_table import same_scores
-from pytest_projects import BAD, GOOD, JUDGE, TEXTS, UNSCORABLE, Project, row_of, saying
+from pytest_projects import BAD, GOOD, JUDGE, TEXTS, UNSCORABLE, Project, in_full, row_of, saying
 from server import RunningServer
 
 from rubriclab.errors import JudgeRefused, ReplayMiss

@@ -21,8 +21,8 @@ from typing import Any
 import pytest
 from commands import CHECKOUT, HELDOUT, SCRIPT, Commands, Done
 from documentation import example_files
-from in_full import by_hand
 from parity_table import same_scores
+from pytest_projects import by_hand
 from server import RunningServer
 
 if find_spec("ray") is None:

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from commands import LABELLED, Commands
-from in_full import RUNS_ALL, in_full
 from parity_table import same_scores
+from pytest_projects import RUNS_ALL, in_full
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.metrics import accuracy_score

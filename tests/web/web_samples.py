@@ -35,7 +35,8 @@ def running(application: ASGIApp, bound: socket.socket) -> Iterator[httpx.Client
     thread.start()
     try:
         assert ready.wait(PATIENCE)
-        with httpx.Client(base_url=f"http://127.0.0.1:{port_of(bound)}", trust_env=False, timeout=PATIENCE) as client:
+        address = f"http://127.0.0.1:{port_of(bound)}"
+        with httpx.Client(base_url=address, trust_env=False, verify=False, timeout=PATIENCE) as client:
             yield client
     finally:
         server.stop()
