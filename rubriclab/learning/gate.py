@@ -271,11 +271,14 @@ def contradiction(validation: version.Validation | None) -> tuple[str, str] | No
             figure = f"{'AUROC' if each.auroc else 'Pearson'} {value:.2f}"
             why = f"the judge gives texts with higher labels lower scores ({figure})"
             return "the labels look reversed", why
-    alpha = validation.raters.alpha.value if validation and validation.raters else None
-    if alpha is not None and alpha <= CONTRADICTION:
-        why = f"some may have taken the lowest score for the best (Krippendorff's alpha {alpha:.2f})"
-        return "the raters contradict each other", why
-    return None
+    return raters_contradiction(validation.raters.alpha) if validation and validation.raters else None
+
+
+def raters_contradiction(alpha: Interval) -> tuple[str, str] | None:
+    if alpha.value is None or alpha.value > CONTRADICTION:
+        return None
+    why = f"some may have taken the lowest score for the best (Krippendorff's alpha {alpha.value:.2f})"
+    return "the raters contradict each other", why
 
 
 # The standard deviation of true differences between a rubric and a baseline.

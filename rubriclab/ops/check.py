@@ -20,7 +20,7 @@ from rubriclab.data.readers import RawRows, Rows, parse_row, raw_rows, raw_table
 from rubriclab.data.rows import RowError, check_columns, corrected_columns
 from rubriclab.display import Displayed
 from rubriclab.errors import ChecklistError, DataError, SettingsError
-from rubriclab.learning.gate import rater_scores
+from rubriclab.learning.gate import rater_scores, raters_contradiction
 from rubriclab.methods.sources import Checklist, parse_checklist, read_checklist
 from rubriclab.models.base import Unreadable, content_path, digest, read_stdin
 from rubriclab.models.characters import count, describe, listed, python_argument, quoted
@@ -288,6 +288,10 @@ class _FileCheck:
             notes += [f"left out: {line}" for line in checks.first_faults(checks.fault_lines(left_out))]
             if not examples:
                 self.problems.append("no row can be used: all of them are faulty, and left out")
+        doubts = ((each, raters_contradiction(each.agreement)) for each in checked if each.agreement)
+        notes += [
+            f"{': '.join(doubt)}: ask the raters of {each.aspect!r} before learning" for each, doubt in doubts if doubt
+        ]
         cells = 0 if self.options.skip_faulty else len(cell_faults)
         numbers = checks.numbers_beside_words(self.numbered, [*self.faults, *self.left_out])
         words = [fault.word for fault in cell_faults if fault.word]

@@ -211,6 +211,16 @@ def test_one_faulty_score_of_three_raters_is_left_out_alone_and_the_figures_are_
     assert [len(each.annotations["quality"]) for each in training.examples[2:6]] == [3, 2, 2, 3]
 
 
+@pytest.mark.parametrize(("turned", "doubted"), [(True, True), (False, False)])
+def test_raters_of_whom_one_took_the_lowest_score_for_the_best_are_said_to_contradict_each_other(
+    here: Commands, turned: bool, doubted: bool
+) -> None:
+    rows = [{"output": f"Text {n}.", "a": 1 + n % 5, "b": 5 - n % 5 if turned else 1 + n % 4} for n in range(20)]
+    raters = ("--map", "annotations.help.a=a", "--map", "annotations.help.b=b")
+    done = here("check", here.write("rows.jsonl", rows), *raters)
+    assert ("the raters contradict each other: some may have taken the lowest" in done.out) == doubted
+
+
 def test_the_next_command_repeats_every_reading_option_and_asks_for_a_definition(here: Commands) -> None:
     rows = [f"{n};Antwort Nummer {n};{'gut' if n % 2 else 'N/A' if n % 3 else 'ok'}" for n in range(40)]
     (here.folder / "a b.csv").write_text("\n".join(["Titel", "", "id;Antwort;Note", *rows]), "cp1252")
