@@ -153,7 +153,7 @@ def criterion_result(part: CriterionRating, rubric: Rubric, most: int | None = N
     """Return a criterion's contribution to the score, its title of at most `most` characters, and its rating."""
     criterion = next(criterion for criterion in rubric.criteria if criterion.id == part.id)
     points = "" if part.contribution is None else f"{part.contribution:+.2f} "
-    rating = wording.answered(part, criterion, whole=not part.units)
+    rating = wording.rating_text(part, criterion, whole=not part.units)
     return f"{points}{one_line(wording.title(criterion, most))} ({rating})"
 
 

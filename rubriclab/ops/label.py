@@ -453,10 +453,10 @@ class PlanResult(Displayed):
 
     def to_rows(self) -> list[dict[str, Any]]:
         """Return the rows to label, unchanged but for the reasons in `plan`."""
-        from rubriclab.report.results import why
+        from rubriclab.report.results import plan_reason
 
         return [
-            {**each.text.row, "plan": {"rank": each.rank, "new_group": each.new_group, "why": why(each)}}
+            {**each.text.row, "plan": {"rank": each.rank, "new_group": each.new_group, "why": plan_reason(each)}}
             for each in self.texts
         ]
 

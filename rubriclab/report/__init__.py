@@ -54,5 +54,5 @@ def view_of(result: Displayed) -> View:
         template, *attributes = TEMPLATES.get(name, ("lines",))
         return view(template, **({each: getattr(result, each) for each in attributes} or {"found": result}))
     module, function = VIEWS[name]
-    made: View = getattr(importlib.import_module(f"rubriclab.report.{module}"), function)(result)
-    return made
+    result_view: View = getattr(importlib.import_module(f"rubriclab.report.{module}"), function)(result)
+    return result_view

@@ -46,22 +46,22 @@ class Axis:
 
 def axis_of(statistics: Iterable[Interval], *marks: float) -> Axis:
     """Return an axis over all values, their intervals and `marks`, which begins and ends at a tick."""
-    known = [each for found in statistics for each in (found.value, found.low, found.high) if each is not None]
-    low, high = min([*marks, *known], default=0.0), max([*marks, *known], default=1.0)
+    ends = [end for each in statistics for end in (each.value, each.low, each.high) if end is not None]
+    low, high = min([*marks, *ends], default=0.0), max([*marks, *ends], default=1.0)
     if high - low < MIN_RANGE:
         low, high = low - 0.5, high + 0.5
     power = 10.0 ** math.floor(math.log10((high - low) / MAX_STEPS))
     step = next(power * factor for factor in (1, 2, 5, 10, 20) if (high - low) / (power * factor) <= MAX_STEPS)
     # Rounded first, as 1 / 0.2 may lie above 5.
     first, last = math.floor(round(low / step, 6)), math.ceil(round(high / step, 6))
-    ticks = tuple(round(step * place, 9) for place in range(first, last + 1))
+    ticks = tuple(round(step * number, 9) for number in range(first, last + 1))
     return Axis(ticks[0], ticks[-1], ticks)
 
 
 def agreement_axis(statistics: Iterable[Interval], chance: float = 0.0) -> Axis:
     """Return an axis to 1 from the tenth below the lowest value; it shows `chance`, its base, unless all is above."""
-    known = [end for found in statistics for end in (found.value, found.low) if end is not None]
-    low = math.floor(round(10 * min(known, default=chance), 6)) / 10
+    ends = [end for each in statistics for end in (each.value, each.low) if end is not None]
+    low = math.floor(round(10 * min(ends, default=chance), 6)) / 10
     if low >= chance:
         return replace(axis_of((), min(low, 0.9), 1.0), base=chance)
     low = min(low, round(chance - NEAREST_TICKS, 1))
@@ -75,11 +75,11 @@ def weight_axis(percents: Iterable[Interval]) -> Axis:
 
 
 def tick_row(axis: Axis, unit: str = "") -> Markup:
-    words = Markup("").join(
+    labels = Markup("").join(
         Markup('<text x="{}" y="13" text-anchor="middle">{}{}</text>').format(axis.percent(tick), _number(tick), unit)
         for tick in axis.ticks
     )
-    return Markup('<svg class="strip ticks" aria-hidden="true">{}</svg>').format(words)
+    return Markup('<svg class="strip ticks" aria-hidden="true">{}</svg>').format(labels)
 
 
 def whisker(axis: Axis, statistic: Interval, *, baseline: bool) -> Markup:
@@ -106,7 +106,7 @@ def step(axis: Axis, start: float, end: float) -> Markup:
     return _strip(axis, _bar(axis, start, end, "rise" if end > start else "fall"))
 
 
-def rated(axis: Axis, label: float, raters: Iterable[float], predicted: Interval) -> Markup:
+def text_strip(axis: Axis, label: float, raters: Iterable[float], predicted: Interval) -> Markup:
     """Return a text's label (hollow), raters (strokes) and predicted score (filled) with its interval."""
     strokes = Markup("").join(_stroke(axis, mark) for mark in raters)
     hollow = Markup('<circle class="hollow" cx="{}" cy="50%" r="5"/>').format(axis.percent(label))
@@ -188,12 +188,12 @@ def _interval(axis: Axis, statistic: Interval) -> Markup:
 def _dot(axis: Axis, statistic: Interval, *, baseline: bool) -> Markup:
     if statistic.value is None:
         return Markup("")
-    place = axis.percent(statistic.value)
+    position = axis.percent(statistic.value)
     if not baseline:
-        return Markup('<circle class="dot" cx="{}" cy="50%" r="5"/>').format(place)
+        return Markup('<circle class="dot" cx="{}" cy="50%" r="5"/>').format(position)
     # Paths cannot use percentages, so an `<svg>` with a position holds the diamond at its origin.
     return Markup('<svg x="{}" y="50%" overflow="visible"><path class="hollow" d="M0-6 6 0 0 6-6 0Z"/></svg>').format(
-        place
+        position
     )
 
 

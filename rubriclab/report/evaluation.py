@@ -56,9 +56,8 @@ from rubriclab.stats.intervals import Interval
 if TYPE_CHECKING:
     from rubriclab.models.version import Version
 
-# Texts with their labels and scores.
-
 MAX_TEXTS, TITLE_LENGTH = 6, 60
+# The cells of a row, and the texts and groups that its figures are of.
 RowWithBasis = tuple[list[object], dict[str, Any]]
 
 
@@ -105,7 +104,7 @@ class ScoredVersion:
     @property
     def error_basis(self) -> dict[str, Any]:
         """The numbers of texts and groups behind `errors`, also groups without a correlation."""
-        return {"level": "dataset", **_counted(self.values, self.groups)}
+        return {"level": "dataset", **_count_scored(self.values, self.groups)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,20 +121,20 @@ class CriterionRow:
 def calibrated_direct(scored: Sequence[ScoredVersion]) -> list[ScoredVersion]:
     """Return each judge asked directly, calibrated with the labels of the first rubric that was learned with it."""
 
-    def scored_alike(version: Version) -> tuple[str, str, Scale]:
+    def key(version: Version) -> tuple[str, str, Scale]:
         return version.provenance.judge, version.rubric.aspect.name, version.rubric.scores_on
 
     calibrations: dict[tuple[str, str, Scale], tuple[Calibration, str]] = {}
     for version in (each.version for each in scored):
         if (validation := version.provenance.validation) and validation.direct_calibration:
-            calibrations.setdefault(scored_alike(version), (validation.direct_calibration, version.ref))
-    return [
-        replace(each, calibration=found[0], calibrated_by=found[1])
-        for each in scored
-        if (found := calibrations.get(scored_alike(each.version)))
-        and [part.method for part in each.version.rubric.parts] == [DIRECT]
-        and not each.version.rubric.aggregation
-    ]
+            calibrations.setdefault(key(version), (validation.direct_calibration, version.ref))
+    calibrated = []
+    for each in scored:
+        asked_directly = [part.method for part in each.version.rubric.parts] == [DIRECT]
+        if asked_directly and not each.version.rubric.aggregation and key(each.version) in calibrations:
+            calibration, ref = calibrations[key(each.version)]
+            calibrated.append(replace(each, calibration=calibration, calibrated_by=ref))
+    return calibrated
 
 
 def error_row(scored: ScoredVersion) -> RowWithBasis | None:
@@ -143,19 +142,19 @@ def error_row(scored: ScoredVersion) -> RowWithBasis | None:
     if scored.errors is None:
         return None
     pairs = zip(scored.labels.tolist(), scored.scores, strict=True)
-    held = [each.interval[0] <= label <= each.interval[1] for label, each in pairs if each.interval]
+    inside = [each.interval[0] <= label <= each.interval[1] for label, each in pairs if each.interval]
     aggregation, coverage = scored.version.rubric.aggregation, Markup()
-    if held and aggregation and aggregation.conformal:
-        share = f"{sum(held):,} of {len(held):,} ({wording.percent(sum(held) / len(held))}),"
-        coverage = line(share, quiet(fit_of_intervals(sum(held), len(held), aggregation.conformal.confidence)))
+    if inside and aggregation and aggregation.conformal:
+        share = f"{sum(inside):,} of {len(inside):,} ({wording.percent(sum(inside) / len(inside))}),"
+        coverage = line(share, quiet(fit_of_intervals(sum(inside), len(inside), aggregation.conformal.confidence)))
     basis = scored.error_basis
     cells = [*rubrics.error_cells(scored.errors), f"{basis['n']:,}", coverage or wording.UNMEASURED]
     return [external(scored.name), *cells], {"aspect": scored.version.rubric.aspect.name, **basis}
 
 
-def fit_of_intervals(held: int, number: int, confidence: float) -> str:
+def fit_of_intervals(inside: int, number: int, confidence: float) -> str:
     """Return whether the share of labels in intervals differs from `confidence` by more than two standard errors."""
-    excess, expected = held - number * confidence, f"{wording.percent(confidence)} expected"
+    excess, expected = inside - number * confidence, f"{wording.percent(confidence)} expected"
     if abs(excess) <= 2 * math.sqrt(number * confidence * (1 - confidence)):
         return f"{expected}, difference within chance"
     return f"{expected}: {'wider than need be' if excess > 0 else 'too narrow'}"
@@ -246,15 +245,15 @@ class EvaluationSummary:
         direct, free = (self.baselines or (None,))[0], self.evaluators[0].best_baseline
         named = {each.other.evaluator: each for each in self.baselines}
         calibrated = named.get(f"{direct.other.evaluator}{wording.CALIBRATED_ENDING}") if direct else None
-        made = (direct, calibrated, free)
-        verdict = deciding_verdict(*(each.gains if each else None for each in made))
-        return next((each for each in made if each and each.gains is verdict), None)
+        candidates = (direct, calibrated, free)
+        verdict = deciding_verdict(*(each.gains if each else None for each in candidates))
+        return next((each for each in candidates if each and each.gains is verdict), None)
 
     @property
     def comparisons(self) -> tuple[tuple[str, EvaluatorComparison], ...]:
         """Each comparison with the reference of the evaluator that it is about."""
-        made = [(row.ref, each) for row in self.evaluators for each in (row.best_baseline, row.best) if each]
-        return (*((self.evaluators[0].ref, each) for each in self.baselines), *made)
+        with_best = [(row.ref, each) for row in self.evaluators for each in (row.best_baseline, row.best) if each]
+        return (*((self.evaluators[0].ref, each) for each in self.baselines), *with_best)
 
     def to_rows(self) -> list[dict[str, Any]]:
         return [
@@ -295,16 +294,16 @@ def summarize(
     # A version that consists of one baseline method counts as a baseline, not as a rubric.
     methods = {each.name: [installed(part.method) for part in each.version.rubric.parts] for each in scored}
     as_baselines = {ref for ref, own in methods.items() if len(own) == 1 and own[0] and own[0].is_baseline}
-    ours = [row for row in rows if row.evaluator in versions]
-    baselines = [row for row in ours if row.evaluator in as_baselines]
-    ranked = [row for row in ours if row not in baselines] or baselines
+    of_versions = [row for row in rows if row.evaluator in versions]
+    baselines = [row for row in of_versions if row.evaluator in as_baselines]
+    ranked = [row for row in of_versions if row not in baselines] or baselines
     other_baselines = [row for row in baselines if row not in ranked]
     best_free = next((row for row in rows if wording.is_baseline(row.evaluator)), None)
 
-    def compared(row: Result, other: Result | None) -> EvaluatorComparison | None:
+    def compare(row: Result, other: Result | None) -> EvaluatorComparison | None:
         return None if other is None or other is row else _comparison(row, other, versions, free_scores)
 
-    def seen(ref: str) -> int:
+    def count_seen(ref: str) -> int:
         version = versions[ref].version
         learned_from = version.provenance.groups if has_seen_labels(version.rubric) else ()
         return sum(group in learned_from for group in versions[ref].groups)
@@ -312,9 +311,9 @@ def summarize(
     evaluators = tuple(
         EvaluatorRow(
             row,
-            compared(row, best_free),
-            None if row in other_baselines else compared(row, ranked[0]),
-            seen(row.evaluator),
+            compare(row, best_free),
+            None if row in other_baselines else compare(row, ranked[0]),
+            count_seen(row.evaluator),
         )
         for row in (*ranked, *other_baselines)
     )
@@ -342,14 +341,14 @@ def _comparison(
     if other_scored and other_scored.version.rubric.scores_on == scale and not scale.names and found.n:
         gain = less_error([other_values, scored.values], labels, groups)
     gains = verdict_on(other.evaluator, found.interval, gain, scale, labels=found.n, clusters=found.clusters)
-    known = gains if gain or found.interval.value is not None or found.too_few_groups else None
-    basis = _counted(other_values + scored.values, groups) if gain else {}
-    return EvaluatorComparison(other, known, found.n, found.groups, basis)
+    defined = gains if gain or found.interval.value is not None or found.too_few_groups else None
+    basis = _count_scored(other_values + scored.values, groups) if gain else {}
+    return EvaluatorComparison(other, defined, found.n, found.groups, basis)
 
 
-def _counted(scores: FloatArray, groups: Sequence[str]) -> dict[str, int]:
+def _count_scored(scores: FloatArray, groups: Sequence[str]) -> dict[str, int]:
     scored = np.flatnonzero(~np.isnan(scores)).tolist()
-    return {"n": len(scored), "groups": len({groups[place] for place in scored})}
+    return {"n": len(scored), "groups": len({groups[index] for index in scored})}
 
 
 def _key(evaluator: str) -> str:
@@ -397,7 +396,7 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
             for each in scored
         ],
         criterion_name=_criterion_name,
-        called=lambda evaluator: _called(evaluator, versions),
+        title_of=lambda evaluator: _evaluator_title(evaluator, versions),
         versions={version.ref: version for version in versions},
         examples=evaluation.examples,
         judges=list(dict.fromkeys(wording.judge(made, score.judge) for made, score in judgments)),
@@ -407,7 +406,7 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
     )
 
 
-def _called(evaluator: str, versions: Sequence[Version]) -> str:
+def _evaluator_title(evaluator: str, versions: Sequence[Version]) -> str:
     version = next((each for each in versions if each.ref == evaluator.removesuffix(wording.CALIBRATED_ENDING)), None)
     methods = [installed(part.method) for part in version.rubric.parts] if version else []
     if version is None or len(methods) != 1 or not methods[0] or not methods[0].is_baseline:
@@ -444,7 +443,7 @@ def evaluation_records(evaluation: Evaluation) -> dict[str, EvaluationRecord]:
                 created=datetime.now(UTC),
                 judge=scored.scores[0].judge,
                 data=data_digest(scored.texts, scored.version.rubric.aspect.name),
-                **_counted(scored.values, scored.groups),
+                **_count_scored(scored.values, scored.groups),
                 level=level,
                 verdict=verdict,
             )
@@ -576,9 +575,9 @@ def _criterion_name(row: CriterionRow, terms: Mapping[str, Term]) -> Markup:
 def _answers(version: Version, parts: Sequence[CriterionRating]) -> Iterator[tuple[object, ...]]:
     """Yield the kind of row of each criterion, its title, its rating of a text, the reasons for it and its units."""
     by_id, terms = {criterion.id: criterion for criterion in version.rubric.criteria}, version.rubric.terms
-    ratings = (wording.answered(part, by_id.get(part.id), whole=not part.units) for part in parts)
-    for part, rating in zip(parts, wording.padded(ratings), strict=True):
-        kind, title = rubrics.weighed(by_id[part.id], terms) if part.id in by_id else ("", external(part.id))
+    ratings = (wording.rating_text(part, by_id.get(part.id), whole=not part.units) for part in parts)
+    for part, rating in zip(parts, wording.with_equal_decimals(ratings), strict=True):
+        kind, title = rubrics.row_kind_and_title(by_id[part.id], terms) if part.id in by_id else ("", external(part.id))
         added = f"added {wording.signed(part.contribution)}" if part.contribution is not None else ""
         reasons = [external(part.reason)]
         for unit in sorted(part.units, key=lambda unit: 1.0 if unit.value is None else unit.value):

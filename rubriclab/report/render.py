@@ -93,9 +93,9 @@ class View:
         return Element("h1") if found is None else found
 
     def __rich__(self) -> Any:
-        from rubriclab.report.terminal import rendered
+        from rubriclab.report.terminal import renderable
 
-        return rendered(self.tree, unfolded=self.unfolded)
+        return renderable(self.tree, unfolded=self.unfolded)
 
     def __str__(self) -> str:
         from rubriclab.report.terminal import plain_text
@@ -325,8 +325,8 @@ class Column(NamedTuple):
 def columns_of(table: Element) -> list[Column]:
     rows = [each for each in table.iterfind("tr") if each.get("class") != "title"]
     return [
-        Column(title, title.get("class") == "number", any(each[place].find("svg") is not None for each in rows))
-        for place, title in enumerate(table.iterfind("thead/tr/th"))
+        Column(title, title.get("class") == "number", any(each[index].find("svg") is not None for each in rows))
+        for index, title in enumerate(table.iterfind("thead/tr/th"))
     ]
 
 
@@ -387,7 +387,7 @@ def _text_html(words: str | None, *, quoted: bool) -> Markup:
     parts = typed.split("`")
     if len(parts) % 2 == 0:
         return escape(typed)
-    return Markup().join(_code_html(each, {}) if place % 2 else escape(each) for place, each in enumerate(parts))
+    return Markup().join(_code_html(each, {}) if index % 2 else escape(each) for index, each in enumerate(parts))
 
 
 def _code_html(code: str, attributes: Mapping[str, str]) -> Markup:
@@ -489,9 +489,9 @@ def _table_html(table: Element, level: int, title: str) -> Markup:
             continue
         if named_cells and ticks is not None:
             # On narrow screens, each plot has its own ticks.
-            drawn_at = [column.drawing for column in columns[1:]]
             others = [
-                each + _inner_html(ticks) if at and each else each for at, each in zip(drawn_at, others, strict=True)
+                each + _inner_html(ticks) if column.drawing and each else each
+                for column, each in zip(columns[1:], others, strict=True)
             ]
         data_cells = starmap(Markup("<td{}{}>{}</td>").format, zip(kinds[1:], labels[1:], others, strict=True))
         named_row = Markup('<th scope="row"{}>{}</th>').format(kinds[0], first)
@@ -531,14 +531,14 @@ def _markdown(element: Element, level: int) -> Iterator[str]:
 
 def _markdown_table(table: Element) -> Iterator[str]:
     columns = columns_of(table)
-    places = [place for place, column in enumerate(columns) if not column.drawing]
-    yield f"| {' | '.join(_escaped(words_of(columns[place].title)) for place in places)} |"
-    yield f"| {' | '.join('--:' if columns[place].numeric else '---' for place in places)} |"
+    shown = [index for index, column in enumerate(columns) if not column.drawing]
+    yield f"| {' | '.join(_escaped(words_of(columns[index].title)) for index in shown)} |"
+    yield f"| {' | '.join('--:' if columns[index].numeric else '---' for index in shown)} |"
     for each in table.iterfind("tr"):
         if each.get("class") == "title":
-            yield f"| **{_escaped(words_of(each[0]))}** |{' |' * (len(places) - 1)}"
+            yield f"| **{_escaped(words_of(each[0]))}** |{' |' * (len(shown) - 1)}"
         else:
-            yield f"| {' | '.join(_escaped(words_of(each[place])) for place in places)} |"
+            yield f"| {' | '.join(_escaped(words_of(each[index])) for index in shown)} |"
 
 
 def _escaped_words(element: Element) -> str:
@@ -546,7 +546,7 @@ def _escaped_words(element: Element) -> str:
     for text, styles in texts_of(element):
         words = " ".join(text.split())
         parts = [words] if "quoted" in styles or words.count("`") % 2 else words.split("`")
-        shown_words = "`".join(part if place % 2 else _escaped(part) for place, part in enumerate(parts))
+        shown_words = "`".join(part if index % 2 else _escaped(part) for index, part in enumerate(parts))
         if "strong" in styles and words:
             shown_words = f"**{shown_words}**"
         before, after = (" " if end.isspace() else "" for end in (text[:1], text[-1:] if words else ""))

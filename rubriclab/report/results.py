@@ -81,7 +81,7 @@ def limit_badge(check: LimitCheck, *, human: bool) -> tuple[str, str, str]:
     return words, tone, f"{measured}, limit {format_score(check.allowed)}"
 
 
-def intervals(groups: int) -> str:
+def interval_note(groups: int) -> str:
     return "95 % intervals over groups" if groups > 1 else "95 % intervals over texts, which hold for this group only"
 
 
@@ -126,7 +126,7 @@ ZONES: Mapping[Reliability, str] = {
 
 def letters(judges: Sequence[JudgeScores]) -> dict[str, str]:
     """Return the name of each judge in tables: a letter, or a number after the letter Z."""
-    names = [*ascii_uppercase, *(str(place + 1) for place in range(len(ascii_uppercase), len(judges)))]
+    names = [*ascii_uppercase, *(str(number) for number in range(len(ascii_uppercase) + 1, len(judges) + 1))]
     return {each.judge: name for each, name in zip(judges, names, strict=False)}
 
 
@@ -137,9 +137,9 @@ REJECTIONS: tuple[RejectionReason, ...] = get_args(RejectionReason)
 
 
 def edits(change: ChangedSentence) -> Iterator[tuple[str, str]]:
-    for place, words in enumerate(_EDITS.split(f"{change.sentence}. {change.diff}")):
+    for index, words in enumerate(_EDITS.split(f"{change.sentence}. {change.diff}")):
         # Every second part is an edit.
-        yield words, ("removed" if words.startswith("[") else "added") if place % 2 else ""
+        yield words, ("removed" if words.startswith("[") else "added") if index % 2 else ""
 
 
 # Plans of what to label.
@@ -147,7 +147,7 @@ def edits(change: ChangedSentence) -> Iterator[tuple[str, str]]:
 PLAN_TITLE = 60
 
 
-def why(planned: PlannedText) -> str:
+def plan_reason(planned: PlannedText) -> str:
     group, criterion = "new group" if planned.new_group else "group with labels", planned.unusual
     rating = planned.text.ratings.get(criterion.id) if criterion else None
     if criterion is None or rating is None:

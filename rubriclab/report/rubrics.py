@@ -328,7 +328,7 @@ def error_cells(errors: ScoreErrors | None) -> list[Interval | str]:
     return [errors.absolute, signed(errors.bias), wording.percent(errors.near)]
 
 
-def predicted(record: TrainingRecord) -> list[tuple[float, float]]:
+def label_score_pairs(record: TrainingRecord) -> list[tuple[float, float]]:
     return [(text.label, text.predicted) for text in record.texts if text.predicted is not None]
 
 
@@ -383,9 +383,9 @@ def answers_of(disagreement: Disagreement, version: Version) -> Iterator[tuple[o
     """Yield the kind of row of each criterion, its title, rating and reason, the largest weight first."""
     terms = version.rubric.terms
     found = sorted(disagreement.answers, key=lambda each: -weight_of(each[0].criterion.id, terms))
-    answers = wording.padded(wording.answered(cell, candidate.criterion) for candidate, cell in found)
+    answers = wording.with_equal_decimals(wording.rating_text(cell, candidate.criterion) for candidate, cell in found)
     for (candidate, cell), answer in zip(found, answers, strict=True):
-        yield *weighed(candidate.criterion, terms), answer, external(cell.reason)
+        yield *row_kind_and_title(candidate.criterion, terms), answer, external(cell.reason)
     parts = ((candidate.criterion.id, cell) for candidate, cell in found)
     yield from closing_rows(
         version, parts, f" by all labels; {figure(disagreement.text.predicted)} without those of its group"
@@ -409,7 +409,7 @@ def weight_of(criterion: str, terms: Mapping[str, Term]) -> float:
     return abs(terms[criterion].weight) if criterion in terms else 0.0
 
 
-def weighed(criterion: Criterion, terms: Mapping[str, Term]) -> tuple[str, Markup]:
+def row_kind_and_title(criterion: Criterion, terms: Mapping[str, Term]) -> tuple[str, Markup]:
     """Return the kind of row of a criterion, which is grey without weight, and its title with its weight."""
     title, weight = wording.title(criterion, TITLE_LENGTH), weight_of(criterion.id, terms)
     remark = f"weight {wording.percent(terms[criterion.id].weight)}" if weight else ""
@@ -419,8 +419,8 @@ def weighed(criterion: Criterion, terms: Mapping[str, Term]) -> tuple[str, Marku
 def raters_words(text: RecordedText, scale: Scale) -> str:
     """Return the raters' scores without their names, each with its reason, and the reasons of unknown raters."""
     scores = {name: wording.label(mark, scale) for name, mark in text.raters.items()}
-    given = {name: f"{scores.get(name, '')}: {reason}".removeprefix(": ") for name, reason in text.reasons.items()}
-    return f"raters {('; ' if given else ', ').join({**scores, **given}.values())}" if scores or given else ""
+    reasoned = {name: f"{scores.get(name, '')}: {reason}".removeprefix(": ") for name, reason in text.reasons.items()}
+    return f"raters {('; ' if reasoned else ', ').join({**scores, **reasoned}.values())}" if scores or reasoned else ""
 
 
 def score_axis_of(version: Version, texts: Sequence[RecordedText]) -> charts.Axis:
@@ -435,32 +435,32 @@ def score_axis_of(version: Version, texts: Sequence[RecordedText]) -> charts.Axi
 
 def matrix_view(version: Version, record: TrainingRecord) -> View:
     """Return the ratings of all texts by all candidates, kept ones first, and below them each criterion's text."""
-    places, scale = ranked(record), version.rubric.scores_on
+    order, scale = kept_first(record), version.rubric.scores_on
     tables = []
-    for start in range(0, len(places), MATRIX_COLUMNS):
-        columns = [(place, record.candidates[place].criterion) for place in places[start : start + MATRIX_COLUMNS]]
+    for start in range(0, len(order), MATRIX_COLUMNS):
+        columns = [(index, record.candidates[index].criterion) for index in order[start : start + MATRIX_COLUMNS]]
         rows = [
             [
                 *(external(text.id), wording.label(text.label, scale), wording.rounded(text.predicted)),
-                *(wording.answered(cells[place], criterion) for place, criterion in columns),
+                *(wording.rating_text(cells[index], criterion) for index, criterion in columns),
             ]
             for text, cells in zip(record.texts, record.cells, strict=True)
         ]
         tables.append(([f"+{criterion.id}" for _, criterion in columns], rows))
     kept = sum(candidate.kept for candidate in record.candidates)
-    return view("matrix", record=record, tables=tables, places=places, kept=kept)
+    return view("matrix", record=record, tables=tables, order=order, kept=kept)
 
 
-def ranked(record: TrainingRecord) -> list[int]:
-    return sorted(range(len(record.candidates)), key=lambda place: not record.candidates[place].kept)
+def kept_first(record: TrainingRecord) -> list[int]:
+    return sorted(range(len(record.candidates)), key=lambda index: not record.candidates[index].kept)
 
 
 def matrix_rows(record: TrainingRecord) -> Iterator[dict[str, Any]]:
     """Yield a row per text and criterion, kept criteria first; `reason` is the judge's, or why there is no score."""
     for text, cells in zip(record.texts, record.cells, strict=True):
         columns = {name: getattr(text, name) for name in ("group", "label", "predicted", "low", "high")}
-        for place in ranked(record):
-            candidate, cell = record.candidates[place], cells[place]
+        for index in kept_first(record):
+            candidate, cell = record.candidates[index], cells[index]
             missing = "missing" if cell.applies else "does not apply"
             yield {
                 "text": text.id,

@@ -19,7 +19,7 @@ from rich.text import Text
 from rubriclab.models.characters import one_line
 from rubriclab.report.render import BLOCKS, columns_of, figure_of, texts_of, words_of
 
-__all__ = ["RenderableType", "plain_text", "rendered"]
+__all__ = ["RenderableType", "plain_text", "renderable"]
 
 STYLES = {
     "quiet": "dim",
@@ -44,7 +44,7 @@ UNCROPPED: Mapping[str, Any] = {"no_wrap": True, "overflow": "ignore", "crop": F
 NAME_WIDTH = 20
 
 
-def rendered(tree: Element, *, unfolded: bool) -> RenderableType:
+def renderable(tree: Element, *, unfolded: bool) -> RenderableType:
     return Group(*_blocks(tree, unfolded=unfolded))
 
 
@@ -189,24 +189,24 @@ class _FittedTable:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         columns = columns_of(self.table)
-        places = [place for place, column in enumerate(columns) if not column.drawing]
-        titles = {place: words_of(columns[place].title) for place in places}
+        indices = [index for index, column in enumerate(columns) if not column.drawing]
+        titles = {index: words_of(columns[index].title) for index in indices}
         stacked, widths = False, self._widths(titles, options.max_width, stacked=False)
         if not widths:
             stacked, widths = True, self._widths(titles, options.max_width, stacked=True)
         drawn = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
         drawn.show_header = any(words_of(column.title) for column in columns)
-        for place in places:
-            justify: Literal["right", "left"] = "right" if columns[place].numeric else "left"
-            title = Text(titles[place], overflow="fold")
-            drawn.add_column(title, overflow="fold", justify=justify, width=widths.get(place))
+        for index in indices:
+            justify: Literal["right", "left"] = "right" if columns[index].numeric else "left"
+            title = Text(titles[index], overflow="fold")
+            drawn.add_column(title, overflow="fold", justify=justify, width=widths.get(index))
         for row in self.table.iterfind("tr"):
             kind = row.get("class", "")
             if kind == "title":
                 drawn.add_section()
                 drawn.add_row(_text(row[0]), style="dim")
                 continue
-            cells = (_cell(row[place], unfolded=self.unfolded, stacked=stacked) for place in places)
+            cells = (_cell(row[index], unfolded=self.unfolded, stacked=stacked) for index in indices)
             drawn.add_row(*cells, style=STYLES.get(kind, ""))
         yield drawn
 
@@ -214,22 +214,22 @@ class _FittedTable:
         """Return the width of each column; empty if the table is too narrow to keep all words whole."""
         rows = [row for row in self.table.iterfind("tr") if row.get("class") != "title"]
         least, most = {}, {}
-        for place, title in titles.items():
-            cells = [_widths_of(row[place], stacked=stacked) for row in rows]
-            least[place] = max(_longest_word(title), *(short for short, _ in cells), 1)
-            most[place] = max(cell_len(title), *(long for _, long in cells), 1)
+        for index, title in titles.items():
+            cells = [_widths_of(row[index], stacked=stacked) for row in rows]
+            least[index] = max(_longest_word(title), *(short for short, _ in cells), 1)
+            most[index] = max(cell_len(title), *(long for _, long in cells), 1)
         if self.table.find("tr[@class='title']") is not None:
             most[0] = max(most[0], *(cell_len(words_of(row)) for row in self.table.iterfind("tr[@class='title']")))
         widths = {
-            place: least[place] if stacked else max(least[place], min(most[place], NAME_WIDTH)) for place in titles
+            index: least[index] if stacked else max(least[index], min(most[index], NAME_WIDTH)) for index in titles
         }
         spare = width - sum(widths.values()) - COLUMN_GAP * (len(widths) - 1)
         if spare < 0:
             return {}
         # Spare columns go to the column whose longest text has most lines.
         for _ in range(spare):
-            if too_narrow := [place for place in titles if widths[place] < most[place]]:
-                widths[max(too_narrow, key=lambda place: most[place] / widths[place])] += 1
+            if too_narrow := [index for index in titles if widths[index] < most[index]]:
+                widths[max(too_narrow, key=lambda index: most[index] / widths[index])] += 1
         return widths
 
 

@@ -61,7 +61,7 @@ LEVEL_NOTES: Mapping[str, str] = {
 def lines(text: str) -> list[str]:
     """Return the lines of a text without control characters; several empty lines in a row become one."""
     stripped = [line.rstrip() for line in plain(text).strip().expandtabs(4).split("\n")]
-    return [line for place, line in enumerate(stripped) if line or (place and stripped[place - 1])]
+    return [line for index, line in enumerate(stripped) if line or (index and stripped[index - 1])]
 
 
 def cut(text: str) -> str:
@@ -340,7 +340,7 @@ def weight(term: Term) -> str:
     return f"{percent(term.weight)} [{100 * term.low:z.0f}, {100 * term.high:z.0f} %]"
 
 
-def weighing(criterion: Criterion, term: Term | None) -> str:
+def weight_words(criterion: Criterion, term: Term | None) -> str:
     """Return the weight of a criterion; a fitted one with the share of resamples that chose the criterion."""
     if term is None:
         return f"weight {format_score(round(criterion.weight, 2))}"
@@ -370,7 +370,7 @@ def answers(evidence: Evidence) -> str:
     return ", ".join([*parts, f"{missing} missing"] if missing > 0 else parts)
 
 
-def answered(part: CriterionRating | Cell, criterion: Criterion | None, *, whole: bool = True) -> str:
+def rating_text(part: CriterionRating | Cell, criterion: Criterion | None, *, whole: bool = True) -> str:
     """Return a rating: a score, or the answer to a question that was asked of the whole text."""
     if part.score is None:
         return "none" if part.applies else "n/a"
@@ -380,7 +380,7 @@ def answered(part: CriterionRating | Cell, criterion: Criterion | None, *, whole
     return better if part.score == 1 else {"yes": "no", "no": "yes"}[better]
 
 
-def padded(answers: Iterable[str]) -> list[str]:
+def with_equal_decimals(answers: Iterable[str]) -> list[str]:
     """Return answers whose numbers have as many decimals as the one with most."""
     words = list(answers)
     most = max((len(each.partition(".")[2]) for each in words), default=0)

@@ -22,8 +22,8 @@ DRAWINGS = {
     "a bar without interval": charts.bar(UNIT, Interval(0.5), "total"),
     "a bar to the right of 0": charts.bar(BOTH_WAYS, Interval(0.5)),
     "a bar to the left of 0": charts.bar(BOTH_WAYS, Interval(-0.5)),
-    "label, raters and score": charts.rated(charts.axis_of((), 1, 5), 2.0, [1.0, 3.0], Interval(3.0, 2.0, 5.0)),
-    "a label alone": charts.rated(UNIT, 0.5, [], Interval(None)),
+    "label, raters and score": charts.text_strip(charts.axis_of((), 1, 5), 2.0, [1.0, 3.0], Interval(3.0, 2.0, 5.0)),
+    "a label alone": charts.text_strip(UNIT, 0.5, [], Interval(None)),
 }
 
 

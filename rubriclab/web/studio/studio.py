@@ -29,7 +29,7 @@ from rubriclab.ops.versions import training_record
 from rubriclab.ops.workspace import Job, Notify, Workspace, finish, no_progress, spent
 from rubriclab.report import wording
 from rubriclab.report.evaluation import TITLE_LENGTH
-from rubriclab.report.rubrics import ranked
+from rubriclab.report.rubrics import kept_first
 from rubriclab.stats.correlation import BoolArray, FloatArray
 from rubriclab.web.server import Access, page_response
 
@@ -291,7 +291,7 @@ class Matrix:
             text,
             None if np.isnan(difference) else float(difference),
             tuple(
-                (wording.answered(cell, candidate.criterion), self._shade(candidate, cell), cell.reason)
+                (wording.rating_text(cell, candidate.criterion), self._shade(candidate, cell), cell.reason)
                 for candidate, cell in criteria
             ),
         )
@@ -307,7 +307,7 @@ class Matrix:
 
 
 def matrix_of(version: Version, record: TrainingRecord) -> Matrix:
-    indices = ranked(record)
+    indices = kept_first(record)
     columns = [Column(key, name, "") for key, name in FIGURES.items()]
     for index in indices:
         candidate = record.candidates[index]
