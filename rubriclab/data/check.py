@@ -14,7 +14,7 @@ from rubriclab.data.annotations import LinePair, PairwiseComparison, comparison_
 from rubriclab.data.readers import Rows, from_rows
 from rubriclab.data.rows import MAX_REASON, RowError, is_derived
 from rubriclab.errors import DataError, SettingsError
-from rubriclab.models.characters import count, describe, did_you_mean, is_blank, listed
+from rubriclab.models.characters import count, describe, did_you_mean, is_blank, join_names
 from rubriclab.models.text import (
     MAX_TURNED,
     Example,
@@ -265,7 +265,7 @@ def _numbers_text(numbers: Mapping[float, Sequence[str]]) -> str:
     parts = []
     for number, lines in numbers.items():
         first, more = lines[:MAX_LINES], len(lines) - MAX_LINES
-        where = listed([*first, *([f"{more} more"] if more > 0 else [])])
+        where = join_names([*first, *([f"{more} more"] if more > 0 else [])])
         parts.append(f"{format_score(number)} in line{'s' if len(lines) > 1 else ''} {where}")
     return "; ".join(parts)
 

@@ -147,7 +147,7 @@ _EXPECTED = (
 
 def make_criterion(checklist: Checklist, material: texts.Material, assignment: texts.Assignment) -> Criterion:
     """Return the criterion that lists the checklist's questions, one line each, with the good answer if it is no."""
-    output, label = assignment.words.output, assignment.words.called(material)
+    output, label = assignment.words.output, assignment.words.name_of(material)
     lines = [f"Each sentence of the {output} is held against the {label} by these checks:"]
     for question in checklist.questions:
         good = "" if question.better == "yes" else " (No is the good answer.)"
@@ -182,7 +182,7 @@ TOKENS_PER_MARK = 64
 def why_incomparable(example: texts.Example, material: texts.Material, assignment: texts.Assignment) -> str | None:
     words = assignment.words
     if not any(map(str.isalnum, getattr(example, material) or "")):
-        return f"there is no {words.called(material)} to compare it with (field {material!r})"
+        return f"there is no {words.name_of(material)} to compare it with (field {material!r})"
     if not any(map(str.isalnum, example.output)):
         return f"there is no sentence in the {words.output}"
     return None
@@ -202,7 +202,7 @@ def evaluate_prompts(
     fields = {
         **assignment.fields(),
         "reference": getattr(example, material),
-        "label": assignment.words.called(material),
+        "label": assignment.words.name_of(material),
         # A criterion without a list is itself the only check.
         "checks": [line.removeprefix(_CHECK) for line in lines if line.startswith(_CHECK)] or [criterion.statement],
         "paragraph": whole,
@@ -247,7 +247,7 @@ async def score(example: texts.Example, part: Part, assignment: texts.Assignment
     prompts = evaluate_prompts(example, pieces, part, assignment, settings)
     units = tuple(chain.from_iterable(await asyncio.gather(*(_judge(each, pieces, judge) for each in prompts))))
     marks = [unit.value for unit in units if unit.value is not None]
-    all_sentences, label = f"{len(units)} sentences of the {words.output}", words.called(material)
+    all_sentences, label = f"{len(units)} sentences of the {words.output}", words.name_of(material)
     if len(units) - len(marks) >= interface.MISSING_SHARE * len(units):
         first = next(unit.reason for unit in units if unit.value is None)
         reason = f"{len(units) - len(marks)} of {all_sentences} without a usable mark; the first: {first}"
@@ -306,7 +306,7 @@ async def _make_part(training_input: interface.TrainingInput, settings: DCRSetti
     faults = [why_incomparable(text, material, assignment) for text in training_input.examples]
     if faults and all(faults):
         raise DataError(
-            f"None of the {len(faults)} labelled texts can be compared with its {assignment.words.called(material)}; "
+            f"None of the {len(faults)} labelled texts can be compared with its {assignment.words.name_of(material)}; "
             f"of {training_input.examples[0].id}: {faults[0]}.",
             f"Give rows with the field {material!r} (`mapping` names another), or a checklist beside something else.",
         )

@@ -149,7 +149,7 @@ def python_argument(name: str, value: str) -> str:
 JUDGE_SHOWN = 80
 
 
-def asked_at(judge: str, address: str | None) -> str:
+def judge_at(judge: str, address: str | None) -> str:
     return f"{judge} at {address}" if address else judge
 
 
@@ -160,7 +160,7 @@ def quoted_judge(judge: str, address: str | None = None, most: int | None = JUDG
     """
     name = one_line(judge)
     shown = name if most is None or len(name) <= most else f"{name[: most - 1]}…"
-    return asked_at(quoted(shown), address and quoted(one_line(address)))
+    return judge_at(quoted(shown), address and quoted(one_line(address)))
 
 
 def quoted(text: str) -> str:
@@ -171,6 +171,6 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def listed(names: Iterable[str]) -> str:
+def join_names(names: Iterable[str]) -> str:
     *before, last = names
     return f"{', '.join(before)} and {last}" if before else last

@@ -367,8 +367,8 @@ class TaskWords(_Words):
 
     task: Words
 
-    def called(self, what: Literal["output"] | Material) -> str:
-        return f"reference {self.output}" if what == "reference" else str(getattr(self, what))
+    def name_of(self, field: Literal["output"] | Material) -> str:
+        return f"reference {self.output}" if field == "reference" else str(getattr(self, field))
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from rubriclab.errors import ChecklistError, DataError, SettingsError
 from rubriclab.learning.gate import rater_scores, raters_contradiction
 from rubriclab.methods.sources import Checklist, parse_checklist, read_checklist
 from rubriclab.models.base import Unreadable, content_path, digest, read_stdin
-from rubriclab.models.characters import count, describe, listed, python_argument, quoted
+from rubriclab.models.characters import count, describe, join_names, python_argument, quoted
 from rubriclab.models.text import (
     Example,
     Scale,
@@ -227,7 +227,7 @@ def _raters_note(result: CheckResult, options: CheckOptions) -> list[str]:
         return []
     aspect = next(name for name in raters if name.startswith("annotations.")).split(".")[1]
     taken = f"are taken for scores of {len(columns)} people" if len(columns) > 1 else "is taken for one person's scores"
-    which = f"the column{'s' if len(columns) > 1 else ''} {listed(map(repr, columns))} {taken}"
+    which = f"the column{'s' if len(columns) > 1 else ''} {join_names(map(repr, columns))} {taken}"
     if label := raters.get(f"scores.{aspect}"):
         return [f"{which} beside the label in {label!r}; leave them out if they are about something else"]
     return [f"{which}, whose mean is the label; if one of them is the label, map it alone to scores.{aspect}"]

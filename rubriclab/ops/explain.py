@@ -13,7 +13,7 @@ from rubriclab.learning.scoring import Score, score_of_ratings
 from rubriclab.methods.method import CriterionRating
 from rubriclab.models.aggregation import average_score
 from rubriclab.models.base import Unreadable, decode_text, read_file, read_stdin
-from rubriclab.models.characters import did_you_mean, listed
+from rubriclab.models.characters import did_you_mean, join_names
 from rubriclab.models.text import Example
 from rubriclab.models.version import Neighbour, RecordedText, TrainingRecord, Version, nearest_texts
 from rubriclab.ops.inputs import Data, check_text_fields, describe, missing_fields, rows_of
@@ -71,8 +71,8 @@ def explain(
     if not _is_plain_text(data):
         check_text_fields(version, [example], data, options, notify=workspace.notify)
     elif lacking := [name for name, number in missing_fields(version, [example]).items() if number]:
-        problem = f"The text has no {listed(lacking)}, and every text that {version.ref} was learned from had one."
-        raise SettingsError(problem, f"Give {listed(f'`{name}=FILE`' for name in lacking)}.")
+        problem = f"The text has no {join_names(lacking)}, and every text that {version.ref} was learned from had one."
+        raise SettingsError(problem, f"Give {join_names(f'`{name}=FILE`' for name in lacking)}.")
     scoring = prepare_scoring(workspace, [example], version, ScoreOptions(judge=options.judge))
 
     async def run() -> ScoreExplanation:

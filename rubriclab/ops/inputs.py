@@ -26,7 +26,7 @@ from rubriclab.data.readers import Rows, from_rows, join_rows, raw_rows, read
 from rubriclab.data.rows import MAX_COLUMNS_NAMED, RowError
 from rubriclab.data.write import COMMAS, CsvDialect, dialect_like, table_kind
 from rubriclab.errors import DataError, SettingsError
-from rubriclab.models.characters import count, listed
+from rubriclab.models.characters import count, join_names
 from rubriclab.models.text import Example, Scale, ShownField, labelled
 from rubriclab.models.version import Version
 from rubriclab.ops.options import TextOptions
@@ -271,14 +271,14 @@ def _check_fields(version: Version, examples: Sequence[Example], none_has: str, 
         return
     advice, mapped = "Map the column that holds it", [mapping.columns.get(field, field) for field in missing]
     if isinstance(row, Mapping) and all(look_up(row, column) is not ABSENT for column in mapped):
-        columns = listed(map(repr, mapped))
+        columns = join_names(map(repr, mapped))
         advice = f"There is no text in any cell of {columns}. Fill them, or map the column that holds it"
     elif isinstance(row, Mapping):
         named = ", ".join([repr(str(column)) for column in row][:MAX_COLUMNS_NAMED])
         advice = f"The columns are {named}{', ...' if len(row) > MAX_COLUMNS_NAMED else ''}. {advice}"
     why = f"and every text that {version.ref} was learned from had it, so the scores would not be comparable"
     hint = f"{advice}: `mapping={_proposal(row, mapping, missing, needed)}`."
-    raise FieldMissing(f"{none_has} the field {listed(map(repr, missing))}, {why}.", hint)
+    raise FieldMissing(f"{none_has} the field {join_names(map(repr, missing))}, {why}.", hint)
 
 
 def _proposal(row: Any, mapping: FieldMap, missing: Sequence[ShownField], needed: Collection[ShownField]) -> str:

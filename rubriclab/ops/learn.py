@@ -29,7 +29,7 @@ from rubriclab.learning.train import Trained, learning_calls, train_joint, train
 from rubriclab.methods.catalogue import DEFAULT_METHODS, JOINT, METHODS, has_settings, settings_names
 from rubriclab.methods.method import Method, Progress, TrainingInput, choose_settings
 from rubriclab.methods.sources import Checklist, seed_questions
-from rubriclab.models.characters import count, did_you_mean, listed
+from rubriclab.models.characters import count, did_you_mean, join_names
 from rubriclab.models.text import Assignment, Example, find_aspect, named_reasons, shipped_aspects, task_words
 from rubriclab.models.version import Effort, Version, check_name
 from rubriclab.ops.check import lint
@@ -287,6 +287,6 @@ def _notify_unused_reasons(training: TrainingRun, generator: str, notify: Notify
     if generator == EMBEDDED:
         why = "the offline judge does not read them; a language model does"
     elif not any(plan.method.shows_reasons(plan.settings) for plan in training.plans):
-        why = f"{listed(names)} proposes no criteria from labels"
+        why = f"{join_names(names)} proposes no criteria from labels"
     if number and why:
         notify(f"{count(number, 'reason')} of raters {'is' if number == 1 else 'are'} not used: {why}")

@@ -37,7 +37,7 @@ from rubriclab.learning.scoring import (
     without_rivals,
 )
 from rubriclab.models.aggregation import RivalLimits
-from rubriclab.models.characters import count, did_you_mean, listed, preview
+from rubriclab.models.characters import count, did_you_mean, join_names, preview
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Assignment, Example, find_aspect, format_score, parse_scale, task_words
 from rubriclab.models.version import Effort, Version
@@ -194,7 +194,7 @@ class Scoring:
         """
         for name in ("labels_in", "by"):
             if (named := getattr(self.options, name)) and self.counts.rows and name not in self.filled:
-                columns = f"The columns are {listed(self.columns)}." if self.columns else None
+                columns = f"The columns are {join_names(self.columns)}." if self.columns else None
                 raise DataError(f"`{name}={named}`: no row has anything in such a column.", columns)
         column, labelled = self.options.labels_in, self.summary.labelled
         if column is None:

@@ -25,7 +25,7 @@ from rubriclab.learning.verdicts import (
 from rubriclab.methods.catalogue import has_seen_labels, installed
 from rubriclab.methods.method import CriterionRating
 from rubriclab.models.aggregation import Calibration, Term
-from rubriclab.models.characters import count, listed
+from rubriclab.models.characters import count, join_names
 from rubriclab.models.rubric import Criterion
 from rubriclab.models.text import Example, Scale, data_digest, labelled
 from rubriclab.models.version import (
@@ -380,7 +380,7 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
             (of_baselines if wording.is_baseline(result.evaluator) else of_rubrics).append(result)
     return view(
         "evaluation",
-        title=listed(summaries) if summaries else "",
+        title=join_names(summaries) if summaries else "",
         brief=brief,
         graded=graded,
         verdict_sections=list(_verdicts(evaluation)),

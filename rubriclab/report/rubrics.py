@@ -15,7 +15,7 @@ from markupsafe import Markup
 from rubriclab.learning.gate import contradiction, outcome_of
 from rubriclab.learning.verdicts import LevelAgreement, level_agreement
 from rubriclab.models.aggregation import Term, combine, raw_value
-from rubriclab.models.characters import count, listed
+from rubriclab.models.characters import count, join_names
 from rubriclab.models.rubric import Criterion, Part
 from rubriclab.models.text import Scale
 from rubriclab.models.version import (
@@ -163,7 +163,7 @@ def gains_summary(verdict: GateVerdict, measures: Measures, level: str) -> str:
     names = (f"{wording.error_name(measures)}{of_all}", f"{measures.order} {wording.LEVELS[level]}")
     for words, name in zip(gain_outcomes(verdict, level), names, strict=True):
         measures_by_outcome.setdefault(words, []).append(name)
-    by_outcome = ((words, listed(names)) for words, names in measures_by_outcome.items() if words and names)
+    by_outcome = ((words, join_names(names)) for words, names in measures_by_outcome.items() if words and names)
     summary = ", ".join(f"{words} in {names}" for words, names in by_outcome)
     return summary[:1].upper() + summary[1:]
 

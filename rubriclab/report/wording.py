@@ -14,7 +14,7 @@ from rubriclab.judges.connect import EMBEDDED
 from rubriclab.methods.catalogue import JOINT, installed
 from rubriclab.methods.holistic import HolisticSettings
 from rubriclab.models.aggregation import Bounds, Term, threshold_by_hand
-from rubriclab.models.characters import asked_at, count, listed, plain
+from rubriclab.models.characters import count, join_names, judge_at, plain
 from rubriclab.models.rubric import Criterion, Evidence, Rubric
 from rubriclab.models.text import Scale, format_score
 from rubriclab.models.version import (
@@ -227,7 +227,7 @@ def bases(results: Sequence[Result]) -> list[str]:
     remarks = [f"{name}: {remark}." for name, remark in parts if remark]
     if len(by_basis) == 1:
         return [f"All on {next(iter(by_basis))}.", *remarks]
-    return [*(f"{listed(names)}: {shared}." for shared, names in by_basis.items()), *remarks]
+    return [*(f"{join_names(names)}: {shared}." for shared, names in by_basis.items()), *remarks]
 
 
 # A rubric and its criteria.
@@ -247,9 +247,9 @@ def judge(provenance: Provenance, name: str | None = None, address: str | None =
     if name == EMBEDDED:
         return f"{name} (offline, no language model)"
     if name.startswith(RECORDED):
-        model = name.removeprefix(RECORDED).partition("#")[2] or listed(provenance.model_versions)
+        model = name.removeprefix(RECORDED).partition("#")[2] or join_names(provenance.model_versions)
         return f"{model if model and UNNAMED not in model else 'a language model'}, {SAVED_ANSWERS}"
-    return asked_at(name, address)
+    return judge_at(name, address)
 
 
 def judge_option(version: Version | None) -> list[str]:
@@ -309,7 +309,7 @@ def contents(criteria: Sequence[Criterion]) -> str:
         "trait": count(kinds["trait"], "rated trait"),
         "feature": count(kinds["feature"], "text feature"),
     }
-    return listed(words[kind] for kind in words if kinds[kind])
+    return join_names(words[kind] for kind in words if kinds[kind])
 
 
 def title(criterion: Criterion, most: int | None = None) -> str:
@@ -406,7 +406,7 @@ def origin(evidence: Evidence) -> str:
     inputs += [count(len(evidence.findings), "finding")] if evidence.findings else []
     inputs += [f"from {count(len(evidence.reasons), 'reason')}"] if evidence.reasons else []
     refined = f", refined {count(evidence.refined, 'time')}" if evidence.refined else ""
-    return f"{evidence.origin}{f' ({listed(inputs)})' if inputs else ''}{refined}"
+    return f"{evidence.origin}{f' ({join_names(inputs)})' if inputs else ''}{refined}"
 
 
 def reasons(evidence: Evidence) -> str:

@@ -158,7 +158,7 @@ async def propose(
     fields: dict[str, Any] = {
         **assignment.fields(),
         "kind": units.kind if settings.decompose else "whole",
-        "beside": [assignment.words.called(material) for material in units.beside],
+        "beside": [assignment.words.name_of(material) for material in units.beside],
         "known": [{"name": sub.name, "question": each.text} for sub in subs for each in sub.questions],
         "count": settings.proposed,
         "texts": show_once(

@@ -339,7 +339,7 @@ async def extract_facts(
             "words": words.model_dump(),
             "before": " ".join(text for _, text in before),
             "sentences": [
-                {"id": n, "text": text, "what": what, "label": words.called(what)} for n, what, text in shown
+                {"id": n, "text": text, "what": what, "label": words.name_of(what)} for n, what, text in shown
             ],
             "most": MAX_FACTS,
         }
@@ -474,7 +474,7 @@ async def judge_text(example: Example, plan: VerificationPlan, judge: Judge) -> 
         return TextVerdicts(fault=f"there is no sentence in the {words.output}")
     texts = plan.materials(example)
     lacking = {
-        name: f"no fact can be named: the {words.output} comes without a {words.called(material)}"
+        name: f"no fact can be named: the {words.output} comes without a {words.name_of(material)}"
         for name, material in plan.support_by_question.items()
         if material not in texts
     }
@@ -496,7 +496,7 @@ async def judge_text(example: Example, plan: VerificationPlan, judge: Judge) -> 
         incomplete: dict[Material, str] = {}
         for name in texts:
             if failures := [each for each in extracted[name] if isinstance(each, str)]:
-                incomplete[name] = f"the facts of the {words.called(name)} could not all be obtained: {failures[0]}"
+                incomplete[name] = f"the facts of the {words.name_of(name)} could not all be obtained: {failures[0]}"
             stated = itertools.chain(*(each for each in extracted[name] if not isinstance(each, str)))
             facts[name] = {f"{LETTERS[name]}{number}": fact for number, fact in enumerate(stated, 1)}
         texts = {name: text for name, text in texts.items() if name in incomplete}

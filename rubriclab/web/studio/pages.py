@@ -24,7 +24,7 @@ from starlette.types import ASGIApp
 from rubriclab.base_options import first_fault
 from rubriclab.errors import NotInStore, RubriclabError, SettingsError, StoreError
 from rubriclab.models.aggregation import threshold_by_hand
-from rubriclab.models.characters import count, is_blank, listed, plain
+from rubriclab.models.characters import count, is_blank, join_names, plain
 from rubriclab.models.text import Example, format_score
 from rubriclab.models.version import GRADED, Version
 from rubriclab.ops.edit import EditableVersion, EditEffect, EditResult, edit, editable_version
@@ -283,9 +283,9 @@ class PastedText(PaidRequest):
         given = {name: None if is_blank(getattr(self, name)) else getattr(self, name) for name in FIELDS}
         if missing := [name for name in version.provenance.text_fields or () if given.get(name, "") is None]:
             raise SettingsError(
-                f"{version.ref} was learned from texts with their {listed(missing)}; without, its score would "
+                f"{version.ref} was learned from texts with their {join_names(missing)}; without, its score would "
                 "not be comparable.",
-                f"Give the {listed(missing)} of the text.",
+                f"Give the {join_names(missing)} of the text.",
             )
         return Example(PASTED, self.output, PASTED, given["source"], given["context"])
 
