@@ -475,9 +475,9 @@ class Lab(Closing):
         _self, *positional = [
             each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
         ]
-        named = {each.name: options.pop(each.name) for each in positional if each.name in options}
+        by_name = {each.name: options.pop(each.name) for each in positional if each.name in options}
         try:
-            bound = inspect.Signature(positional).bind(*arguments, **named)
+            bound = inspect.Signature(positional).bind(*arguments, **by_name)
         except TypeError as error:
             expected = ", ".join([repr(operation), *(each.name for each in positional)])
             raise SettingsError(f"{operation}: {error}.", f"Expected lab.dry_run({expected}, ...).") from None
@@ -495,8 +495,8 @@ class Lab(Closing):
         """
         from rubriclab.web.studio.pages import serve_studio
 
-        named, judge = None if rubric is None else ref_of(rubric), self._defaults["judge"]
-        await serve_studio(self._workspace(), named, judge=judge, port=port, browser=browser)
+        ref, judge = None if rubric is None else ref_of(rubric), self._defaults["judge"]
+        await serve_studio(self._workspace(), ref, judge=judge, port=port, browser=browser)
 
     @with_options(option_types.ServeOptions)
     async def serve_async(

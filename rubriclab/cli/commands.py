@@ -459,8 +459,8 @@ def _write_improved(improving: ops.improve.Improving, output: str, diff: str | N
             async for text in improving.stream():
                 write(text.to_row())
                 if diff and text.outcome == "improved":
-                    shown = views.render.view("rewrite", found=text)
-                    write_diff(f"{shown}\n".encode("utf-8", "backslashreplace"))
+                    changes = views.render.view("rewrite", found=text)
+                    write_diff(f"{changes}\n".encode("utf-8", "backslashreplace"))
 
         with noting_rows_on_error(lambda: len(improving.metrics), output):
             ops.workspace.finish(run)

@@ -164,8 +164,8 @@ def defaults_from(config: Config, commands: Mapping[str, Sequence[click.Paramete
 
 def options_of(params: Sequence[click.Parameter]) -> dict[str, click.Option]:
     """Return the options by their names in a configuration file: `max-cost` for `--max-cost`."""
-    shown = [param for param in params if isinstance(param, click.Option) and not param.hidden]
-    return {max(option.opts, key=len).lstrip("-"): option for option in shown}
+    visible = [param for param in params if isinstance(param, click.Option) and not param.hidden]
+    return {max(option.opts, key=len).lstrip("-"): option for option in visible}
 
 
 def _unusable(file: Path, error: Unreadable) -> SettingsError:
@@ -177,8 +177,8 @@ def _pair(key: str, value: Any, most: int | None) -> str:
     from rubriclab.models.characters import one_line
 
     written = json.dumps(value, ensure_ascii=False, default=str)
-    shown = one_line(masked(f"{key} = {written}"))
-    return shown if most is None or len(shown) <= most else f"{shown[: most - 1]}…"
+    line = one_line(masked(f"{key} = {written}"))
+    return line if most is None or len(line) <= most else f"{line[: most - 1]}…"
 
 
 def _checked_value(config: Config, option: click.Option, key: str) -> Any:

@@ -126,9 +126,9 @@ class SectionCommand(click.Command):
         if file := ctx.find_root().params.get("log_file"):
             log_to_file(Path(file), str(ctx.info_name))
         assert self.callback
-        named = {name: ctx.params[name] for name in inspect.signature(self.callback).parameters if name in ctx.params}
+        values = {name: ctx.params[name] for name in inspect.signature(self.callback).parameters if name in ctx.params}
         try:
-            return ctx.invoke(self.callback, Call(ctx.params), **named)
+            return ctx.invoke(self.callback, Call(ctx.params), **values)
         except RubriclabError as error:
             # Commands in the message repeat options of the running one, which are not known where it is printed.
             error.message, error.hint = as_typed(error.message), error.hint and as_typed(error.hint)
@@ -141,9 +141,9 @@ class SectionCommand(click.Command):
         options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
         for section in SECTIONS:
             records = [option.get_help_record(ctx) for option in options if getattr(option, "section", "") == section]
-            if shown := [record for record in records if record]:
+            if visible := [record for record in records if record]:
                 with formatter.section(section or "Options"):
-                    formatter.write_dl(shown)
+                    formatter.write_dl(visible)
 
 
 def _model(name: str) -> type[Options]:
@@ -176,10 +176,10 @@ class SectionGroup(click.Group):
             self.sections.setdefault(title, []).append(str(added.name))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        shown = set(self.list_commands(ctx))
+        visible = set(self.list_commands(ctx))
         for title, names in self.sections.items():
             with formatter.section(title):
-                texts = {name: " ".join((self.commands[name].help or "").split()) for name in names if name in shown}
+                texts = {name: " ".join((self.commands[name].help or "").split()) for name in names if name in visible}
                 sentences = {name: f"{text.split('. ')[0].removesuffix('.')}." for name, text in texts.items()}
                 formatter.write_dl(list(sentences.items()))
 
@@ -245,8 +245,8 @@ def _help(field: FieldInfo, flags: Mapping[str, str]) -> str:
     value = None if field.is_required() else field.get_default(call_default_factory=True)
     if not default and value and isinstance(value, str | int | float):
         default = str(value).removesuffix(".0")
-    shown = with_flags(f"{text}  [default: {default.removesuffix('.')}]" if default else text, flags)
-    return shown.replace("`", "")
+    help_text = with_flags(f"{text}  [default: {default.removesuffix('.')}]" if default else text, flags)
+    return help_text.replace("`", "")
 
 
 def _type_settings(field: FieldInfo, flag: Flag) -> dict[str, Any]:

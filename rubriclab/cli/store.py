@@ -78,11 +78,11 @@ def trust(call: Call, target: str | None, *, revoke: bool) -> None:
             message = f"{file} {'is no longer' if config.revoke(file) else 'was not'} confirmed"
         else:
             any_content = file.is_dir()
-            named = config.load_config(file / config.CONFIG_NAME if any_content else file)
-            assert named, "a file that was named is loaded or refused"
-            config.confirm(file, config.ANY_CONTENT if any_content else config.digest_of(named.content))
+            chosen = config.load_config(file / config.CONFIG_NAME if any_content else file)
+            assert chosen, "a file that was named is loaded or refused"
+            config.confirm(file, config.ANY_CONTENT if any_content else config.digest_of(chosen.content))
             changes = ", also with later changes" if any_content else " as it is now"
-            message = f"{named.file} is confirmed{changes}; it sets {named.summary() or 'nothing'}"
+            message = f"{chosen.file} is confirmed{changes}; it sets {chosen.summary() or 'nothing'}"
         call.show(message, {"file": str(file.resolve()), "confirmed": not revoke})
         return
     if call.values["store"] is None and loaded and config.USED_TO_CONFIRM in loaded.values:
@@ -99,10 +99,10 @@ def _outcome(version: Version) -> str:
     from rubriclab.judges.cache import RECORDED_PREFIX
 
     if version.confirmed:
-        judges, named = ops.workspace.online_judges(version), ops.workspace.named_judges(version)
-        consequence = f"commands send texts and your key to {named} unless --judge names another"
+        judges, names = ops.workspace.online_judges(version), ops.workspace.named_judges(version)
+        consequence = f"commands send texts and your key to {names} unless --judge names another"
         if all(name.startswith(RECORDED_PREFIX) for name, _ in judges.values()):
-            consequence = f"commands read {named} unless --judge names another"
+            consequence = f"commands read {names} unless --judge names another"
         if not judges:
             consequence = "it asks the offline judge only, which sends nothing"
         return f"{version.ref} is confirmed; {consequence}"
@@ -228,8 +228,8 @@ def import_(call: Call, pack: str, *, name: str | None) -> None:
     """Save the rubric of a PACK file (- for standard input) as a version, after checking its digests."""
     notes: list[str] = []
     version = ops.versions.import_(call.values["store"], pack, notes.append, name)
-    shown = version.ref if version.new else f"{version.ref} holds it already"
-    call.show(shown, {**trust_row(version), "new": version.new, "digest": version.digest})
+    message = version.ref if version.new else f"{version.ref} holds it already"
+    call.show(message, {**trust_row(version), "new": version.new, "digest": version.digest})
     for text in notes if not call.as_json else ():
         note(text)
 

@@ -103,8 +103,8 @@ def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> tuple[SourceFo
             calamine.CalamineWorkbook.from_filelike(file) as workbook,
         ):
             sheets = tuple(workbook.sheet_names)
-            shown = calamine.SheetVisibleEnum.Visible
-            hidden_sheets = [sheet.name for sheet in workbook.sheets_metadata if sheet.visible != shown]
+            visible = calamine.SheetVisibleEnum.Visible
+            hidden_sheets = [sheet.name for sheet in workbook.sheets_metadata if sheet.visible != visible]
             name = _chosen_sheet(path, sheets, options.sheet, hidden_sheets)
             errors, hidden = _error_cells(path, archive, name)
             worksheet = workbook.get_sheet_by_name(name)

@@ -373,11 +373,11 @@ def propose_mapping(
     return proposal
 
 
-def propose_scores(rows: Sequence[Mapping[str, Any]], aspect: str, given: Mapping[str, str]) -> str | None:
-    """Return the mapping `given` with the columns that look like scores of `aspect`; `None` if no column does."""
-    proposed = propose_mapping(rows, aspect, given)
+def propose_scores(rows: Sequence[Mapping[str, Any]], aspect: str, mapped: Mapping[str, str]) -> str | None:
+    """Return a mapping of `mapped` and the columns that look like scores of `aspect`; `None` if no column does."""
+    proposed = propose_mapping(rows, aspect, mapped)
     is_scored = any(name.partition(".")[0] in TABLES for name in proposed)
-    return mapping_text({**given, **proposed}) if is_scored else None
+    return mapping_text({**mapped, **proposed}) if is_scored else None
 
 
 def _may_hold(name: str, column: str, cells: Sequence[Any]) -> bool:
@@ -486,13 +486,13 @@ def _mean_length(cells: Sequence[Any]) -> float:
 def _levels(cells: Mapping[str, Sequence[Any]], aspect: str | None) -> tuple[set[str], set[str]]:
     """Return columns of a few short words: those that are scores by name or likeness, and those of usual words only."""
     words = {column: _short_words(values) for column, values in cells.items()}
-    named = {column for column in cells if is_score_name(column) or (aspect and _is_similar(column, aspect))}
-    least = {column: 1 if column in named else 2 for column in cells}
+    by_name = {column for column in cells if is_score_name(column) or (aspect and _is_similar(column, aspect))}
+    least = {column: 1 if column in by_name else 2 for column in cells}
     few = {column: texts for column, texts in words.items() if least[column] <= len(texts) <= MAX_LEVEL_WORDS}
     many = [column for column in few if len(cells[column]) > MAX_LEVEL_WORDS]
     alike = {one for one in many if any(one != two and _are_alike(few[one], few[two]) for two in many)}
     usual = {column for column, texts in few.items() if all(w in VERDICT_WORDS or is_level_word(w) for w in texts)}
-    return alike | (named & few.keys()), usual
+    return alike | (by_name & few.keys()), usual
 
 
 def _short_words(cells: Sequence[Any]) -> set[str]:
@@ -583,12 +583,12 @@ def _missing_values(value: Any) -> Any:
 def _level_scores(value: Any) -> Any:
     pairs = map(_level, comma_values(value)) if isinstance(value, str) else value.items()
     scores: dict[str, float] = {}
-    for given, score in pairs:
-        word, number = str(given).strip().casefold(), float(score)
+    for label, score in pairs:
+        word, number = str(label).strip().casefold(), float(score)
         level = UNTYPED.number(word)
         word = word if level is None else f"{level:g}"
         if not word or not math.isfinite(number):
-            raise ValueError(f"expected a word and a finite number for each level, got {given!r} and {score!r}")
+            raise ValueError(f"expected a word and a finite number for each level, got {label!r} and {score!r}")
         if scores.setdefault(word, number) != number:
             raise ValueError(
                 f"the word {word!r} has the scores {scores[word]:g} and {number:g}; give it one (case is ignored)"

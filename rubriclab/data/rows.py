@@ -247,9 +247,9 @@ def check_unicode(name: str, text: str) -> str:
         text.encode()
     except UnicodeEncodeError as error:
         around = repr(text[max(0, error.start - 10) : error.end + 10])
-        shown = re.sub(r"\\udc([89a-f].)", r"\\x\1", around)  # the byte, not the surrogate that stands for it
+        with_bytes = re.sub(r"\\udc([89a-f].)", r"\\x\1", around)  # the byte, not the surrogate that stands for it
         expected = "text in UTF-8; for a file in another encoding, name that, as in `encoding=cp1252`"
-        raise FieldError(name, f"bytes that are not UTF-8, in {shown}", expected) from None
+        raise FieldError(name, f"bytes that are not UTF-8, in {with_bytes}", expected) from None
     return text
 
 

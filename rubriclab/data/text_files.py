@@ -186,13 +186,13 @@ def detect_encoding(where: str, sample: bytes, *, complete: bool, only_unicode: 
 
 def document_rows(path: Path, sample: str, max_bytes: int, encoding: str = UTF_8) -> list[Any] | None:
     """Return the rows of a file that is one JSON document and begins with `sample`; `None` for JSON Lines."""
-    first, _, rest = sample.strip().partition("\n")
-    is_list = first.startswith("[") and f"{first}\n{rest[:100]}"[1:].lstrip().startswith("{")
+    first, _, other_lines = sample.strip().partition("\n")
+    is_list = first.startswith("[") and f"{first}\n{other_lines[:100]}"[1:].lstrip().startswith("{")
     if not is_list and not first.startswith("{"):
         return None
     with suppress(orjson.JSONDecodeError):
         document = orjson.loads(first)
-        if rest or not (is_list or _is_columns(document)):
+        if other_lines or not (is_list or _is_columns(document)):
             return None
     content = b""
     # An error is ignored here: JSON Lines that end early are read up to the damage.
@@ -210,7 +210,7 @@ def document_rows(path: Path, sample: str, max_bytes: int, encoding: str = UTF_8
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
         # In a file with a list in each line, the first line is complete.
-        over_lines = rest and (first.strip() == "{" or (is_list and not first.rstrip().endswith("]")))
+        over_lines = other_lines and (first.strip() == "{" or (is_list and not first.rstrip().endswith("]")))
         if over_lines and isinstance(error, json.JSONDecodeError):
             fault = f"{error.msg}, in line {error.lineno}, column {error.colno}"
             problem = f"{path} is one JSON document that ends early or is damaged: {fault}."
@@ -318,8 +318,8 @@ def delimited_rows(where: str, lines: Lines, max_bytes: int = MAX_ROW_BYTES, dia
         elif len(cells) != len(columns):
             yield number, RowError(where, number, None, f"{len(cells)} cells", f"{len(columns)}, as in the header")
         else:
-            named = zip(columns, cells, strict=True)
-            yield number, {column: unescape_cell(cell, dialect.delimiter) for column, cell in named if column}
+            pairs = zip(columns, cells, strict=True)
+            yield number, {column: unescape_cell(cell, dialect.delimiter) for column, cell in pairs if column}
 
 
 def first_records(lines: Sequence[str], dialect: Dialect) -> list[tuple[int, list[str]]]:

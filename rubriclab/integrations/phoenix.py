@@ -44,11 +44,11 @@ class PhoenixEvaluator(evaluator.OpenRubric, BaseEvaluator):  # type: ignore[mis
     def _kind(self) -> AnnotatorKind:
         return AnnotatorKind.CODE if self._scorer.judge == EMBEDDED else AnnotatorKind.LLM
 
-    def evaluate(self, **given: Any) -> dict[str, Any]:
-        return self._evaluation(self._scorer.score_row(self._row(**given)))
+    def evaluate(self, **fields: Any) -> dict[str, Any]:
+        return self._evaluation(self._scorer.score_row(self._row(**fields)))
 
-    async def async_evaluate(self, **given: Any) -> dict[str, Any]:
-        return self._evaluation(await self._scorer.score_row_async(self._row(**given)))
+    async def async_evaluate(self, **fields: Any) -> dict[str, Any]:
+        return self._evaluation(await self._scorer.score_row_async(self._row(**fields)))
 
     def _evaluation(self, score: Score) -> dict[str, Any]:
         reason, metadata = evaluator.rationale(score, self._scorer.rubric), evaluator.metadata_of(score)

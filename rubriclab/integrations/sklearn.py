@@ -180,9 +180,9 @@ class RubricEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         options = ReadingOptions(**reading)
         raw = raw_table(texts, "X", options)
         rows = []
-        for place, row in raw.numbered:
+        for number, row in raw.numbered:
             if not isinstance(row, Mapping):
-                raise DataError(f"X: expected texts or rows, got {describe(row)} in place {place}.", "Give texts.")
+                raise DataError(f"X: expected texts or rows, got {describe(row)} in place {number}.", "Give texts.")
             rows.append({name: value for name, value in row.items() if str(name).partition(".")[0] not in LABELS})
         if not rows:
             raise DataError("X: expected at least one text, got none.", "Give texts.")

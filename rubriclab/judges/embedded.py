@@ -163,9 +163,9 @@ def learned_readings(fields: Mapping[str, Any], observations: Sequence[Mapping[s
     return learned or list(readings(fields, "")[:count])
 
 
-def statement_of(fields: Mapping[str, Any], named: Sequence[Reading]) -> str:
-    """Return a statement that names the readings `named` in the form that `own_readings` parses."""
-    return f"Scores for {fields['aspect']['name']} rise with {'; '.join(map(str, named))}."
+def statement_of(fields: Mapping[str, Any], used: Sequence[Reading]) -> str:
+    """Return a statement that names the readings `used` in the form that `own_readings` parses."""
+    return f"Scores for {fields['aspect']['name']} rise with {'; '.join(map(str, used))}."
 
 
 Fields = Mapping[str, Any]

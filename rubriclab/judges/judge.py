@@ -43,11 +43,11 @@ class Usage:
     saved_usd: float = 0.0
 
     def __add__(self, other: Usage) -> Usage:
-        known = self.cost_usd is not None and other.cost_usd is not None
+        has_cost = self.cost_usd is not None and other.cost_usd is not None
         return Usage(
             self.prompt_tokens + other.prompt_tokens,
             self.completion_tokens + other.completion_tokens,
-            (self.cost_usd or 0.0) + (other.cost_usd or 0.0) if known else None,
+            (self.cost_usd or 0.0) + (other.cost_usd or 0.0) if has_cost else None,
             self.cached_tokens + other.cached_tokens,
             self.saved_usd + other.saved_usd,
         )

@@ -88,13 +88,13 @@ def preview(text: str) -> str:
     return repr(text if len(text) <= PREVIEW else f"{text[:PREVIEW]}…")
 
 
-def close_match(name: object, known: Iterable[str]) -> str | None:
-    return next(iter(difflib.get_close_matches(str(name), list(known), n=1)), None)
+def close_match(name: object, names: Iterable[str]) -> str | None:
+    return next(iter(difflib.get_close_matches(str(name), list(names), n=1)), None)
 
 
-def did_you_mean(name: object, known: Iterable[str]) -> str:
-    """Return a question that names the closest known name, with a space after it; empty if none is close."""
-    close = close_match(name, known)
+def did_you_mean(name: object, names: Iterable[str]) -> str:
+    """Return a question that asks for the closest of `names`, with a space after it; empty if none is close."""
+    close = close_match(name, names)
     return f"Did you mean {close!r}? " if close else ""
 
 
@@ -159,8 +159,8 @@ def quoted_judge(judge: str, address: str | None = None, most: int | None = JUDG
     The quotes keep a name from a pack from reading like a part of the sentence.
     """
     name = one_line(judge)
-    shown = name if most is None or len(name) <= most else f"{name[: most - 1]}…"
-    return judge_at(quoted(shown), address and quoted(one_line(address)))
+    cut = name if most is None or len(name) <= most else f"{name[: most - 1]}…"
+    return judge_at(quoted(cut), address and quoted(one_line(address)))
 
 
 def quoted(text: str) -> str:

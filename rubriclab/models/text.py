@@ -436,7 +436,7 @@ def find_aspect(task: str, name: str, definition: str | None = None) -> Aspect:
 
 def is_defined(task: str | None, name: str) -> bool:
     """Return whether a definition of the aspect is included for the task, or for any task if `task` is `None`."""
-    return any(name in content.aspects for known, content in defined_tasks().items() if task in (None, known))
+    return any(name in content.aspects for defined, content in defined_tasks().items() if task in (None, defined))
 
 
 def shipped_aspects(task: str) -> tuple[Aspect, ...]:

@@ -141,11 +141,11 @@ class KeyedReply(pydantic.BaseModel):
             return handler(raw)
         read_by: ReadBy = "id"
         if raw.keys() == {each.id for each in cls.expected}:
-            found = {id_: _Values((value,)) for id_, value in raw.items()}
+            entries = {id_: _Values((value,)) for id_, value in raw.items()}
         else:
-            found, read_by = _Recognition(cls.expected, raw).entries()
+            entries, read_by = _Recognition(cls.expected, raw).entries()
         salvage = is_salvage(info)
-        reply = handler({**dict.fromkeys(each.id for each in cls.expected), **found} if salvage else found)
+        reply = handler({**dict.fromkeys(each.id for each in cls.expected), **entries} if salvage else entries)
         if salvage and not reply.entries:
             raise ValueError("no entry is usable")
         reply._read_by = read_by

@@ -233,15 +233,15 @@ def inert(text: str) -> str:
     prevents that. Hidden text is written out. Joiners of Persian, Hindi and emoji stay.
     """
 
-    def reveal(found: re.Match[str]) -> str:
-        if found["tags"]:
-            hidden = "".join(chr(ord(character) - 0xE0000) for character in found["tags"])
-        elif found["bytes"]:
-            codes = map(ord, found["bytes"])
+    def reveal(match: re.Match[str]) -> str:
+        if match["tags"]:
+            hidden = "".join(chr(ord(character) - 0xE0000) for character in match["tags"])
+        elif match["bytes"]:
+            codes = map(ord, match["bytes"])
             values = bytes(code - 0xFE00 if code < 0xE0100 else code - 0xE0100 + 16 for code in codes)
             hidden = values.decode("utf-8", "replace")
         else:
-            return found[0]
+            return match[0]
         return f"[hidden text: {''.join(filter(str.isprintable, hidden))}]"
 
     if not text.isascii() and _MAY_HIDE.search(text):

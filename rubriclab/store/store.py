@@ -141,13 +141,13 @@ def open_store(where: str | Path | None = None, *, create: bool = True, access: 
         NoStore: if there is no such file, and `create` is false.
         StoreError: if the store cannot be opened, or has the schema of another version of rubriclab.
     """
-    place = database_url(where)
-    file = sqlite_file(place)
+    url = database_url(where)
+    file = sqlite_file(url)
     if file and not file.exists() and (access == "read" or not create):
-        raise NoStore(f"The store {show_url(place)} does not exist.", "Learn a rubric first: `rubriclab learn`")
-    writable = may_write(place)
+        raise NoStore(f"The store {show_url(url)} does not exist.", "Learn a rubric first: `rubriclab learn`")
+    writable = may_write(url)
     if access == "write" and not writable:
-        raise _read_only(show_url(place))
+        raise _read_only(show_url(url))
     return Store(where, read_only=file is not None and (access == "read" or not writable))
 
 

@@ -320,8 +320,8 @@ class RubricChecker:
             scores = self.scorer.score_rows([rows] if isinstance(rows, dict) else rows)
         finally:
             after = self.scorer.effort
-            known = before.cost_usd is not None and after.cost_usd is not None
-            cost = (after.cost_usd or 0.0) - (before.cost_usd or 0.0) if known else None
+            has_cost = before.cost_usd is not None and after.cost_usd is not None
+            cost = (after.cost_usd or 0.0) - (before.cost_usd or 0.0) if has_cost else None
             self._tally.add(calls=after.calls - before.calls, cached=after.cached - before.cached, cost=cost)
         values = [score.score for score in scores if score.score is not None]
         lowest = min(values, default=None)
