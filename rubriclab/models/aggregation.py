@@ -20,7 +20,7 @@ from rubriclab.models.text import Scale
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.intervals import error_bounds, rounded_number
 
-# Minimum spread and distance of knots. Learned ones are larger, since scores have six digits; smaller ones overflow.
+# Minimum spread of ratings and distance of calibrated points; smaller ones overflow. Learned ones have six digits.
 MIN_SPREAD = 1e-12
 # How far a rounded weight may be outside its bounds.
 ROUNDING = 1e-6
@@ -68,7 +68,7 @@ class Term(FrozenModel):
 class Calibration(FrozenModel):
     """A map from raw values onto the raters' scale: the straight line through two points.
 
-    For `logistic`, of verdicts, y are log odds of the better level; `none` is the mean of the judge's ratings.
+    For `logistic` (verdicts), y are log odds of the better level. `none` keeps the mean of the judge's ratings.
     """
 
     kind: Literal["none", "linear", "logistic"]

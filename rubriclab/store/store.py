@@ -298,15 +298,15 @@ class Store(Closing):
             return session.exec(select(TrainingRow.digest).where(*is_of_version)).first()
 
     def add_evaluation(self, version: Version, evaluation: EvaluationRecord) -> None:
-        """Store the latest evaluation of a version; `NotInStore` if this store does not have the version as it is."""
+        """Store the latest evaluation of a version; `NotInStore` if this store has another one under its reference."""
         content = _content_of(evaluation)
 
         def add(session: Session) -> None:
             row = _find_row(session, version.ref)
             if (row.rubric_digest, row.provenance_digest) != (version.digest, version.provenance_digest):
                 raise NotInStore(f"{version.ref} of this store is another version.")
-            digested = digest_text(content)
-            session.merge(EvaluationRow(name=row.name, number=row.number, content=content, digest=digested))
+            content_digest = digest_text(content)
+            session.merge(EvaluationRow(name=row.name, number=row.number, content=content, digest=content_digest))
 
         self._write(add)
 
@@ -438,7 +438,7 @@ class Store(Closing):
             is_confirmed = confirmed.get(_key(row)) == row.record_digest
             own_tags = tuple(sorted(tags.get(_key(row), ())))
             evaluation = None
-            # A damaged one does not keep the version from use: `verify` names it, and evaluating again replaces it.
+            # A version with a damaged evaluation can be used: `verify` names it, and evaluating again replaces it.
             with suppress(StoreError):
                 evaluation = _read_evaluation(evaluations[_key(row)]) if _key(row) in evaluations else None
             version = replace(cached[row.record_digest], tags=own_tags, confirmed=is_confirmed, evaluation=evaluation)

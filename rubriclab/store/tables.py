@@ -484,9 +484,9 @@ class BatchTable:
         return tuple(OpenBatch(**{**content, "requests": tuple(content["requests"])}) for content in contents)
 
 
-# The number of the schema. A release that changes the tables increases it and says how older stores are upgraded: those
-# of schema 1 only lack a table.
-SCHEMA, EARLIER = "2", "1"
+# The number of the schema. A release that changes the tables increases it and says how older stores are upgraded: a
+# store of schema 1 only lacks a table.
+SCHEMA, EARLIER_SCHEMA = "2", "1"
 SCHEMA_TABLE = sa.Table("rubriclab_schema", sa.MetaData(), sa.Column("number", sa.String(32), primary_key=True))
 # Tables whose rows never change, each with the condition under which a new row would replace an old one.
 IMMUTABLE = {
@@ -517,7 +517,7 @@ def is_current(connection: sa.Connection) -> bool:
     if not sa.inspect(connection).has_table(SCHEMA_TABLE.name):
         return False
     number = connection.execute(sa.select(SCHEMA_TABLE.c.number)).scalar()
-    if number not in (SCHEMA, EARLIER):
+    if number not in (SCHEMA, EARLIER_SCHEMA):
         fault = f"The store {show_url(connection.engine.url)} has schema {number!r}; expected {SCHEMA!r}."
         hint = "It was written by another version of rubriclab: use that one, or another store: `store=PATH`."
         raise StoreError(fault, hint)
