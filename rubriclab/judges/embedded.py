@@ -87,7 +87,7 @@ class Reading:
     def share(self, values: Mapping[str, float]) -> float:
         """Return the quality from 0 to 1, 0.5 at the middle; nan where the feature is undefined."""
         distance = (values[self.feature.name] - self.middle) / (self.spread * DEVIATIONS)
-        return float(np.clip(0.5 + (distance if self.more_is_better else -distance), 0, 1))
+        return float(min(max(0.5 + (distance if self.more_is_better else -distance), 0.0), 1.0))
 
     def __str__(self) -> str:
         amount = "more" if self.more_is_better else "less"

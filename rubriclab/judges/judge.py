@@ -407,6 +407,8 @@ def _holds_another_verdict(around: Sequence[str], verdict: Mapping[str, Any], ke
     number, yes or no; or a brace after the last answer stays open or is followed by a number.
     """
     text = "\0".join(around)
+    if not text.strip("\0 \n"):
+        return False
     if any(key in _plain(match["key"]) for match in _KEY.finditer(text) for key in keys):
         return True
     known_values: dict[str, set[float | str]] = {}

@@ -107,6 +107,8 @@ _TAG = re.compile(
     rf"|(?P<fence>^`{{3,10}} ?{_WORD}\s*?$)|(?P<fence_end>^`{{3,10}}\s*?$)",
     re.IGNORECASE | re.MULTILINE,
 )
+# Each tag has one of these, most replies have none, and finding tags takes a hundred times as long.
+_SIGNS = ("<", "[", "`", "\u25c1", "assistantfinal", "analysis")
 
 
 def without_reasoning(text: str) -> str:
@@ -115,7 +117,8 @@ def without_reasoning(text: str) -> str:
     A code fence with such a name is a tag too. A tag in a complete JSON object is not, since it is in a string.
     Nor is a closing tag while a brace is open, since a damaged verdict may quote it.
     """
-    if not _TAG.search(text):
+    lowered = text.lower()
+    if not any(sign in lowered for sign in _SIGNS) or not _TAG.search(text):
         return text
     spans = [(found.begin, found.end) for found in json_objects(text)]
     result, start, is_reasoning, is_fenced = "", 0, False, False
