@@ -235,15 +235,10 @@ def _print_learned(result: ops.learn.LearnResult) -> None:
     from rubriclab.judges.connect import makes_requests
 
     version = result.version
-    criteria, provenance = version.rubric.criteria, version.provenance
+    provenance = version.provenance
     print_view(views.rubrics.learned_view(version))
     if not version.new:
         note(f"{version.ref} is unchanged, so no new version was saved")
-    correlations = [criterion.evidence.pearson or 0 for criterion in criteria]
-    agreement, chance = provenance.agreement, 0.5 if provenance.agreement and provenance.agreement.auroc else 0
-    if agreement and max(correlations, default=0) <= 0 and (agreement.order.value or 0) <= chance:
-        advice = "if a lower label is the better one, turn the labels with `level_scores`"
-        note(f"warning: none of the criteria tracks the labels; the scores of this rubric mean nothing; {advice}")
     # The offline judge and recordings would only give the same reply again.
     if result.effort.failed and any(map(makes_requests, (provenance.judge, provenance.generator))):
         note(f"{count(result.effort.failed, 'prompt')} had no usable reply; --retry-failed asks for them again")

@@ -270,9 +270,6 @@ class TransferOptions(ReadingOptions, JudgeOption):
     name: Annotated[str | None, Flag(from_found="never")] = None
     """The name to save under. Default: the rubric's."""
 
-    seed: int = Field(default=42, ge=0)
-    """Seed of folds and random draws."""
-
 
 class ImproveOptions(TextOptions, JudgeOption):
     rounds: int = Field(default=2, ge=1, le=20)

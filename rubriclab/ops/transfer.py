@@ -104,7 +104,7 @@ def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: Tra
         judge = workspace.judge(judge_choice)
         generator = workspace.generator(generator_choice, judge_choice, judge) if training else judge
         fitted = await measure_transfer(
-            workspace, version, target, judge, training, generator=generator, seed=options.seed
+            workspace, version, target, judge, training, generator=generator, seed=version.provenance.seed
         )
         if not options.save:
             return TransferResult(fitted.transfer, None, workspace.effort())

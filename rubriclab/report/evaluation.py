@@ -530,35 +530,30 @@ def _scored(evaluation: Evaluation, version: Version) -> ScoredVersion:
 def _details(scored: ScoredVersion, summary: EvaluationSummary | None, results: Sequence[Result]) -> dict[str, Any]:
     """Return the figures and texts of one rubric; `rubriclab report` shows its criteria in full."""
     version, scale, terms = scored.version, scored.version.rubric.scores_on, scored.version.rubric.terms
-    pairs = zip(scored.labels.tolist(), (each.score for each in scored.scores), strict=True)
     criteria: list[CriterionRow] = []
     whole: list[Interval] = []
     if summary:
         level, ref = summary.level, version.ref
         criteria = criterion_agreements(scored, level)
         criteria.sort(key=lambda each: -rubrics.weight_of(each.id, terms))
-        own = [each.agreement for each in results if each.evaluator == ref and each.agreement.level == level]
-        whole = [each.pearson for each in own]
+        whole = [each.agreement.pearson for each in results if each.evaluator == ref and each.agreement.level == level]
         if scale.names:
             whole = [verdict_statistic("AUROC", [scored.values], scored.labels, scored.groups)]
     low, high = (floats(each.interval[end] if each.interval else None for each in scored.scores) for end in (0, 1))
     texts = recorded_texts(scored.texts, version.rubric.aspect.name, scored.values, low, high)
     ratings = [sorted(each.criteria, key=lambda part: -rubrics.weight_of(part.id, terms)) for each in scored.scores]
     recorded = list(zip(texts, ratings, strict=True))
-    differing = sorted(
-        (each for each in recorded if rubrics.distance(each[0])),
-        key=lambda each: (-rubrics.distance(each[0]), each[0].id),
-    )
+    furthest = sorted(recorded, key=lambda each: (-rubrics.distance(each[0]), each[0].id))[:MAX_TEXTS]
     return {
         "version": version,
         "texts": scored.texts,
-        "pairs": [] if scale.names else [pair for pair in pairs if pair[1] is not None],
+        "pairs": [] if scale.names else rubrics.label_score_pairs(texts),
         "criteria": criteria,
         "whole": whole,
         "level": summary.level if summary else "",
         "terms": terms,
         "axis": rubrics.score_axis_of(version, [text for text, _ in recorded]),
-        "furthest": [(text, list(_answers(version, parts))) for text, parts in differing[:MAX_TEXTS]],
+        "furthest": [(text, list(_answers(version, parts))) for text, parts in furthest if rubrics.distance(text)],
         "unscored": [each for each in scored.scores if each.score is None],
         "judges": [each.judge for each in scored.scores] or ["no judge"],
     }

@@ -328,8 +328,8 @@ def error_cells(errors: ScoreErrors | None) -> list[Interval | str]:
     return [errors.absolute, signed(errors.bias), wording.percent(errors.near)]
 
 
-def label_score_pairs(record: TrainingRecord) -> list[tuple[float, float]]:
-    return [(text.label, text.predicted) for text in record.texts if text.predicted is not None]
+def label_score_pairs(texts: Iterable[RecordedText]) -> list[tuple[float, float]]:
+    return [(text.label, text.predicted) for text in texts if text.predicted is not None]
 
 
 EXCERPT_LENGTH = 150

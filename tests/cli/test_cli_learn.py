@@ -45,7 +45,7 @@ def test_labels_that_nothing_tracks_and_texts_of_one_group_only_are_warned_of(ru
     assert "all 36 texts are in one group ('g'): none can be left out" in done.err
     assert done.code == 0
     assert "Spearman undefined on the 36 training texts" in done.out
-    assert "warning: none of the criteria tracks the labels; the scores of this rubric mean nothing" in done.err
+    assert "None of the criteria tracks the labels, so scores by this rubric mean nothing." in done.out
 
 
 def test_labels_that_contradict_the_judge_are_said_to_look_reversed(rubriclab: Commands) -> None:

@@ -343,7 +343,7 @@ matrix
 """)
 NEVER = words("""
 batches cancel, edit add, edit author, edit because, edit bound, edit definition, edit drop, edit merge,
-edit name, edit pin, edit preview, edit reword, edit threshold, import as, label rater, learn name, learn parent,
+edit name, edit pin, edit preview, edit reword, edit threshold, import as, label rater, learn name,
 store prune dry-run, store prune older-than, tag delete, tag force, transfer action, transfer name,
 transfer save, trust revoke, verify repair
 """)
