@@ -23,7 +23,7 @@ GIVEN = [
     (LEARN, "MAX_COST", "-1", "max-cost = -1", "'--max-cost': "),
     (("evaluate", HELDOUT), "RUBRIC", "news nobody", "rubric = ['news', 'nobody']", "holds no rubric 'nobody'"),
     ((*SCORE, "--rubric", "news"), "OUTPUT", "no/where", "output = 'no/where'", "no/where cannot be written"),
-    ((*EVALUATE, "--dry-run"), "LEVEL", "word", "level = 'word'", "'word' is not one of"),
+    ((*EVALUATE, "--dry-run"), "RIVALS", "word", "rivals = 'word'", "'word' is not one of"),
     (("import", "pack.json"), "AS", "Not one", "as = 'Not one'", "'Not one' cannot be the name"),
 ]
 IDS = [f"{arguments[0]}-{name}-{number}" for number, (arguments, name, *_) in enumerate(GIVEN)]
