@@ -140,10 +140,8 @@ def _json_row(where: str, number: int, line: bytes) -> Any:
         around = line[max(0, error.start - 10) : error.end + 10].strip()
         return RowError(where, number, None, f"bytes that are not UTF-8, in {around!r}", "JSON in UTF-8")
     except orjson.JSONDecodeError as error:
-        ending = "" if line.endswith(b"\n") else "; the last line is incomplete"
-        return RowError(
-            where, number, None, f"text that is not JSON ({error.msg}{ending})", "a JSON object on one line"
-        )
+        note = "" if line.endswith(b"\n") else "; the last line is incomplete"
+        return RowError(where, number, None, f"text that is not JSON ({error.msg}{note})", "a JSON object on one line")
 
 
 def parse_json(content: bytes) -> Any:

@@ -135,6 +135,7 @@ def _refuse_redirect(request: httpx.Request, response: httpx.Response, reception
 
 
 def _read_reply(body: bytes) -> tuple[int, bytes]:
+    """Return the status and the body that litellm gets for a response with the status 200."""
     if body[:100].lstrip().lower().startswith((b"<!doctype html", b"<html")):
         message = "The server sent a web page instead of a reply: check its address, which often ends in /v1."
         return 502, json.dumps({"error": {"message": message}}).encode()

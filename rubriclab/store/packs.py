@@ -51,6 +51,7 @@ def write_pack(version: Version) -> str:
     return json.dumps(pack.model_dump(mode="json"), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
+# The reason of a criterion that a person dropped or replaced, up to the person's name.
 _BY_HAND = re.compile(r"((?:dropped|(?:reworded|merged): \S+ replaces it) by )([^:]+)")
 
 
