@@ -275,6 +275,7 @@ def contradiction(validation: version.Validation | None) -> tuple[str, str] | No
 
 
 def raters_contradiction(alpha: Interval) -> tuple[str, str] | None:
+    """Return a warning and its reason if raters' agreement `alpha` is far below that by chance."""
     if alpha.value is None or alpha.value > CONTRADICTION:
         return None
     why = f"some may have taken the lowest score for the best (Krippendorff's alpha {alpha.value:.2f})"

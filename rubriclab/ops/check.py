@@ -288,10 +288,10 @@ class _FileCheck:
             notes += [f"left out: {line}" for line in checks.first_faults(checks.fault_lines(left_out))]
             if not examples:
                 self.problems.append("no row can be used: all of them are faulty, and left out")
-        doubts = ((each, raters_contradiction(each.agreement)) for each in checked if each.agreement)
-        notes += [
-            f"{': '.join(doubt)}: ask the raters of {each.aspect!r} before learning" for each, doubt in doubts if doubt
-        ]
+        for each in checked:
+            warning_and_reason = raters_contradiction(each.agreement) if each.agreement else None
+            if warning_and_reason:
+                notes.append(f"{': '.join(warning_and_reason)}: ask the raters of {each.aspect!r} before learning")
         cells = 0 if self.options.skip_faulty else len(cell_faults)
         numbers = checks.numbers_beside_words(self.numbered, [*self.faults, *self.left_out])
         words = [fault.word for fault in cell_faults if fault.word]

@@ -96,7 +96,7 @@ def compare_outputs(
     lowest = [index for index in np.argsort(differences, kind="stable")[:MAX_LISTED].tolist() if differences[index] < 0]
     comparison = paired.Comparison(
         rubric=name,
-        judge=_judge_names(before, after),
+        judge=", ".join(sorted({score.judge for score in (*before.scores, *after.scores)})),
         before=sides[0],
         after=sides[1],
         pairing=rule,
@@ -333,10 +333,6 @@ def scored_sets(
         scores = np.array([score for _, score in side])
         sets.append(ppi.ScoredSet(scores, np.array(labels), of_side, weights / max(weights.sum(), 1.0)))
     return sets[0], sets[1]
-
-
-def _judge_names(*outputs: paired.Outputs) -> str:
-    return ", ".join(sorted({score.judge for each in outputs for score in each.scores}))
 
 
 # An output with the score that its row carries, if any.

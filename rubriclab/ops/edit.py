@@ -341,19 +341,14 @@ class EditableVersion:
         ]
         # A recorded text may have another id in `examples`. If it is absent, a text of its group replaces it.
         id_of = {text_digest(text): text.id for text in self.examples}
-        first = {text.group: text.id for text in reversed(self.examples)}
+        first_of_group = {text.group: text.id for text in reversed(self.examples)}
         current_id = {text.id: text.id for text in self.examples}
         for text in texts:
-            if found := id_of.get(text_digest(text.example)) or first.get(text.group):
-                current_id[text.id] = found
+            if shown_id := id_of.get(text_digest(text.example)) or first_of_group.get(text.group):
+                current_id[text.id] = shown_id
         rows = [self.cells.get(text.id, {}) for text in self.examples]
-        candidates = tuple(
-            each.model_copy(
-                update={"made_from": tuple(sorted({current_id[name] for name in each.made_from if name in current_id}))}
-            )
-            for each in (*recorded, *own)
-            if all(each.criterion.id in row for row in rows)
-        )
+        candidates = [each for each in (*recorded, *own) if all(each.criterion.id in row for row in rows)]
+        made_from = [sorted({current_id[old] for old in each.made_from if old in current_id}) for each in candidates]
         examples = (
             replace(
                 example,
@@ -365,7 +360,10 @@ class EditableVersion:
         return RatedRubric(
             rubric=rubric,
             examples=tuple(examples),
-            candidates=candidates,
+            candidates=tuple(
+                each.model_copy(update={"made_from": tuple(ids)})
+                for each, ids in zip(candidates, made_from, strict=True)
+            ),
             cells=tuple(tuple(row[each.criterion.id] for each in candidates) for row in rows),
             settings=provenance.settings,
             bounds=bounds_of(rubric.aggregation),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -78,24 +77,24 @@ def evaluate(
     versions = work.versions_of(workspace, rubrics)
     choices = [work.judge_of(version, options.judge, workspace.store, workspace.notify) for version in versions]
     aspects = {version.rubric.aspect.name: version.rubric.scores_on for version in versions}
-    examples = kept = usable_texts(data, options, aspects.items(), workspace.notify)
+    examples = used = usable_texts(data, options, aspects.items(), workspace.notify)
     learned = {text for version in versions if has_seen_labels(version.rubric) for text in version.provenance.texts}
-    same = sum(text_digest(each) in learned for each in examples)
-    equal = f"{count(same, 'text')} equal to one of learning" if same else ""
+    repeated = sum(text_digest(each) in learned for each in examples)
+    repeats = f"{count(repeated, 'text')} equal to one of learning" if repeated else ""
     if not options.include_training:
-        kept = unseen_examples(examples, versions)
-    elif equal:
-        workspace.notify(f"{equal}: figures on these are optimistic")
-    if not kept:
+        used = unseen_examples(examples, versions)
+    elif repeats:
+        workspace.notify(f"{repeats}: figures on these are optimistic")
+    if not used:
         hint = "Give texts of other groups, or `include_training` for an optimistic figure."
         raise DataError(f"All {len(examples)} usable rows belong to groups that the rubrics have learned from.", hint)
-    if left_out := len(examples) - len(kept):
-        why = f"a rubric was learned from them or their groups{equal and f' ({equal})'}"
+    if left_out := len(examples) - len(used):
+        why = f"a rubric was learned from them or their groups{repeats and f' ({repeats})'}"
         workspace.notify(f"{left_out} of {len(examples)} texts left out: {why}")
-    texts = _texts(kept, versions, data, options, workspace)
-    chosen = ScoreOptions(rivals=options.rivals)
+    texts = _texts(used, versions, data, options, workspace)
+    score_options = ScoreOptions(rivals=options.rivals)
     scorings = [
-        Scoring(workspace, texts[each.ref], each.rubric, each.ref, choice, chosen)
+        Scoring(workspace, texts[each.ref], each.rubric, each.ref, choice, score_options)
         for each, choice in zip(versions, choices, strict=True)
     ]
 
@@ -126,23 +125,23 @@ def evaluate(
                 evaluators.append(Evaluator(name, floats(row.score for row in rows), missing, answers))
             evaluators += baseline_evaluators(labelled_texts, best)
             results += measure_agreement(labelled_texts, evaluators, aspect)
-        evaluation = Evaluation(versions, tuple(results), kept, scores, workspace.effort(), fault)
+        evaluation = Evaluation(versions, tuple(results), used, scores, workspace.effort(), fault)
         if not options.include_training:
-            await workspace.off_event_loop(_store, workspace, evaluation)
+            await workspace.off_event_loop(_store_verdicts, workspace, evaluation)
         return evaluation
 
     return work.Job(estimate, run)
 
 
-def _store(workspace: work.Workspace, evaluation: Evaluation) -> None:
+def _store_verdicts(workspace: work.Workspace, evaluation: Evaluation) -> None:
     from rubriclab.report.evaluation import evaluation_records
 
     versions = {version.ref: version for version in evaluation.versions}
     for ref, record in evaluation_records(evaluation).items():
         try:
-            # A version may be of another store, which `NotInStore` says.
-            with suppress(NotInStore):
-                workspace.store.add_evaluation(versions[ref], record)
+            workspace.store.add_evaluation(versions[ref], record)
+        except NotInStore:
+            continue  # The version is of another store.
         except StoreError as error:
             workspace.notify(f"the store does not keep the verdict on {ref}: {error.message}")
 

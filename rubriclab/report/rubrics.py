@@ -103,25 +103,26 @@ def badge_of(version: Version) -> Badge:
     return Badge(wording.outcome(outcome), TONES.get(outcome, "warning"), remark, ", ".join(figures), limit)
 
 
-def rival(evaluation: EvaluationRecord) -> str:
+def deciding_rubric(evaluation: EvaluationRecord) -> str:
     """Return the rubric that decided an evaluation, empty if that was a free baseline."""
     against = evaluation.verdict.against
     return "" if wording.is_baseline(against) else against
 
 
-def evaluation_counts(version: Version, against: str) -> bool:
-    """Return whether an evaluation `against` a rubric, or a free baseline if empty, counts more than that at learning.
+def evaluation_prevails(version: Version, other_rubric: str) -> bool:
+    """Return whether the verdict of an evaluation counts more than that at learning.
 
-    It does not if the judge asked directly decided at learning, and no rubric at the evaluation.
+    It does not if the judge asked directly decided at learning, and at the evaluation a free baseline: `other_rubric`
+    is then empty.
     """
     validation = version.provenance.validation
-    return bool(against) or validation is None or validation.deciding is validation.free
+    return bool(other_rubric) or validation is None or validation.deciding is validation.free
 
 
 def compared_on_other_texts(evaluation: EvaluationRecord) -> str:
     """Return against what, on which texts and when an evaluation gave its verdict."""
     name = wording.evaluator_parts(evaluation.verdict.against)[0]
-    other = rival(evaluation) or f"the text feature {name!r}"
+    other = deciding_rubric(evaluation) or f"the text feature {name!r}"
     preposition = PREPOSITIONS.get(evaluation.verdict.overall, "compared with")
     texts = f"{count(evaluation.n, 'other text')} of {count(evaluation.groups, 'group')}"
     return f"{preposition} {other}, on {texts}, evaluated on {evaluation.created:%Y-%m-%d}"
