@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
@@ -79,6 +79,11 @@ class JointSettings(BaseModel):
 
     repeats: Whole = Field(default=10, ge=1, le=50)
     """Repetitions of cross-validation with other folds; held-out scores are means over the repetitions."""
+
+    @classmethod
+    def recorded(cls, values: Mapping[str, object]) -> Self:
+        """Return the settings that a version records, without those that are no longer used."""
+        return cls.model_validate({name: value for name, value in values.items() if name in cls.model_fields})
 
     def recall(self, names: tuple[str, str]) -> Recall | None:
         """Return the recall that a threshold must reach; raises SettingsError if its level is not one of `names`."""

@@ -125,7 +125,7 @@ class RatedRubric:
 
     @cached_property
     def fit_settings(self) -> fitting.JointSettings:
-        return fitting.JointSettings.model_validate({**self.settings.get(JOINT, {}), "ask": self.ask})
+        return fitting.JointSettings.recorded({**self.settings.get(JOINT, {}), "ask": self.ask})
 
     @cached_property
     def ratings(self) -> Candidates:

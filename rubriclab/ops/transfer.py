@@ -343,7 +343,7 @@ async def measure_transfer(
     )
     if not target.labelled:
         return FittedTransfer(unlabelled)
-    settings = JointSettings.model_validate(dict(source.provenance.settings.get(JOINT, {})))
+    settings = JointSettings.recorded(source.provenance.settings.get(JOINT, {}))
     fitted_to = LabelledTarget(rubric, rated.select(target.labelled), target.aspect.name, target.scale, settings, seed)
     adapted: dict[Action, AdaptedRubric] = {
         "reuse": adaptation.reuse_rubric(fitted_to),

@@ -119,6 +119,13 @@ def test_unit_and_zero_of_a_criterion_change_no_score(seed, factor, shift):
     assert other.scores(values, SCALE) == pytest.approx(one.scores(table.values, SCALE), abs=1e-4, nan_ok=True)
 
 
+def test_recorded_settings_that_are_no_longer_used_are_ignored_and_those_of_a_user_are_not() -> None:
+    recorded = {"criteria": 5, "calibration": "isotonic"}
+    assert fitting.JointSettings.recorded(recorded) == fitting.JointSettings(criteria=5)
+    with pytest.raises(ValueError, match="calibration"):
+        fitting.JointSettings.model_validate(recorded)
+
+
 def test_every_column_is_kept_or_has_a_reason():
     table = made_up(3, measures=3)
     values = table.values.copy()
