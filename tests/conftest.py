@@ -51,6 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     if config.getoption("dist", "no") != "no" and not WORKER:
         forking()
+        config.pluginmanager.set_blocked("hypothesispytest")  # it would import hypothesis at the end, in vain
         return
     if WORKER == "gw1":
         process = forking().Process(target=int)
