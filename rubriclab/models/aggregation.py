@@ -1,8 +1,8 @@
 """Aggregation of the ratings by single criteria to one score with an interval.
 
 A rating x is standardised to (x - center) / spread with the center and spread of the criterion on the training texts.
-It counts as 0, the average, if it is missing or the criterion does not apply to the text. The weighted sum is the raw
-value; the calibration maps it onto the raters' scale.
+A rating that is missing, or whose criterion does not apply to the text, counts as 0, the average. The weighted sum is
+the raw value; the calibration maps it onto the raters' scale.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from rubriclab.models.text import Scale
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.intervals import error_bounds, rounded_number
 
-# Minimum spread of ratings and distance of calibrated points; smaller ones overflow. Learned ones have six digits.
+# Minimum spread of a criterion, and minimum distance of a calibration's x values: division by less could overflow.
 MIN_SPREAD = 1e-12
-# How far a rounded weight may be outside its bounds.
+# How far a weight may be outside its bounds, by rounding.
 ROUNDING = 1e-6
-# How far the sizes of rounded weights may be from a sum of 1.
+# How far the sum of the absolute weights may be from 1, by rounding.
 TOLERANCE = 0.01
-# A step of the raw value too small to matter.
-MIN_STEP = 1e-6
-# There is no score if this share of the weight is missing, or more: it would be the score of another rubric.
+# The smallest distance of a raw value from 0 by which to divide.
+MIN_DISTANCE = 1e-6
+# There is no score if ratings are missing for this share of the weight or more: it would be another rubric's score.
 MAX_MISSING = 0.5
 
 Ask = Literal["by method", "in one call"]
@@ -41,12 +41,12 @@ class Term(FrozenModel):
     """The weight of one criterion, and the numbers that standardise its ratings.
 
     Attributes:
-        weight: share of the whole, in units of the criterion's own spread; the sizes of all weights sum to 1. Below
-            zero only for text features, which have no better end; 0 for a criterion that is only shown as a reason.
-        center, spread: mean and standard deviation of its scores on the training texts.
+        weight: share of the whole, in units of the criterion's own spread; all absolute weights sum to 1. Below zero
+            only for text features, which have no better end; 0 for a criterion that is only shown as a reason.
+        center, spread: mean and standard deviation of the criterion's ratings of the training texts.
         low, high: posterior interval of the weight, by default of 90 %.
-        selected: share of the cross-validated rubrics that have the criterion, among those that could have it.
-        bounds: `None` if the weight is fitted freely.
+        selected: of the cross-validated rubrics that could have the criterion, the share that has it.
+        bounds: the limits that a person set; `None` if the weight is fitted freely.
     """
 
     criterion: str
@@ -68,7 +68,7 @@ class Term(FrozenModel):
 class Calibration(FrozenModel):
     """A map from raw values onto the raters' scale: the straight line through two points.
 
-    For `logistic` (verdicts), y are log odds of the better level. `none` keeps the mean of the judge's ratings.
+    For `logistic` (labels of two levels), y are log odds of the better level. `none` keeps the mean of the ratings.
     """
 
     kind: Literal["none", "linear", "logistic"]
@@ -91,7 +91,7 @@ class Calibration(FrozenModel):
 
 
 class Conformal(FrozenModel):
-    """Training labels minus their cross-validated scores, ascending; intervals hold new labels with `confidence`."""
+    """Label minus cross-validated score of each training text, ascending; `confidence` is the intervals' coverage."""
 
     errors: tuple[Bounded, ...]
     confidence: float = Field(default=0.9, gt=0, lt=1)
@@ -110,7 +110,7 @@ class RivalLimits(FrozenModel):
 
 
 class CallForm(FrozenModel):
-    """The maximum number of criteria in a call, if a judge cannot rate all at once, and whether it gives reasons."""
+    """The most criteria in a call to a judge that cannot rate all at once, and whether the judge gives reasons."""
 
     criteria: int = Field(ge=1)
     reasons: bool = True
@@ -124,13 +124,13 @@ class Aggregation(FrozenModel):
     """One score from many criteria.
 
     Attributes:
+        ask: whether each method asks in calls of its own, or one call asks about the criteria of all methods.
         terms: one for each criterion of the rubric.
         conformal: `None` if there were too few texts for intervals.
-        onto: the scale of the scores, if criteria are rated on another scale, which is mapped to it linearly.
-        rivals: for calls about several texts of a group.
+        onto: the scale of the scores, if the scale of the ratings, which is mapped to it linearly, is another.
+        rivals: limits of a call about several texts of a group; `None` if each call is about one text.
         form: the form of calls that gave usable replies, if one call about all criteria did not.
-        threshold: for verdicts, the lowest score with which a text passes.
-        threshold_by_hand: whether a person set the threshold, so that it is not learned from labels.
+        threshold, threshold_by_hand: for labels of two levels, the lowest score that passes; whether a person set it.
     """
 
     ask: Ask = "by method"
@@ -149,7 +149,7 @@ class Aggregation(FrozenModel):
             raise ValueError("`rivals` belongs to criteria that are asked about in one call")
         total = math.fsum(abs(term.weight) for term in self.terms)
         if abs(total - 1) > TOLERANCE:
-            raise ValueError(f"the sizes of a combination's weights sum to 1; got {total:g}")
+            raise ValueError(f"the absolute weights of an aggregation sum to 1; got {total:g}")
         return self
 
 
@@ -163,7 +163,7 @@ def threshold_by_hand(aggregation: Aggregation | None) -> float | None:
 
 
 def bounds_if_met(bounds: Bounds | None, weight: float) -> Bounds | None:
-    """Return `bounds` if the weight meets them up to rounding; it may not meet them if criteria were left out."""
+    """Return `bounds` if the weight meets them up to rounding; after criteria were left out, it might not."""
     return bounds if bounds and bounds[0] - ROUNDING <= weight <= bounds[1] + ROUNDING else None
 
 
@@ -181,7 +181,7 @@ class AggregatedScore:
 
 
 def combine(aggregation: Aggregation, scores: Mapping[str, float | None], scale: Scale) -> AggregatedScore:
-    """Return one text's score with its interval, and each criterion's contribution to it.
+    """Return one text's score with its interval, and each criterion's contribution to the score.
 
     There is no score if ratings are missing for `MAX_MISSING` or more of the weight of the criteria that apply, or if
     no criterion applies. A criterion that does not apply counts as average. Contributions are proportional to weight
@@ -201,8 +201,8 @@ def combine(aggregation: Aggregation, scores: Mapping[str, float | None], scale:
         return _clipped(aggregation.calibration(at), scale)
 
     value, target = calibrated(raw), aggregation.onto or scale
-    # Points of the scale for each unit of the raw value, on average between an average text (0) and this one.
-    distance = raw if abs(raw) > MIN_STEP else MIN_STEP
+    # Mean slope of the calibration from raw value 0 (an average text) to this text's, in points of the scale.
+    distance = raw if abs(raw) > MIN_DISTANCE else MIN_DISTANCE
     per_raw = (calibrated(distance) - calibrated(0.0)) / distance * target.width / scale.width
     contributions = {criterion: rounded_number(value * per_raw) for criterion, value in weighted.items()}
     low = high = None
@@ -225,7 +225,7 @@ def raw_value(aggregation: Aggregation, scores: Mapping[str, float | None]) -> f
 
 
 def standardised(aggregation: Aggregation, scores: Mapping[str, float | None]) -> dict[str, float]:
-    """Return each present score as its distance from the center of its criterion, in spreads."""
+    """Return each rating that is present as its distance from its criterion's center, divided by the spread."""
     scored = ((term, scores.get(term.criterion)) for term in aggregation.terms)
     return {term.criterion: (score - term.center) / term.spread for term, score in scored if score is not None}
 

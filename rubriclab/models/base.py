@@ -67,7 +67,7 @@ MAX_TEXT_LENGTH = 1_000_000
 MAX_ENTRIES = 1_000_000
 MAX_CRITERIA = 1_000
 MAX_DROPPED = 10_000
-# Maximum size of a number: scores, weights, spreads, counts, seeds.
+# Maximum absolute value of a number: scores, weights, spreads, counts, seeds.
 MAX_NUMBER = 1e15
 
 _MAX_LENGTHS: Mapping[str, int] = {
@@ -99,14 +99,14 @@ def _excesses(value: Any, path: tuple[int | str, ...], field: str, root: str) ->
     if expected:
         yield f"{path_of(path, root)}: expected {expected}"
     elif isinstance(value, Mapping):
-        for name, part in value.items():
-            # Entries of a mapping by sub-dimension have the limit of the mapping.
+        for name, entry in value.items():
+            # Entries of a mapping that is listed above, such as `dimensions`, have the mapping's limit.
             limited_as = field if field in _MAX_LENGTHS else str(name)
             yield from _excesses(str(name), (*path, name), "", root)
-            yield from _excesses(part, (*path, name), limited_as, root)
+            yield from _excesses(entry, (*path, name), limited_as, root)
     elif isinstance(value, list | tuple):
-        for number, part in enumerate(value):
-            yield from _excesses(part, (*path, number), field, root)
+        for number, entry in enumerate(value):
+            yield from _excesses(entry, (*path, number), field, root)
 
 
 PREFIX = "sha256:"
@@ -130,7 +130,7 @@ def encode_text(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-# Characters that each cached call counts for besides its texts.
+# Characters that a cached call counts for in addition to its texts.
 OVERHEAD = 100
 
 P = ParamSpec("P")
@@ -181,9 +181,9 @@ def cached_by_size(
     return decorate
 
 
-# Larger than any pack: 30 demonstrations of 1,000,000 characters have about 30 MB.
+# The largest file that is read. A pack is smaller: 30 demonstrations of 1,000,000 characters have about 30 MB.
 MAX_BYTES = 64_000_000
-# Nested objects and lists; the deepest field of a pack is at level 12.
+# Levels of nested objects and lists in a file; the deepest field of a pack is at level 12.
 MAX_DEPTH = 64
 MAX_PARSER_MESSAGE = 200
 MAX_TOML_BYTES = 1_000_000
@@ -205,7 +205,7 @@ def read_file(path: Path, most: int = MAX_BYTES) -> bytes:
 
 
 def check_regular(path: Path) -> None:
-    """Raise `Unreadable` if there is something other than a regular file, such as a named pipe."""
+    """Raise `Unreadable` if `path` exists and is no regular file, but a folder or a named pipe, for example."""
     if path.exists() and not path.is_file():
         raise Unreadable("it is a folder" if path.is_dir() else "it is no regular file")
 
@@ -279,24 +279,24 @@ def _parsed(load: Callable[[str], Any], text: str, language: str) -> Any:
     while level:
         if depth > MAX_DEPTH:
             raise too_deep
-        depth, parts = depth + 1, list[Any]()
-        for part in level:
-            if isinstance(part, str):
+        depth, next_level = depth + 1, list[Any]()
+        for entry in level:
+            if isinstance(entry, str):
                 try:
-                    part.encode()
+                    entry.encode()
                 except UnicodeEncodeError:
                     raise Unreadable("a text in it has a lone surrogate, which is half a character") from None
-            elif isinstance(part, dict):
-                parts += [*part, *part.values()]
-            elif isinstance(part, list):
-                parts += part
-        level = parts
+            elif isinstance(entry, dict):
+                next_level += [*entry, *entry.values()]
+            elif isinstance(entry, list):
+                next_level += entry
+        level = next_level
     return value
 
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 # Shipped content lies outside the package. A wheel has copies of it in `rubriclab/_content/`, so that it adds only one
-# folder to site-packages. These folders have another path in a checkout.
+# folder to site-packages. The folders below have another path in a checkout than in a wheel.
 _IN_CHECKOUT = {name: Path("experiments", name) for name in ("ratings", "sample")}
 
 
@@ -307,7 +307,7 @@ def content_path(*parts: str, package: Path = _PACKAGE) -> Path:
     """
     folder, *inner = parts
     candidates = [package / "_content" / folder]
-    # A folder of this name beside an installed package belongs to others; only a checkout has a pyproject.toml.
+    # A folder of this name beside an installed package is another project's; only a checkout has a pyproject.toml.
     if (package.parent / "pyproject.toml").is_file():
         candidates.append(package.parent / _IN_CHECKOUT.get(folder, folder))
     for path in candidates:

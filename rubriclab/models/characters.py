@@ -52,7 +52,7 @@ def comma_values(text: str) -> list[str]:
 
 
 PREVIEW = 40
-# JSON readers turn whole numbers of more bits into floats.
+# JSON readers turn larger whole numbers into floats.
 MAX_EXACT_INTEGER = 2**64
 
 
@@ -117,7 +117,7 @@ def with_flags(text: str, flags: Mapping[str, str], complete: Callable[[str], st
 
 
 def as_python(text: str) -> str:
-    """Return a message with its options as Python's arguments, if they are not: `scale="1:5"` for "`scale=1:5`"."""
+    """Return a message with its options written as Python's arguments: `scale="1:5"` for "`scale=1:5`"."""
 
     def written(match: re.Match[str]) -> str:
         name, value = match[2], match[3]
@@ -156,7 +156,7 @@ def judge_at(judge: str, address: str | None) -> str:
 def quoted_judge(judge: str, address: str | None = None, most: int | None = JUDGE_SHOWN) -> str:
     """Return a judge for use in a sentence: in quotes, the name cut to `most` characters, with the full address.
 
-    The quotes keep a name from a pack from reading like a part of the sentence.
+    In quotes, a name that a pack chose cannot pass for a part of the sentence.
     """
     name = one_line(judge)
     cut = name if most is None or len(name) <= most else f"{name[: most - 1]}…"

@@ -64,7 +64,7 @@ class HumanJudgment(FrozenModel):
     A withdrawal takes back one answer, so that the previous answer applies again.
 
     Attributes:
-        id: unique; a judgment with a stored id was sent again.
+        id: unique; a page that sends a judgment a second time repeats the id.
         question, text: digest of the question, key of the text.
         withdraws: the id of the judgment that a withdrawal takes back.
         seconds: the time from showing the text to the answer.
@@ -120,7 +120,7 @@ class History:
             self.add(judgment)
 
     def add(self, judgment: HumanJudgment) -> None:
-        """Add a judgment that is later than the others; a judgment with a known id changes nothing."""
+        """Add a judgment that is later than all added before; a judgment with a known id changes nothing."""
         by_id = self._judgments.setdefault(judgment.rater, {})
         if judgment.id in by_id:
             return
@@ -150,7 +150,7 @@ class History:
         return self._judgments.get(rater, {}).get(judgment_id)
 
     def latest(self, rater: str, items: Container[Item]) -> HumanJudgment | None:
-        """Return a rater's latest judgment of one of the items that is not withdrawn, or `None`."""
+        """Return a rater's latest judgment that is about one of `items` and not withdrawn, or `None`."""
         newest_first = reversed(self._judgments.get(rater, {}).values())
         return next((each for each in newest_first if each.item in items and self._may_apply(each)), None)
 

@@ -18,7 +18,7 @@ from rubriclab.models.text import Aspect, Material, Scale, Units, Words, format_
 
 FORMAT: Literal[1] = 1
 
-# A smaller weight would have no effect beside others.
+# A smaller weight would have no effect beside a usual one.
 MIN_WEIGHT = 1e-12
 
 CriterionKind = Literal["hypothesis", "question", "score", "trait", "feature"]
@@ -42,17 +42,17 @@ class Evidence(FrozenModel):
     """Origin of a criterion, and its agreement with the training labels.
 
     Attributes:
-        origin: the generator's input when it proposed the criterion; `definition` if that was the aspect's definition
-            only.
-        examples: ids of the labelled texts in that input, or of those whose raters' reasons were in it.
+        origin: the generator's input when it proposed the criterion; `definition` if that input was only the aspect's
+            definition.
+        examples: ids of the labelled texts in the generator's input, or of those whose raters' reasons were in it.
         reasons: the raters' reasons that the generator said the criterion came from.
-        findings: ids of the literature findings in that input.
+        findings: ids of the literature findings in the generator's input.
         refined: number of refinement rounds.
         pearson: correlation with the labels of the training texts.
-        judged, missing: numbers of training texts with a usable rating, and of those whose rating failed.
+        judged, missing: numbers of training texts with a usable rating, and of texts whose rating failed.
         answers: counts of the answers `yes`, `no` and `n/a` on the training texts.
-        heldout: correlation with the labels of training texts that were not used to make it; if all were, the
-            cross-validated one. `None` if it was not measured.
+        heldout: correlation with the labels of training texts that were not used to make the criterion; if all texts
+            were used, the cross-validated correlation. `None` if it was not measured.
     """
 
     origin: Literal[
@@ -81,9 +81,9 @@ class Question(FrozenModel):
     Attributes:
         origin: written by hand (`seed`), derived from a seed question as another side of its sub-dimension
             (`diversified`) or a finer point (`elaborated`), or `proposed` with its sub-dimension.
-        seed: id of the question that it was derived from, if any.
+        seed: id of the seed question that it was derived from, if any.
         better: the answer of a better text.
-        support: the text whose facts the judge has to name for a yes; `None` if it answers yes or no directly.
+        support: the text whose facts the judge has to name for a yes; `None` if the judge answers yes or no directly.
         absent: the answer if the text lacks the thing in question; `None` if unspecified.
         broken: the answer for a text that is empty or makes no sense; `None` if unspecified.
     """
@@ -114,8 +114,8 @@ class Criterion(FrozenModel):
             the aspect, whose `statement` instructs the judge; a `trait`, rated on the scale by its `statement` without
             levels; or a `feature` of the text, whose `id` is its name.
         demonstrations, steps: labelled texts and evaluation steps in its prompt.
-        needs_source: whether it compares the text with its source or context. A prompt shows these only if one of its
-            criteria needs them.
+        needs_source: whether it compares the text with its source or context. A prompt shows source and context only
+            if one of the prompt's criteria needs them.
     """
 
     id: str
@@ -158,7 +158,7 @@ class Part(FrozenModel):
 
     Attributes:
         dimensions: definitions of the sub-dimensions that the criteria's traits name, if any.
-        units: the units that a text is segmented into, for a method that judges these.
+        units: the units that a text is segmented into, for a method that judges units.
     """
 
     method: str
@@ -173,7 +173,7 @@ class Rubric(Displayed, FrozenModel):
     """What raters of one aspect reward, as parts that are scored separately.
 
     Attributes:
-        aggregation: how the criteria's scores become one score; without it the score is the mean of the parts' scores.
+        aggregation: how the ratings become one score; without aggregation, the score is the mean of the parts' scores.
         dropped: criteria of methods that have no part in the rubric.
     """
 
@@ -214,12 +214,12 @@ class Rubric(Displayed, FrozenModel):
 
     @property
     def threshold(self) -> float | None:
-        """For verdicts, the lowest score that passes, 0.5 unless one was learned; `None` for any other scale."""
+        """For labels of two levels, the lowest score that passes: 0.5 unless one was learned. `None` for others."""
         learned = self.aggregation.threshold if self.aggregation else None
         return (0.5 if learned is None else learned) if self.scores_on.names else None
 
     def verdict(self, score: float | None) -> str | None:
-        """Return the level of a text with this score; `None` without a score, or without verdicts."""
+        """Return the level of a text with this score; `None` without a score, or if the scale has not two levels."""
         names, threshold = self.scores_on.names, self.threshold
         return None if names is None or threshold is None or score is None else names[score >= threshold]
 
@@ -255,7 +255,7 @@ MAX_COMPARED_CHARACTERS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """One field before and after; `None` if it is absent."""
+    """The value of one field before and after; `None` if the field is absent."""
 
     field: str
     before: JsonValue

@@ -33,7 +33,7 @@ _RARELY_LAST = word_set(
     "sen rep gov gen st sgt capt cpt lt col maj cmdr adm det rev hon pres sr jr inc co corp ltd bros dept est ave blvd "
     "rd mt ft etc al approx esp"
 )
-# Abbreviations only before a number: "no. 5", "aug. 26".
+# These are abbreviations only before a number: "no. 5", "aug. 26".
 _NUMBERED = word_set("jan feb mar apr jun jul aug sep sept oct nov dec no nos nr vol p pp fig figs sec ch art eq")
 _OPENINGS = word_set(
     "a after all also although an and as at before both but by during each for from he her here his how however if in "
@@ -167,7 +167,7 @@ CANNOT_ASSESS = frozenset({"cannot assess", "can't assess", "cannot judge", "not
 
 
 class WordScore(float):
-    """The score of a level that a rater chose by a word; `usual` if it is the included score of a verdict's word."""
+    """The score of a level that a rater chose by a word; `usual` if rubriclab itself knows this score of the word."""
 
     word: str
     usual: bool
@@ -183,10 +183,10 @@ class WordScore(float):
 
 # A scale with more levels is described by five anchors, since descriptions of eleven levels would be too many.
 MAX_LEVELS = 7
-# Most grades for which a message shows how to turn them, so that a higher one is better.
+# The most grades that a message shows turned, so that a higher score is better.
 MAX_TURNED = 15
 ANCHORS = 5
-# Limits of the ends and of the width; beyond them, differences between scores overflow or vanish.
+# Maximum absolute end of a scale, and minimum width; beyond these, differences between scores overflow or vanish.
 MAX_END = 1e9
 MIN_WIDTH = 1e-6
 
@@ -194,7 +194,7 @@ MIN_WIDTH = 1e-6
 class Scale(BaseModel):
     """Scores from `low` to `high`; whole numbers only if `whole`.
 
-    `names` are those of the two levels of verdicts, 0 and 1; scores between them are probabilities of the level 1.
+    `names` are the words of a scale with two levels, 0 and 1; scores between 0 and 1 are probabilities of the level 1.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -224,7 +224,7 @@ class Scale(BaseModel):
         return self.high - self.low
 
     def holds(self, score: float) -> bool:
-        """Return whether a single rating may be `score`: on the scale, and whole if its scores are."""
+        """Return whether a single rating may be `score`: on the scale, and whole if the scale's scores are."""
         return self.contains(score) and (not self.whole or float(score).is_integer())
 
     def contains(self, label: float) -> bool:
@@ -232,7 +232,7 @@ class Scale(BaseModel):
         return math.isfinite(label) and self.low <= label <= self.high
 
     def moved_to(self, other: Scale, score: float) -> float:
-        """Return a score of this scale mapped linearly to another one, end to end."""
+        """Return a score of this scale mapped linearly to another scale, end to end."""
         return other.low + (score - self.low) * other.width / self.width
 
     def same_ends(self, other: Scale) -> bool:
@@ -269,8 +269,8 @@ def format_score(score: float) -> str:
 def parse_scale(text: str, labels: Iterable[float] = (), values: Iterable[float] = ()) -> Scale:
     """Return the scale in a text `LOW:HIGH`, `LOW:HIGH:whole` or `LOW:HIGH:any`.
 
-    Without a third part, scores are whole numbers if the ends and all `labels` are. Raises SettingsError for texts of
-    another form; for a scale such as `5:1`, the hint shows how to turn the grades, among them all `values`.
+    Without `whole` or `any`, scores are whole numbers if the ends and all `labels` are. Raises SettingsError for texts
+    of another form; for a scale such as `5:1`, the hint shows how to turn the grades, among them all `values`.
     """
     parts = text.split(":")
     kinds = {"whole": True, "any": False}
@@ -303,12 +303,12 @@ def turned_levels(scores: Iterable[float]) -> str:
 def scale_of(labels: Iterable[float], annotations: Iterable[float] = ()) -> Scale:
     """Return the narrowest scale with whole ends that contains all `labels` (one or more) and `annotations`.
 
-    It is a scale of verdicts if all annotations, or all labels if there are none, are 0 or 1.
+    It is a scale of two levels if all annotations, or all labels if there are no annotations, are 0 or 1.
     """
-    labels, single = list(labels), list(annotations)
-    values = [*labels, *single]
-    if (verdicts := verdict_scale(single or labels)) and all(0 <= label <= 1 for label in labels):
-        return verdicts
+    labels, annotations = list(labels), list(annotations)
+    values = [*labels, *annotations]
+    if (two_levels := verdict_scale(annotations or labels)) and all(0 <= label <= 1 for label in labels):
+        return two_levels
     low, high = math.floor(min(values)), math.ceil(max(values))
     return Scale(low=low, high=max(high, low + 1), whole=_all_whole(labels))
 
@@ -395,7 +395,7 @@ class Assignment:
         }
 
     def assessable_fields(self) -> dict[str, Any]:
-        """Return the fields of a prompt in which the judge of a verdict may say that a text cannot be assessed."""
+        """Return the fields of a prompt; on a scale of two levels, the judge may say that a text cannot be assessed."""
         fields = self.fields()
         if self.scale.names:
             text = f"{self.scale.describe()}; or n/a if nothing here lets you tell"
@@ -404,7 +404,7 @@ class Assignment:
 
     @staticmethod
     def text_fields(example: Example, *, with_source: bool = True) -> dict[str, Any]:
-        """Return the fields of a text in prompts, without its labels; source and context only where they are needed."""
+        """Return the fields of a text in prompts, without its labels; source and context only if `with_source`."""
         source, context = (example.source, example.context) if with_source else (None, None)
         return {"source": source, "context": context, "output": example.output}
 
@@ -415,7 +415,7 @@ class _Task(FrozenModel):
 
 
 def find_aspect(task: str, name: str, definition: str | None = None) -> Aspect:
-    """Return the aspect with the given `definition`, or the included one; raise `SettingsError` if there is none."""
+    """Return the aspect with `definition`, or else the included definition; raise `SettingsError` without either."""
     if definition is not None:
         if is_blank(name) or is_blank(definition):
             raise SettingsError(
@@ -469,7 +469,7 @@ class Example:
 
     Attributes:
         group: the input that several outputs share (one article, several summaries).
-        scores: one number per aspect; the mean of several raters.
+        scores: the label, by aspect: one rater's number, or the mean of several raters' numbers.
         annotations: each rater's number, by aspect.
         raters: the raters' names in the order of `annotations`, by aspect, if known.
         reasons: why raters gave their scores, by aspect: one text, or a text for each rater by name.
@@ -529,12 +529,12 @@ def content_order(examples: Iterable[Example]) -> tuple[Example, ...]:
 
 
 def group_keys(examples: Iterable[Example]) -> tuple[str, ...]:
-    """Return a key for each example's group, by the smallest digest of its texts and then by its name."""
+    """Return a key for each example's group: the smallest digest of the group's texts, then the group's name."""
     texts = [(example.group, text_digest(example)) for example in examples]
-    first: dict[str, str] = {}
+    smallest: dict[str, str] = {}
     for group, text in texts:
-        first[group] = min(text, first.get(group, text))
-    return tuple(f"{first[group]} {group}" for group, _ in texts)
+        smallest[group] = min(text, smallest.get(group, text))
+    return tuple(f"{smallest[group]} {group}" for group, _ in texts)
 
 
 def data_digest(examples: Iterable[Example], aspect: str) -> str:

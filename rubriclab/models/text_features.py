@@ -32,11 +32,11 @@ class TextFeature(BaseModel):
     Attributes:
         typical, spread: a common value in a paragraph of English, and how much texts usually differ from it.
         keywords: beginnings of the words by which a criterion in plain English refers to the trait.
-        better_high, better_low: kinds of aspect that usually grow or fall with the feature, by general knowledge and
-            not by any data set.
+        better_high, better_low: kinds of aspect that usually grow or fall with the feature, according to general
+            knowledge, not to any data set.
         learned: the weight learned from public data sets, over all their aspects.
         needs: "source" or "context", without which the value is NaN.
-        tasks: the tasks in which these directions hold; empty for all tasks.
+        tasks: the tasks in which `better_high` and `better_low` hold; empty for all tasks.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -77,7 +77,7 @@ _KIND_WORDS: dict[AspectKind, tuple[str, ...]] = {
 
 
 def aspect_kinds(aspect: str, definition: str = "") -> tuple[AspectKind, ...]:
-    """Return the kinds that the aspect's name mentions, or else its definition; all kinds if neither mentions any."""
+    """Return the kinds that the aspect's name mentions, or else its definition; all kinds if none is mentioned."""
     return _kinds_in(aspect) or _kinds_in(definition) or get_args(AspectKind)
 
 
@@ -97,7 +97,7 @@ def prior_directions(aspect: str, definition: str = "", task: str = "") -> dict[
     """Return each text feature's prior weight, for standardised values; the largest absolute weight is 1.
 
     It is the mean of the usual direction and of the weight learned from public data sets, each scaled so that absolute
-    values sum to 1. On other data sets this mean agrees better with people than either (`docs/decisions/0012`).
+    values sum to 1. On other data sets this mean agrees better with people than either weight (`docs/decisions/0012`).
     """
     usual, learned_weights = usual_directions(aspect, definition, task), {each.name: each.learned for each in CATALOGUE}
     usual_sum, learned_sum = sum(map(abs, usual.values())) or 1.0, sum(map(abs, learned_weights.values()))
@@ -151,7 +151,7 @@ CONNECTIVES = word_set(
 
 # Maximum number of words in `spaced_words`, since finding copied runs is quadratic in the worst case.
 MAX_SEARCHED_WORDS = 5_000
-# Words with more letters are not stemmed and cached.
+# Words with more letters are neither stemmed nor cached.
 MAX_STEMMED_LENGTH = 40
 
 _UNIFIED = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "\u00a0": " "})
@@ -198,8 +198,8 @@ def share(part: float, whole: float) -> float:
 class Text:
     """A text and its views; each is computed when first read.
 
-    Words are compared in lower case, with contractions rejoined, hyphens split and quotes unified, so that cased
-    running text meets tokenised machine output ("do n't", "u.s ."). Every pattern runs in linear time on any input.
+    Words are compared in lower case, with contractions rejoined, hyphens split and quotes unified, so that words of
+    ordinary text match those of tokenised machine output ("do n't", "u.s ."). Patterns run in linear time on any input.
     """
 
     raw: str
@@ -237,7 +237,7 @@ class Text:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """Words written with a capital inside a sentence, in lower case; all-lower-case texts have none."""
+        """Names of characters and others: words with a capital inside a sentence, in lower case."""
         inner = chain.from_iterable(sentence[1:] for sentence in self.cased_words)
         capitalised = (word.lower().removesuffix("'s") for word in inner if word[0].isupper())
         return frozenset(word for word in capitalised if len(word) > 1 and word not in FUNCTION_WORDS)
@@ -259,14 +259,14 @@ _NEVER_AFTER_ARTICLE = (ARTICLES_AND_POSSESSIVES | CONJUNCTIONS | AUXILIARIES | 
     "down inside like near outside past up can will may might must do being"
 )
 _NEVER_BEFORE_STOP = ARTICLES_AND_POSSESSIVES - {"his"} | word_set("of and or but than because into if from although")
-# Of 1,800 English texts, some of them broken, all with a stumble have a larger share of function words; few German do.
+# English texts have a larger share of function words: all of 1,800 in which a stumble was found. Few German texts do.
 _ENGLISH_SHARE = 0.25
 _LINKS = REFERENCES | CONNECTIVES
 _MAY_DOUBLE = word_set("had that very no so bye ha really many far long now yes again on")
 
 # The features of a text computed so far, which every criterion and baseline of a training or evaluation needs again.
 _computed_values = cached_by_size(2**22)(lambda _output, _source, _context: dict[str, float]())
-# Rival outputs share their source. A character takes some 60 bytes with its views.
+# Rival outputs share their source. A character takes some 60 bytes with the views of its text.
 _shared_text = cached_by_size(400_000)(Text)
 
 
@@ -301,7 +301,7 @@ class Features(Mapping[str, float]):
         return _shared_text(self._source or "")
 
     @cached_property
-    def common(self) -> Set[str]:
+    def shared_stems(self) -> Set[str]:
         return self.text.content_counts.keys() & self.source.content_counts.keys()
 
     @cached_property
@@ -334,7 +334,7 @@ def copied_runs(text: Text, source: Text) -> list[int]:
 
 
 def _stumbles(text: Text) -> int:
-    """Count impossible neighbours; in other languages only doubled words, since "an." may end a sentence there."""
+    """Count adjacent words that English does not allow; in other languages, where "an." may end a sentence, doubled."""
     stumbles = [pair for pair in pairwise(_WORD_OR_MARK.findall(unify(text.raw).lower())) if _is_stumble(*pair)]
     is_english = share(sum(map(FUNCTION_WORDS.__contains__, text.words)), len(text.words)) > _ENGLISH_SHARE
     return sum(is_english or left == right for left, right in stumbles)
@@ -386,13 +386,13 @@ _OF_TEXT: Mapping[str, Callable[[Text], float]] = {
 
 _BESIDE_SOURCE: Mapping[str, Callable[[Features], float]] = {
     "words_from_source": lambda both: share(
-        sum(both.text.content_counts[word] for word in both.common), len(both.text.content)
+        sum(both.text.content_counts[word] for word in both.shared_stems), len(both.text.content)
     ),
     "fourgrams_from_source": lambda both: share(
         sum(count for gram, count in both.text.fourgrams.items() if gram in both.source.fourgrams),
         both.text.fourgrams.total(),
     ),
-    "source_words_covered": lambda both: share(len(both.common), len(both.source.content_counts)),
+    "source_words_covered": lambda both: share(len(both.shared_stems), len(both.source.content_counts)),
     "frequent_words_covered": lambda both: share(
         sum(word in both.text.content_counts for word, _ in both.source.content_counts.most_common(10)),
         min(10, len(both.source.content_counts)),

@@ -36,9 +36,9 @@ class Version(Displayed):
 
     Attributes:
         parent: `NAME@NUMBER`; `None` for a first version.
-        imported_from: `NAME@NUMBER` in the pack that it came from; others have chosen its judges and addresses. `None`
-            if it was learned in this store.
-        confirmed: whether the user has confirmed that it may choose the judge.
+        imported_from: `NAME@NUMBER` in the pack that this version came from, whose author chose its judges and
+            addresses. `None` if it was learned in this store.
+        confirmed: whether the user has confirmed that this version may choose the judge.
         new: whether the call that returned this version created it.
         evaluation: the latest one on texts that it was not learned from; `None` if there is none in this store.
     """
@@ -131,13 +131,13 @@ WORST_FIRST: tuple[Outcome, ...] = ("worse", "not better", "inconclusive", "bett
 MIN_EFFECT = 0.05
 # The reduction of the mean absolute error that would matter, as a share of the scale's width: 0.2 points from 1 to 5.
 MIN_ERROR_EFFECT = 0.05
-# The same for the Brier score, as a share of 0.25, which is the Brier score of a coin.
+# The reduction of the Brier score that would matter: the same share of 0.25, the Brier score of a coin.
 MIN_BRIER_EFFECT = MIN_ERROR_EFFECT / 4
-# With fewer groups a difference that matters is not ruled out: the data may lack the groups that show it. If a
-# fifth of all groups do, this errs (simulated) in up to 32 % with 5 groups, 11 % with 10, 7 % with 12 and 6 % with 14.
+# With fewer groups a difference that matters is not ruled out: the data may lack the groups that show it. If a fifth of
+# all groups do, ruling it out errs (simulated) in up to 32 % with 5 groups, 11 % with 10, 7 % with 12 and 6 % with 14.
 MIN_GROUPS_TO_RULE_OUT = 12
 
-# The same judge asked directly for one score: uncalibrated, and calibrated with the same labels.
+# Names of the rubric's judge asked directly for one score: uncalibrated, and calibrated with the rubric's labels.
 DIRECT = "direct"
 CALIBRATED = "direct, calibrated"
 # The scores of the whole text in the rubric's own call, without the criteria.
@@ -164,7 +164,7 @@ class EvaluatorAgreement(FrozenModel):
     Attributes:
         name: `joint`, `whole`, a method, `direct`, `direct, calibrated`, `constant`, `word count`, `best text feature`
             or `all text features`.
-        n, calls: the number of texts that it scored, and calls per text.
+        n, calls: the number of texts that it scored, and of calls per text.
         errors: for evaluators with scores on the labels' scale.
         auroc, brier: for labels of two levels; `brier` for evaluators with probabilities.
     """
@@ -203,11 +203,11 @@ class GateVerdict(FrozenModel):
     An outcome is `worse` if the whole interval of the difference lies below zero; `not better` if it lies below the
     smallest difference that matters and there are `MIN_GROUPS_TO_RULE_OUT` groups; `better` if it lies above zero and
     reaches that difference; else `inconclusive`. It is `None` for comparisons with single methods, since one of many
-    would be "better" by chance.
+    comparisons would be "better" by chance.
 
     Attributes:
-        outcome, difference: in `order`; the rubric's minus the other's, paired.
-        error_outcome, less_error: in `error`, if both have scores on the scale; the other's minus the rubric's.
+        outcome, difference: in `EvaluatorAgreement.order`; the rubric's minus the other evaluator's, paired.
+        error_outcome, less_error: in `error`, if both score on the scale; the other evaluator's minus the rubric's.
         more_labels: if the outcome in order is inconclusive.
         few_groups: the number of groups, if they were too few for an interval or to rule out a difference.
     """
@@ -222,7 +222,7 @@ class GateVerdict(FrozenModel):
 
     @property
     def overall(self) -> Outcome:
-        """Worse in correlation or in error, else better in one of them, else not better in both."""
+        """Worse if it is so in order or in error, else better if in either, else not better if in all known ones."""
         outcomes = {self.outcome, self.error_outcome} - {None}
         if "worse" in outcomes:
             return "worse"
@@ -232,7 +232,7 @@ class GateVerdict(FrozenModel):
 
     @property
     def lacking_groups(self) -> int | None:
-        """How many more groups the outcome needs at least; `None` if groups are not what it lacks."""
+        """How many more groups the outcome needs at least; `None` if it does not lack groups."""
         least = MIN_GROUPS if self.difference.low is None else MIN_GROUPS_TO_RULE_OUT
         return None if self.few_groups is None else max(least - self.few_groups, 1)
 
@@ -240,9 +240,9 @@ class GateVerdict(FrozenModel):
 def deciding_verdict(
     direct: GateVerdict | None, calibrated: GateVerdict | None, free: GateVerdict | None
 ) -> GateVerdict | None:
-    """Return the verdict that decides: against the judge asked directly, or against the best free baseline if worse.
+    """Return the verdict that decides: against the judge asked directly or the best free baseline, the worse of both.
 
-    The calibrated judge takes the place of the uncalibrated one if the rubric is worse than it alone.
+    The calibrated judge takes the place of the uncalibrated one if the rubric is worse than the calibrated one only.
     """
     if direct and calibrated and calibrated.error_outcome == "worse" and direct.overall != "worse":
         direct = calibrated
@@ -252,7 +252,7 @@ def deciding_verdict(
 class Raters(FrozenModel):
     """Interrater agreement: Krippendorff's alpha, and the correlation that a perfect judge could reach.
 
-    `errors` compare single raters with the mean of the others; `None` for labels of two levels.
+    `errors` compare each rater with the mean of the other raters; `None` for labels of two levels.
     """
 
     alpha: Interval
@@ -261,7 +261,7 @@ class Raters(FrozenModel):
 
 
 class ReliabilityBin(FrozenModel):
-    """Texts with similar scores: their mean score, and the share of them that people let pass."""
+    """Texts with similar scores: their mean score, and the share of texts that people let pass."""
 
     n: Count
     score: float
@@ -296,16 +296,16 @@ class Validation(FrozenModel):
 
     Attributes:
         level: whether correlations are within groups or over all texts.
-        folds: the number of parts that the groups are divided into; each part is scored without its labels.
+        folds: the number of folds that the groups are divided into; each fold is scored without its labels.
         training: the rubric on the labels that it was fitted to.
         evaluators: the rubric first, then the others, best first.
         verdicts: against the best free baseline, and against the same judge asked directly, uncalibrated and
-            calibrated; these decide. Verdicts against each method alone follow, and do not decide.
+            calibrated; these decide. The verdicts against each method alone follow, and do not decide.
         raters: `None` if single raters' scores are not known.
-        verdict_agreements: for labels of two levels, those of the rubric, of the same judge asked directly,
-            uncalibrated and calibrated, and of the raters.
-        direct_calibration: for graded labels, the map from the scores of the judge asked directly onto their scale,
-            fitted to all labels; it gives `direct, calibrated` for new texts.
+        verdict_agreements: for labels of two levels, of the rubric, of the same judge asked directly, uncalibrated and
+            calibrated, and of the raters.
+        direct_calibration: for graded labels, the map from the scores of the judge asked directly onto the labels'
+            scale, fitted to all labels; it gives `direct, calibrated` for new texts.
     """
 
     level: Literal["group", "dataset"]
@@ -406,8 +406,8 @@ class Cell:
 class Candidate(FrozenModel):
     """A criterion that took part in selection, and its method.
 
-    `made_from` has the ids of the labelled texts whose labels had a part in making it; `by_hand` is `None` if the
-    labels decided.
+    `made_from` has the ids of the labelled texts whose labels helped to make it; `by_hand` is `None` if the labels
+    decided about it.
     """
 
     method: str
@@ -463,9 +463,9 @@ def nearest_texts(
 ) -> tuple[Neighbour, ...]:
     """Return the labelled texts with the most similar ratings by the same criteria, the nearest first.
 
-    The distance is the root of the mean squared difference of the standardised ratings, weighted by the sizes of the
-    criteria's weights, so that what separates two texts is what separates their scores. Texts that share less than half
-    of the weight with the text are left out.
+    The distance is the root of the mean squared difference of the standardised ratings, weighted by the criteria's
+    absolute weights, so that what separates two texts is what separates their scores. A text is left out if the
+    criteria that rate both texts have at most half of the weight.
     """
     columns = {candidate.criterion.id: column for column, candidate in enumerate(record.candidates) if candidate.kept}
     rated = columns.keys() & {criterion for criterion, rating in ratings.items() if rating is not None}
@@ -475,15 +475,15 @@ def nearest_texts(
     spread = np.array([term.spread for term in terms])
     mine = np.array([ratings[term.criterion] for term in terms], dtype=float)
     theirs = record.matrix[:, [columns[term.criterion] for term in terms]]
-    differences, sizes = (theirs - mine) / spread, np.array([abs(term.weight) for term in terms])
-    shared = np.where(np.isnan(differences), 0.0, sizes)
-    weight = shared.sum(axis=1)
-    squares = (shared * np.square(np.nan_to_num(differences))).sum(axis=1)
-    enough = weight > MAX_MISSING * sizes.sum()
-    distances = np.where(enough, np.sqrt(squares / np.where(enough, weight, 1.0)), np.inf)
+    differences, weights = (theirs - mine) / spread, np.array([abs(term.weight) for term in terms])
+    shared_weights = np.where(np.isnan(differences), 0.0, weights)
+    shared = shared_weights.sum(axis=1)
+    squares = (shared_weights * np.square(np.nan_to_num(differences))).sum(axis=1)
+    comparable = shared > MAX_MISSING * weights.sum()
+    distances = np.where(comparable, np.sqrt(squares / np.where(comparable, shared, 1.0)), np.inf)
     neighbours = [Neighbour(text, float(distance)) for text, distance in zip(record.texts, distances, strict=True)]
-    comparable = [each for each in neighbours if math.isfinite(each.distance)]
-    return tuple(sorted(comparable, key=lambda each: (each.distance, each.text.id))[:most])
+    found = [each for each in neighbours if math.isfinite(each.distance)]
+    return tuple(sorted(found, key=lambda each: (each.distance, each.text.id))[:most])
 
 
 class TrainingAgreement(FrozenModel):
@@ -492,7 +492,7 @@ class TrainingAgreement(FrozenModel):
     Attributes:
         n: number of training texts with a score.
         optimistic: whether the rubric was learned from these labels.
-        reselected: `order`, cross-validated: selection by labels is repeated for each group without its labels. Still
+        reselected: `order`, cross-validated: for each group, criteria are selected again without its labels. Still
             optimistic, though less so, if labels also helped to propose the criteria.
     """
 
@@ -540,7 +540,7 @@ EditAction = Literal["drop", "reword", "merge", "add", "pin", "bound", "threshol
 
 
 class EditChange(FrozenModel):
-    """A change that a person made to criteria of the parent, by id; `result` is the id of the new one, if any.
+    """A change that a person made to criteria of the parent; `result` is the id of a criterion that it made.
 
     `before` and `after` are the wording, the definition, the threshold or the limits of the weight.
     """
@@ -584,14 +584,14 @@ class Provenance(FrozenModel):
         judge, generator: as the user named them.
         judge_address, generator_address: servers that received the requests, if not the provider's own.
         judge_from, generator_from: the imported version (`NAME@NUMBER`) whose record named the judge or generator and
-            its server; `None` if the user named them. This version is trusted only if that one is.
+            its server; `None` if the user named them. This version is trusted only if the imported one is.
         model_versions: model names that the provider reported back.
         settings: all hyperparameters, by method.
         prompts, data: digests of the prompt templates, and of the training texts and labels.
         examples, groups: ids of the training texts and their groups, sorted.
         literature_without: data sets whose raters' findings were left out.
         texts: digests of the training texts, sorted, so that a text is recognized under any id.
-        grades: the scores that numbers among the labels counted as, such as grades of which 1 is the best.
+        grades: the score that each number among the labels counted as, if 1 is the best grade, for example.
         limits: what limits every figure on these labels, in sentences, such as texts that are in several groups.
         text_fields: which of source and context every training text had; scoring needs them too. `None` if unknown.
         version: the version of this package.

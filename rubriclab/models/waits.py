@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 
-# Seconds from which a wait gives a warning, and between two warnings for the same reason.
+# Seconds of a wait that gives a warning, and seconds between two warnings for the same reason.
 LONG_WAIT = 5.0
 REPEAT_AFTER = 600.0
 

@@ -66,7 +66,7 @@ class Agreement:
     """Agreement of predicted with human scores at one level.
 
     Attributes:
-        n, groups, systems: how many texts, groups and systems are used; `systems` is `None` at the other levels.
+        n, groups, systems: how many texts, groups and systems are used; `systems` only at system level, else `None`.
         constant_groups: groups of several scored texts with constant human scores.
         single_groups: groups with one scored text, which are left out at group level.
         constant: rule for constant groups.
@@ -99,7 +99,7 @@ class AgreementDifference:
 
     @property
     def clusters(self) -> int:
-        """What the interval counts: groups, or texts if all are of one group."""
+        """The number that the interval rests on: of groups, or of texts if all are of one group."""
         return self.groups if self.groups > 1 else self.n
 
 
@@ -187,18 +187,18 @@ def _system_difference(texts: ScoredTexts, coefficient: Coefficient) -> Interval
     """Return the difference of two correlations between systems that share the human scores, by Zou 2007."""
     first, second, human = _system_means(texts)
     pairs = ((human, first), (human, second), (first, second))
-    one, other, between = (float(np.nan_to_num(coefficient(*pair)[0])) for pair in pairs)
-    of_one, of_other = (_fisher_interval(value, texts.systems, coefficient) for value in (one, other))
-    if of_one.low is None or of_one.high is None or of_other.low is None or of_other.high is None:
-        return Interval(one - other)
-    unexplained = 1 - one**2 - other**2 - between**2
-    shared = ((between - one * other / 2) * unexplained + between**3) / ((1 - one**2) * (1 - other**2))
+    r1, r2, r12 = (float(np.nan_to_num(coefficient(*pair)[0])) for pair in pairs)
+    ci1, ci2 = (_fisher_interval(value, texts.systems, coefficient) for value in (r1, r2))
+    if ci1.low is None or ci1.high is None or ci2.low is None or ci2.high is None:
+        return Interval(r1 - r2)
+    unexplained = 1 - r1**2 - r2**2 - r12**2
+    shared = ((r12 - r1 * r2 / 2) * unexplained + r12**3) / ((1 - r1**2) * (1 - r2**2))
 
-    def margin(of_first: float, of_second: float) -> float:
-        return math.sqrt(max(of_first**2 + of_second**2 - 2 * shared * of_first * of_second, 0.0))
+    def margin(margin1: float, margin2: float) -> float:
+        return math.sqrt(max(margin1**2 + margin2**2 - 2 * shared * margin1 * margin2, 0.0))
 
-    below, above = margin(one - of_one.low, of_other.high - other), margin(of_one.high - one, other - of_other.low)
-    return Interval(one - other, one - other - below, one - other + above)
+    below, above = margin(r1 - ci1.low, ci2.high - r2), margin(ci1.high - r1, r2 - ci2.low)
+    return Interval(r1 - r2, r1 - r2 - below, r1 - r2 + above)
 
 
 def zero_if_constant(coefficient: Coefficient) -> Coefficient:
@@ -462,7 +462,7 @@ def score_errors(scores: FloatArray, labels: FloatArray, groups: Sequence[str], 
 
 
 def less_error(scores: Sequence[FloatArray], labels: FloatArray, groups: Sequence[str]) -> Interval:
-    """Return the mean absolute error of the first scores minus that of the second, on the texts that have both."""
+    """Return the mean absolute error of the first scores minus the second's, on the texts that have both scores."""
     texts = scored_texts(scores, labels, groups, None)
     first, second = np.abs(texts.predicted - texts.human)
     return _mean_interval(first - second, texts)

@@ -39,7 +39,7 @@ def pearson_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | No
 
     Args:
         x: shape (n,), or (rows, n).
-        y: shape (n,), or (rows, n); a single row is repeated for each row of the others.
+        y: shape (n,), or (rows, n); if one of x and y has a single row, it is paired with each row of the other.
         weights: how often each element counts, integers of shape (n,) or (rows, n); 1 by default.
 
     Raises ValueError if lengths differ or a value is NaN or infinite.
@@ -47,8 +47,8 @@ def pearson_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | No
     x, y, weights = _rows(x, y, weights)
     defined = (_levels(x, weights)[2] > 0) & (_levels(y, weights)[2] > 0)
     # Scaled to [-1, 1] so that no square overflows; correlations do not depend on the unit.
-    sizes = [np.abs(rows).max(axis=1, keepdims=True, initial=0.0) for rows in (x, y)]
-    x, y = (rows / np.where(size > 0, size, 1.0) for rows, size in zip((x, y), sizes, strict=True))
+    largest = [np.abs(rows).max(axis=1, keepdims=True, initial=0.0) for rows in (x, y)]
+    x, y = (rows / np.where(most > 0, most, 1.0) for rows, most in zip((x, y), largest, strict=True))
     return _product_moment(x, y, weights, defined)
 
 
@@ -106,7 +106,7 @@ def fisher_z(r: npt.ArrayLike) -> FloatArray:
 
 
 def is_constant(values: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> BoolArray:
-    """Return whether all values of a row are exactly equal, shape (rows,); `weights` and errors as `pearson_rows`."""
+    """Return whether all values of a row are exactly equal, shape (rows,); otherwise as for `pearson_rows`."""
     rows, _, weights = _rows(values, values, weights)
     return np.asarray(_levels(rows, weights)[2] == 0)
 

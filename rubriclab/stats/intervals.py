@@ -16,9 +16,9 @@ tails. They are interpolated between the order statistics around rank (n + 1) p 
 nonparametric prediction intervals and confidence intervals", JRSS B 55): with thirty errors, ranks rounded outwards
 would cover 94 % instead of 90 %.
 
-**Confidence sequences** cover a mean at all looks simultaneously: Waudby-Smith, Arbour, Sinha, Kennedy & Ramdas 2021,
-"Time-uniform central limit theory and asymptotic confidence sequences", Theorem 2.2. The normal quantile is replaced by
-Student's quantile of the same probability, since few observations estimate the variance at first.
+**Confidence sequences** cover a mean at all looks (interim analyses of the data so far) simultaneously: Waudby-Smith,
+Arbour, Sinha, Kennedy & Ramdas 2021, "Time-uniform central limit theory and asymptotic confidence sequences", Theorem
+2.2. Student's quantile replaces the normal quantile, since few observations estimate the variance at first.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ DIGITS = 6
 CONFIDENCE = 0.95
 # With fewer clusters there is no interval.
 MIN_GROUPS = 5
-# More clusters are divided at random into this many parts, which are left out in turn (delete-a-group jackknife).
+# More clusters than this are divided at random into as many parts, left out in turn (delete-a-group jackknife).
 MAX_PARTS = 200
 # A smaller standard error is a rounding error: all groups have the same mean.
 NO_SPREAD = 1e-9
@@ -118,10 +118,10 @@ def error_bounds(errors: Sequence[float], confidence: float) -> tuple[float, flo
 
 
 def confidence_sequence(looks: Sequence[FloatArray], *, error_rate: float, tightest: int) -> Interval:
-    """Return the mean of all looks' observations, with the intersection of the intervals of all looks.
+    """Return the mean of all observations, with the intersection of the intervals at all looks.
 
-    Observations are independent; the first look has at least two. The probability that any of the intervals misses the
-    mean is `error_rate`. The bound is tightest at `tightest` observations.
+    `looks` has the observations that each look adds: independent ones, at least two at the first look. The probability
+    that any interval misses the mean is `error_rate`. The bound is tightest at `tightest` observations.
     """
     from scipy.special import ndtr, stdtrit
 
@@ -167,7 +167,7 @@ def student_mean(mean: float, error: float, freedom: int) -> Interval:
 def mean_p_value(differences: FloatArray, unit: IntArray) -> float | None:
     """Return the two-sided p value of no mean difference; `None` with fewer than two groups.
 
-    If the groups do not differ, it is that of the sign test over groups, as Student's is undefined.
+    If all groups have the same mean, it is the p value of the sign test over groups, as Student's is undefined.
     """
     from scipy.special import stdtr
 
@@ -215,7 +215,7 @@ def estimate(
     Args:
         elements: the size of a single sample's arrays.
         correlation: whether the statistic lies between -1 and 1, as a correlation does.
-        mean: whether the statistic is a mean over clusters or texts, so that equal clusters are evidence.
+        mean: whether the statistic is a mean over clusters or texts, which has an interval even if clusters are equal.
     """
     value = float(statistic(np.ones((1, clusters)))[0]) if clusters else math.nan
     if math.isnan(value):
@@ -234,7 +234,7 @@ def jackknife_interval(
 ) -> Interval:
     """Return a statistic with its interval from its replicates: its values with each part left out, shape (parts,).
 
-    There is no interval with fewer than `MIN_GROUPS` replicates or with one that is NaN. If all replicates are equal,
+    There is no interval with fewer than `MIN_GROUPS` replicates or if one is NaN. If all replicates are equal,
     only a mean has an interval: equal rank correlations may be far from the true one.
     """
     count = len(replicates)

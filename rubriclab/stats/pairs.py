@@ -74,11 +74,11 @@ def joint_scores(
     texts_by_group = _split_by_group(np.flatnonzero(compared), group[compared])
     pairs_by_group = _split_by_group(np.arange(len(comparisons.better)), group[comparisons.better])
     standardized = (numbers - center) / spread
-    parts = [
+    data_by_group = [
         (standardized[texts], comparisons.among(texts, pairs))
         for texts, pairs in zip(texts_by_group, pairs_by_group, strict=True)
     ]
-    fits = [[_fit(*part, reliability) for part in parts] for reliability in RELIABILITIES]
+    fits = [[_fit(*data, reliability) for data in data_by_group] for reliability in RELIABILITIES]
     prior = np.log(RELIABILITIES * (1 - RELIABILITIES))
     best = int(np.argmax(prior + [sum(evidence for _, evidence in fit) for fit in fits]))
     reliability = float(RELIABILITIES[best])
@@ -151,9 +151,9 @@ class PairwiseAccuracy:
 
     Attributes:
         held_out: the accuracy if each group's threshold is the best on the other groups; undefined for a single group.
-        optimistic: the accuracy with the threshold that is best on the same texts.
-        threshold: that threshold; the smallest if several are equally good.
-        texts, groups: how many are in groups with two texts or more, also where all labels are equal.
+        optimistic: the accuracy with `threshold`.
+        threshold: the best threshold on the same texts; the smallest if several are equally good.
+        texts, groups: how many are used: groups of two texts or more, even with equal labels, and their texts.
     """
 
     held_out: Interval
@@ -191,7 +191,7 @@ def pairwise_accuracy(predicted: npt.ArrayLike, human: npt.ArrayLike, groups: Se
 
 
 def _pairs(predicted: FloatArray, human: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return for all pairs, by ascending distance: the distance, 1 if the order is right, 1 if a tie would be."""
+    """Return for all pairs, by ascending distance: the distance, 1 if their order is right, 1 if a tie is right."""
     first, second = np.triu_indices(len(human), 1)
     difference = np.round(predicted[first] - predicted[second], MEAN_DIGITS)
     order = np.argsort(np.abs(difference))

@@ -6,8 +6,8 @@ by a factor from 0 to 1 (Angelopoulos, Duchi & Zrnic 2023, "PPI++: Efficient Pre
 so that scores without information do no harm. The factor is the slope of the labels on the scores of the labelled
 texts; the factor of PPI++ converges to it as the number of scored texts grows.
 
-A mean describes exactly the scored texts. Its error comes from two mean residuals, that of the labelled texts and that
-of the scored texts. A difference describes the population that the groups of the two sets are drawn from.
+A mean describes exactly the scored texts. Its error comes from the mean residuals of the labelled texts and of the
+scored texts. A difference describes the population that the groups of the two sets are drawn from.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class LabelledScores:
 
     Attributes:
         unit: the group of each text, numbered from 0 without gaps.
-        system: the system that wrote each text, numbered likewise; texts of unknown origin have numbers of their own.
+        system: the number of the system that wrote each text, from 0; a text of unknown origin has one of its own.
     """
 
     labels: FloatArray

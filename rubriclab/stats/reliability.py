@@ -1,7 +1,7 @@
 """Interrater reliability: Krippendorff's alpha and the ceiling for a judge.
 
-Alpha is corrected for chance: 1 is perfect agreement, 0 is the agreement of random answers. It is undefined (`None`)
-without two units that have two answers each, and if all these answers are equal.
+Alpha is corrected for chance: 1 is perfect agreement, 0 is the agreement of random ratings. It is undefined (`None`)
+without two units that have two ratings each, and if all these ratings are equal.
 
 For the ceiling, a rating is the sum of the text's true score, the rater's severity and a residual. If raters are not
 identified, severity is part of the residual (cases 2 and 1 of Shrout & Fleiss 1979, "Intraclass correlations: uses in
@@ -36,35 +36,35 @@ from rubriclab.stats.intervals import (
 
 Metric = Literal["nominal", "interval"]
 
-# A smaller share of the sum of squares is a rounding error: all answers are equal.
+# A smaller share of the sum of squares is a rounding error: all ratings are equal.
 NO_SPREAD = 1e-12
 
 
 def krippendorff_alpha(ratings: npt.ArrayLike, metric: Metric, clusters: npt.ArrayLike | None = None) -> Interval:
     """Return Krippendorff's alpha with its interval over clusters of units.
 
-    Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability". Units with fewer than two answers are left out. Two
-    different answers disagree by 1 with the metric "nominal", by their squared difference with "interval".
+    Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability". Units with fewer than two ratings are left out. Two
+    different ratings disagree by 1 with the metric "nominal", by their squared difference with "interval".
 
     Args:
         ratings: shape (raters, units), NaN if missing.
         clusters: the cluster of each unit, an integer; by default every unit is a cluster.
     """
     check_choice("metric", metric, get_args(Metric))
-    answers, cluster = _compared_units(ratings, clusters)
+    compared, cluster = _compared_units(ratings, clusters)
     if len(cluster) < 2:
         return Interval(None)
-    sizes = (~np.isnan(answers)).sum(axis=0)
+    sizes = (~np.isnan(compared)).sum(axis=0)
     if metric == "nominal":
-        # Each answer is a unit vector with a dimension for each value, so that all different answers are equally far.
-        sums = _counts(answers)
+        # Each rating is a unit vector with a dimension for each value, so that all different ratings are equally far.
+        sums = _counts(compared)
         squares = sums.sum(axis=0)
     else:
         # Centred and scaled so that no square overflows; alpha depends neither on the origin nor on the unit.
-        centered = answers - np.nanmean(answers)
+        centered = compared - np.nanmean(compared)
         scaled = np.nan_to_num(centered / (np.nanmax(np.abs(centered)) or 1.0))
         sums, squares = scaled.sum(axis=0, keepdims=True), np.square(scaled).sum(axis=0)
-    # A unit's sum of squared deviations is the sum of its pairs' disagreements divided by its number of answers.
+    # A unit's sum of squared deviations is the sum of its pairs' disagreements divided by its number of ratings.
     within = (squares - np.square(sums).sum(axis=0) / sizes) * sizes / (sizes - 1)
 
     def statistic(counts: FloatArray) -> FloatArray:
@@ -74,11 +74,11 @@ def krippendorff_alpha(ratings: npt.ArrayLike, metric: Metric, clusters: npt.Arr
         expected = np.where(between > NO_SPREAD * total, between / np.maximum(number - 1, 1), 0.0)
         return 1 - quotient(weights @ within / np.maximum(number, 1), expected)
 
-    return estimate(statistic, int(cluster.max()) + 1, elements=answers.size, correlation=True)
+    return estimate(statistic, int(cluster.max()) + 1, elements=compared.size, correlation=True)
 
 
 def _compared_units(ratings: npt.ArrayLike, clusters: npt.ArrayLike | None) -> tuple[FloatArray, IntArray]:
-    """Return the answers for units with two answers or more, shape (raters, units), and the cluster of each unit."""
+    """Return the ratings of units with two ratings or more, shape (raters, units), and the cluster of each unit."""
     table = _matrix(ratings)
     if np.any(np.isinf(table)):
         raise ValueError("ratings: expected finite answers, or nan where there is none, got infinity")
@@ -90,16 +90,16 @@ def _compared_units(ratings: npt.ArrayLike, clusters: npt.ArrayLike | None) -> t
     return table[:, compared], renumber(cluster[compared])
 
 
-def _counts(answers: FloatArray) -> FloatArray:
-    """Return how often each distinct value is an answer for each unit, shape (values, units)."""
-    return np.array([(answers == value).sum(axis=0) for value in np.unique(answers[~np.isnan(answers)])], dtype=float)
+def _counts(ratings: FloatArray) -> FloatArray:
+    """Return how often each distinct value is a rating of each unit, shape (values, units)."""
+    return np.array([(ratings == value).sum(axis=0) for value in np.unique(ratings[~np.isnan(ratings)])], dtype=float)
 
 
 def rater_variances(table: FloatArray, *, raters_known: bool) -> tuple[float, float]:
     """Return the variances of the raters' severity and of the residual, NaN if undefined.
 
-    The first is 0 if raters are not identified. `table` has shape (raters, texts), NaN if missing; every text has a
-    rating.
+    The variance of severity is 0 if raters are not identified. `table` has shape (raters, texts), NaN if missing; every
+    text has a rating.
     """
     present = (~np.isnan(table)).astype(np.float64)
     filled = np.nan_to_num(table - np.nanmean(table) if table.size else table)
