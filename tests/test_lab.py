@@ -17,7 +17,7 @@ from commands import HELDOUT, LABELLED
 
 import rubriclab
 from rubriclab import Lab, NotInStore, SettingsError, Version
-from rubriclab.errors import UserError
+from rubriclab.errors import DataError, UserError
 from rubriclab.ops.options import LearnOptions
 from rubriclab.ops.scores import Scores
 
@@ -208,6 +208,15 @@ async def test_everything_works_while_a_loop_is_running(lab: Lab) -> None:
 
 
 # Faulty arguments
+
+
+def test_words_for_two_levels_are_refused_on_another_scale_by_learning_and_evaluation(lab: Lab) -> None:
+    rows = [{**row, "scores": {"coherence": ("fail", "pass")[number % 2]}} for number, row in enumerate(LABELLED_ROWS)]
+    with pytest.raises(DataError, match="but some are words for verdicts: 'fail', 'pass'"):
+        lab.learn(rows, **LEARN, scale=(1, 5))
+    with pytest.raises(DataError, match="labels of 'coherence' are not on the scale of news@1"):
+        lab.evaluate(rows, "news", include_training=True)
+
 
 NOT_A_RUBRIC: list[Any] = [3, True, b"x", ["news", None]]
 

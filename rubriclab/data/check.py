@@ -139,6 +139,9 @@ def _select_sound(
     if given_scale and isinstance(scale, str) and not scale.endswith(":any"):
         verdicts = verdict_scale(values)
         given_scale = verdicts if verdicts and verdicts.same_ends(given_scale) else given_scale
+    if given_scale:
+        # Words that mean two levels have no place on another scale, and are named before their scores are faults.
+        any(_word_notes(numbered, given_scale, aspect))
     if skip_faulty:
         numbered, outside = drop_invalid_ratings(numbered, aspect, given_scale)
         dropped_scores += outside

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from rubriclab.data.check import verdict_words
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, NotInStore, SettingsError, StoreError
 from rubriclab.learning.baselines import feature_values
@@ -162,7 +163,12 @@ def _texts(
             likely = likely_labels(data, options, aspect) or f"scores.{aspect}=COLUMN"
             hint = f"Map the column that holds it: `mapping={likely}`."
             raise DataError(f"No row to evaluate {version.ref} on has a score for {aspect!r}.", hint)
-        if outside := sum(not scale.contains(row.scores[aspect]) for row in rows):
+        labels = [row.scores[aspect] for row in rows]
+        outside = sum(not scale.contains(label) for label in labels)
+        if (outside and scale.names) or (verdict_words(labels) and not scale.names):
+            fault = f"The labels of {aspect!r} are not on the scale of {version.ref}, {scale.describe()}."
+            raise DataError(fault, "`rubriclab transfer` measures a rubric on labels of another scale.")
+        if outside:
             notify(f"{version.ref}: {count(outside, 'label')} outside of its scale, {scale.describe()}")
         if len({row.group for row in rows}) == len(rows):
             notify(f"{version.ref}: every text is a group of its own; give `group` or `source` to compare rivals")

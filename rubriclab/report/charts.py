@@ -18,8 +18,6 @@ from rubriclab.stats.intervals import Interval
 # On the narrowest strip, the labels of more steps would touch.
 MAX_STEPS = 5
 MIN_RANGE = 2e-4
-# The labels of nearer ticks would touch.
-NEAREST_TICKS = 0.2
 # The size of a plot and its margins.
 WIDTH, HEIGHT = 420, 330
 LEFT, RIGHT, TOP, BOTTOM = 46, 12, 12, 44
@@ -59,13 +57,12 @@ def axis_of(statistics: Iterable[Interval], *marks: float) -> Axis:
 
 
 def agreement_axis(statistics: Iterable[Interval], chance: float = 0.0) -> Axis:
-    """Return an axis to 1 from the tenth below the lowest value; it shows `chance`, its base, unless all is above."""
+    """Return an axis to 1 from the tenth below the lowest value, with ticks at halves and the base `chance`."""
     ends = [end for each in statistics for end in (each.value, each.low) if end is not None]
     low = math.floor(round(10 * min(ends, default=chance), 6)) / 10
     if low >= chance:
         return replace(axis_of((), min(low, 0.9), 1.0), base=chance)
-    low = min(low, round(chance - NEAREST_TICKS, 1))
-    return Axis(low, 1.0, tuple(sorted({low, chance, 0.5, 1.0})), base=chance)
+    return Axis(low, 1.0, tuple(tick for tick in (-1.0, -0.5, 0.0, 0.5, 1.0) if tick >= low), base=chance)
 
 
 def weight_axis(percents: Iterable[Interval]) -> Axis:

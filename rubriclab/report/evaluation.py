@@ -387,7 +387,12 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
         summaries={name: each for name, each in summaries.items() if name in graded},
         errors=list(filter(None, errors)),
         calibrated=calibrated,
-        uncalibrated=[each.version.ref for each in graded_versions if not each.version.rubric.aggregation],
+        # One that is also shown calibrated needs no advice to calibrate it.
+        uncalibrated=[
+            each.version.ref
+            for each in graded_versions
+            if not each.version.rubric.aggregation and each.version not in [twin.version for twin in calibrated]
+        ],
         nominal=nominal.pop() if len(nominal) == 1 else "",
         several=len({aspect for aspect, _ in blocks}) > 1,
         blocks=blocks,

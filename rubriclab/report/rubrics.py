@@ -75,7 +75,7 @@ def rated_offline(version: Version) -> bool:
 def verdict(version: Version) -> str:
     badge, doubt = badge_of(version), contradiction(version.provenance.validation)
     figures = f" ({badge.figures})" if badge.figures else ""
-    words = ": ".join(doubt) if doubt else f"{badge.words} {badge.remark}{figures}"
+    words = ": ".join(doubt) if doubt else f"{badge.words} {badge.remark}{figures}{badge.limit}"
     return f"{words[0].upper()}{words[1:]}".strip()
 
 
@@ -195,8 +195,8 @@ def more_labels(deciding: GateVerdict, level: str = "") -> str:
             "as equal, or try another judge or definition"
         )
     even, likely = deciding.more_labels.even, deciding.more_labels.likely
-    labels = f"Label about {even} more texts from new sources for an even chance of a decision"
-    return labels if even == likely else f"{labels}, {likely or f'more than {MAX_LABELS}'} for four chances in five"
+    labels = f"Label about {even} more texts from new sources for a 50 % chance of deciding this comparison"
+    return labels if even == likely else f"{labels}, or {likely or f'more than {MAX_LABELS}'} more for 80 %"
 
 
 # Edits of rubrics.
@@ -389,7 +389,7 @@ def answers_of(disagreement: Disagreement, version: Version) -> Iterator[tuple[o
         yield *row_kind_and_title(candidate.criterion, terms), answer, external(cell.reason)
     parts = ((candidate.criterion.id, cell) for candidate, cell in found)
     yield from closing_rows(
-        version, parts, f" by all labels; {figure(disagreement.text.predicted)} without those of its group"
+        version, parts, f" with all labels; {figure(disagreement.text.predicted)}, as above, without those of its group"
     )
 
 
@@ -401,8 +401,8 @@ def closing_rows(
     ratings = {name: part.score for name, part in parts if part.applies}
     raw = raw_value(aggregation, ratings) if aggregation else None
     if aggregation and raw is not None:
-        name = f"weighted sum {figure(raw)}, of ratings in standard deviations from their means"
-        yield "total", name, figure(combine(aggregation, ratings, version.rubric.scale).score), f"calibrated{remark}"
+        reason = f"weighted sum of ratings {figure(raw)}, in standard deviations from their means, calibrated{remark}"
+        yield "total", "score", figure(combine(aggregation, ratings, version.rubric.scale).score), reason
 
 
 def weight_of(criterion: str, terms: Mapping[str, Term]) -> float:

@@ -436,7 +436,7 @@ EVALUATORS: Mapping[str, str] = {
     JOINT: "this rubric",
     DIRECT: "asked directly",
     CALIBRATED: "asked directly, calibrated",
-    WHOLE: "only the whole-text question, asked together with the criteria",
+    WHOLE: "only the question about the whole text, asked together with the criteria",
     "all text features": "a model of all text features",
     "best text feature": "the text feature chosen in each fold",
     "constant": "the same score for every text",

@@ -70,6 +70,7 @@ Access = Literal["write", "read", "either"]
 OnDamaged = Callable[[StoreError], object]
 
 LEARNED: Final = "learned"
+_NO_STORE_HINT = "Learn a rubric first: `rubriclab learn`; or name another store: `store=PATH`"
 _VERIFY_HINT = "See: `rubriclab verify`"
 _UNSTORABLE_HINT = "Correct the value that is named; nothing was stored."
 # Rows that `verify` fetches at a time, which bounds its memory.
@@ -144,7 +145,7 @@ def open_store(where: str | Path | None = None, *, create: bool = True, access: 
     url = database_url(where)
     file = sqlite_file(url)
     if file and not file.exists() and (access == "read" or not create):
-        raise NoStore(f"The store {show_url(url)} does not exist.", "Learn a rubric first: `rubriclab learn`")
+        raise NoStore(f"The store {show_url(url)} does not exist.", _NO_STORE_HINT)
     writable = may_write(url)
     if access == "write" and not writable:
         raise _read_only(show_url(url))

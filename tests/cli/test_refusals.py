@@ -41,7 +41,7 @@ REFUSALS: list[tuple[str, int, str]] = [
     # Keys, stores and names
     (f"{SCORE} --judge openai/fake", 2, "the API key is missing. Set OPENAI_API_KEY"),
     (f"{SCORE} --judge anthropic/claude-3-haiku-20240307 --attempts 1", 2, "Set ANTHROPIC_API_KEY"),
-    ("list --store none.db", 2, "none.db does not exist. Learn a rubric first: `rubriclab learn --store none.db`"),
+    ("list --store none.db", 2, "none.db does not exist. Learn a rubric first: `rubriclab learn --store none.db`; or"),
     ("import none.json", 2, "none.json cannot be read: No such file or directory. Give the path of a pack"),
     ("import checklist.json", 2, "checklist.json: format: expected 'rubriclab-pack/1'"),
     ("learn --config x.toml", 2, "--config belongs before the command."),

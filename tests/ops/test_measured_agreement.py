@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -38,7 +39,7 @@ HUMAN = np.array([text.scores["coherence"] for text in TEXTS])
 OURS = Evaluator("ours", HUMAN + RNG.normal(size=len(TEXTS)))
 
 
-def learned_from(method="hypoeval", **fields) -> SimpleNamespace:
+def learned_from(method="hypoeval", **fields) -> Any:
     """Return what `unseen` reads of a version."""
     made = {"judge": "j", "generator": "j", "prompts": "p", "data": "d", "examples": (), "seed": 1, "version": "0"}
     rubric = SimpleNamespace(parts=[SimpleNamespace(method=method)], aggregation=None)

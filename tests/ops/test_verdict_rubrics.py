@@ -12,6 +12,7 @@ import pytest
 from commands import HELDOUT, LABELLED
 
 from rubriclab import Lab, SettingsError, Version
+from rubriclab.errors import DataError
 from rubriclab.ops.options import EditOptions
 from rubriclab.ops.scores import summarize_scores
 from rubriclab.prompts.render import prompts_digest
@@ -46,6 +47,14 @@ def rubric(store: Path) -> Version:
 @pytest.fixture(scope="module")
 def lab(store: Path, rubric: Version) -> Lab:
     return Lab(store, progress=None)
+
+
+def test_labels_that_only_partly_fit_the_two_levels_are_refused_and_change_no_stored_verdict(lab: Lab) -> None:
+    before = lab.load("summarization-ok").evaluation
+    rows = [{**row, "scores": {"ok": 1 + number % 5}} for number, row in enumerate(as_verdicts(HELDOUT))]
+    with pytest.raises(DataError, match=r"labels of 'ok' are not on the scale of .*'fail'.* to 1 \(certainly 'pass'\)"):
+        lab.evaluate(rows, "summarization-ok")
+    assert lab.load("summarization-ok").evaluation == before
 
 
 def test_scores_are_probabilities_by_a_logistic_map_and_the_verdict_follows_the_threshold(

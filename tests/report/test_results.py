@@ -24,7 +24,10 @@ from rubriclab.store.diff import compare
 @pytest.mark.parametrize(
     ("outcome", "shown"),
     [
-        ("inconclusive", "20 more texts from new sources for an even chance of a decision, 120 for four chances"),
+        (
+            "inconclusive",
+            "20 more texts from new sources for a 50 % chance of deciding this comparison, or 120 more for 80 %",
+        ),
         ("not better", "news@3 did not pass at the gate: more labels may not be what it lacks"),
     ],
 )
