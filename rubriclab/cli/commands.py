@@ -397,13 +397,13 @@ def _write_scores(
 
     as_table = output != "-" and table_kind(output) is not None
     dialect = ops.inputs.dialect_of(texts, scoring.options)
-    earlier = Path(keep_replies).stat().st_size if resume and keep_replies and Path(keep_replies).exists() else 0
-    replies = writing_rows(keep_replies, always=True, after=earlier) if keep_replies else nullcontext(None)
+    replies_end = Path(keep_replies).stat().st_size if resume and keep_replies and Path(keep_replies).exists() else 0
+    replies = writing_rows(keep_replies, always=True, after=replies_end) if keep_replies else nullcontext(None)
     legend = views.results.criteria_rows(scoring.rubric)
-    end = ops.score.keep_scores(scoring, output) if resume else 0
-    if end:
+    scores_end = ops.score.keep_scores(scoring, output) if resume else 0
+    if scores_end:
         note(f"{scoring.counts.rows:,} rows of {output} are kept")
-    scores = writing_rows(output, always=resume, dialect=dialect, legend=legend, after=end)
+    scores = writing_rows(output, always=resume, dialect=dialect, legend=legend, after=scores_end)
     with scores as write, replies as write_replies:
 
         async def run() -> None:
@@ -486,7 +486,7 @@ def evaluate(call: Call, other_texts: str, *, rubrics: tuple[str, ...], html: st
     evaluation = call.run(ops.evaluate.evaluate, other_texts, rubrics, call.options(ops.options.EvaluateOptions))
     print_json(evaluation.to_row()) if call.as_json else print_view(evaluation)
     evaluation.raise_if_unanswered()
-    # The full report, with a part on each rubric, which takes time to compute.
+    # The full report has a section on each rubric, which takes time to compute.
     page = views.evaluation.evaluation_view(evaluation, brief=False) if html else None
     call.export(evaluation.view(), page)
 

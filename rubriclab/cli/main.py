@@ -214,8 +214,8 @@ def main(arguments: list[str] | None = None, command: click.Group = cli, name: s
             interrupt(signal.SIGINT, frame)
 
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        # Shells ignore Ctrl-C for background commands. asyncio installs the handler that ends it cleanly only if
-        # Ctrl-C is not ignored, so the signal is blocked instead.
+        # Shells ignore Ctrl-C for background commands. asyncio installs its handler, which ends a command cleanly,
+        # only if Ctrl-C is not ignored, so the signal is blocked instead.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, terminate)
@@ -274,7 +274,7 @@ def _failed(error: Exception) -> int:
         error.show()
         return error.exit_code
     if isinstance(error, OSError):
-        # An error of a file has its name, so one without a name comes from printing.
+        # An error of a file has the file's name, so an error without a name comes from printing.
         source = error.filename or ("standard output cannot be written" if error.errno in DISK_FULL else None)
         click.echo(f"error: {f'{source}: ' if source else ''}{error.strerror or error}", err=True)
         return RubriclabError.exit_code

@@ -130,7 +130,7 @@ class SectionCommand(click.Command):
         try:
             return ctx.invoke(self.callback, Call(ctx.params), **values)
         except RubriclabError as error:
-            # Commands in the message repeat options of the running one, which are not known where it is printed.
+            # Commands in a message repeat options of the running command, which are unknown where errors are printed.
             error.message, error.hint = as_typed(error.message), error.hint and as_typed(error.hint)
             raise
 
@@ -187,7 +187,7 @@ class SectionGroup(click.Group):
 def command(*models: str, section: str = "", name: str | None = None) -> Callable[[Callable[..., Any]], SectionCommand]:
     """Return a decorator that turns a function into a command with the options of the named models.
 
-    The list of all commands shows it under `section`, unless it is for every day or a member of a group.
+    The list of all commands shows the command under `section`, unless it is for every day or a member of a group.
     """
     return click.command(name, cls=SectionCommand, models=models, section=section)
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rubriclab.store.store import Access, Store
 
 
-# Outcomes of the gate, of limits and of `--fail-under`.
+# Exit codes for the outcomes of the gate, of limits and of `--fail-under`.
 EXIT_CODES = {
     **dict.fromkeys(("better", "within", "met"), 0),
     **dict.fromkeys(("worse", "not better", "beyond", "not met"), 1),
@@ -44,7 +44,7 @@ DATABASE_ENDINGS = ("", "-wal", "-shm", "-journal")
 def check_outputs(context: click.Context) -> None:
     """Refuse outputs that would overwrite the command's store, an input, another output or any database.
 
-    One at most goes to standard output, and none beside the JSON of a result.
+    At most one output goes to standard output, and none beside the JSON of a result.
     """
     values = [*_given_values(context.find_root()), *_given_values(context)]
     written = [(param, value) for param, value in values if path_kind_of(param) == "output"]
@@ -244,7 +244,7 @@ _READING = ("mapping", "missing", "level_scores")
 
 
 def complete_command(command: str) -> str:
-    """Return a command with the options of the running one that it would fail without."""
+    """Return a command with those options of the running command without which it would fail."""
     from rubriclab.cli.main import every_command
 
     matching = [each for name, each in every_command().items() if command.startswith(f"rubriclab {name}")]
@@ -319,7 +319,7 @@ class Call:
             check_folder(values.get(name) or "-")
 
     def options(self, model: type[OptionsT], **others: Any) -> OptionsT:
-        """Return the options of an operation; those that were not given keep their defaults."""
+        """Return the options of an operation; options that were not given keep their defaults."""
         values = {name: others.get(name, self.values.get(name)) for name in model.model_fields}
         return model(
             **{name: value for name, value in values.items() if not (value is None or value is False or value == ())}

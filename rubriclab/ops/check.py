@@ -42,7 +42,7 @@ from rubriclab.ops.workspace import Notify
 from rubriclab.stats.intervals import MIN_GROUPS, Interval
 from rubriclab.stats.reliability import krippendorff_alpha
 
-# Half points on a scale from 1 to 4 have 7 values; more would not fit beside the other columns of a terminal.
+# The most values of a distribution: half points from 1 to 4 are 7 values; more columns would not fit in a terminal.
 MAX_VALUES = 7
 
 
@@ -52,7 +52,7 @@ class AspectCheck:
 
     Attributes:
         scale: given, or taken from the labels; `None` without labels.
-        distribution: number of labels by value; more than `MAX_VALUES` values are rounded, to tenths on narrow scales.
+        distribution: number of labels by value; beyond `MAX_VALUES` values, by whole number, on narrow scales by tenth.
         agreement: Krippendorff's alpha (interval metric); `None` unless texts have several ratings.
     """
 
@@ -68,8 +68,8 @@ class AspectCheck:
 def check_aspect(examples: Sequence[Example], aspect: str, scale: Scale | None) -> AspectCheck:
     rated = labelled(examples, aspect)
     labels = [example.scores[aspect] for example in rated]
-    single = [score for example in rated for score in example.annotations.get(aspect, ())]
-    scale = scale or (scale_of(labels, single) if labels else None)
+    ratings = [score for example in rated for score in example.annotations.get(aspect, ())]
+    scale = scale or (scale_of(labels, ratings) if labels else None)
     by_rater = rater_scores(rated, aspect)
     agreement = None
     if by_rater is not None:
@@ -77,9 +77,9 @@ def check_aspect(examples: Sequence[Example], aspect: str, scale: Scale | None) 
         agreement = krippendorff_alpha(by_rater.table, "interval", groups).rounded()
     counts = Counter(round(label, 3) for label in labels)
     if len(counts) > MAX_VALUES:
-        unit = 1 if scale and scale.width > 2 else 10
+        per_point = 1 if scale and scale.width > 2 else 10
         # `round` would make 3.5 and 4.5 the same number.
-        counts = Counter(math.floor(label * unit + 0.5) / unit for label in labels)
+        counts = Counter(math.floor(label * per_point + 0.5) / per_point for label in labels)
     names = by_rater.names if by_rater else ()
     reasons = sum(len(named_reasons(example, aspect)) for example in rated)
     return AspectCheck(aspect, len(labels), names, scale, dict(sorted(counts.items())), reasons, agreement)
@@ -87,7 +87,7 @@ def check_aspect(examples: Sequence[Example], aspect: str, scale: Scale | None) 
 
 @dataclass(frozen=True, slots=True)
 class ColumnUse:
-    """A column, the fields that it is read as (`None` if it is not used), and what its cells hold."""
+    """A column, the fields that it is read as (`None` if unused), the number of filled cells, and one of them."""
 
     name: str
     field: str | None
@@ -97,7 +97,7 @@ class ColumnUse:
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """The operation to run next on a file or, without a name, on other data; as text, it is a command."""
+    """The operation to run next on a file, or on other data if `file` is empty; `str` makes a command of it."""
 
     operation: Literal["learn", "score"]
     file: str
@@ -125,7 +125,7 @@ class CheckResult(Displayed):
         next: what to run next; `None` while there are problems.
         proposal: a mapping, if columns have other names than the fields.
         levels: words among the scores that may be levels, each with its score if their order is known.
-        missing_words: words among the scores that stand for missing ones.
+        missing_words: words in cells for scores that mean that the score is missing.
         usable_as_proposed: whether the file can be used with the proposed mapping, levels and missing words.
         few_groups: the number of groups with labels, if they are too few for a verdict on a rubric.
     """
@@ -166,8 +166,8 @@ class CheckResult(Displayed):
             for aspect in self.aspects
         ]
         source = {name: value for name, value in asdict(self.source).items() if name != "cells"}
-        others = {"source": source, "aspects": aspects, "next": self.next and str(self.next)}
-        return {"usable": self.usable, **asdict(self), **others}
+        converted = {"source": source, "aspects": aspects, "next": self.next and str(self.next)}
+        return {"usable": self.usable, **asdict(self), **converted}
 
     def with_messages(self, write: Callable[[str], str]) -> CheckResult:
         """Return the result with `write` applied to each message; unchanged, they name options as `name=value`."""
@@ -181,8 +181,8 @@ def check(data: Data, options: CheckOptions) -> CheckResult:
     """Return how `data` is read, and every problem that prevents its use; no judge is asked."""
     raw = raw_rows(data, options) if isinstance(data, str | Path) else raw_table(data, "the data", options)
     result = _FileCheck(raw, options).result(data)
-    raters = _raters_note(result, options)
-    result = replace(result, notes=(*result.notes, *raters))
+    raters_note = _raters_note(result, options)
+    result = replace(result, notes=(*result.notes, *raters_note))
     is_file = isinstance(data, str | Path) and Path(data).is_file()
     proposed: dict[str, Any] = {"mapping": reading.parse_mapping(result.proposal)} if result.proposal else {}
     if result.levels and not options.level_scores:
@@ -202,17 +202,17 @@ def check(data: Data, options: CheckOptions) -> CheckResult:
         mapped = replace(mapped, notes=notes)
     unsolved = [problem for problem in mapped.problems if problem not in result.problems]
     remaining = [f"with the mapping below: {unsolved[0]}"] if result.proposal and unsolved and not usable else []
-    enough = any(each.labels >= checks.MIN_LABELS for each in mapped.aspects)
-    added = mapped.notes if usable and enough else remaining
-    # If learning would stop despite enough labels, the notes say why.
-    stops = bool(enough and mapped.next and mapped.next.operation != "learn")
+    enough_labels = any(each.labels >= checks.MIN_LABELS for each in mapped.aspects)
+    added = mapped.notes if usable and enough_labels else remaining
+    # If nothing can be learned despite enough labels, the notes say why.
+    unlearnable = bool(enough_labels and mapped.next and mapped.next.operation != "learn")
     if result.usable and not (usable and (mapped.aspects or mapped.usable_as_proposed)):
         return replace(result, hints=result.hints or mapped.hints, notes=(*result.notes, *remaining))
     return replace(
         result,
         next=None if None in levels.values() else mapped.next or result.next,
         hints=result.hints or mapped.hints,
-        notes=(*mapped.notes, *raters) if result.usable or stops else (*result.notes, *added),
+        notes=(*mapped.notes, *raters_note) if result.usable or unlearnable else (*result.notes, *added),
         levels=levels,
         usable_as_proposed=usable,
         few_groups=mapped.few_groups,
@@ -273,8 +273,8 @@ class _FileCheck:
         checked = tuple(check_aspect(examples, name, scale if name == chosen else None) for name in aspects)
         cell_faults = [fault for row in sorted(self.faults, key=lambda fault: fault.line) for fault in row.all]
         skipped = len({fault.line for fault in cell_faults}) if self.options.skip_faulty else 0
-        lines = [] if self.options.skip_faulty else checks.first_faults(checks.fault_lines(cell_faults))
-        self.problems += lines
+        fault_lines = [] if self.options.skip_faulty else checks.first_faults(checks.fault_lines(cell_faults))
+        self.problems += fault_lines
         notes = [*self._training_notes(chosen, aspects), *self._column_notes(chosen, aspects)]
         next_step = None if self.problems else self._next_step(data, chosen, checked)
         if next_step and "level_scores" in next_step.options and not self.options.level_scores:
@@ -292,7 +292,7 @@ class _FileCheck:
             warning_and_reason = raters_contradiction(each.agreement) if each.agreement else None
             if warning_and_reason:
                 notes.append(f"{': '.join(warning_and_reason)}: ask the raters of {each.aspect!r} before learning")
-        cells = 0 if self.options.skip_faulty else len(cell_faults)
+        faulty_cells = 0 if self.options.skip_faulty else len(cell_faults)
         numbers = checks.numbers_beside_words(self.numbered, [*self.faults, *self.left_out])
         words = [fault.word for fault in cell_faults if fault.word]
         levels, missing_words = reading.levels_of(words, beside_numbers=bool(numbers))
@@ -311,7 +311,7 @@ class _FileCheck:
             missing={name: number for name, number in missing.items() if 0 < number < len(examples)},
             aspects=checked,
             problems=tuple(self.problems),
-            problem_count=len(self.problems) - len(lines) + cells,
+            problem_count=len(self.problems) - len(fault_lines) + faulty_cells,
             hints=tuple(checks.fault_hints([*cell_faults, *self.left_out], numbers=numbers, scale=scale)),
             notes=tuple(notes),
             next=None if self.problems else next_step,
@@ -390,9 +390,9 @@ class _FileCheck:
             way = f"write a row for each output, with its system in a column; with pandas: {melt}"
             yield f"the columns {', '.join(map(repr, columns))} may each hold an output, and a row holds one: {way}"
         # The note on an annotation tool's export already says how its answers are read.
-        named = {} if self.raw.source.tool else {name: n for name, n in self.answers.items() if name not in aspects}
-        if named:
-            rows = ", ".join(f"{aspect!r} ({number} rows)" for aspect, number in named.items())
+        comments = {} if self.raw.source.tool else {name: n for name, n in self.answers.items() if name not in aspects}
+        if comments:
+            rows = ", ".join(f"{aspect!r} ({number} rows)" for aspect, number in comments.items())
             yield f"no scores of {rows}: the answers were taken as comments, and are in the column 'answers'"
         column = self.options.mapping.columns.get("aspect", "aspect")
         if (rated := reading.rated_aspects(self.sample, column)) and not self.numbered and chosen not in rated:
@@ -457,7 +457,7 @@ class _FileCheck:
         return NextStep("score", name, {"rubric": "REF", **reading_options})
 
     def _reading_options(self, aspect: str | None) -> dict[str, str]:
-        """Return the reading options of the next command; they turn grades if 1 is probably the best one."""
+        """Return the reading options of the next command; they reverse grades if 1 is probably the best grade."""
         changed = reading.changed_options(self.options)
         turned = checks.turned_column(self.numbered, aspect) if aspect and not self.options.level_scores else None
         return {**changed, "level_scores": turned[1]} if turned else changed
@@ -505,12 +505,12 @@ def lint(source: str | Path | Checklist) -> LintResult:
             checklist = parse_checklist(read_stdin(), "standard input")
         except Unreadable as error:
             raise ChecklistError(f"Standard input is no checklist: {error}.") from None
-    first: dict[tuple[str, ...], str] = {}
+    first_ids: dict[tuple[str, ...], str] = {}
     duplicates = []
     for question in checklist.questions:
         words = re.findall(r"[\w<>=%+'-]+", question.text.casefold())
         key = tuple(word.removesuffix("s") for word in words if word not in _ARTICLES_AND_AUXILIARIES)
-        if (earlier := first.setdefault(key, question.id)) != question.id:
+        if (earlier := first_ids.setdefault(key, question.id)) != question.id:
             duplicates.append(Duplicate(question.id, question.text, earlier))
     return LintResult(checklist, tuple(duplicates))
 
@@ -531,10 +531,10 @@ class SplitResult(Displayed):
 
 
 def split(data: Data, options: SplitOptions, notify: Notify) -> SplitResult:
-    """Divide the rows of `data` into two parts that share no group.
+    """Divide the rows of `data` into two sides that share no group.
 
-    Groups join the first part, in an order that depends on the seed, until it has `train` texts. A row that compares
-    texts joins the part of these texts.
+    Groups join the side to learn from, in an order that depends on the seed, until it has `train` texts. A row that
+    compares texts joins the side of these texts.
     """
     rows = [(row, parsed) for _, row, parsed in rows_of(data, options, notify).every_row()]
     faults = [str(parsed) for _, parsed in rows if isinstance(parsed, RowError)]
@@ -552,15 +552,15 @@ def split(data: Data, options: SplitOptions, notify: Notify) -> SplitResult:
     sizes, in_order = Counter(groups), iter(groups)
     chosen = _choose_groups(sizes, options, notify)
     sides: tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]] = ([], [])
-    learned = {text_digest(text) for text in texts if group_of[text.id] in chosen}
-    if equal := sum(text_digest(text) in learned for text in texts if group_of[text.id] not in chosen):
+    train_texts = {text_digest(text) for text in texts if group_of[text.id] in chosen}
+    if equal := sum(text_digest(text) in train_texts for text in texts if group_of[text.id] not in chosen):
         notify(f"{count(equal, 'other text')} equal to one to learn from, though in another {options.by}")
     for row, parsed in rows:
         if isinstance(parsed, RowError):
             continue
         pairs = () if isinstance(parsed, Example) else parsed
-        of_pairs = (group_of[name] for pair in pairs for name in (pair.better, pair.worse) if name in group_of)
-        group = next(in_order) if isinstance(parsed, Example) else next(of_pairs, "")
+        pair_groups = (group_of[name] for pair in pairs for name in (pair.better, pair.worse) if name in group_of)
+        group = next(in_order) if isinstance(parsed, Example) else next(pair_groups, "")
         sides[group not in chosen].append(row if isinstance(row, Mapping) else asdict(row))
     return SplitResult(tuple(sides[0]), tuple(sides[1]), len(chosen), len(sizes) - len(chosen))
 

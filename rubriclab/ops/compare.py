@@ -63,14 +63,14 @@ def compare_outputs(
 ) -> paired.Comparison:
     """Compare two sets of outputs by their scores; `name` is the rubric's reference.
 
-    Outputs are paired `by` id or group; by default by id, else by group, else the sets are independent. `max_drop` is
-    in points. Labels of outputs in `training_groups` are ignored. If too few remain, `training_labels` are used.
+    Outputs with the same id or group (`by`; by default id, else group) are paired. `max_drop` is in points. Labels of
+    outputs in `training_groups` are ignored. If too few labels remain, `training_labels` are used.
     """
     rule, index_pairs = paired.pair_outputs(before.examples, after.examples, by)
     scored_pairs = [
-        (before.examples[first], before.scores[first], after.examples[second], after.scores[second])
-        for first, second in index_pairs
-        if before.scores[first].score is not None and after.scores[second].score is not None
+        (before.examples[i], before.scores[i], after.examples[j], after.scores[j])
+        for i, j in index_pairs
+        if before.scores[i].score is not None and after.scores[j].score is not None
     ]
     old_scored, new_scored = before.scored, after.scored
     if index_pairs:
@@ -83,11 +83,11 @@ def compare_outputs(
     sets = scored_sets(rubric.aspect.name, old_scored, new_scored, training_groups, in_pairs=bool(index_pairs))
     sides = []
     for outputs, labelled_set in zip((before, after), (each.labelled for each in sets), strict=True):
-        unit = [str(unit) for unit in labelled_set.unit]
-        errors = score_errors(labelled_set.scores, labelled_set.labels, unit, scale.width)
+        unit_names = [str(unit) for unit in labelled_set.unit]
+        errors = score_errors(labelled_set.scores, labelled_set.labels, unit_names, scale.width)
         update = {"labelled": len(labelled_set.labels), "errors": errors}
         sides.append(summary(outputs, scale).model_copy(update=update))
-    changed = np.mean([old.output != new.output for old, _, new, _ in scored_pairs]) if scored_pairs else 1.0
+    share_changed = np.mean([old.output != new.output for old, _, new, _ in scored_pairs]) if scored_pairs else 1.0
     rubrics = paired.RubricPair(
         rubric, rubric, tuple(paired.CriterionPair(each, each, "kept") for each in rubric.criteria)
     )
@@ -108,9 +108,9 @@ def compare_outputs(
             for fields in ((old.source, new.source), (old.context, new.context))
         ),
         max_drop=max_drop,
-        human=human_difference(scale, *sets, float(changed), training_labels),
+        human=human_difference(scale, *sets, float(share_changed), training_labels),
         fallen=tuple(_text_change(pairs[index], *scored_pairs[index]) for index in lowest),
-        **_differences(rubrics, pairs, None if index_pairs else _by_groups(*sets)),
+        **_differences(rubrics, pairs, None if index_pairs else _unpaired_difference(*sets)),
     )
     return comparison.model_copy(update={"checks": (paired.drop_check(comparison),)})
 
@@ -193,14 +193,14 @@ def _side_summary(
 
 
 def _differences(
-    rubrics: paired.RubricPair, pairs: Sequence[paired.PairedScore], independent: Interval | None = None
+    rubrics: paired.RubricPair, pairs: Sequence[paired.PairedScore], unpaired_difference: Interval | None = None
 ) -> dict[str, Any]:
     """Return the fields of a comparison that are computed from the pairs, each of which has both scores."""
     scale, groups = rubrics.scale, [pair.group for pair in pairs]
     differences = np.array([(pair.after or 0.0) - (pair.before or 0.0) for pair in pairs])
-    difference = independent or paired_mean(differences, units(groups))
+    difference = unpaired_difference or paired_mean(differences, units(groups))
     visible = VISIBLE * scale.width
-    shares = {
+    masks = {
         "better": differences >= visible,
         "worse": differences <= -visible,
         "unchanged": np.abs(differences) < visible,
@@ -214,14 +214,14 @@ def _differences(
         "mean_absolute": rounded_number(np.abs(differences).mean()) if len(pairs) else None,
         "visible": visible,
         "criteria": _criteria(rubrics.criteria, pairs),
-        **{name: rounded_number(chosen.mean()) if len(pairs) else None for name, chosen in shares.items()},
+        **{name: rounded_number(mask.mean()) if len(pairs) else None for name, mask in masks.items()},
     }
 
 
-def _by_groups(before: ppi.ScoredSet, after: ppi.ScoredSet) -> Interval:
+def _unpaired_difference(before: ppi.ScoredSet, after: ppi.ScoredSet) -> Interval:
     """Return the difference between the group means of two sets whose outputs are not paired.
 
-    Groups are paired if both sets have the same ones; else Welch's test (1947), or a permutation test, is used.
+    If both have the same groups, these are paired; else Welch's test (1947) or, without spread, a permutation is used.
     """
     from scipy.stats import ttest_ind
 
@@ -247,13 +247,13 @@ def _criteria(
     criteria: Sequence[paired.CriterionPair], pairs: Sequence[paired.PairedScore]
 ) -> tuple[paired.CriterionScoreChange, ...]:
     all_changes = np.array([pair.changes for pair in pairs]).reshape(len(pairs), len(criteria), 2)
-    shares, points = all_changes.transpose(2, 1, 0)
-    groups, rated = np.array([pair.group for pair in pairs], dtype=str), ~np.isnan(shares)
-    known = [(row[has], units(groups[has].tolist())) for row, has in zip(shares, rated, strict=True)]
+    rating_changes, contribution_changes = all_changes.transpose(2, 1, 0)
+    groups, rated = np.array([pair.group for pair in pairs], dtype=str), ~np.isnan(rating_changes)
+    known = [(row[mask], units(groups[mask].tolist())) for row, mask in zip(rating_changes, rated, strict=True)]
     p_values = [mean_p_value(*each) for each in known]
     adjusted, changes = adjust_p_values(p_values), []
-    for column, pair in enumerate(criteria):
-        criterion, weighted = pair.after or pair.before, points[column][~np.isnan(points[column])]
+    for column, (pair, row) in enumerate(zip(criteria, contribution_changes, strict=True)):
+        criterion, contributions = pair.after or pair.before, row[~np.isnan(row)]
         assert criterion
         changes.append(
             paired.CriterionScoreChange(
@@ -264,28 +264,28 @@ def _criteria(
                 difference=paired_mean(*known[column]).within(-1.0, 1.0).rounded(),
                 p=p_values[column],
                 adjusted_p=adjusted[column],
-                contribution=rounded_number(weighted.mean()) if len(weighted) else None,
+                contribution=rounded_number(contributions.mean()) if len(contributions) else None,
             )
         )
     return tuple(sorted(changes, key=lambda change: (change.difference.value is None, change.difference.value or 0.0)))
 
 
 def _text_change(
-    pair: paired.PairedScore, before: Example, first: Score, after: Example, second: Score
+    pair: paired.PairedScore, old: Example, old_score: Score, new: Example, new_score: Score
 ) -> paired.TextChange:
-    after_of = {part.id: part for part in second.criteria}
-    common = [part for part in first.criteria if part.id in after_of]
-    changes = [((after_of[part.id].score or 0.0) - (part.score or 0.0), part) for part in common]
+    new_ratings = {rating.id: rating for rating in new_score.criteria}
+    common = [rating for rating in old_score.criteria if rating.id in new_ratings]
+    changes = [((new_ratings[rating.id].score or 0.0) - (rating.score or 0.0), rating) for rating in common]
     changes.sort(key=lambda change: change[0])
-    fallen = [part for change, part in changes[:MAX_REASONS] if change < 0]
+    fallen = [rating for change, rating in changes[:MAX_REASONS] if change < 0]
     return paired.TextChange(
         id=pair.id,
         group=pair.group,
-        before=first.score or 0.0,
-        after=second.score or 0.0,
-        text_before=before.output[:MAX_OUTPUT],
-        text_after=after.output[:MAX_OUTPUT],
-        reasons=tuple((part.id, part.reason, after_of[part.id].reason) for part in fallen),
+        before=old_score.score or 0.0,
+        after=new_score.score or 0.0,
+        text_before=old.output[:MAX_OUTPUT],
+        text_after=new.output[:MAX_OUTPUT],
+        reasons=tuple((rating.id, rating.reason, new_ratings[rating.id].reason) for rating in fallen),
     )
 
 
@@ -297,8 +297,8 @@ def human_difference(
 ) -> paired.HumanDifference | None:
     """Return the difference of the mean human scores of two sets, `None` if there are too few labels.
 
-    It is estimated from the labels of both sets; else of the set with labels in more groups; else from the labels in
-    `fallback`. `changed` is the share of pairs whose outputs differ, 1 without pairs.
+    It is estimated from the labels of both sets; else from those of the set with labels in more groups; else from the
+    labels in `fallback`. `changed` is the share of pairs whose outputs differ, 1 without pairs.
     """
     if not len(before.scores) or not len(after.scores):
         return None
@@ -322,16 +322,16 @@ def human_difference(
 def scored_sets(
     aspect: str, before: ScoredOutputs, after: ScoredOutputs, training_groups: Collection[str], *, in_pairs: bool
 ) -> tuple[ppi.ScoredSet, ppi.ScoredSet]:
-    """Return two sets of outputs with scores and labels; outputs have equal weights if `in_pairs`, else groups do."""
+    """Return two sets of outputs with scores and labels; outputs have equal weights if `in_pairs`, else groups have."""
     groups = [[example.group for example, _ in side] for side in (before, after)]
-    unit = [units(groups[0])] * 2 if in_pairs else np.split(units([*groups[0], *groups[1]]), [len(before)])
+    unit_numbers = [units(groups[0])] * 2 if in_pairs else np.split(units([*groups[0], *groups[1]]), [len(before)])
     sets = []
-    for side, of_side in zip((before, after), unit, strict=True):
+    for side, side_units in zip((before, after), unit_numbers, strict=True):
         rated = [() if each.group in training_groups else labelled([each], aspect) for each, _ in side]
         labels = [found[0].scores[aspect] if found else np.nan for found in rated]
-        weights = np.ones(len(side)) if in_pairs else 1 / np.bincount(of_side)[of_side]
+        weights = np.ones(len(side)) if in_pairs else 1 / np.bincount(side_units)[side_units]
         scores = np.array([score for _, score in side])
-        sets.append(ppi.ScoredSet(scores, np.array(labels), of_side, weights / max(weights.sum(), 1.0)))
+        sets.append(ppi.ScoredSet(scores, np.array(labels), side_units, weights / max(weights.sum(), 1.0)))
     return sets[0], sets[1]
 
 
@@ -341,7 +341,7 @@ OutputRow = tuple[Example, Score | None]
 
 @dataclass(frozen=True, repr=False)
 class CompareResult(Answered, Displayed):
-    """A comparison and the version that scored the outputs, `None` if versions or judges were compared."""
+    """A comparison or a look at an anchor; `version` scored the outputs, `None` for a result of `drift`."""
 
     result: paired.Comparison | paired.AnchorLook
     effort: Effort
@@ -350,7 +350,7 @@ class CompareResult(Answered, Displayed):
 
     @property
     def outcome(self) -> paired.LimitOutcome:
-        """`within` the limits, `beyond` one, or `inconclusive`."""
+        """`within` all limits, `beyond` a limit, or `inconclusive`."""
         return self.result.outcome
 
 
@@ -372,14 +372,14 @@ def compare(
         outputs = []
         for name, rows in sides.items():
             unscored = [example for example, score in rows if score is None]
-            new = iter([scores[0] async for _, scores in scoring.stream(unscored)] if unscored else ())
+            new_scores = iter([scores[0] async for _, scores in scoring.stream(unscored)] if unscored else ())
             if scoring.unanswered:
                 raise JudgeError(scoring.unanswered)
-            examples, scores = zip(*((example, score or next(new)) for example, score in rows), strict=True)
+            examples, scores = zip(*((example, score or next(new_scores)) for example, score in rows), strict=True)
             outputs.append(paired.Outputs(name, examples, scores))
         training_groups = frozenset(version.provenance.groups)
-        seen = [each for side in outputs for each in side.examples if each.group in training_groups]
-        if ignored := len(labelled(seen, version.rubric.aspect.name)):
+        in_training = [each for side in outputs for each in side.examples if each.group in training_groups]
+        if ignored := len(labelled(in_training, version.rubric.aspect.name)):
             workspace.notify(f"{count(ignored, 'label')} left out: {version.ref} was learned from the same groups")
         comparison = compare_outputs(
             version.rubric,
@@ -415,7 +415,7 @@ def _read_sides(scoring: ColumnScoring, before: Data, after: Data) -> dict[str, 
             (example, carried_score(rows.row, example, version, judge.spec))
             for example in usable_examples(rows, notify, name)
         ]
-        # Texts that already have a score are not sent to the judge, so only the others are checked.
+        # Texts that already have a score are not sent to the judge, so only texts without a score are checked.
         unscored = [example for example, score in side if score is None]
         check_text_fields(version, unscored, each, options, notify=notify, name=name)
         if carried := len(side) - len(unscored):
@@ -425,18 +425,18 @@ def _read_sides(scoring: ColumnScoring, before: Data, after: Data) -> dict[str, 
         if not is_labelled and (likely := likely_labels(each, options, aspect)):
             notify(f"{name}: no labels of {aspect!r}; if people scored these outputs, map them: `mapping={likely}`")
     aggregation = version.rubric.aggregation
-    new = "together" if aggregation and aggregation.rivals else None
-    forms = [score.rivals if score else new for side in sides.values() for _, score in side]
-    if 0 < (together := forms.count("together")) < len(forms):
-        mixed = f"{together:,} of {len(forms):,} outputs are rated together with others of their group, the rest alone."
+    default = "together" if aggregation and aggregation.rivals else None
+    rated_as = [score.rivals if score else default for side in sides.values() for _, score in side]
+    if 0 < (together := rated_as.count("together")) < (total := len(rated_as)):
+        mixed = f"{together:,} of {total:,} outputs are rated together with others of their group, the rest alone."
         raise DataError(mixed, "Such scores are not comparable: score all with `rivals=together` or all without it.")
     return sides
 
 
 def carried_score(row: Any, example: Example, version: Version, judge: str) -> Score | None:
-    """Return the score by `version` and `judge` in the row of `example`, `None` without a usable one.
+    """Return the score by `version` and `judge` in the row of `example`, `None` if there is no usable score.
 
-    A recording counts as the judge that it recorded. A score off the scale or with other criteria is not usable.
+    A recording counts as the judge that it recorded. Scores off the scale or with other criteria are not usable.
     """
     rubric = version.rubric
     try:
@@ -446,8 +446,8 @@ def carried_score(row: Any, example: Example, version: Version, judge: str) -> S
     origin = score.id, score.rubric, recorded_name(score.judge), score.aspect
     if origin != (example.id, version.ref, recorded_name(judge), rubric.aspect.name) or score.score is None:
         return None
-    numbers = [number for part in score.criteria for number in (part.score, part.contribution) if number is not None]
-    same_criteria = {part.id for part in score.criteria} == {criterion.id for criterion in rubric.criteria}
+    numbers = [number for each in score.criteria for number in (each.score, each.contribution) if number is not None]
+    same_criteria = {rating.id for rating in score.criteria} == {criterion.id for criterion in rubric.criteria}
     usable = same_criteria and rubric.scores_on.contains(score.score) and all(map(math.isfinite, numbers))
     return score if usable else None
 
@@ -463,7 +463,7 @@ def drift(
 ) -> Job[CompareResult]:
     """Compare the scores of `data` by `before` and `after`, or by two judges if `after` is `None`.
 
-    For an anchor, compare the errors of `before` with earlier looks. `on_row` gets both scores of each text.
+    If `data` is an anchor, compare errors with those at earlier looks (see `look`). `on_row` gets each text's scores.
     """
     if options.anchor:
         return _look_job(workspace, data, before, after, options)
@@ -471,10 +471,10 @@ def drift(
 
     async def run() -> CompareResult:
         pairs: list[paired.PairedScore] = []
-        async for example, (first, second) in scoring.stream():
-            pairs.append(rubrics.pair(example.group, first, second))
+        async for example, (old, new) in scoring.stream():
+            pairs.append(rubrics.pair(example.group, old, new))
             if on_row:
-                on_row(rubrics.to_row(pairs[-1], first, second, threshold))
+                on_row(rubrics.to_row(pairs[-1], old, new, threshold))
         names_before, names_after = ((version.ref, judge.spec) for version, judge in scoring.scorers)
         limits = paired.DriftLimits(options.max_shift, options.max_flips, options.min_rank)
         comparison = compare_columns(rubrics, pairs, (names_before, names_after), threshold, limits)
@@ -540,16 +540,16 @@ def _sides_of_drift(
     return ColumnScoring(workspace, scorers, data, options), rubrics, threshold
 
 
-# The probability of a false alarm, over all looks and both confidence sequences.
+# The probability of a false alarm over all looks, by the confidence sequence of the bias or of the absolute error.
 ERROR_RATE = 0.05
-# With fewer groups a false alarm would be more probable.
+# The fewest groups of an anchor: with fewer, a false alarm would be more probable.
 MIN_ANCHOR_GROUPS = 10
 # The number of looks at which a confidence sequence is narrowest.
 NARROWEST_LOOK = 10
 
 
 class _Looks(FrozenModel):
-    """The errors at each look at an anchor: score less label, keyed by the digest of text and label."""
+    """The errors at each look: score less label, keyed by the digest of text and label. See `look`."""
 
     rubric: str
     judge: str
@@ -573,16 +573,17 @@ def _earlier_looks(file: Path, version: Version, judge: str) -> _Looks:
 
 
 async def look(scoring: ColumnScoring, anchor: str) -> paired.AnchorLook:
-    """Score the labelled texts of a file without cached answers, and compare the errors with those at earlier looks.
+    """Score an anchor's texts without cached answers, and compare the errors with those at earlier looks.
 
-    A look that leaves too many texts unscored is not recorded.
+    An anchor is a file of labelled texts that one version and judge score again at each look. A look that leaves too
+    many texts unscored is not recorded.
     """
     (version, choice), file = scoring.scorers[0], Path(f"{anchor}.looks.json")
     looks = _earlier_looks(file, version, choice.spec)
     aspect = version.rubric.aspect.name
     texts = {digest([text_digest(each), each.scores[aspect]]): each for each in labelled(scoring.texts(), aspect)}
-    unit = renumber(np.array([text.group for text in texts.values()]))
-    if (groups := int(unit.max(initial=-1)) + 1) < MIN_ANCHOR_GROUPS:
+    group_numbers = renumber(np.array([text.group for text in texts.values()]))
+    if (groups := int(group_numbers.max(initial=-1)) + 1) < MIN_ANCHOR_GROUPS:
         found = f"labels of {aspect} in {groups} groups"
         likely = None if texts else likely_labels(anchor, scoring.options, aspect)
         hint = f"Map the column of the labels: `mapping={likely}`." if likely else "Label more texts."
@@ -593,16 +594,16 @@ async def look(scoring: ColumnScoring, anchor: str) -> paired.AnchorLook:
         for (key, each), score in zip(texts.items(), scores, strict=True)
         if score is not None
     }
-    counted = len(errors) >= (1 - paired.MAX_UNSCORED) * len(texts)
-    if counted:
+    is_recorded = len(errors) >= (1 - paired.MAX_UNSCORED) * len(texts)
+    if is_recorded:
         looks = looks.model_copy(update={"looks": (*looks.looks, errors)})
         looks.write(file)
     table = np.array([[each.get(key, np.nan) for key in texts] for each in looks.looks]).reshape(-1, len(texts))
-    bias, error = (
-        confidence_sequence(_changes(values, unit), error_rate=ERROR_RATE / 2, tightest=NARROWEST_LOOK * groups)
-        for values in (table, np.abs(table))
+    changes = (_changes(values, group_numbers) for values in (table, np.abs(table)))
+    bias, absolute_error = (
+        confidence_sequence(each, error_rate=ERROR_RATE / 2, tightest=NARROWEST_LOOK * groups) for each in changes
     )
-    changed = any((each.low or 0.0) > 0 or (each.high or 0.0) < 0 for each in (bias, error))
+    changed = any((each.low or 0.0) > 0 or (each.high or 0.0) < 0 for each in (bias, absolute_error))
     errors_now = np.array([*errors.values()])
     return paired.AnchorLook(
         rubric=version.ref,
@@ -613,17 +614,17 @@ async def look(scoring: ColumnScoring, anchor: str) -> paired.AnchorLook:
         bias=float(errors_now.mean()) if errors else None,
         absolute_error=float(np.abs(errors_now).mean()) if errors else None,
         bias_change=bias.rounded(),
-        error_change=error.rounded(),
-        outcome="beyond" if changed else "within" if counted else "inconclusive",
+        error_change=absolute_error.rounded(),
+        outcome="beyond" if changed else "within" if is_recorded else "inconclusive",
     )
 
 
-def _changes(values: FloatArray, unit: IntArray) -> list[FloatArray]:
+def _changes(values: FloatArray, group_numbers: IntArray) -> list[FloatArray]:
     """Return, for each look after the first, each group's mean change from the texts' means at earlier looks.
 
     `values` has shape (looks, texts), NaN where a text has no score.
     """
     counts = np.cumsum(~np.isnan(values), axis=0)[:-1]
     changes = values[1:] - np.nancumsum(values, axis=0)[:-1] / np.where(counts, counts, np.nan)
-    present = [(row[~np.isnan(row)], renumber(unit[~np.isnan(row)])) for row in changes]
+    present = [(row[~np.isnan(row)], renumber(group_numbers[~np.isnan(row)])) for row in changes]
     return [np.bincount(group, row) / np.bincount(group) for row, group in present if group.max(initial=0) > 0]

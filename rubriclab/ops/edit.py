@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -36,10 +36,10 @@ from rubriclab.ops.workspace import Job, JudgeChoice, Workspace, imported_source
 from rubriclab.stats.correlation import IntArray, floats
 from rubriclab.stats.intervals import Interval
 
-# Above every correlation, so that no criterion is redundant: a person decides which criteria to keep.
+# The least correlation of redundant criteria: as none reaches it, only the person decides which criteria to keep.
 KEEP_ALL = 2.0
 
-# Ratings by text and by criterion.
+# The ratings of each text, by its id and by the criterion's id.
 Cells = Mapping[str, Mapping[str, stored.Cell]]
 
 
@@ -63,6 +63,7 @@ class EditEffect:
         folds: 0 if nothing is fitted to labels.
         statistic: Pearson, whose intervals include the variance of learning, or balanced accuracy.
         difference: after less before, paired.
+        calls_before, calls_after: calls for each text that is scored.
         recorded, recorded_by: the parent's agreement as recorded, and how the parent was made.
         optimistic: whether the rubric was learned from these labels, or a person may have known them.
     """
@@ -194,11 +195,11 @@ class FoldSelection:
 
 def select_in_folds(rated: RatedRubric) -> FoldSelection:
     """Return the criteria that labels select in each fold among the candidates that no person has added."""
-    free = replace(rated.table, limits=None)
+    unlimited = replace(rated.table, limits=None)
     learned = [column for column, each in enumerate(rated.candidates) if each.by_hand != "added"]
     if not learned:
-        return FoldSelection(fitting.divisions(free.groups, rated.fit_settings), ())
-    held_out = fitting.select_rubric(free.columns(learned), rated.fit_settings, rated.ask).held_out
+        return FoldSelection(fitting.divisions(unlimited.groups, rated.fit_settings), ())
+    held_out = fitting.select_rubric(unlimited.columns(learned), rated.fit_settings, rated.ask).held_out
     ids = [rated.candidates[column].criterion.id for column in learned]
     criteria = (tuple(frozenset(ids[column] for column in fit.columns) for fit in fits) for fits in held_out.fits)
     return FoldSelection(held_out.folds, tuple(criteria))
@@ -231,7 +232,7 @@ def study_of(rated: RatedRubric, refit: fitting.SelectedRubric) -> Study:
 
 
 def check_kept(rated: RatedRubric, refit: fitting.SelectedRubric) -> dict[str, str]:
-    """Return the reason, by id, for each criterion that cannot be weighted; SettingsError if an edit needs it."""
+    """Return the reason, by id, for each criterion that cannot be weighted; SettingsError if its weight is limited."""
     ids = [each.criterion.id for each in rated.candidates]
     dropped = {ids[n]: why.reason(ids) for n, why in refit.fit.dropped.items() if n in rated.kept_columns}
     for name in rated.bounds:
@@ -261,7 +262,7 @@ def redundant_pairs(rated: RatedRubric, refit: fitting.SelectedRubric) -> tuple[
 def effect_of(
     parent: RatedRubric, edited: RatedRubric, refits: Sequence[fitting.SelectedRubric], rubric: Rubric
 ) -> EditEffect:
-    """Return the effect of an edit, in balanced accuracy for verdicts; `rubric` is the edited one, refitted."""
+    """Return the effect of an edit, in balanced accuracy for verdicts; `rubric` is the edited and refitted rubric."""
     table, (before, after) = edited.table, [refit.held_out for refit in refits]
     level = gate_level(table.labels, table.groups)
     figures, calls, passed = [], [], []
@@ -283,12 +284,12 @@ def effect_of(
         calls_after=calls[1],
         weights=weight_changes(parent.rubric, rubric),
     )
-    old, new = passed
-    if old is None or new is None:
+    passed_before, passed_after = passed
+    if passed_before is None or passed_after is None:
         return effect
     verdicts = [
         verdict_agreement(name, held_out.scores, found, table.labels, table.groups, order=held_out.raw)
-        for name, held_out, found in (("before", before, old), ("after", after, new))
+        for name, held_out, found in (("before", before, passed_before), ("after", after, passed_after))
     ]
     return replace(
         effect,
@@ -296,7 +297,7 @@ def effect_of(
         statistic="balanced accuracy",
         before=verdicts[0].balanced_accuracy,
         after=verdicts[1].balanced_accuracy,
-        difference=verdict_statistic("balanced accuracy", [new, old], table.labels, table.groups),
+        difference=verdict_statistic("balanced accuracy", [passed_after, passed_before], table.labels, table.groups),
         verdicts=tuple(each.model_copy(update={"reliability": ()}) for each in verdicts),
     )
 
@@ -313,7 +314,7 @@ def weight_changes(before: Rubric, after: Rubric) -> tuple[WeightChange, ...]:
 
 @dataclass(frozen=True, eq=False)
 class EditableVersion:
-    """A version with labelled texts, sorted by id and on the raters' scale, and the kept ratings."""
+    """A version, texts with labels on the raters' scale, sorted by id, and the ratings that the version keeps."""
 
     version: stored.Version
     record: stored.TrainingRecord | None
@@ -328,9 +329,9 @@ class EditableVersion:
 
     @cached_property
     def rated(self) -> RatedRubric:
-        """The rubric with the kept ratings; candidates that do not rate every text are left out."""
+        """The rubric with the kept ratings; candidates without a rating of every text are left out."""
         rubric, provenance = self.version.rubric, self.version.provenance
-        aspect, scale, onto = rubric.aspect.name, rubric.scores_on, rubric.scale
+        aspect, scale, of_criteria = rubric.aspect.name, rubric.scores_on, rubric.scale
         recorded, texts = (self.record.candidates, self.record.texts) if self.record else ((), ())
         known = {each.criterion.id for each in recorded}
         own = [
@@ -349,11 +350,12 @@ class EditableVersion:
         rows = [self.cells.get(text.id, {}) for text in self.examples]
         candidates = [each for each in (*recorded, *own) if all(each.criterion.id in row for row in rows)]
         made_from = [sorted({current_id[old] for old in each.made_from if old in current_id}) for each in candidates]
+        move = partial(scale.moved_to, of_criteria)
         examples = (
             replace(
                 example,
-                scores={aspect: scale.moved_to(onto, example.scores[aspect])},
-                annotations={aspect: tuple(scale.moved_to(onto, each) for each in example.annotations.get(aspect, ()))},
+                scores={aspect: move(example.scores[aspect])},
+                annotations={aspect: tuple(map(move, example.annotations.get(aspect, ())))},
             )
             for example in self.examples
         )
@@ -387,7 +389,7 @@ class EditableVersion:
 
 
 def editable_version(workspace: Workspace, rubric: str | stored.Version, options: EditOptions) -> EditableVersion:
-    """Return a version with the labelled texts that an edit is measured on: `options.labels`, or the version's own."""
+    """Return a version with labelled texts to measure an edit on: `options.labels`, or those it was learned from."""
     version = version_of(workspace, rubric)
     record, cells = workspace.store.training(version.ref), dict[str, Mapping[str, stored.Cell]]()
     if options.labels is not None:
@@ -495,11 +497,11 @@ def _finish(
     refits = editable.refit, refit_rubric(edited, editable.selection)
     dropped = [name for name, reason in plan.removed.items() if reason == "dropped"]
     limited = [name for change in plan.changes if change.action in ("pin", "bound") for name in change.criteria]
-    joined = [*plan.new, *(name for name in limited if name in plan.bounds and name not in plan.new)]
+    added = [*plan.new, *(name for name in limited if name in plan.bounds and name not in plan.new)]
     notes = [f"{name} is left out: it {reason}" for name, reason in check_kept(edited, refits[1]).items()]
     for one, other, correlation in redundant_pairs(edited, refits[1]):
         notes.append(f"{one} says what {other} says (r = {correlation:.2f}): the same thing counts twice")
-    for name in (*unmeasured_ids(parent, refits[0], dropped), *unmeasured_ids(edited, refits[1], joined)):
+    for name in (*unmeasured_ids(parent, refits[0], dropped), *unmeasured_ids(edited, refits[1], added)):
         why = "as it was made from labels of each fold or is not selected without them"
         notes.append(f"the effect of {name} on cross-validated agreement is unknown: it is in no fold's rubric, {why}")
     study = study_of(edited, refits[1])
@@ -511,8 +513,7 @@ def _finish(
     recorded = Interval(None)
     if validation := provenance.validation:
         verdicts = validation.verdict_agreements
-        own = validation.rubric
-        recorded = verdicts[0].balanced_accuracy if verdicts else own.order
+        recorded = verdicts[0].balanced_accuracy if verdicts else validation.rubric.order
     effect = effect_of(parent, edited, refits, rubric)
     effect = replace(effect, recorded=recorded, recorded_by=provenance.held_out_by)
     saved = None

@@ -75,7 +75,7 @@ class EditPlan:
         self.changes.append(EditChange(action="threshold", before=before, after=after))
 
     def limit(self, given: str, limits: Bounds | None) -> None:
-        """Limit the weight of a criterion, or lift its limits; `given` may be the id that it had before rewording."""
+        """Limit the weight of a criterion, or lift its limits; `given` may be a reworded criterion's earlier id."""
         new_ids = {change.criteria: change.result for change in self.changes if change.action == "reword"}
         name = given if given in self.kept else new_ids.get((given,)) or given
         if name in self.removed:
@@ -171,14 +171,14 @@ def check_bounds(bounds: Mapping[str, Bounds], criteria: int) -> None:
     if least > 1 + 1e-9 or most < 1 - 1e-9:
         found = f"at least {least:g}" if least > 1 else f"at most {most:g}"
         limits = ", ".join(f"{name} {low:g}:{high:g}" for name, (low, high) in bounds.items())
-        problem = f"The sizes of all weights sum to 1, but within these limits they sum to {found}: {limits}."
+        problem = f"The absolute weights sum to 1, but within these limits they sum to {found}: {limits}."
         raise SettingsError(problem, "Widen the limits of some.")
 
 
 # The methods that rate an added statement and an added question.
 STATEMENTS, QUESTIONS = "hypoeval", "checkeval"
 
-# A question that is followed by its better answer.
+# The better answer at the end of a question.
 _BETTER = re.compile(r"\s*\(better:\s*(yes|no)\)\s*$")
 
 # A statement that begins with its name, as in `Order: each sentence follows from the one before`.
@@ -202,7 +202,7 @@ def reword(criterion: Criterion, method: str, text: str, name: str) -> Criterion
     if criterion.kind == "feature":
         raise SettingsError(f"{criterion.id} is a text feature, which is computed.", "Drop it and `add` a criterion.")
     if criterion.kind == "score" and METHODS[method].states == "definition":
-        raise SettingsError(f"{criterion.id} asks by the aspect's definition.", "Change that: `definition=TEXT`.")
+        raise SettingsError(f"{criterion.id} states the aspect's definition.", "Change that: `definition=TEXT`.")
     return _replacement([criterion], text, name)
 
 
@@ -221,7 +221,7 @@ def merge(criteria: Sequence[Criterion], text: str, scale: Scale, name: str) -> 
 
 
 def _replacement(criteria: Sequence[Criterion], text: str, name: str) -> Criterion:
-    """Return a copy of the first criterion with another wording and the evidence of all of them."""
+    """Return a copy of the first criterion with another wording and the evidence of all criteria."""
     (statement, better), question = _split_better_answer(text), criteria[0].question
     evidence = Evidence(
         origin="written by hand",
@@ -229,28 +229,28 @@ def _replacement(criteria: Sequence[Criterion], text: str, name: str) -> Criteri
         reasons=tuple(dict.fromkeys(reason for each in criteria for reason in each.evidence.reasons)),
     )
     # Another wording may compare the text with its source.
-    own = {"id": name, "statement": statement if question else text, "evidence": evidence, "needs_source": True}
+    update = {"id": name, "statement": statement if question else text, "evidence": evidence, "needs_source": True}
     if question and better:
-        own["question"] = question.model_copy(update={"better": better})
-    return Criterion(**{**dict(criteria[0]), **own})
+        update["question"] = question.model_copy(update={"better": better})
+    return Criterion(**{**dict(criteria[0]), **update})
 
 
 def new_criterion(text: str, rubric: Rubric, used_ids: Collection[str]) -> tuple[str, Criterion]:
     """Return the method that rates a criterion in a person's own words, and the criterion."""
     statement, better = _split_better_answer(text)
-    asks = better is not None or statement.rstrip().endswith("?")
+    is_question = better is not None or statement.rstrip().endswith("?")
     weights = [criterion.weight for criterion in rubric.criteria]
     criterion = Criterion(
         id=next(name for name in (f"a{number:02}" for number in range(1, 10_000)) if name not in used_ids),
-        kind="question" if asks else "hypothesis",
-        trait=rubric.aspect.name if asks else trait_of(text),
-        statement=statement if asks else text,
-        levels=() if asks else levels(rubric.scale),
+        kind="question" if is_question else "hypothesis",
+        trait=rubric.aspect.name if is_question else trait_of(text),
+        statement=statement if is_question else text,
+        levels=() if is_question else levels(rubric.scale),
         weight=sum(weights) / len(weights),
         evidence=Evidence(origin="written by hand"),
-        question=Question(origin="seed", better=better or "yes") if asks else None,
+        question=Question(origin="seed", better=better or "yes") if is_question else None,
     )
-    return (QUESTIONS if asks else STATEMENTS), criterion
+    return (QUESTIONS if is_question else STATEMENTS), criterion
 
 
 def edited_id(name: str, used_ids: Collection[str]) -> str:

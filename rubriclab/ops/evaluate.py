@@ -1,4 +1,4 @@
-"""Agreement of rubrics and of baselines without a judge with human scores, and of judges with each other."""
+"""Agreement with human scores, of rubrics and of baselines that need no judge, and of judges with each other."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ class Result:
 
 
 def baseline_evaluators(examples: Sequence[Example], chosen: Mapping[str, Baseline]) -> list[Evaluator]:
-    """Return the word count, and each text feature `chosen` by a rubric's training labels, once and with its sign."""
+    """Return the word count and, once each, the signed text features that `chosen` holds by rubric."""
     evaluators = [Evaluator(WORD_COUNT_BASELINE, feature_values(examples, [WORD_COUNT])[:, 0])]
     by_feature: dict[tuple[str, int], list[str]] = {}
     for rubric, baseline in chosen.items():
@@ -246,11 +246,11 @@ def measure_agreement(
     human = np.array([example.scores[aspect] for example in examples], dtype=float)
     groups = [example.group for example in examples]
     named = [example.system for example in examples if example.system is not None]
-    systems, rated = named if len(named) == len(examples) else None, rater_scores(examples, aspect)
+    systems, by_rater = named if len(named) == len(examples) else None, rater_scores(examples, aspect)
     ceilings: dict[Level, Interval | None] = {
-        level: ceiling_interval(rated.table, groups, within=level == "group", raters_known=bool(rated.names))
+        level: ceiling_interval(by_rater.table, groups, within=level == "group", raters_known=bool(by_rater.names))
         for level in levels
-        if rated and level != "system"
+        if by_rater and level != "system"
     }
     return [
         Result(
@@ -319,9 +319,9 @@ class ScoreAgreement:
 
 @dataclass(frozen=True, slots=True)
 class CriterionAgreement:
-    """Agreement on one criterion, or on all `criteria` of one kind pooled; `id` is then the kind.
+    """Agreement on one criterion, or on all criteria of a kind pooled; `id` is then the kind, `criteria` their number.
 
-    `answers` counts texts with two answers or more; if pooled, it counts pairs of a text and a criterion.
+    `answers` counts texts with answers of two judges or more; if pooled, pairs of such a text and a criterion.
     """
 
     id: str
@@ -359,7 +359,7 @@ def interrater_agreement(
 
     Yes/no questions are compared one by one and pooled, by nominal alpha; graded criteria and scores by alpha for
     interval data. CheckEval (section 5.2) reports the pooled figure over single answers, and Fleiss' kappa, which is
-    less by at most 0.0001 in its tables 10, 19 and 21. Pooled figures tend to be higher, as they also reward judges for
+    at most 0.0001 lower in its tables 10, 19 and 21. Pooled figures tend to be higher, as they also reward judges for
     knowing which criteria most texts meet. Intervals are over groups if texts share groups, else over texts.
     """
     groups = [example.group for example in examples]
@@ -369,7 +369,7 @@ def interrater_agreement(
     rated = [[{rating.id: rating for rating in score.criteria} for score in rows] for rows in scored.values()]
     # A method may give one rating for all criteria, under an id that is not a criterion of the rubric.
     ids = dict.fromkeys(rating for rows in rated for row in rows for rating in row)
-    answers = []
+    agreements = []
     for name in (*(name for name in known if name in ids), *(name for name in ids if name not in known)):
         cells = [[row.get(name) for row in rows] for rows in rated]
         values = np.stack([floats(rating.score if rating else None for rating in row) for row in cells])
@@ -377,12 +377,12 @@ def interrater_agreement(
         is_question = name in known and known[name].kind == "question"
         kind: Kind = "yes/no" if is_question and np.isin(values[~np.isnan(values)], (0, 1)).all() else "graded"
         trait = known[name].trait if name in known else "all criteria as one"
-        answers.append((values, _agreement_on(values, cluster, kind, name, trait=trait, inapplicable=inapplicable)))
+        agreements.append((values, _agreement_on(values, cluster, kind, name, trait=trait, inapplicable=inapplicable)))
     pooled = []
     for kind in get_args(Kind):
-        tables = [values for values, each in answers if each.kind == kind]
+        tables = [values for values, each in agreements if each.kind == kind]
         if len(tables) > 1:
-            inapplicable = sum(each.inapplicable for _, each in answers if each.kind == kind)
+            inapplicable = sum(each.inapplicable for _, each in agreements if each.kind == kind)
             clusters, values = np.tile(cluster, len(tables)), np.concatenate(tables, axis=1)
             found = _agreement_on(values, clusters, kind, kind, trait="all of them pooled", inapplicable=inapplicable)
             pooled.append(replace(found, criteria=len(tables)))
@@ -402,7 +402,7 @@ def interrater_agreement(
         scores=ScoreAgreement(
             _count_answered_twice(table), int(np.isnan(table).sum()), krippendorff_alpha(table, "interval", cluster)
         ),
-        criteria=tuple(each for _, each in answers),
+        criteria=tuple(each for _, each in agreements),
         pooled=tuple(pooled),
     )
 
@@ -410,7 +410,7 @@ def interrater_agreement(
 def _agreement_on(
     values: FloatArray, cluster: IntArray, kind: Kind, name: str, *, trait: str, inapplicable: int
 ) -> CriterionAgreement:
-    """Return the agreement on answers, shape (judges, texts), NaN where there is none."""
+    """Return the agreement on `values`, shape (judges, texts), NaN where a judge gave no answer on a text."""
     metric: Metric = "nominal" if kind == "yes/no" else "interval"
     missing, alpha = int(np.isnan(values).sum()) - inapplicable, krippendorff_alpha(values, metric, cluster)
     return CriterionAgreement(name, trait, kind, 1, _count_answered_twice(values), missing, inapplicable, alpha)

@@ -31,7 +31,7 @@ class ScoreExplanation(Answered, Displayed):
     """A text's score and what it was computed from.
 
     The contributions lead from `average`, the score of a text that every criterion rates as average, to the score.
-    `average` is `None` without learned weights. `labelled` is the text's record if the rubric was learned from it.
+    `average` is `None` without learned weights. `labelled` is the record of the text if the rubric was learned from it.
     """
 
     version: Version
@@ -60,7 +60,7 @@ class ScoreExplanation(Answered, Displayed):
 def explain(
     workspace: Workspace, data: Data | None, rubric: str | Version | None, options: ExplainOptions
 ) -> Job[ScoreExplanation]:
-    """Explain the score of a text; without `data`, of a text that the rubric was learned from.
+    """Explain the score of a text; without `data`, of the text `options.id` that the rubric was learned from.
 
     `data` is a text, as a `.txt` file or `-`, or rows as for `score`.
     """

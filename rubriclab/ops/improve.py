@@ -58,7 +58,7 @@ class RevisionRound:
         }
 
 
-# Scores before and after.
+# A text's scores, or ratings by one criterion, before and after its revision.
 Pair = tuple[float | None, float | None]
 
 
@@ -74,7 +74,7 @@ class RevisionMetrics:
 
 @dataclass(frozen=True, slots=True)
 class Improvement:
-    """A text, its final version, and every round in between.
+    """A text, its final wording, and every round in between.
 
     Attributes:
         example: the original; `None` for a row without a text.
@@ -185,7 +185,7 @@ class RevisionSummary:
 def summarize_revisions(rubric: Rubric, ref: str, texts: Sequence[RevisionMetrics], judge: str) -> RevisionSummary:
     """Summarize the revision of texts by the rubric of version `ref` and this judge.
 
-    The gain is optimistic: a rewriting is accepted if its score rises, so part of the gain is selected noise.
+    The gain is optimistic: a rewriting is accepted if its score rises, which chance errors of the judge also cause.
     """
     outcomes = Counter(text.outcome for text in texts)
     traits = {criterion.id: criterion.trait for criterion in rubric.criteria}
@@ -209,9 +209,9 @@ def summarize_revisions(rubric: Rubric, ref: str, texts: Sequence[RevisionMetric
 
 
 def _gain(name: str, pairs: Sequence[Pair], texts: Sequence[RevisionMetrics]) -> ScoreGain:
-    first, second = float_table(pairs, 2).T
-    both: BoolArray = ~np.isnan(first) & ~np.isnan(second)
-    before, after = first[both], second[both]
+    all_before, all_after = float_table(pairs, 2).T
+    both: BoolArray = ~np.isnan(all_before) & ~np.isnan(all_after)
+    before, after = all_before[both], all_after[both]
     groups = [text.group for text, used in zip(texts, both, strict=True) if used]
     if not groups:
         return ScoreGain(name, 0, None, None, Interval(None))
@@ -310,8 +310,8 @@ def judged_by_sentence(criterion: CriterionRating) -> bool:
 def incomparable(before: Score, after: Score, origins: rewriting.Origins) -> str | None:
     """Return why the score of a rewritten text cannot be compared with the score before; `None` if it can.
 
-    A score is a mean over the available verdicts, so it rises if a bad verdict is missing. A score by sentences is not
-    comparable with a score of the whole text, which SEAL gives to short texts.
+    A rating is a mean over the available verdicts, so it rises if a bad verdict is missing. A mean of verdicts on
+    sentences is not comparable with a verdict on the whole text, which SEAL gives to short texts.
     """
     ratings = {rating.id: rating for rating in after.criteria}
     for old in before.criteria:
@@ -328,10 +328,10 @@ def incomparable(before: Score, after: Score, origins: rewriting.Origins) -> str
             return f"{old.id} judged the text {kinds[0]} before and {kinds[1]} after"
         verdicts_before, verdicts_after = _by_sentence(old), _by_sentence(new)
         for sentence, origin in enumerate(origins):
-            verdicts = [verdict for index in origin for verdict in verdicts_before.get(index, ())]
-            now = verdicts_after.get(sentence, [])
-            answered = [len(each) - each.count(None) for each in (verdicts, now)]
-            if (answered[0] and not answered[1]) or now.count(None) > verdicts.count(None):
+            earlier = [verdict for index in origin for verdict in verdicts_before.get(index, ())]
+            later = verdicts_after.get(sentence, [])
+            answered = [len(each) - each.count(None) for each in (earlier, later)]
+            if (answered[0] and not answered[1]) or later.count(None) > earlier.count(None):
                 return f"{old.id} lacks a verdict on sentence {sentence + 1}, which had one before"
     return None
 
@@ -375,7 +375,7 @@ class Improving:
         self.ledgers: dict[Role, Ledger] = {role: Ledger() for role in self.choices}
 
     def estimate(self) -> DryRun:
-        """Return an estimate of the requests by role; a text that becomes longer can need more."""
+        """Return an estimate of the requests of each role; a text that becomes longer can need more requests."""
         rows = rows_of(self.data, self.options, self.workspace.notify)
         texts = [row for row in rows if isinstance(row, Example)]
         rewrites = estimate_prompts(rewriting.typical_rewrite_prompt(self.rubric, text) for text in texts)

@@ -52,7 +52,7 @@ def rows_of(data: Data, options: ReadingOptions, notify: Notify = lambda _text: 
     if files := files_of(data):
         if files.count(Path("-")) > 1:
             raise SettingsError("Standard input is named twice.", "Name it once; it is read to its end.")
-        # A mapped column of ratings may be in another file.
+        # No file needs ratings: a mapped column of ratings may be in another file.
         return join_rows([rows_of(file, TextOptions.select(dict(options)), notify) for file in files])
     return from_rows(data, options=options)
 
@@ -110,11 +110,11 @@ def usable_texts(
     for aspect in dict.fromkeys(name for name, _ in scales):
         for note in unassessed_notes(rows, aspect):
             notify(note)
-    faulty = set()
+    faulty_lines = set()
     for fault in comparison_faults(rows.where, rows.comparisons, examples):
         notify(f"left out: {fault}")
-        faulty.add(fault.line)
-    usable = [comparison for comparison in rows.comparisons if comparison[0] not in faulty]
+        faulty_lines.add(fault.line)
+    usable = [comparison for comparison in rows.comparisons if comparison[0] not in faulty_lines]
     for aspect, scale in scales:
         compared = [comparison for _, comparison in select_comparisons(usable, examples, aspect)]
         examples, fit_notes = fit_scores(examples, compared, aspect, scale)
@@ -126,7 +126,7 @@ def usable_texts(
 def labels_on_scale(
     texts: Iterable[Example], aspect: str, scale: Scale, name: str, notify: Notify
 ) -> tuple[Example, ...]:
-    """Return the texts that have a label on the scale; errors call the texts `name`."""
+    """Return the texts that have a label on the scale; `name` is what errors call the texts."""
     rated = labelled(texts, aspect)
     usable = tuple(text for text in rated if scale.contains(text.scores[aspect]))
     if len(usable) < len(rated):
@@ -144,8 +144,8 @@ def likely_labels(data: Data, options: ReadingOptions, aspect: str) -> str | Non
 
 def _first_rows(data: Data, options: ReadingOptions, most: int) -> list[tuple[Any, Example]]:
     """Return the first rows with a text, and their texts; none if the data cannot be read again."""
-    again = can_be_read_again(data) and not isinstance(data, Rows)
-    return rows_of(data, options).look_ahead(lambda _example: False, most) if again else []
+    readable_again = can_be_read_again(data) and not isinstance(data, Rows)
+    return rows_of(data, options).look_ahead(lambda _example: False, most) if readable_again else []
 
 
 def usable_examples(rows: Rows, notify: Notify, name: str = "") -> Iterator[Example]:
@@ -263,8 +263,8 @@ def missing_fields(version: Version, examples: Sequence[Example]) -> dict[str, i
     return {field: sum(not getattr(each, field) for each in examples) for field in fields}
 
 
-def _check_fields(version: Version, examples: Sequence[Example], none_has: str, row: Any, mapping: FieldMap) -> None:
-    """Raise FieldMissing if no text has a needed field; `row` is the first row as it was read, `None` if unknown."""
+def _check_fields(version: Version, examples: Sequence[Example], beginning: str, row: Any, mapping: FieldMap) -> None:
+    """Raise FieldMissing, with this `beginning`, if no text has a needed field; `row` is the first row, if known."""
     needed = version.provenance.text_fields or ()
     missing = [field for field in needed if examples and not any(getattr(each, field) for each in examples)]
     if not missing:
@@ -278,7 +278,7 @@ def _check_fields(version: Version, examples: Sequence[Example], none_has: str, 
         advice = f"The columns are {named}{', ...' if len(row) > MAX_COLUMNS_NAMED else ''}. {advice}"
     why = f"and every text that {version.ref} was learned from had it, so the scores would not be comparable"
     hint = f"{advice}: `mapping={_proposal(row, mapping, missing, needed)}`."
-    raise FieldMissing(f"{none_has} the field {join_names(map(repr, missing))}, {why}.", hint)
+    raise FieldMissing(f"{beginning} the field {join_names(map(repr, missing))}, {why}.", hint)
 
 
 def _proposal(row: Any, mapping: FieldMap, missing: Sequence[ShownField], needed: Collection[ShownField]) -> str:

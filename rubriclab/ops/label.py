@@ -71,7 +71,7 @@ class LabelResult(Displayed):
 
 
 def _count_texts(rows: Iterable[Mapping[str, Any]]) -> int:
-    """Return the number of rows of texts, whose columns may have any name; the others are preferences."""
+    """Return the number of rows of texts, whose columns may have any name; the other rows are preferences."""
     return sum("over" not in row for row in rows)
 
 
@@ -125,7 +125,7 @@ class Labeling:
         self._former = tuple(former)
         self._lock = threading.RLock()
         self._history = judging.History()
-        self._seen = 0
+        self._last_read = 0
         # Each rater's items by name, in order.
         self._items_of: dict[str, dict[str, judging.Item]] = {}
         self._refresh()
@@ -142,7 +142,7 @@ class Labeling:
         return ShownItem(position, len(items), name, self._text_of[item.text].example, former)
 
     def next_position(self, rater: str, after: int = -1, *, skipped: bool = False) -> int | None:
-        """Return the first position after `after`, or else before it, that the rater has not answered or skipped.
+        """Return the first position after `after`, or else before it, that the rater has neither answered nor skipped.
 
         With `skipped`, return the next position that the rater has skipped.
         """
@@ -228,20 +228,20 @@ class Labeling:
         return {item: position for position, item in enumerate(self.items(rater))}
 
     def _add(self, judgment: judging.HumanJudgment) -> None:
-        """Store a judgment, and read it back in order with those that other processes have stored meanwhile."""
+        """Store a judgment, and read it back in order with judgments that other processes have stored meanwhile."""
         self._store.add_judgment(judgment)
         self._refresh()
 
     def _snapshot(self) -> judging.History:
-        """Return a copy of all judgments, including those of other processes, which is used without the lock."""
+        """Return a copy of all judgments, including those of other processes; the copy is used without the lock."""
         with self._lock:
             self._refresh()
             return judging.History(self._history.all())
 
     def _refresh(self) -> None:
-        for number, judgment in self._store.judgments(self.question.digest, self._seen):
+        for number, judgment in self._store.judgments(self.question.digest, self._last_read):
             self._history.add(judgment)
-            self._seen = number
+            self._last_read = number
 
     def _items_by_name(self, rater: str) -> Mapping[str, judging.Item]:
         with self._lock:
@@ -290,9 +290,8 @@ DEFAULT_SCALE = text_model.Scale(low=1, high=5, whole=True)
 def question_of(options: LabelOptions, examples: Sequence[text_model.Example] = ()) -> judging.LabelQuestion:
     """Return the question for raters, by default on the scale of the labels; DataError for labels off the scale."""
     if options.grades:
-        raise SettingsError(
-            "`level_scores` would also turn the numbers that people give here.", "Turn them in the file."
-        )
+        problem = "`level_scores` would also reverse the numbers that people give here."
+        raise SettingsError(problem, "Reverse those in the file.")
     aspect = text_model.find_aspect(options.task, options.aspect, options.definition)
     labels = [value for example in examples for value in values_of(example, aspect.name)]
     return judging.LabelQuestion(text_model.task_words(options.task), aspect, _scale(options.scale, labels))
@@ -462,7 +461,7 @@ class PlanResult(Displayed):
 
 
 def plan(workspace: Workspace, data: Data, rubric: str | Version, options: PlanOptions) -> Job[PlanResult]:
-    """Return which texts to label next so that the rubric improves most; labelled ones are left out."""
+    """Return which texts to label next so that the rubric improves most; labelled texts are left out."""
     rows = rows_of(data, options, workspace.notify)
     version = version_of(workspace, rubric)
     record = workspace.store.training(version.ref)
@@ -490,10 +489,10 @@ def plan(workspace: Workspace, data: Data, rubric: str | Version, options: PlanO
         chosen = make_plan(version.rubric, record, rated, options.count or DEFAULT_COUNT)
         validation = version.provenance.validation
         lacking = validation.deciding.lacking_groups if validation and validation.outcome == "inconclusive" else None
-        new = {text.example.group for text in rated} - {text.group for text in record.texts}
-        if lacking and len(new) < lacking:
+        new_groups = {text.example.group for text in rated} - {text.group for text in record.texts}
+        if lacking and len(new_groups) < lacking:
             lack = f"a verdict needs labels of at least {count(lacking, 'more group')}"
-            workspace.notify(f"{lack}, and these texts are of {count(len(new), 'new group')}")
+            workspace.notify(f"{lack}, and these texts are of {count(len(new_groups), 'new group')}")
         return PlanResult(version, chosen, len(rated), workspace.effort())
 
     return Job(scoring.estimate, run)
@@ -552,8 +551,8 @@ class PoolText:
 class PlannedText:
     """A text to label; `new_group` if no text of its group is labelled yet.
 
-    `unusual` is the criterion whose rating makes it most unusual, by weight and distance from the `mean` of labelled
-    texts.
+    `unusual` is the criterion whose rating makes the text most unusual: the distance from `mean`, the mean rating of
+    labelled texts, times the weight is largest.
     """
 
     rank: int
@@ -571,9 +570,9 @@ def make_plan(rubric: Rubric, record: TrainingRecord, pool: Sequence[PoolText], 
     ratings = float_table(([text.ratings.get(term.criterion) for term in terms] for text in ordered), len(terms))
     column_of = {candidate.criterion.id: column for column, candidate in enumerate(record.candidates)}
     labelled = record.matrix[:, [column_of[term.criterion] for term in terms]]
-    sizes = np.abs([term.weight for term in terms])
-    shares = sizes / sizes.sum()
-    # Both are standardised over all texts together; missing ratings become 0.
+    absolute_weights = np.abs([term.weight for term in terms])
+    shares = absolute_weights / absolute_weights.sum()
+    # Both matrices are standardised over all texts together; missing ratings become 0.
     scale = centers_and_spreads(np.vstack([ratings, labelled]))
     z, labelled_z = standardise(ratings, *scale), standardise(labelled, *scale)
     groups, labelled_groups = [text.example.group for text in ordered], [text.group for text in record.texts]
@@ -610,11 +609,11 @@ def select_texts(
     while remaining.any():
         eligible = remaining & ~labelled_already if (remaining & ~labelled_already).any() else remaining
         # Rounded, so that the last bits of a sum do not decide ties.
-        best = int(np.argmax(np.where(eligible, distance.round(9), -1.0)))
-        remaining[best] = False
-        leverage = np.square(points[rows[best]]).sum(axis=1).round(9)
-        selected.extend(rows[best][np.argsort(-leverage, kind="stable")].tolist())
-        distance = np.minimum(distance, np.linalg.norm(means - means[best], axis=1))
+        farthest = int(np.argmax(np.where(eligible, distance.round(9), -1.0)))
+        remaining[farthest] = False
+        leverage = np.square(points[rows[farthest]]).sum(axis=1).round(9)
+        selected.extend(rows[farthest][np.argsort(-leverage, kind="stable")].tolist())
+        distance = np.minimum(distance, np.linalg.norm(means - means[farthest], axis=1))
     return selected
 
 

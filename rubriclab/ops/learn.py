@@ -114,7 +114,7 @@ def method_named(name: str) -> Method:
         raise SettingsError(f"`methods`: there is no method {name!r}.", known) from None
 
 
-class Models(TypedDict):
+class RunArguments(TypedDict):
     judge: Judge
     generator: Judge
     seed: int
@@ -137,12 +137,12 @@ class TrainingRun:
             calls = plan.method.learning_calls(plan.training_input, plan.settings)
         return estimate_learning(calls, plan.training_input.assignment, plan.training_input.examples)
 
-    async def run(self, *, earlier: EarlierRubric | None = None, **models: Unpack[Models]) -> Trained:
+    async def run(self, *, earlier: EarlierRubric | None = None, **arguments: Unpack[RunArguments]) -> Trained:
         """Train; in a joint training, the criteria of an `earlier` rubric are candidates too."""
         if self.joint:
-            return await train_joint(self.plans, self.joint, earlier=earlier, **models)
+            return await train_joint(self.plans, self.joint, earlier=earlier, **arguments)
         (plan,) = self.plans
-        return await train_method(plan.method, plan.training_input, plan.settings, **models)
+        return await train_method(plan.method, plan.training_input, plan.settings, **arguments)
 
 
 _log = logging.getLogger(__name__)
@@ -186,12 +186,12 @@ def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnR
                 model_versions=workspace.model_versions,
                 on_progress=report,
             )
-        learned = training.plans[0].training_input
-        given_scale = learned.assignment.scale if options.scale else None
+        training_input = training.plans[0].training_input
+        given_scale = training_input.assignment.scale if options.scale else None
         data_fields = {
             "literature_without": excluded_data_sets(options),
             "grades": options.grades,
-            "limits": limits_of(learned.examples, learned.assignment.aspect.name, given_scale),
+            "limits": limits_of(training_input.examples, training_input.assignment.aspect.name, given_scale),
         }
         version = await workspace.off_event_loop(
             store.save,
@@ -244,7 +244,7 @@ def training_of(workspace: Workspace, data: Data, options: LearnOptions) -> Trai
         except ChecklistError as error:
             if options.methods or options.checklist:
                 raise
-            # The user did not name this method, and the others can learn without it.
+            # The user did not name this method, and the other methods can learn without it.
             _log.info("%s takes no part: %s", method.name, error)
         else:
             checklists.append((method, checklist))
@@ -282,8 +282,8 @@ def _training_input(
 
 
 def _notify_unused_reasons(training: TrainingRun, generator: str, notify: Notify) -> None:
-    learned, names, why = training.plans[0].training_input, [plan.method.name for plan in training.plans], None
-    number = sum(len(named_reasons(example, learned.assignment.aspect.name)) for example in learned.examples)
+    given, names, why = training.plans[0].training_input, [plan.method.name for plan in training.plans], None
+    number = sum(len(named_reasons(example, given.assignment.aspect.name)) for example in given.examples)
     if generator == EMBEDDED:
         why = "the offline judge does not read them; a language model does"
     elif not any(plan.method.shows_reasons(plan.settings) for plan in training.plans):

@@ -121,9 +121,9 @@ def _pdf_texts(content: bytes) -> list[str]:
     return texts
 
 
-MIN_WORDS = 5
-# From 0 to 100. A passage that differs in ligatures or divided words is more similar; one with another word is less so.
-MIN_SIMILARITY = 95
+# The fewest words of a quotation, and its least similarity to a passage, from 0 to 100: passages with other ligatures
+# or divided words are more similar, passages with another word less similar.
+MIN_WORDS, MIN_SIMILARITY = 5, 95
 _PLAIN_CHARACTERS = str.maketrans(
     {
         **dict.fromkeys("“”„«»", '"'),
@@ -172,7 +172,7 @@ def _normalized(text: str) -> str:
 
 TEMPLATE = "literature/findings"
 MAX_FINDINGS = 6
-# The prompt asks for at most this many words; longer quotations are accepted.
+# The prompt asks for quotations of at most this many words; longer quotations are accepted.
 MAX_WORDS = 60
 MAX_QUOTATION = 3_000
 MAX_TOKENS = 3_400
@@ -197,7 +197,7 @@ class QuotedFinding(BaseModel):
 
 
 class QuotedFindings(BaseModel):
-    """The findings of some pages, after what they report about raters; there may be none."""
+    """The findings of some pages, if any; `reasoning` comes first, and says what the pages report about raters."""
 
     reasoning: Annotated[str, at_most(MAX_WORDING_LENGTH)]
     findings: list[QuotedFinding]
@@ -305,7 +305,7 @@ def _keep(file: Path, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
         same = (each for each in entries.values() if (each.citation, each.claim) == (finding.citation, finding.claim))
         free = (name for name in (f"{finding.id}-{number}" for number in count(1)) if name not in entries)
         entry = next(same, None) or finding.model_copy(update={"id": next(free)})
-        # The claim must be left out in tests on any data set that it was found for.
+        # All data sets that the claim was found for: it is left out in tests on each of them.
         benchmarks = tuple(dict.fromkeys((*entry.benchmarks, *finding.benchmarks)))
         entries[entry.id] = kept[entry.id] = entry.model_copy(update={"benchmarks": benchmarks})
     write_findings(file, list(entries.values()))

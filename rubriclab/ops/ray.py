@@ -33,7 +33,7 @@ from rubriclab.store.tables import database_url, in_memory, is_remote, resolve_s
 
 # At most this many calls of a `RunState` may wait at the same time.
 MAX_CALLS = 1_000_000
-# Seconds without a sign of life after which a worker with requests in flight counts as lost; and between two signs.
+# A worker with requests in flight counts as lost after so many seconds without a sign of life; seconds between signs.
 LOST_AFTER = 30.0
 RENEWAL_SECONDS = 5.0
 
@@ -57,7 +57,7 @@ class RowScores:
 
 
 class RunState:
-    """The budget, rate limits and breaker of a run: an actor that its workers ask before and after each request.
+    """The budget, rate limits and breaker of a run: an actor that the workers ask before and after each request.
 
     Requests that a lost worker had in flight count as spent, since the provider may bill them. If the worker returns,
     they are not counted again.
@@ -116,7 +116,7 @@ class RunState:
         self._limits.release(expected, used, pause)
 
     async def record_failure(self, judge: str, reason: str) -> ProviderDown | None:
-        """Count a prompt that failed; return the error if too many in a row have."""
+        """Count a prompt that failed; return the error if too many prompts in a row have failed."""
         try:
             await self._breaker.record_failure(judge, reason)
         except ProviderDown as down:
@@ -203,7 +203,7 @@ class SharedState:
 
 
 class RayWorker:
-    """Scores texts by a job; `state` is the `RunState` of the run, if it shares more than the store."""
+    """Scores texts as its job says; `state` is the `RunState` of the run, `None` if workers share only the store."""
 
     def __init__(self, job: RayJob, state: Any) -> None:
         self._job = job
@@ -279,12 +279,12 @@ async def score_on_ray(
     workers: int,
     cluster: str | None,
 ) -> AsyncGenerator[Score]:
-    """Yield a score for each row, in order, by workers on the cluster with this address, or else on this machine.
+    """Yield a score for each row, in order; the workers run on the cluster at this address, or else on this machine.
 
     A worker that is lost is replaced, and its rows are scored again with the answers in the store. If a row ends the
     run (a refused key, a cap reached), the chunks under way are finished, so that answers already paid for are kept.
     """
-    # Connected here only to report problems of the judge or the store as in one process.
+    # Connected here only to report problems of the judge or the store as scoring in one process does.
     work.judge(choice)
     folder = Path.cwd()
     store = resolve_store(str(work.location), folder) if work.location else str(database_url(None).database)
@@ -342,7 +342,7 @@ class _Pool:
 
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
         shared = ray.remote(num_cpus=0, max_concurrency=MAX_CALLS, scheduling_strategy=here)(RunState)
-        # It is not restarted: without its machine, the run ends anyway.
+        # The actor is not restarted: without its machine, the run ends anyway.
         self._state = shared.remote(options)
         scoring = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=RETRIES)(RayWorker)
         self._workers = [scoring.remote(job, self._state) for _ in range(workers)]
@@ -373,7 +373,7 @@ class _Pool:
 @contextmanager
 def _cluster(cluster: str | None, workers: int) -> Iterator[None]:
     """Connect to a cluster, or start one on this machine, unless the process has done so already."""
-    # Without these, Ray reports its use to its developers, and prints errors that it recovers from.
+    # Without these variables, Ray reports its use to its developers, and prints errors that it recovers from.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
     try:

@@ -171,8 +171,8 @@ class Scoring:
         cells = {name: inputs.cell_of(scored.row, column) for name, column in columns.items() if column}
         self.filled |= {name for name, cell in cells.items() if cell is not None}
         cell, slice_cell = cells.get("labels_in"), cells.get("by")
-        is_known = self.version is not None and group in self.version.provenance.groups
-        label = math.nan if cell is None or is_known else self._label(scored.score.id, cell)
+        in_training = self.version is not None and group in self.version.provenance.groups
+        label = math.nan if cell is None or in_training else self._label(scored.score.id, cell)
         self.summary.add(scored.score, group, label, "" if slice_cell is None else str(slice_cell))
 
     def _label(self, name: str, cell: Any) -> float:
@@ -351,8 +351,8 @@ def keep_scores(scoring: Scoring, output: str) -> int:
                 break
             end += len(line)
             scored = _read_score(line, rows, f"{output}:{number}")
-            by = scored.score.rubric, recorded_name(scored.score.judge)
-            if not has_record and by != (scoring.name, judge):
+            scored_by = scored.score.rubric, recorded_name(scored.score.judge)
+            if not has_record and scored_by != (scoring.name, judge):
                 raise unknown
             scoring.count(scored)
     if not has_record and any(True for _ in rows):

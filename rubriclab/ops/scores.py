@@ -216,11 +216,12 @@ class ColumnScoring:
         """Yield each usable text, or each of `texts`, with its score by each scorer, in order."""
         workspace = self.workspace
         columns = [(version, workspace.judge(judge, fresh=self.fresh)) for version, judge in self.scorers]
-        for (first, judge), (second, other) in combinations(zip(self.scorers, columns, strict=True), 2):
-            names = first[1].spec, second[1].spec
+        specs = [choice.spec for _, choice in self.scorers]
+        asked = [(spec, version.ref, judge.identity) for spec, (version, judge) in zip(specs, columns, strict=True)]
+        for (name, ref, identity), (other_name, other_ref, other_identity) in combinations(asked, 2):
             # One judge may have two names: its own, and that of its recording.
-            if first[0].ref == second[0].ref and names[0] != names[1] and judge[1].identity == other[1].identity:
-                problem = f"{' and '.join(names)} are the same judge;"
+            if ref == other_ref and name != other_name and identity == other_identity:
+                problem = f"{name} and {other_name} are the same judge;"
                 raise SettingsError(problem, "a judge cannot be compared with itself.")
         addressing = done = 0
         stream = score_columns(columns, self.texts() if texts is None else texts, workspace.under_way)
@@ -326,7 +327,7 @@ class ScoreDistribution:
     def human_mean(self) -> Interval:
         """The estimated mean human score of the texts with a score; without a value if labels are missing or few.
 
-        It is estimated from labels of the texts themselves if there are any, stratified by slice if each has enough.
+        It is estimated from labels of the texts themselves if there are any, by slice if each slice has enough labels.
         """
         texts, slices = self._texts(), np.array(self.slices, dtype=np.int64)
         stratified = ppi.mean_by_own_labels(texts, slices) if self.own_labels else Interval(None)

@@ -85,9 +85,8 @@ def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: Tra
     version = version_of(workspace, rubric)
     target = target_texts(to, version, options, workspace.notify)
     if options.save and not target.labelled:
-        raise errors.SettingsError(
-            "There are no labels to fit the rubric to, so there is nothing to save.", "Give labels."
-        )
+        problem = "There are no labels to fit the rubric to, so there is nothing to save."
+        raise errors.SettingsError(problem, "Give labels.")
     training = None
     if target.labelled and not options.no_relearn:
         training = relearning(version, target, workspace)
@@ -146,9 +145,8 @@ def target_texts(data: Data, version: Version, options: TransferOptions, notify:
     if left_out := len(examples) - len(texts):
         notify(f"{left_out} of {len(examples)} texts left out: {version.ref} was learned from them or their groups")
     if not texts:
-        raise errors.DataError(
-            f"{name} has no usable text that {version.ref} was not learned from.", "Give other texts."
-        )
+        problem = f"{name} has no usable text that {version.ref} was not learned from."
+        raise errors.DataError(problem, "Give other texts.")
     rated = labelled(texts, aspect.name)
     scale = _scale(rated, aspect.name, version, options, notify)
     usable = labels_on_scale(rated, aspect.name, scale, name, notify)
@@ -165,7 +163,7 @@ def target_texts(data: Data, version: Version, options: TransferOptions, notify:
 
 
 def _scale(rated: Sequence[Example], aspect: str, version: Version, options: TransferOptions, notify: Notify) -> Scale:
-    """Return the scale of the target's labels: the rubric's if all of them lie on it."""
+    """Return the scale of the target's labels: the rubric's if all labels lie on it."""
     source, labels = version.rubric.scores_on, [text.scores[aspect] for text in rated]
     if options.scale:
         return parse_scale(options.scale, labels)
@@ -234,7 +232,7 @@ class Transfer(Displayed, FrozenModel):
 
     Attributes:
         calibrated_for: the judge that the version was fitted to.
-        outside: see `outside_training_range`.
+        outside: the share of texts whose weighted ratings lie outside the training texts' range; `None` if unknown.
         mean_error: error of giving every text the mean label, in points of the labels' scale.
         too_few_groups: whether the actions cannot be compared, as there are too few groups or the labels are constant.
     """
@@ -266,7 +264,7 @@ class Transfer(Displayed, FrozenModel):
 def recommend(
     scores: Mapping[Action, FloatArray], labels: FloatArray, groups: Sequence[str], default: Action, label_points: float
 ) -> tuple[Action, dict[Action, Interval], bool]:
-    """Return the action with the smallest mean absolute error, all actions' gains over `reuse`, whether undecided.
+    """Return the action with the smallest mean absolute error, all gains over `reuse`, and whether it is undecided.
 
     Each score, NaN for unscored texts, was fitted without the text's own label. Of actions with equal errors, the
     cheapest is chosen. The difference need not be significant: waiting for significance gave worse results in our
@@ -274,16 +272,16 @@ def recommend(
     returned. One point of the rubric's scale is `label_points` points of the labels' scale.
     """
     actions = [action for action in ACTIONS if action in scores]
-    distances = {action: label_points * np.abs(scores[action] - labels) for action in actions}
-    scored: BoolArray = np.array(~np.isnan(np.stack(list(distances.values()))).any(axis=0))
+    errors_of = {action: label_points * np.abs(scores[action] - labels) for action in actions}
+    scored: BoolArray = np.array(~np.isnan(np.stack(list(errors_of.values()))).any(axis=0))
     scored_groups = np.array(groups)[scored].tolist()
     gains = {
-        action: paired_mean((distances["reuse"] - distances[action])[scored], units(scored_groups)).rounded()
+        action: paired_mean((errors_of["reuse"] - errors_of[action])[scored], units(scored_groups)).rounded()
         for action in actions
     }
     if len(set(scored_groups)) < MIN_GROUPS or np.ptp(labels[scored]) == 0:
         return default, gains, True
-    means = {action: rounded_number(distances[action][scored].mean()) for action in actions}
+    means = {action: rounded_number(errors_of[action][scored].mean()) for action in actions}
     return min(actions, key=lambda action: means[action]), gains, False
 
 
@@ -381,18 +379,18 @@ async def measure_transfer(
             evaluations.append(ActionEvaluation(action=action, skipped=skipped))
             continue
         found, scored = agreement(adapted[action].raw, labels, groups, level=level), ~np.isnan(scores[action])
-        unit = units(np.array(groups)[scored].tolist())
+        unit_numbers = units(np.array(groups)[scored].tolist())
         evaluations.append(
             ActionEvaluation(
                 action=action,
                 criteria=len(adapted[action].rubric.criteria),
                 level=level,
                 n=int(scored.sum()),
-                groups=len(set(unit.tolist())),
+                groups=len(set(unit_numbers.tolist())),
                 spearman=found.spearman.rounded(),
                 pearson=found.pearson.rounded(),
                 auroc=verdict_statistic("AUROC", [adapted[action].raw], labels, groups) if scale.names else None,
-                error=paired_mean(label_points * np.abs(scores[action] - labels)[scored], unit).rounded(),
+                error=paired_mean(label_points * np.abs(scores[action] - labels)[scored], unit_numbers).rounded(),
                 gain=gains[action],
             )
         )

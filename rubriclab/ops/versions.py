@@ -335,7 +335,7 @@ def find_disagreements(record: TrainingRecord) -> list[Disagreement]:
         Disagreement(
             text,
             (text.predicted or 0.0) - text.label,
-            tuple((of, cell) for of, cell in zip(record.candidates, cells, strict=True) if of.kept),
+            tuple((each, cell) for each, cell in zip(record.candidates, cells, strict=True) if each.kept),
         )
         for text, cells in zip(record.texts, record.cells, strict=True)
         if text.predicted not in (None, text.label)

@@ -70,14 +70,14 @@ def judge_named(name: str | None, notify: Notify) -> str:
 
 
 def unanswered(judge: str, rubric: str, scored: int, reason: str | None, ledger: Ledger) -> str | None:
-    """Return a message that a judge gave no usable reply, with the latest `reason`, if nothing is scored for it."""
+    """Return a message that a judge gave no usable reply, if replies failed and no text has a score from it."""
     if scored or not reason or not ledger.failed:
         return None
     return f"{judge} gave no reply that {rubric} can use; the latest reason: {reason}"
 
 
 def judge_of(version: Version, named: str | None, store: Store, notify: Notify) -> JudgeChoice:
-    """Return the judge that the user has named, else the one that the version was learned with, and notify of it.
+    """Return the judge that the user has named, else the judge that the version was learned with, and notify of it.
 
     Raises:
         NotConfirmed: if the user names no judge, and the judge was named by an imported version that is not confirmed.
@@ -119,7 +119,7 @@ def generator_of(version: Version, store: Store, notify: Notify) -> JudgeChoice 
 
 
 def imported_source(version: Version, recorded: str | None, store: Store) -> Version | None:
-    """Return the imported version that named a judge of `version`: itself, or the one recorded, if any."""
+    """Return the imported version that named a judge of `version`: this version, or the `recorded` version, if any."""
     if version.imported:
         return version
     return store.load(recorded) if recorded else None
@@ -153,7 +153,7 @@ GENERATOR_KEY = "RUBRICLAB_GENERATOR_API_KEY"
 
 
 class GivenAddress:
-    """The address of a server that the user gives, for the first judge that asks for it and others of its provider.
+    """The address of a server that the user gives, for the first judge that asks for it and judges of its provider.
 
     Judges of other providers have other keys, which that server must not get, so they keep their own addresses.
     """
@@ -168,8 +168,8 @@ class GivenAddress:
             return None
         with self._lock:
             self._first = self._first or judge
-        is_for_it = judge == self._first or account(judge) == account(self._first)
-        return self._address if is_for_it else None
+        same_provider = judge == self._first or account(judge) == account(self._first)
+        return self._address if same_provider else None
 
 
 P = ParamSpec("P")
@@ -197,14 +197,14 @@ def no_progress(_ledger: Ledger) -> AbstractContextManager[Progress]:
 
 @dataclass(eq=False)
 class Workspace(Closing):
-    """The store, the options that judges are asked with, and the ledger and budget that all of them share.
+    """The store, the options that judges are asked with, and the ledger and budget that all judges share.
 
     Attributes:
         location: path or URL of the store; `None` for the user's own.
         record: the file that requests and replies are recorded to.
         budget: caps on calls and money; by default those in `options`.
         limits, breaker: shared by all judges if given; by default each judge has its own.
-        in_flight: requests under way, which its copies for calls at the same time share.
+        in_flight: requests under way, which copies of the workspace for simultaneous calls share.
     """
 
     location: str | Path | None = None
@@ -242,7 +242,7 @@ class Workspace(Closing):
         return self._store
 
     def give_address_to(self, judge: str | None) -> None:
-        """Keep the address in the options for the provider of this judge, before others are asked."""
+        """Keep the address in the options for the provider of this judge, before other judges are asked."""
         if judge and self.given_address:
             self.given_address.for_judge(judge)
 
@@ -271,7 +271,7 @@ class Workspace(Closing):
     def judge(self, choice: JudgeChoice, *, fresh: bool = False, key_from: str | None = None) -> Judge:
         """Return the chosen judge, connected to the store's answers unless `fresh`.
 
-        `key_from` names the environment variable with its key; by default the provider's.
+        `key_from` names the environment variable with the judge's key; by default the provider's variable.
         """
         return connect(
             choice.spec,
@@ -302,7 +302,7 @@ class Workspace(Closing):
 
     @property
     def under_way(self) -> int:
-        """How many texts are scored at once: a batch, or twice the concurrency, so that slow texts leave none idle."""
+        """How many texts are scored at once: a batch, or twice the concurrency, so that slow texts hold nothing up."""
         return self.options.batch_size if self.options.batch else 2 * self.options.concurrency
 
     def model_versions(self) -> list[str]:
@@ -374,7 +374,7 @@ def versions_of(workspace: Workspace, rubrics: Any) -> tuple[Version, ...]:
 def finish(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """Run asynchronous work to its end, then close the connections of language models.
 
-    If a loop is running already, as in a notebook, the work gets a thread with a loop of its own. Ctrl-C cancels it.
+    If a loop is running already, as in a notebook, work runs in a thread with its own loop. Ctrl-C cancels the work.
     """
     results: list[T] = []
 
@@ -451,7 +451,7 @@ class UnderWay(set[asyncio.Task[Any]]):
             task.exception()  # marks it as retrieved: the caller may not wait for the result
 
     async def finish(self, patience: float) -> int:
-        """Wait up to `patience` seconds for all work; return how much of it has not ended."""
+        """Wait up to `patience` seconds for all tasks; return the number of tasks that have not ended."""
         return len((await asyncio.wait(self, timeout=patience))[1]) if self else 0
 
 

@@ -31,10 +31,10 @@ class WeightPair:
 
 @dataclass(frozen=True, slots=True)
 class AgreementChange:
-    """One statistic of the agreement with the training labels; `None` if a version has none.
+    """One statistic of the agreement with the training labels; `None` for a version without this statistic.
 
     `heldout_…` come from the gate's cross-validation, `reselected` from the cross-validation of a version without a
-    gate. The others are computed on the labels that the rubric was fitted to.
+    gate. Other statistics are computed on the labels that the rubric was fitted to.
     """
 
     statistic: str
@@ -50,7 +50,7 @@ class VersionDiff(Displayed):
         unchanged: number of criteria with the same wording and weight.
         optimistic: whether either version's agreement is with labels that it was learned from.
         outcomes: the gate's outcome before and after; `None` for a version without a gate.
-        edit: how a person provenance the second version from the first.
+        edit: how a person made the second version from the first; `None` if that is not its origin.
         held_out_by: for each version, what its cross-validation repeats in every fold.
         labels_proposed: whether the generator of either version's criteria was shown labelled texts.
         weights: one pair for each criterion, those of the second version first; empty if neither version has weights.
@@ -162,13 +162,13 @@ def _agreement(a: Provenance, b: Provenance) -> tuple[AgreementChange, ...]:
     verdicts = all(provenance.agreement is None or provenance.agreement.auroc for provenance in (a, b))
     held_out, fitted = (HELD_OUT_VERDICTS, FITTED_VERDICTS) if verdicts else (HELD_OUT, FITTED)
     names = [*(held_out if a.validation or b.validation else ()), *fitted]
-    # Without selection by labels, `reselected` equals Spearman's correlation; with a gate, the gate's own figure.
+    # Without selection by labels, `reselected` equals Spearman's correlation, and with a gate the gate's figure.
     names += ["reselected"] if _optimistic(a, b) and not (a.validation and b.validation) else []
     return tuple(AgreementChange(name, _statistic(a, name), _statistic(b, name)) for name in names)
 
 
 def _statistic(provenance: Provenance, name: str) -> Any:
-    """Return a statistic, from the gate's record if that has it, so that it has the same interval everywhere."""
+    """Return a statistic, from the gate's record if it is there, so that its interval is the same everywhere."""
     validation = provenance.validation
     if name in (*HELD_OUT, *HELD_OUT_VERDICTS):
         return getattr(validation.evaluators[0], name.removeprefix("heldout_")) if validation else None

@@ -64,7 +64,7 @@ def named_people(version: Version, raters: Iterable[str] = ()) -> list[str]:
     by_hand = {match[2] for each in dropped if (match := _BY_HAND.match(each.reason))}
     texts = (*_texts(rubric.model_dump(mode="json")), edit.because if edit else "")
     text = unicodedata.normalize("NFD", "\n".join(texts))
-    # Shorter names are mostly letters for raters, which are also words.
+    # Names of one or two letters mostly stand for raters without a name, and are also words.
     mentioned = {name for name in raters if len(name) > 2 and _pattern([name]).search(text)}
     return sorted({*cited, *by_hand, *mentioned, *([edit.author] if edit else [])} - {"", SOMEBODY})
 
@@ -141,7 +141,7 @@ def read_pack(text: str, where: str) -> Pack:
     """Return the pack in `text`; `where` names the file in errors.
 
     Raises `PackError` if rubriclab would write the pack in another form, if it exceeds limits or does not match its
-    digests, or if its methods could not score by it.
+    digests, or if its methods could not score by its rubric.
     """
     try:
         raw = parse_json(text)

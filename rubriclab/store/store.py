@@ -105,7 +105,7 @@ class Problem:
         return f"{self.where}: {self.what}"
 
 
-# What users call the rows of tables whose own name does not say it.
+# What users call the rows of a table, where its name does not say it.
 KINDS = {
     "trainings": "training records",
     "human_judgments": "ratings by people",
@@ -136,7 +136,7 @@ def open_store(where: str | Path | None = None, *, create: bool = True, access: 
     """Return the store at `where`, created (if `create`) with its tables if necessary.
 
     `where` is a path to an SQLite file, any SQLAlchemy URL, or `None` for `store.db` in the user's data folder. With
-    `read`, an SQLite file and its folder stay unchanged. `either` means `write` if they are writable, and else `read`.
+    `read`, an SQLite file and its folder stay unchanged. `either` means `write` if both are writable, and else `read`.
 
     Raises:
         NoStore: if there is no such file, and `create` is false.
@@ -208,7 +208,7 @@ class Store(Closing):
         training: TrainingRecord | None = None,
         origin: PackOrigin | None = None,
     ) -> Version:
-        """Save `rubric` under `name`, and return its version: the newest if it has the same rubric, or else a new one.
+        """Save `rubric` under `name`, and return its version: the newest if that has the same rubric, else a new one.
 
         The parent is by default the newest version of `name`. A version from a pack (`origin`) that is saved under the
         pack's name keeps its number, unless the name has this number or a higher one already. A new version is also
@@ -274,7 +274,7 @@ class Store(Closing):
             return self._versions(session, sorted(rows, key=lambda row: row.name), on_damaged)
 
     def log(self, name: str, on_damaged: OnDamaged | None = None) -> tuple[Version, ...]:
-        """Return all versions of `name`, the newest first; `on_damaged` is as in `newest`."""
+        """Return all versions of `name`, the newest first; `on_damaged` gets the reason for each that is left out."""
         with self._session() as session:
             newest = _find_row(session, check_name(name))
             rows = select(VersionRow).where(VersionRow.name == newest.name).order_by(col(VersionRow.number).desc())
@@ -299,7 +299,7 @@ class Store(Closing):
             return session.exec(select(TrainingRow.digest).where(*is_of_version)).first()
 
     def add_evaluation(self, version: Version, evaluation: EvaluationRecord) -> None:
-        """Store the latest evaluation of a version; `NotInStore` if this store has another one under its reference."""
+        """Store the latest evaluation of a version; `NotInStore` if its reference names another version here."""
         content = _content_of(evaluation)
 
         def add(session: Session) -> None:
@@ -345,7 +345,7 @@ class Store(Closing):
         return self._write(work)
 
     def add_judgment(self, judgment: HumanJudgment) -> HumanJudgment:
-        """Store a person's judgment of texts, and return it; if its id is stored already, return the stored one."""
+        """Store a person's judgment of texts, and return it, or the judgment that is stored already under its id."""
         content = _content_of(judgment)
 
         def add(session: Session) -> HumanJudgment:
@@ -452,7 +452,7 @@ class Store(Closing):
             yield session
 
     def _write(self, work: Callable[[Session], Result]) -> Result:
-        """Run `work` in one transaction, and return its result. Repeat it if another process has used the same key."""
+        """Run `work` in one transaction, again if another process has used the same key, and return its result."""
         self.check_writable()
         for _ in range(MAX_ATTEMPTS):
             try:
@@ -498,16 +498,16 @@ def _content_of(model: BaseModel) -> str:
 
 
 def _packed(record: TrainingRecord) -> tuple[str, bytes]:
-    """Return the digest of a training record's canonical JSON, and the JSON compressed part by part to save memory."""
+    """Return the digest of a training record's canonical JSON, and the JSON, compressed in pieces to save memory."""
     hashed, compressor = hashlib.sha256(), zlib.compressobj()
-    parts = []
+    compressed = []
     try:
-        for part in map(encode_text, record.content()):
-            hashed.update(part)
-            parts.append(compressor.compress(part))
+        for piece in map(encode_text, record.content()):
+            hashed.update(piece)
+            compressed.append(compressor.compress(piece))
     except ValueError as error:
         raise StoreError(f"This training record cannot be stored: {error}.", _UNSTORABLE_HINT) from None
-    return f"sha256:{hashed.hexdigest()}", b"".join((*parts, compressor.flush()))
+    return f"sha256:{hashed.hexdigest()}", b"".join((*compressed, compressor.flush()))
 
 
 def _read_training(row: TrainingRow) -> TrainingRecord:

@@ -87,7 +87,7 @@ def sqlite_file(url: sa.URL) -> Path | None:
 
 
 def may_write(url: sa.URL) -> bool:
-    """Return whether an SQLite file, and its folder for the log, can be written; true for other databases."""
+    """Return whether an SQLite file, and its folder for SQLite's log, can be written; true for other databases."""
     file = sqlite_file(url)
     if file is None or not file.exists():
         return True
@@ -338,7 +338,7 @@ class ConfirmationRow(VersionTable, table=True):
 
 
 class HumanJudgmentRow(StoredTable, table=True):
-    """A person's answer as canonical JSON; never changed. `question` is the digest of what was asked."""
+    """A person's judgment as canonical JSON; never changed. `question` is the digest of what was asked."""
 
     __tablename__ = "human_judgments"
     __table_args__ = (sa.UniqueConstraint("id"),)
@@ -362,7 +362,7 @@ class TagRow(StoredTable, table=True):
 
 
 class AnswerRow(StoredTable, table=True):
-    """A judge's reply under the digest of the request; `reply_digest` covers both. `model` is for counting."""
+    """A judge's reply under the digest of the request; `reply_digest` covers both. Answers are counted by `model`."""
 
     __tablename__ = "answers"
 
@@ -392,7 +392,7 @@ _COUNT = sa.select(sa.func.count()).select_from(_ANSWERS)
 
 
 class AnswerTable:
-    """The `AnswerCache` of judges."""
+    """The cached answers of a store: the `AnswerCache` that its judges use."""
 
     def __init__(self, engine: sa.Engine, *, read_only: bool = False) -> None:
         self.remote = not is_sqlite(engine.url)
@@ -457,7 +457,7 @@ def read_reply(request_digest: str, text: str, reply_digest: str) -> dict[str, A
 
 
 class BatchTable:
-    """The `BatchStore` of judges."""
+    """The open batches of a store: the `BatchStore` that its judges use."""
 
     def __init__(self, engine: sa.Engine) -> None:
         self.remote = not is_sqlite(engine.url)
@@ -501,7 +501,7 @@ LOCK = 0x72_75_62_72_69_63
 def prepare_schema(engine: sa.Engine, *, read_only: bool = False) -> None:
     """Create or upgrade the schema in the database of `engine`. Several processes may do so at once.
 
-    Raises `StoreError` if the database has an unknown schema, or lacks tables and is opened to read only.
+    Raises `StoreError` if the database has an unknown schema, or lacks tables and is opened only for reading.
     """
     with translate_errors(engine.url):
         with engine.connect() as connection:
