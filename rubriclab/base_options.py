@@ -121,7 +121,7 @@ MAX_FAULTS = 5
 LONGEST_NAME = 60
 LONGEST_MESSAGE = 300
 
-# What a message says was expected, with placeholders for values of pydantic's error, and the error types it is for.
+# What a message says was expected, with placeholders for values of pydantic's error, and the types of such errors.
 _EXPECTED: Mapping[str, str] = {
     "{error}": "assertion_error",
     "{expected}": "enum literal_error",

@@ -103,7 +103,7 @@ class ScoredVersion:
 
     @property
     def error_basis(self) -> dict[str, Any]:
-        """The numbers of texts and groups behind `errors`, also groups without a correlation."""
+        """The numbers of texts and groups behind `errors`, including groups without a correlation."""
         return {"level": "dataset", **_count_scored(self.values, self.groups)}
 
 
@@ -161,7 +161,7 @@ def fit_of_intervals(inside: int, number: int, confidence: float) -> str:
 
 
 def raters_row(scored: ScoredVersion) -> RowWithBasis | None:
-    """Return the row of errors of single raters on the same texts; `None` if unknown."""
+    """Return the row of errors of single raters on the texts of `scored`; `None` if unknown."""
     rubric = scored.version.rubric
     errors = rater_errors(scored.texts, rubric.aspect.name, rubric.scores_on)
     if errors is None:
@@ -173,12 +173,12 @@ def raters_row(scored: ScoredVersion) -> RowWithBasis | None:
 def criterion_agreements(scored: ScoredVersion, level: Level) -> list[CriterionRow]:
     """Return the agreement of each criterion by which texts were scored, in the order of the rubric."""
     by_id: dict[str, Criterion] = {criterion.id: criterion for criterion in scored.version.rubric.criteria}
-    rated = dict.fromkeys(part.id for score in scored.scores for part in score.criteria)
+    rated = dict.fromkeys(rating.id for score in scored.scores for rating in score.criteria)
     rows = []
     for name in [*(name for name in by_id if name in rated), *(name for name in rated if name not in by_id)]:
-        ratings = [next((part for part in score.criteria if part.id == name), None) for score in scored.scores]
-        inapplicable = sum(part is not None and part.score is None and not part.applies for part in ratings)
-        values = floats(part.score if part else None for part in ratings)
+        ratings = [next((each for each in score.criteria if each.id == name), None) for score in scored.scores]
+        inapplicable = sum(each is not None and each.score is None and not each.applies for each in ratings)
+        values = floats(each.score if each else None for each in ratings)
         if scored.version.rubric.scores_on.names:
             agreement = verdict_statistic("AUROC", [values], scored.labels, scored.groups)
         else:
@@ -197,7 +197,7 @@ def criterion_agreements(scored: ScoredVersion, level: Level) -> list[CriterionR
 class EvaluatorComparison:
     """A rubric against another evaluator on the texts that both scored.
 
-    `n` and `groups` are the basis of the difference in correlation, `error_basis` is that of the gain in error.
+    `n` and `groups` are the basis of the difference in correlation, `error_basis` is the basis of the gain in error.
     """
 
     other: Result
@@ -211,7 +211,7 @@ class EvaluatorComparison:
 class EvaluatorRow:
     """One evaluator's agreement, compared with the best free baseline and with the best rubric.
 
-    `seen` is the number of its texts from groups that it was learned from.
+    `seen` is the number of evaluated texts from groups that the evaluator was learned from.
     """
 
     result: Result
@@ -226,9 +226,9 @@ class EvaluatorRow:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationSummary:
-    """The rubrics of one aspect, best first, then its baselines; `errors` are those of each, `raters` of single raters.
+    """The rubrics of one aspect, best first, then its baselines.
 
-    `level` is that of the comparisons, chosen as in learning.
+    `level` is that of the comparisons, chosen as in learning. `errors` are by evaluator; `raters`: of single raters.
     """
 
     aspect: str
@@ -241,7 +241,7 @@ class EvaluationSummary:
 
     @property
     def deciding(self) -> EvaluatorComparison | None:
-        """The comparison that decides, as in learning: with a baseline method, or with a free one if worse."""
+        """The comparison that decides, as in learning: with a baseline method, or a free baseline if that is worse."""
         direct, free = (self.baselines or (None,))[0], self.evaluators[0].best_baseline
         named = {each.other.evaluator: each for each in self.baselines}
         calibrated = named.get(f"{direct.other.evaluator}{wording.CALIBRATED_ENDING}") if direct else None
@@ -251,7 +251,7 @@ class EvaluationSummary:
 
     @property
     def comparisons(self) -> tuple[tuple[str, EvaluatorComparison], ...]:
-        """Each comparison with the reference of the evaluator that it is about."""
+        """The comparisons, each after the reference of the evaluator that is compared."""
         with_best = [(row.ref, each) for row in self.evaluators for each in (row.best_baseline, row.best) if each]
         return (*((self.evaluators[0].ref, each) for each in self.baselines), *with_best)
 
@@ -352,7 +352,7 @@ def _count_scored(scores: FloatArray, groups: Sequence[str]) -> dict[str, int]:
 
 
 def _key(evaluator: str) -> str:
-    """Return an evaluator's name; that of a free baseline is without the remark about its rubrics."""
+    """Return an evaluator's name, for a free baseline without the remark about the rubrics that chose it."""
     return wording.BASELINE + wording.evaluator_parts(evaluator)[0] if wording.is_baseline(evaluator) else evaluator
 
 
@@ -456,7 +456,7 @@ def evaluation_records(evaluation: Evaluation) -> dict[str, EvaluationRecord]:
 
 
 def _by_aspect(evaluation: Evaluation) -> Iterator[tuple[str, list[ScoredVersion], list[Evaluator]]]:
-    """Yield each aspect with its versions and the free baselines, whose scores results do not contain."""
+    """Yield each aspect with its versions and the free baselines, whose scores an evaluation does not contain."""
     for aspect in dict.fromkeys(version.rubric.aspect.name for version in evaluation.versions):
         versions = [version for version in evaluation.versions if version.rubric.aspect.name == aspect]
         chosen = {version.ref: version.provenance.baseline for version in versions if version.provenance.baseline}
@@ -546,7 +546,7 @@ def _details(scored: ScoredVersion, summary: EvaluationSummary | None, results: 
             whole = [verdict_statistic("AUROC", [scored.values], scored.labels, scored.groups)]
     low, high = (floats(each.interval[end] if each.interval else None for each in scored.scores) for end in (0, 1))
     texts = recorded_texts(scored.texts, version.rubric.aspect.name, scored.values, low, high)
-    ratings = [sorted(each.criteria, key=lambda part: -rubrics.weight_of(part.id, terms)) for each in scored.scores]
+    ratings = [sorted(score.criteria, key=lambda each: -rubrics.weight_of(each.id, terms)) for score in scored.scores]
     recorded = list(zip(texts, ratings, strict=True))
     furthest = sorted(recorded, key=lambda each: (-rubrics.distance(each[0]), each[0].id))[:MAX_TEXTS]
     return {
@@ -558,7 +558,7 @@ def _details(scored: ScoredVersion, summary: EvaluationSummary | None, results: 
         "level": summary.level if summary else "",
         "terms": terms,
         "axis": rubrics.score_axis_of(version, [text for text, _ in recorded]),
-        "furthest": [(text, list(_answers(version, parts))) for text, parts in furthest if rubrics.distance(text)],
+        "furthest": [(text, list(_answers(version, each))) for text, each in furthest if rubrics.distance(text)],
         "unscored": [each for each in scored.scores if each.score is None],
         "judges": [each.judge for each in scored.scores] or ["no judge"],
     }
@@ -572,17 +572,17 @@ def _criterion_name(row: CriterionRow, terms: Mapping[str, Term]) -> Markup:
     return line(external(title), quiet(", ".join(remarks)))
 
 
-def _answers(version: Version, parts: Sequence[CriterionRating]) -> Iterator[tuple[object, ...]]:
-    """Yield the kind of row of each criterion, its title, its rating of a text, the reasons for it and its units."""
+def _answers(version: Version, ratings: Sequence[CriterionRating]) -> Iterator[tuple[object, ...]]:
+    """Yield the kind of row of each criterion, its title, its rating of a text, and the reasons, also of each unit."""
     by_id, terms = {criterion.id: criterion for criterion in version.rubric.criteria}, version.rubric.terms
-    ratings = (wording.rating_text(part, by_id.get(part.id), whole=not part.units) for part in parts)
-    for part, rating in zip(parts, wording.with_equal_decimals(ratings), strict=True):
-        kind, title = rubrics.row_kind_and_title(by_id[part.id], terms) if part.id in by_id else ("", external(part.id))
-        added = f"added {wording.signed(part.contribution)}" if part.contribution is not None else ""
-        reasons = [external(part.reason)]
-        for unit in sorted(part.units, key=lambda unit: 1.0 if unit.value is None else unit.value):
+    words = (wording.rating_text(each, by_id.get(each.id), whole=not each.units) for each in ratings)
+    for each, rating in zip(ratings, wording.with_equal_decimals(words), strict=True):
+        kind, title = rubrics.row_kind_and_title(by_id[each.id], terms) if each.id in by_id else ("", external(each.id))
+        added = f"added {wording.signed(each.contribution)}" if each.contribution is not None else ""
+        reasons = [external(each.reason)]
+        for unit in sorted(each.units, key=lambda unit: 1.0 if unit.value is None else unit.value):
             support = external(f"(by: {'; '.join(unit.support)})" if unit.support else "", "quiet")
             text = external(f"“{wording.excerpt(unit.unit)}”")
             reasons.append(line(wording.verdict(unit), text, external(unit.reason, "quiet"), support))
         yield kind, title, line(rating, quiet(added)), Markup().join(map(Markup("<p>{}</p>").format, reasons))
-    yield from rubrics.closing_rows(version, ((part.id, part) for part in parts))
+    yield from rubrics.closing_rows(version, ((each.id, each) for each in ratings))

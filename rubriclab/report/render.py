@@ -596,7 +596,7 @@ def _table_cells(table: Element, title: str) -> Iterator[tuple[object, ...]]:
 
 
 def _basis(values: list[Any]) -> list[Any]:
-    """Return values of `BASIS_COLUMNS`; unknown names become empty."""
+    """Return values of `BASIS_COLUMNS`, with an empty text for each name that is missing."""
     return [each or "" for each in values[:3]] + values[3:]
 
 

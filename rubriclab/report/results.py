@@ -70,7 +70,7 @@ def comparison_view(comparison: Comparison, version: Version | None = None) -> V
 
 
 def limit_badge(check: LimitCheck, *, human: bool) -> tuple[str, str, str]:
-    """Return the outcome of a check, its tone, and its figure with any limit; `human`: of human scores."""
+    """Return the outcome of a check, its tone, and its figure with any limit; `human`: whether of human scores."""
     words, tone = BADGES[check.outcome]
     if check.allowed is None:
         return {"within": "not worse", "beyond": "worse"}.get(check.outcome, words), tone, ""
@@ -138,7 +138,7 @@ REJECTIONS: tuple[RejectionReason, ...] = get_args(RejectionReason)
 
 def edits(change: ChangedSentence) -> Iterator[tuple[str, str]]:
     for index, words in enumerate(_EDITS.split(f"{change.sentence}. {change.diff}")):
-        # Every second part is an edit.
+        # Every second item is an edit.
         yield words, ("removed" if words.startswith("[") else "added") if index % 2 else ""
 
 

@@ -96,8 +96,8 @@ def badge_of(version: Version) -> Badge:
         )
         if own and theirs
     ]
-    outcome, added = deciding.overall, validation.against(WHOLE)
-    unshown = outcome == "better" and added and added.difference.low is not None and added.difference.low <= 0
+    outcome, gain = deciding.overall, validation.against(WHOLE)
+    unshown = outcome == "better" and gain and gain.difference.low is not None and gain.difference.low <= 0
     limit = ", but nothing proves that the criteria help" if unshown else ""
     remark = f"{PREPOSITIONS.get(outcome, 'compared with')} {other_name}"
     return Badge(wording.outcome(outcome), TONES.get(outcome, "warning"), remark, ", ".join(figures), limit)
@@ -110,10 +110,10 @@ def deciding_rubric(evaluation: EvaluationRecord) -> str:
 
 
 def evaluation_prevails(version: Version, other_rubric: str) -> bool:
-    """Return whether the verdict of an evaluation counts more than that at learning.
+    """Return whether the verdict of an evaluation counts more than the verdict at learning.
 
-    It does not if the judge asked directly decided at learning, and at the evaluation a free baseline: `other_rubric`
-    is then empty.
+    It counts less if the comparison with the judge asked directly decided at learning, and with a free baseline at the
+    evaluation (`other_rubric` is then empty).
     """
     validation = version.provenance.validation
     return bool(other_rubric) or validation is None or validation.deciding is validation.free
@@ -129,7 +129,7 @@ def compared_on_other_texts(evaluation: EvaluationRecord) -> str:
 
 
 def gain_outcomes(verdict: GateVerdict, level: str = "", groups: int = 0) -> tuple[str, str]:
-    """Return the outcomes in error and in order, empty if unknown; with `groups` also those that decide nothing."""
+    """Return the outcomes in error and in order, empty if unknown; with `groups` also outcomes that decide nothing."""
 
     def words(outcome: Outcome | None, gain: Interval | None) -> str:
         if outcome is None or gain is None or gain.value is None:
@@ -384,29 +384,29 @@ def answers_of(disagreement: Disagreement, version: Version) -> Iterator[tuple[o
     """Yield the kind of row of each criterion, its title, rating and reason, the largest weight first."""
     terms = version.rubric.terms
     found = sorted(disagreement.answers, key=lambda each: -weight_of(each[0].criterion.id, terms))
-    answers = wording.with_equal_decimals(wording.rating_text(cell, candidate.criterion) for candidate, cell in found)
-    for (candidate, cell), answer in zip(found, answers, strict=True):
-        yield *row_kind_and_title(candidate.criterion, terms), answer, external(cell.reason)
-    parts = ((candidate.criterion.id, cell) for candidate, cell in found)
+    ratings = wording.with_equal_decimals(wording.rating_text(cell, candidate.criterion) for candidate, cell in found)
+    for (candidate, cell), rating in zip(found, ratings, strict=True):
+        yield *row_kind_and_title(candidate.criterion, terms), rating, external(cell.reason)
+    cells = ((candidate.criterion.id, cell) for candidate, cell in found)
     yield from closing_rows(
-        version, parts, f" with all labels; {figure(disagreement.text.predicted)}, as above, without those of its group"
+        version, cells, f" with all labels; {figure(disagreement.text.predicted)}, as above, without those of its group"
     )
 
 
 def closing_rows(
-    version: Version, parts: Iterable[tuple[str, CriterionRating | Cell]], remark: str = ""
+    version: Version, ratings: Iterable[tuple[str, CriterionRating | Cell]], remark: str = ""
 ) -> Iterator[tuple[object, ...]]:
     """Yield how a text's ratings lead to its score, like a row of a criterion; nothing without a weighted sum."""
     aggregation = version.rubric.aggregation
-    ratings = {name: part.score for name, part in parts if part.applies}
-    raw = raw_value(aggregation, ratings) if aggregation else None
+    scores = {name: rating.score for name, rating in ratings if rating.applies}
+    raw = raw_value(aggregation, scores) if aggregation else None
     if aggregation and raw is not None:
         reason = f"weighted sum of ratings {figure(raw)}, in standard deviations from their means, calibrated{remark}"
-        yield "total", "score", figure(combine(aggregation, ratings, version.rubric.scale).score), reason
+        yield "total", "score", figure(combine(aggregation, scores, version.rubric.scale).score), reason
 
 
 def weight_of(criterion: str, terms: Mapping[str, Term]) -> float:
-    """Return the size of a criterion's weight; 0 without one."""
+    """Return the absolute weight of a criterion; 0 if it has no weight."""
     return abs(terms[criterion].weight) if criterion in terms else 0.0
 
 
@@ -419,7 +419,7 @@ def row_kind_and_title(criterion: Criterion, terms: Mapping[str, Term]) -> tuple
 
 def raters_words(text: RecordedText, scale: Scale) -> str:
     """Return the raters' scores without their names, each with its reason, and the reasons of unknown raters."""
-    scores = {name: wording.label(mark, scale) for name, mark in text.raters.items()}
+    scores = {name: wording.label(score, scale) for name, score in text.raters.items()}
     reasoned = {name: f"{scores.get(name, '')}: {reason}".removeprefix(": ") for name, reason in text.reasons.items()}
     return f"raters {('; ' if reasoned else ', ').join({**scores, **reasoned}.values())}" if scores or reasoned else ""
 
@@ -435,7 +435,7 @@ def score_axis_of(version: Version, texts: Sequence[RecordedText]) -> charts.Axi
 
 
 def matrix_view(version: Version, record: TrainingRecord) -> View:
-    """Return the ratings of all texts by all candidates, kept ones first, and below them each criterion's text."""
+    """Return the ratings of all texts by all candidates, kept candidates first, and below the ratings their wording."""
     order, scale = kept_first(record), version.rubric.scores_on
     tables = []
     for start in range(0, len(order), MATRIX_COLUMNS):

@@ -40,7 +40,7 @@ INDENT, MAX_INDENT, COLUMN_GAP = Text("  "), 12, 2
 # A text with a longer command or digest stays on one line, so that users can copy it. Tables wrap it.
 MAX_WRAPPED = 40
 UNCROPPED: Mapping[str, Any] = {"no_wrap": True, "overflow": "ignore", "crop": False}
-# Columns that names keep before figures are stacked on their intervals.
+# The least width of a column of names; if it does not fit, figures are stacked on their intervals.
 NAME_WIDTH = 20
 
 
@@ -49,7 +49,7 @@ def renderable(tree: Element, *, unfolded: bool) -> RenderableType:
 
 
 def plain_text(view: RenderableType) -> str:
-    # Otherwise rich prints into the output cell of a notebook.
+    # Without these options, rich prints into the output cell of a notebook.
     options: dict[str, Any] = {"color_system": None, "legacy_windows": False, "force_jupyter": False}
     console = Console(file=(lines := StringIO()), width=PLAIN_WIDTH, **options)
     console.print(view, **UNCROPPED)
@@ -211,7 +211,7 @@ class _FittedTable:
         yield drawn
 
     def _widths(self, titles: Mapping[int, str], width: int, *, stacked: bool) -> dict[int, int]:
-        """Return the width of each column; empty if the table is too narrow to keep all words whole."""
+        """Return the width of each column; empty if `width` is too small to keep all words whole."""
         rows = [row for row in self.table.iterfind("tr") if row.get("class") != "title"]
         least, most = {}, {}
         for index, title in titles.items():
@@ -226,7 +226,7 @@ class _FittedTable:
         spare = width - sum(widths.values()) - COLUMN_GAP * (len(widths) - 1)
         if spare < 0:
             return {}
-        # Spare columns go to the column whose longest text has most lines.
+        # Spare width goes to the column whose longest text has most lines.
         for _ in range(spare):
             if too_narrow := [index for index in titles if widths[index] < most[index]]:
                 widths[max(too_narrow, key=lambda index: most[index] / widths[index])] += 1

@@ -253,7 +253,7 @@ def judge(provenance: Provenance, name: str | None = None, address: str | None =
 
 
 def judge_option(version: Version | None) -> list[str]:
-    """Return the option that commands on new texts need, as a recording has no answers about them; else nothing."""
+    """Return the option that commands on new texts need if the version's judge is a recording; else nothing."""
     return ["--judge", "MODEL"] if version and version.provenance.judge.startswith(RECORDED) else []
 
 
@@ -370,18 +370,18 @@ def answers(evidence: Evidence) -> str:
     return ", ".join([*parts, f"{missing} missing"] if missing > 0 else parts)
 
 
-def rating_text(part: CriterionRating | Cell, criterion: Criterion | None, *, whole: bool = True) -> str:
+def rating_text(rating: CriterionRating | Cell, criterion: Criterion | None, *, whole: bool = True) -> str:
     """Return a rating: a score, or the answer to a question that was asked of the whole text."""
-    if part.score is None:
-        return "none" if part.applies else "n/a"
-    if criterion is None or criterion.question is None or part.score not in (0, 1) or not whole:
-        return format_score(round(part.score, 2))
+    if rating.score is None:
+        return "none" if rating.applies else "n/a"
+    if criterion is None or criterion.question is None or rating.score not in (0, 1) or not whole:
+        return format_score(round(rating.score, 2))
     better = criterion.question.better
-    return better if part.score == 1 else {"yes": "no", "no": "yes"}[better]
+    return better if rating.score == 1 else {"yes": "no", "no": "yes"}[better]
 
 
 def with_equal_decimals(answers: Iterable[str]) -> list[str]:
-    """Return answers whose numbers have as many decimals as the one with most."""
+    """Return answers whose numbers have as many decimals as the number that has most."""
     words = list(answers)
     most = max((len(each.partition(".")[2]) for each in words), default=0)
     return [f"{float(each):.{most}f}" if each[-1:].isdigit() else each for each in words]
@@ -458,7 +458,7 @@ def evaluator_name(name: str, *, in_sentence: bool = False) -> str:
 
 
 def preset(name: str, settings: Mapping[str, object]) -> str:
-    """Return the preset of a method whose settings a version records, empty if they are of none."""
+    """Return the preset of a method whose settings a version records, empty if they are no preset's."""
     method = installed(name)
     presets = method.presets.items() if method else ()
     return next((each for each, chosen in presets if chosen.items() <= settings.items()), "")

@@ -136,7 +136,7 @@ def application(service: Service, tokens: Tokens, hosts: Collection[str], access
     )
     starlette = Starlette(routes=routes, exception_handlers=handlers)
     starlette.router.redirect_slashes = False  # its redirects repeat the `Host` header of the request
-    return Gate(starlette, tokens, hosts, service.metrics.registry, access_log)
+    return AccessControl(starlette, tokens, hosts, service.metrics.registry, access_log)
 
 
 def _check_query(request: Request) -> None:
@@ -201,8 +201,8 @@ async def _content(request: Request, most: int) -> bytes:
     content = bytearray()
     try:
         async with asyncio.timeout(BODY_TIMEOUT):
-            async for part in request.stream():
-                content += part
+            async for chunk in request.stream():
+                content += chunk
                 if len(content) > most:
                     raise Refused("too_large", f"Expected a body of at most {most:,} bytes.")
     except TimeoutError:
@@ -213,13 +213,13 @@ async def _content(request: Request, most: int) -> bytes:
 
 
 MAX_HEAD_BYTES = 16_384
-# Characters in the log.
+# Characters of a path and of a method in the log.
 MAX_LOGGED_PATH = 200
 MAX_LOGGED_METHOD = 20
 # The status in the log if the caller closed the connection.
 CLIENT_CLOSED = 499
 OTHER = "other"
-# RFC 6750, section 3; RFC 9112, section 6.1.
+# The headers of responses to some problems: RFC 6750, section 3; RFC 9112, section 6.1.
 _HEADERS: Mapping[str, Mapping[str, str]] = {
     "no_token": {"WWW-Authenticate": "Bearer"},
     "wrong_token": {"WWW-Authenticate": 'Bearer error="invalid_token"'},
@@ -229,7 +229,7 @@ _HEADERS: Mapping[str, Mapping[str, str]] = {
 AccessLog = Callable[[Mapping[str, Any]], object]
 
 
-class Gate:
+class AccessControl:
     """ASGI middleware that logs requests, and refuses those without a token, with a large head, or from other sites."""
 
     def __init__(
@@ -426,7 +426,7 @@ async def serve_rubric(
     Raises:
         NotInStore: if there is no such rubric.
         NotConfirmed: if an imported rubric names the judge and was not confirmed.
-        SettingsError, StoreError: if address, tokens or store cannot be used, or others could reach it without a token.
+        SettingsError, StoreError: if address, tokens or store cannot be used, or others need no token for the service.
     """
     tokens = read_tokens(options.token_file)
     host = _address(options.host, tokens)

@@ -170,7 +170,7 @@ class Server(uvicorn.Server):
 async def serve(
     app: Callable[[Callable[[], None]], ASGIApp], bound: socket.socket, address: str, *, browser: bool = True
 ) -> None:
-    """Serve `app(stop)`, and open `address` in the browser once the server is ready; `stop` ends it."""
+    """Serve `app(stop)`, and open `address` in the browser once the server is ready; `stop` ends the server."""
 
     def open_browser() -> None:
         # Some browsers block until the user closes them.
@@ -250,7 +250,7 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
     "Cache-Control": "no-store",
 }
-# Only for https and this computer: on other pages, browsers ignore it with a warning.
+# Sent only at this computer's own address: at other http addresses, browsers ignore this header with a warning.
 OPENER_POLICY = ("Cross-Origin-Opener-Policy", "same-origin")
 SAFE_METHODS = ("GET", "HEAD")
 # The page of a personal link. It is no redirect: the link may have been followed from another site, and browsers then
