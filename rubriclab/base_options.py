@@ -37,7 +37,7 @@ class Flag:
     Attributes:
         names: the flags, if they differ from the name of the field: `--map`.
         path_kind: what the path is for that the value is or contains; empty for a value without a path.
-        section, from_found: override those of the class that declares the option.
+        section, from_found: override `section` and `from_found` of the class that declares the option.
         joined: whether repeated values are joined by commas.
         multiple: whether the option may be repeated although its type is not a tuple.
     """
@@ -61,7 +61,7 @@ class Options(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, defer_build=True)
 
     def __init__(self, **values: Any) -> None:
-        """Validate the options; `None` keeps an option's default, and `SettingsError` names a faulty one."""
+        """Validate the options; `None` keeps an option's default, and `SettingsError` names a faulty option."""
         try:
             super().__init__(**{name: value for name, value in values.items() if value is not None})
         except ValidationError as error:

@@ -219,7 +219,7 @@ class Lab(Closing):
         return result
 
     def versions(self, name: str | None = None) -> tuple[Version, ...]:
-        """Return the newest version of each rubric, or all versions of one, the newest first."""
+        """Return the newest version of each rubric, or all versions of the rubric `name`, the newest first."""
         with self._open_store() as store:
             return managing.list_versions(store, self._notify, name)
 
@@ -376,7 +376,7 @@ class Lab(Closing):
     async def score_async(self, /, data: Data, rubric: RubricLike | None = None, **options: Any) -> Scores:
         """Return the scores of texts by a rubric; a faulty row has a reason instead of a score.
 
-        `data` may be a list of texts, too, and `rubric` a `Rubric`; without one, `task` and `aspect` are needed."""
+        `data` may also be a list of texts and `rubric` a `Rubric`; without `rubric`, `task` and `aspect` are needed."""
         with self._workspace() as workspace:
             return await scoring.score(workspace, data, rubric, self._options(option_types.ScoreOptions, options))
 
@@ -449,7 +449,7 @@ class Lab(Closing):
     async def drift_async(
         self, /, data: Data, before: str | Version, after: str | Version | None = None, **options: Any
     ) -> comparing.CompareResult:
-        """Return how the scores of texts change from one version to another, or between two `judges` of one."""
+        """Return how the scores of texts change from one version to another, or between two `judges` of one version."""
         return await self._run(comparing.drift, option_types.DriftOptions, options, data, before, after)
 
     @with_options(option_types.CompareOptions)
@@ -491,7 +491,7 @@ class Lab(Closing):
     ) -> None:
         """Serve the store as pages in a browser, on this computer only, until interrupted; print the address.
 
-        The default port is 8521, or any free one if that is in use.
+        The default port is 8521, or any free port if 8521 is in use.
         """
         from rubriclab.web.studio.pages import serve_studio
 

@@ -107,7 +107,7 @@ def method_names() -> tuple[str, ...]:
 
 
 def load_config(path: Path | None) -> Config | None:
-    """Return the configuration file at `path`, or without a path that of the working folder; `None` if it has none."""
+    """Return the configuration file at `path`, by default that in the working folder; `None` if there is none."""
     from rubriclab.models.base import MAX_TOML_BYTES, Unreadable, read_file
 
     file = path or Path(CONFIG_NAME)

@@ -182,8 +182,8 @@ def writing_rows(
     """Yield a function that writes a row in the format of the file's ending: a table, or JSON Lines.
 
     JSON Lines are written row by row, a table at the end; after an error, its rows go to `partial_path`. With `always`,
-    a run without rows replaces an earlier file by one without rows. `after` is as in `writing`, `dialect` and `legend`
-    as in `table_writer`.
+    a run without rows replaces an earlier file by a file without rows. `after` is the number of the file's first bytes
+    to keep, `legend` the rows of a workbook's second sheet.
     """
     from rubriclab.data.write import COMMAS, json_line, table_kind, table_writer
 

@@ -389,7 +389,7 @@ class EditableVersion:
 
 
 def editable_version(workspace: Workspace, rubric: str | stored.Version, options: EditOptions) -> EditableVersion:
-    """Return a version with labelled texts to measure an edit on: `options.labels`, or those it was learned from."""
+    """Return a version with labelled texts to measure an edit on: `options.labels`, or its own training texts."""
     version = version_of(workspace, rubric)
     record, cells = workspace.store.training(version.ref), dict[str, Mapping[str, stored.Cell]]()
     if options.labels is not None:

@@ -357,7 +357,7 @@ def interrater_agreement(
 ) -> InterraterAgreement:
     """Return how far the judges agree: `scored` holds each judge's scores of `examples`, in their order.
 
-    Yes/no questions are compared one by one and pooled, by nominal alpha; graded criteria and scores by alpha for
+    For yes/no questions, one by one and pooled, agreement is nominal alpha; for graded criteria and scores, alpha for
     interval data. CheckEval (section 5.2) reports the pooled figure over single answers, and Fleiss' kappa, which is
     at most 0.0001 lower in its tables 10, 19 and 21. Pooled figures tend to be higher, as they also reward judges for
     knowing which criteria most texts meet. Intervals are over groups if texts share groups, else over texts.

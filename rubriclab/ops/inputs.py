@@ -143,7 +143,7 @@ def likely_labels(data: Data, options: ReadingOptions, aspect: str) -> str | Non
 
 
 def _first_rows(data: Data, options: ReadingOptions, most: int) -> list[tuple[Any, Example]]:
-    """Return the first rows with a text, and their texts; none if the data cannot be read again."""
+    """Return the first rows with a text, and their texts; no rows if the data cannot be read again."""
     readable_again = can_be_read_again(data) and not isinstance(data, Rows)
     return rows_of(data, options).look_ahead(lambda _example: False, most) if readable_again else []
 

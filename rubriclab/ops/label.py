@@ -354,8 +354,8 @@ def labelled_rows(
 ) -> Iterator[dict[str, Any]]:
     """Yield each text that has a label or was compared with others, then the preferences in `former`.
 
-    A rater's label is the first judgment of a text; the second one only measures consistency. The score is the mean of
-    all raters, including those in the file. Columns are named as in `mapping`.
+    A rater's label is the first judgment of a text; the second judgment only measures consistency. The score is the
+    mean of all raters, including raters in the file. Columns are named as in `mapping`.
     """
     ratings, columns = {text.key: list[judging.HumanJudgment]() for text in texts}, user_columns(mapping)
     for judgment in history.all():

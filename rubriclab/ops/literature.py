@@ -103,7 +103,7 @@ def _pdf_texts(content: bytes) -> list[str]:
         from pypdf import PdfReader
     except ImportError:
         raise LiteratureError("Reading PDF files needs: pip install 'rubriclab[literature]'") from None
-    logging.getLogger("pypdf").setLevel(logging.ERROR)  # it warns of small faults that users cannot fix
+    logging.getLogger("pypdf").setLevel(logging.ERROR)  # pypdf warns of small faults that users cannot fix
     try:
         reader = PdfReader(io.BytesIO(content))
         # A file that only restricts printing or copying has an empty password.

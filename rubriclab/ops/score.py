@@ -404,8 +404,8 @@ def row_of_fields(output: str, fields: Mapping[str, Any]) -> dict[str, Any]:
 class TextScorer(Closing):
     """A rubric, opened with its judge. All texts share the judge's limits, its budget and the store's answers.
 
-    It may be called from several threads and event loops at once. Close it, or use it in a `with` statement. `wrap` is
-    applied to the connected judge.
+    A scorer may be called from several threads and event loops at once. Close it, or use it in a `with` statement.
+    `wrap` is applied to the connected judge.
     """
 
     rubric: Rubric

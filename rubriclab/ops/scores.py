@@ -239,7 +239,7 @@ class ColumnScoring:
 
     @property
     def unanswered(self) -> str | None:
-        """The message that a scorer gave no score because its replies failed, if there is one."""
+        """The message that a scorer gave no score because its replies failed, `None` if no scorer failed like this."""
         for index, (version, judge) in enumerate(self.scorers):
             scored, reason = self._scored[index], self._reasons.get(index)
             if fault := unanswered(judge.spec, version.ref, scored, reason, self.workspace.ledger):
@@ -248,7 +248,7 @@ class ColumnScoring:
 
 
 BINS = 10
-# At most this many reasons and slices are counted separately; the others are counted together.
+# At most this many reasons and slices are counted separately; all further reasons and slices are counted together.
 MAX_REASONS, OTHER_REASON = 20, "another reason"
 MAX_SLICES, OTHER_SLICE = 50, "other values"
 LOWEST = 3

@@ -264,7 +264,7 @@ class Transfer(Displayed, FrozenModel):
 def recommend(
     scores: Mapping[Action, FloatArray], labels: FloatArray, groups: Sequence[str], default: Action, label_points: float
 ) -> tuple[Action, dict[Action, Interval], bool]:
-    """Return the action with the smallest mean absolute error, all gains over `reuse`, and whether it is undecided.
+    """Return the action with the smallest mean absolute error, gains over `reuse`, and whether the choice is undecided.
 
     Each score, NaN for unscored texts, was fitted without the text's own label. Of actions with equal errors, the
     cheapest is chosen. The difference need not be significant: waiting for significance gave worse results in our
@@ -298,7 +298,7 @@ class TargetTexts:
 
 @dataclass(frozen=True, eq=False)
 class FittedTransfer:
-    """A transfer and, with labels, the rubric of each action and the texts that they were fitted to."""
+    """A transfer and, with labels, the rubric of each action and the texts that these rubrics were fitted to."""
 
     transfer: Transfer
     adapted: Mapping[Action, AdaptedRubric] = field(default_factory=dict)

@@ -88,7 +88,7 @@ class VerifyResult(Displayed):
 
 
 def list_versions(store: Store, notify: Notify, name: str | None = None) -> tuple[Version, ...]:
-    """Return the newest version of each rubric, or all versions of `name`, the newest first; notify of damaged ones."""
+    """Return the newest version of each rubric, or all of `name`, the newest first; notify of damaged versions."""
     damaged: list[StoreError] = []
     versions = store.log(name, damaged.append) if name else store.newest(damaged.append)
     for error in damaged:

@@ -70,7 +70,7 @@ def judge_named(name: str | None, notify: Notify) -> str:
 
 
 def unanswered(judge: str, rubric: str, scored: int, reason: str | None, ledger: Ledger) -> str | None:
-    """Return a message that a judge gave no usable reply, if replies failed and no text has a score from it."""
+    """Return a message that a judge gave no usable reply, if replies failed and no text has a score by this judge."""
     if scored or not reason or not ledger.failed:
         return None
     return f"{judge} gave no reply that {rubric} can use; the latest reason: {reason}"
@@ -357,7 +357,7 @@ def ref_of(rubric: Any) -> str:
 
 
 def version_of(workspace: Workspace, rubric: str | Version | None) -> Version:
-    """Return the version; an imported one is loaded again, as it may have been confirmed meanwhile."""
+    """Return the version; an imported version is loaded again, as it may have been confirmed meanwhile."""
     if isinstance(rubric, Version) and not rubric.imported:
         return rubric
     return workspace.store.load(ref_of(rubric))
@@ -416,8 +416,8 @@ async def closing_connections(work: Coroutine[Any, Any, T]) -> T:
 
     working = asyncio.create_task(work)
     try:
-        # Shielded, so that a cancellation reaches all tasks at once: some wait for replies before they end, and others
-        # would send requests meanwhile.
+        # Shielded, so that a cancellation reaches all tasks at once: while some tasks wait for replies before they end,
+        # other tasks would send requests.
         return await asyncio.shield(working)
     finally:
         await end_other_tasks()
@@ -594,7 +594,7 @@ _log = logging.getLogger(__name__)
 
 
 def with_logging(display: ProgressDisplay, *, clock: Callable[[], float] = time.monotonic) -> ProgressDisplay:
-    """Return a progress display that also logs a line for each new phase, and one in `INTERVAL` seconds."""
+    """Return a progress display that also logs a line for each new phase, and a line every `INTERVAL` seconds."""
 
     @contextmanager
     def show(ledger: Ledger) -> Iterator[Progress]:

@@ -43,7 +43,7 @@ class Axis:
 
 
 def axis_of(statistics: Iterable[Interval], *marks: float) -> Axis:
-    """Return an axis over all values, their intervals and `marks`, which begins and ends at a tick."""
+    """Return an axis that begins and ends at a tick, over all values, their intervals and `marks`."""
     ends = [end for each in statistics for end in (each.value, each.low, each.high) if end is not None]
     low, high = min([*marks, *ends], default=0.0), max([*marks, *ends], default=1.0)
     if high - low < MIN_RANGE:

@@ -136,7 +136,7 @@ class View:
         return csv_text([CSV_COLUMNS, *self.cells()])
 
     def to_frame(self) -> Any:
-        """Return the cells of all tables as a pandas data frame, one per row; UserError without pandas."""
+        """Return the cells of all tables as a pandas data frame, with a row for each; UserError without pandas."""
         return data_frame(dict(zip(CSV_COLUMNS, cells, strict=True)) for cells in self.cells())
 
 

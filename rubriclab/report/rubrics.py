@@ -316,7 +316,7 @@ def levels_of(version: Version, record: TrainingRecord) -> LevelAgreement | None
 
 
 def evaluators_by_kind(validation: Validation) -> Iterator[tuple[str, list[EvaluatorAgreement]]]:
-    """Yield the evaluators of each kind, the highest correlation first, undefined ones last."""
+    """Yield the evaluators of each kind, the highest correlation first, undefined correlations last."""
     ranked = sorted(validation.evaluators, key=lambda each: math.inf if each.order.value is None else -each.order.value)
     for kind, title in KINDS.items():
         if chosen := [evaluator for evaluator in ranked if evaluator.kind == kind]:
@@ -435,7 +435,7 @@ def score_axis_of(version: Version, texts: Sequence[RecordedText]) -> charts.Axi
 
 
 def matrix_view(version: Version, record: TrainingRecord) -> View:
-    """Return the ratings of all texts by all candidates, kept candidates first, and below the ratings their wording."""
+    """Return the ratings of all texts by all candidates, kept candidates first, and below them the wording of each."""
     order, scale = kept_first(record), version.rubric.scores_on
     tables = []
     for start in range(0, len(order), MATRIX_COLUMNS):

@@ -65,7 +65,7 @@ def lines(text: str) -> list[str]:
 
 
 def cut(text: str) -> str:
-    """Return a text; one that is too long is cut, with the number of missing characters."""
+    """Return a text; if it is too long, it is cut, with the number of missing characters."""
     missing = len(text) - LONGEST_SHOWN
     if missing <= 0:
         return text
@@ -241,7 +241,7 @@ NEW_TEXTS = "; new texts need `--judge MODEL`"
 
 
 def judge(provenance: Provenance, name: str | None = None, address: str | None = None) -> str:
-    """Return a judge of a version, by default the one of learning; for a recording, the model that replied."""
+    """Return a judge of a version, by default the judge of learning; for a recording, the model that replied."""
     if not name:
         name, address = provenance.judge, provenance.judge_address
     if name == EMBEDDED:
@@ -341,7 +341,7 @@ def weight(term: Term) -> str:
 
 
 def weight_words(criterion: Criterion, term: Term | None) -> str:
-    """Return the weight of a criterion; a fitted one with the share of resamples that chose the criterion."""
+    """Return the weight of a criterion; a fitted weight with the share of resamples that chose the criterion."""
     if term is None:
         return f"weight {format_score(round(criterion.weight, 2))}"
     set_by_hand = f", {limits(term.bounds)} by hand" if term.bounds else ""
@@ -486,7 +486,7 @@ def outcome(value: str) -> str:
 
 
 def least_gain(measures: Measures, scale: Scale) -> str:
-    """Return the least gain in order or error that matters; smaller ones are `no real gain`."""
+    """Return the least gain in order or error that matters; smaller gains are `no real gain`."""
     if measures == VERDICTS:
         return f"{MIN_BRIER_EFFECT} in Brier score or {MIN_EFFECT} in {VERDICTS.order}"
     return f"{figure(least_less_error(scale))} points in error or {MIN_EFFECT} in {measures.order}"
@@ -501,7 +501,7 @@ def error_name(measures: Measures) -> str:
 
 
 def fewer_texts(evaluator: EvaluatorAgreement, validation: Validation) -> str:
-    """Return on how many texts an evaluator was measured; empty if on those of the rubric."""
+    """Return on how many texts an evaluator was measured; empty if on as many texts as the rubric."""
     return f", on {evaluator.n} of {validation.n} texts" if evaluator.n != validation.n else ""
 
 
@@ -563,7 +563,7 @@ def above_ceiling(correlations: Iterable[float | None], ceiling: float) -> str:
 
 
 def calls(number: float) -> str:
-    """Return a number of calls per text with at most one decimal, below one call with two."""
+    """Return a number of calls per text with at most one decimal, of less than one call with two decimals."""
     return format_score(round(number, 1 if number >= 1 else 2))
 
 

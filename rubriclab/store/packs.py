@@ -32,7 +32,7 @@ _EXPORT_HINT = "Use a pack as it was written, unchanged: `rubriclab export`"
 
 
 class Pack(FrozenModel):
-    """The content of a pack file. Both digests are verified when it is read."""
+    """The content of a pack file. Both digests are verified when the file is read."""
 
     format: Literal["rubriclab-pack/1"] = FORMAT
     name: str

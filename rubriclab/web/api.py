@@ -426,7 +426,7 @@ async def serve_rubric(
     Raises:
         NotInStore: if there is no such rubric.
         NotConfirmed: if an imported rubric names the judge and was not confirmed.
-        SettingsError, StoreError: if address, tokens or store cannot be used, or others need no token for the service.
+        SettingsError, StoreError: for an unusable address, token or store, or if others could score without a token.
     """
     tokens = read_tokens(options.token_file)
     host = _address(options.host, tokens)

@@ -47,14 +47,14 @@ TABS: Mapping[str, str] = {
 
 @dataclass(frozen=True, eq=False)
 class Studio:
-    """The workspace that all pages read from, the access to them, and any judge that replaces those of rubrics."""
+    """The workspace that all pages read from, the access to them, and any judge that replaces the judges of rubrics."""
 
     shared: Workspace
     access: Access
     judge: str | None = None
 
     def matrix(self, version: Version) -> Matrix:
-        """Return the labelled texts of a version; those of the last `CACHED_VERSIONS` versions are cached."""
+        """Return the labelled texts of a version; the texts of the last `CACHED_VERSIONS` versions are cached."""
         # The digest is part of the cache key, so that nothing of a deleted record is shown.
         return self._matrix(version.ref, self.shared.store.training_digest(version.ref))
 
@@ -93,8 +93,8 @@ class Studio:
         **fields: Any,
     ) -> HTMLResponse:
         """Return a page from a template that extends `studio/layout.html`; `tab` is a key of `TABS`."""
-        shared = {"title": plain(title), "token": self.access.token, "version": version, "tab": tab, "tabs": TABS}
-        return page_response(f"studio/{template}", status, **shared, **fields)
+        common = {"title": plain(title), "token": self.access.token, "version": version, "tab": tab, "tabs": TABS}
+        return page_response(f"studio/{template}", status, **common, **fields)
 
 
 # Versions whose labelled texts are cached: 10,000 texts take about 0.2 GB.
@@ -140,7 +140,7 @@ class Operations:
     async def run(
         self, prepare: Callable[[Workspace], Job[T]], allowance: PaidRequest
     ) -> OperationResult[T] | PriceQuote:
-        """Return the result, or the price if it needs more calls than agreed; Stopped if the user stopped it."""
+        """Return the result, or the price of more calls than agreed; Stopped if the user stopped the operation."""
         return await run_in_threadpool(self._run, prepare, allowance)
 
     def progress(self, request: str) -> dict[str, Any]:
@@ -184,7 +184,7 @@ class Operations:
 
 
 def operation_routes(operations: Operations) -> list[BaseRoute]:
-    """Return the routes to see and stop operations. No name of a rubric begins with `-`, so that none can clash."""
+    """Return the routes to see and stop operations. Their paths begin with `-`, as no name of a rubric does."""
 
     async def progress(request: Request) -> Response:
         return JSONResponse(operations.progress(request.path_params["request"]))
@@ -237,7 +237,7 @@ class Column:
 class TextRow:
     text: RecordedText
     difference: float | None
-    cells: tuple[tuple[str, str, str], ...]  # the answer, its CSS class, and the reason
+    cells: tuple[tuple[str, str, str], ...]  # the rating, its CSS class, and its reason
 
 
 @dataclass(frozen=True)
@@ -254,7 +254,7 @@ class Page:
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """A training record as a table: figures, then criteria, kept ones first. Missing `ratings` are NaN."""
+    """A training record as a table: figures, then criteria, kept criteria first. Missing `ratings` are NaN."""
 
     record: TrainingRecord
     columns: tuple[Column, ...]
@@ -270,10 +270,10 @@ class Matrix:
         label, rubric = np.array([(text.label, text.predicted) for text in texts], dtype=float).T
         values = np.column_stack([label, rubric, rubric - label, self.ratings])
         words = query.search.lower().split()
-        keep: BoolArray = np.array([all(word in text for word in words) for text in self.words], dtype=bool)
+        matching: BoolArray = np.array([all(word in text for word in words) for text in self.words], dtype=bool)
         if query.side:
-            keep &= values[:, 2] > 0 if query.side == "higher" else values[:, 2] < 0
-        chosen = np.flatnonzero(keep)
+            matching &= values[:, 2] > 0 if query.side == "higher" else values[:, 2] < 0
+        chosen = np.flatnonzero(matching)
         if query.sort in (keys := [column.key for column in self.columns]):
             sort_values = values[chosen, keys.index(query.sort)]
             # `stable` keeps the record's order among equal values; NaN is last in both directions.
