@@ -120,7 +120,7 @@ def _question_format(answers: Sequence[Answer], rules: CellRules, words_are_scor
     Numbers are scores. Texts are choices if they are few and given twice on average, or if all are usual words for
     levels. Long texts among choices that are given once are remarks. Other texts are comments.
     """
-    # Answers that are not one number or word do not show how the others are meant.
+    # Answers that are not one number or word do not show how the other answers are meant.
     usable = [answer for answer in answers if answer.kind != "other" and _is_single(answer.value)]
     kinds = {answer.kind for answer in usable}
     if not usable or "comment" in kinds:
@@ -148,7 +148,7 @@ def _is_single(value: Any) -> bool:
 
 
 def _targets(answer: Answer, task: Task, questions: Mapping[str, QuestionFormat]) -> list[tuple[str, str]]:
-    """Return the tables and aspects that an answer belongs to; none if it is not read."""
+    """Return the tables and aspects that an answer belongs to; empty if the answer is not read."""
     question = questions[answer.question]
     if not question.accepts(answer.value) or question.kind not in ("score", "comment"):
         return []
@@ -379,8 +379,8 @@ def is_rating(row: Any, mapping: FieldMap, rules: CellRules) -> bool:
         return False
     fields, is_mapped = Fields(row, mapping, rules), bool(mapped_aspects(mapping))
     has_scores = is_mapped or any(str(name).partition(".")[0] in TABLES for name in row)
-    is_of_rater = (has_scores and fields.is_given("rater")) or (is_mapped and fields.is_given("aspect"))
-    return is_of_rater and fields.is_given("output")
+    is_one_rating = (has_scores and fields.is_given("rater")) or (is_mapped and fields.is_given("aspect"))
+    return is_one_rating and fields.is_given("output")
 
 
 def join_ratings(
@@ -388,8 +388,8 @@ def join_ratings(
 ) -> tuple[list[tuple[int, Any]], tuple[str, ...]]:
     """Return a row for each text, in the line of its first rating, and how much was joined and left out.
 
-    A rating that is not a number, or is a rater's second one, becomes a fault. Other rows stay. Raises DataError if no
-    rating is of a mapped aspect.
+    A rating that is not a number, or is the rater's second of a text, becomes a fault. Rows that are no ratings stay.
+    Raises DataError if no rating is of a mapped aspect.
     """
     all_rows = list(numbered)
     ratings = {line: Fields(row, mapping, rules) for line, row in all_rows if is_rating(row, mapping, rules)}
@@ -473,7 +473,7 @@ class PairwiseComparison:
 def comparisons_of(
     row: Any, where: str, line: int, mapping: FieldMap = NATIVE, rules: CellRules = TYPED
 ) -> tuple[PairwiseComparison, ...] | RowError | None:
-    """Return the comparisons in a row, or its first fault; `None` if the row is of another kind.
+    """Return the comparisons in a row, or its first fault; `None` if the row does not compare texts.
 
     A ranking becomes all of its pairs, which gives consistent estimates (Azari Soufiani, Chen, Parkes & Xia 2013,
     "Generalized method-of-moments for rank aggregation").
@@ -510,7 +510,7 @@ def _ranked_pairs(fields: Fields) -> list[tuple[str, str, bool]]:
         raise FieldError(extra, "a preference beside a ranking", "a row for each")
     ranking = fields.value("ranking")
     if isinstance(ranking, str) and not fields.rules.typed:
-        ranking = [[part.strip() for part in rank.split("=")] for rank in ranking.split(">")]
+        ranking = [[name.strip() for name in rank.split("=")] for rank in ranking.split(">")]
     if not isinstance(ranking, list | tuple):
         raise FieldError("ranking", describe(ranking), _RANKED)
     tied = [names if isinstance(names, list | tuple) else [names] for names in ranking]
@@ -535,7 +535,7 @@ LinePair = tuple[int, PairwiseComparison]
 
 
 def select_comparisons(comparisons: Sequence[LinePair], examples: Sequence[Example], aspect: str) -> list[LinePair]:
-    """Return the comparisons about `aspect`; one without an aspect is about the only aspect of the file."""
+    """Return the comparisons about `aspect`; a comparison without an aspect is about the only aspect of the file."""
     only = next(iter(_aspects(comparisons, examples)), aspect)
     return [(line, comparison) for line, comparison in comparisons if (comparison.aspect or only) == aspect]
 
@@ -543,7 +543,7 @@ def select_comparisons(comparisons: Sequence[LinePair], examples: Sequence[Examp
 def comparison_faults(
     where: str, comparisons: Sequence[LinePair], examples: Sequence[Example], faulty_texts: Collection[str] = ()
 ) -> Iterator[RowError]:
-    """Yield at most one fault per row: texts that cannot be compared, or no aspect. Skips rows about faulty texts."""
+    """Yield a fault for each row whose texts cannot be compared or that lacks an aspect; skip rows on faulty texts."""
     groups = {example.id: example.group for example in examples}
     several = len(_aspects(comparisons, examples)) > 1
     faulty = set[int]()
@@ -575,10 +575,10 @@ def fit_scores(
 ) -> tuple[tuple[Example, ...], tuple[str, ...]]:
     """Return the examples with a score for `aspect` if raters scored or compared them, and notes for the user.
 
-    Texts with a score keep it. The others get the joint estimate from scores and comparisons
+    Texts with a score keep it. Texts without one get the joint estimate from scores and comparisons
     (`rubriclab.stats.pairs.joint_scores`), limited to the scale. Groups without any score are centered at the mean of
-    all scores, or, with fewer than ten, at the middle of the scale. Each comparison is about `aspect` and within a
-    group.
+    all scores, or at the middle of the scale if there are fewer than ten scores. Each comparison is about `aspect` and
+    within a group.
     """
     scored = {example.id: example.scores[aspect] for example in labelled(examples, aspect)}
     fits, notes = dict[str, float](), list[str]()
@@ -630,11 +630,11 @@ def _estimate_scores(
 
 
 def _fit_notes(
-    examples: Sequence[Example], scored: Mapping[str, float], new: Mapping[str, float], comparisons: str, center: str
+    examples: Sequence[Example], scored: Mapping[str, float], fits: Mapping[str, float], comparisons: str, center: str
 ) -> Iterator[str]:
     beside = f" beside {len(scored)} scores" if scored else ""
-    yield f"{len(new)} labels are fitted to {comparisons}{beside}, by a Bradley-Terry model"
-    groups = {example.group for example in examples if example.id in new}
+    yield f"{len(fits)} labels are fitted to {comparisons}{beside}, by a Bradley-Terry model"
+    groups = {example.group for example in examples if example.id in fits}
     if alone := groups - {example.group for example in examples if example.id in scored}:
         yield (
             f"{len(alone)} group{'s' if len(alone) > 1 else ''} with comparisons alone: only the order within a group "

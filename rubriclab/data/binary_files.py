@@ -1,8 +1,8 @@
 """Rows of Parquet files and Excel workbooks (.xlsx), of limited size, so that a small file cannot fill the memory.
 
 Cells of a workbook have the values that the sheet shows. Formulas are not evaluated; their stored results are used. A
-formula that shows an error such as `#DIV/0!`, or was never calculated, becomes a `CellError`, a fault where a score or
-text is read from it. Every cell of a merged range has the value of the range.
+formula that shows an error such as `#DIV/0!`, or was never calculated, becomes a `CellError`: a fault if the cell holds
+a score or a text. Every cell of a merged range has the value of the range.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ def _batch_rows(where: str, before: int, batch: Any) -> list[Any]:
 
 
 INSTALL_HINT = "install it with: pip install 'rubriclab[xlsx]'"
-# Maximum size of all unpacked parts in bytes.
+# Maximum size in bytes of all files in a workbook's archive, unpacked.
 MAX_UNPACKED_BYTES = 2**29
 # Maximum number of cells up to the last used row and column, including empty ones: a small file can use two cells a
 # million rows apart, and all cells between them are held in memory.
 MAX_CELLS = 5_000_000
-# Errors from a damaged archive or a damaged part.
+# Errors from a damaged archive or a damaged file in it.
 DAMAGE_ERRORS = (
     *(zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, KeyError),
     *(ElementTree.ParseError, StopIteration),
@@ -74,7 +74,7 @@ _OLD_EXCEL = b"\xd0\xcf\x11\xe0"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _MAIN = "xl/workbook.xml"
 _TRUE = ("1", "true")
-# Parts by which a zip archive is recognised as another format.
+# Files by which a zip archive is recognised as another format.
 _OTHER_FORMATS = ("xl/workbook.bin", "content.xml")
 
 # Maximum number of hidden rows and columns that a message names.

@@ -137,8 +137,8 @@ def _select_sound(
     values = [value for example in examples for value in values_of(example, aspect)]
     given_scale = parse_scale(scale, labels, values) if isinstance(scale, str) else scale
     if given_scale and isinstance(scale, str) and not scale.endswith(":any"):
-        verdicts = verdict_scale(values)
-        given_scale = verdicts if verdicts and verdicts.same_ends(given_scale) else given_scale
+        two_levels = verdict_scale(values)
+        given_scale = two_levels if two_levels and two_levels.same_ends(given_scale) else given_scale
     if given_scale:
         # Words that mean two levels have no place on another scale, and are named before their scores are faults.
         any(_word_notes(numbered, given_scale, aspect))
@@ -199,7 +199,7 @@ def _outlier_notes(rated: Sequence[Example], aspect: str) -> Iterator[str]:
 
 
 def turned_column(numbered: Sequence[NumberedExample], aspect: str) -> tuple[str, str] | None:
-    """Return a column by whose name 1 may be the best score, and the `level_scores` that would turn its scores."""
+    """Return a column whose name suggests that 1 is the best score, and the `level_scores` to turn its scores."""
     values = {value for row in numbered for value in _all_values(row.example, aspect)}
     columns = numbered[0].mapping.columns if numbered else {}
     score_columns = [
@@ -396,7 +396,7 @@ def training_faults(numbered: Sequence[NumberedExample], aspect: str, scale: Sca
 def drop_invalid_ratings(
     numbered: Sequence[NumberedExample], aspect: str, scale: Scale | None
 ) -> tuple[list[NumberedExample], int]:
-    """Return the rows without those scores of named raters that are outside the scale, and how many these are."""
+    """Return the rows without named raters' scores that are outside the scale, and the number of these scores."""
     rows, left_out = list[NumberedExample](), 0
     for row in numbered:
         by_rater = named_annotations(row.example, aspect)
@@ -451,7 +451,7 @@ def _faults_of(row: NumberedExample, aspect: str, scale: Scale | None) -> Iterat
 
 
 def numbers_beside_words(numbered: Iterable[NumberedExample], faults: Sequence[RowError]) -> dict[float, list[str]]:
-    """Return the numbers among the scores of the aspects in which words are faulty, with their lines."""
+    """Return the numbers among the scores of those aspects that have faulty words, each with its lines."""
     fields = {fault.field for row in faults for fault in row.all if fault.word and fault.field}
     aspects = {field.split(".")[1] for field in fields if "." in field}
     rows: list[tuple[NumberedExample | RowError, Example]] = [(row, row.example) for row in numbered]
@@ -467,7 +467,7 @@ def fault_hints(
 ) -> list[str]:
     """Return the options that would make faulty scores valid: levels, a wider scale, and missing values.
 
-    `words` and `numbers` are those in other rows, which are of the same `scale`.
+    `words` and `numbers` are the scores of other rows, on the same `scale`.
     """
     outside = list(dict.fromkeys(fault.outside for fault in faults if fault.outside))
     faulty = [fault.word for fault in faults if fault.word]
@@ -492,7 +492,7 @@ def fault_hints(
 
 
 def _wider_scale(scale: Scale, outside: Sequence[float]) -> str | None:
-    """Return the scale that also has the scores outside; `None` if they are few and far off, as codes for missing."""
+    """Return a scale that has the scores outside too; `None` if these are few and far off, like codes for missing."""
     values = sorted({scale.low, scale.high, *outside})
     gap = max(high - low for low, high in pairwise(values) if (low, high) != (scale.low, scale.high))
     if len(set(outside)) <= MAX_OUTSIDE and gap > max(1, scale.width / 2):
@@ -505,7 +505,7 @@ def _span(low: float, high: float, between: str = ":") -> str:
 
 
 def fault_lines(faults: Sequence[RowError]) -> list[str]:
-    """Return a line for each fault; several equal ones, and cells with the same word, share one."""
+    """Return a line for each fault; several equal faults, and cells with the same word, share a line."""
     alike: dict[str, list[RowError]] = {}
     for fault in faults:
         alike.setdefault((fault.word or "").casefold() or fault.message, []).append(fault)

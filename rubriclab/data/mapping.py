@@ -74,7 +74,7 @@ class CellRules:
         typed: whether numbers are stored as numbers (JSON, Parquet) rather than as text (CSV).
         missing: texts that mean a missing value, in lower case without surrounding white space.
         level_scores: scores of words in lower case; if empty, `VERDICT_WORDS` are used.
-        not_assessed: by field, the number of answers that a text cannot be assessed.
+        not_assessed: by field, how many raters' cells say that the text cannot be assessed.
     """
 
     typed: bool = True
@@ -104,21 +104,21 @@ class CellRules:
         written = text.strip().translate(_EXCHANGED) if self.decimal_comma else text.strip()
         return float(written.replace(",", "")) if _NUMBER.fullmatch(written) else None
 
-    def parts(self, text: str) -> list[str]:
-        """Return the parts of a list, such as `4 5 3`, `[4, 5, 3]` or `agree; strongly agree`.
+    def elements(self, text: str) -> list[str]:
+        """Return the elements of a list, such as `4 5 3`, `[4, 5, 3]` or `agree; strongly agree`.
 
-        White space divides only numbers, words for levels and missing values, since other words can have several parts.
+        White space divides only numbers, words for levels and missing values, since other elements may have spaces.
         """
         if self.level(text) is not None:
             return [text]
         divided = (_SEMICOLONS if self.decimal_comma else _COMMAS).split(text.strip("[]() \t"))
-        return [part for words in divided for part in self._values(words.strip())]
+        return [value for words in divided for value in self._values(words.strip())]
 
     def is_list(self, text: str) -> bool:
         return (
             self.level(text) is None
             and self.number(text) is None
-            and (text.strip()[:1] in "[(" or len(self.parts(text)) > 1)
+            and (text.strip()[:1] in "[(" or len(self.elements(text)) > 1)
         )
 
     def _values(self, words: str) -> list[str]:
@@ -189,7 +189,7 @@ _NAMES = {
     "group": "group group-id doc-id document-id article-id source-id prompt-id topic gruppe thema",
     "system": "system model model-name system-id modell",
 }
-# Names of columns of systems, if they have few values.
+# Names of columns of systems, if the columns have few different values.
 _SYSTEM_VERSION_NAMES = "version variant variante bot chatbot assistant assistent release"
 # Columns of tables with a row for each rating.
 _RATING_NAMES = {
@@ -217,7 +217,7 @@ _MIN_SIMILARITY = 88
 # Minimum characters of the last word of a compound name, and words that are too general there.
 _MIN_HEAD_LENGTH = 5
 _GENERIC = ("input", "number", "passage", "original", "group", "model")
-# Minimum characters of texts that are considered more than names.
+# Minimum characters, on average, of texts to judge rather than names.
 _MIN_TEXT_LENGTH = 25
 # The highest rating in columns of numbers whose names do not tell what they hold.
 MAX_RATING = 10
@@ -260,7 +260,7 @@ class FieldMap:
 
 
 class DefaultMap(FieldMap):
-    """The columns of files and tables in general; rows that have `output` under its own name need none."""
+    """A mapping for files and tables in general, which rows with `output` under its own name do not need."""
 
 
 NATIVE = FieldMap()
@@ -333,7 +333,7 @@ def propose_mapping(
 
     Columns are matched by usual names. Without a match, the output is the column of chats, or else the column with the
     longest texts. Columns of numbers become scores of `aspect`, or annotations if several are named after the aspect or
-    raters or hold numbers of one small range. So do columns of usual words for levels if there are no others.
+    raters or hold numbers of one small range. Without such columns, columns of usual words for levels become these.
     """
     cells = {column: [row.get(column) for row in rows] for column in _columns(rows)}
     native = {column for column in cells if column.partition(".")[0] in (*FIELDS, *TABLES)} | mapped.keys()
@@ -484,7 +484,7 @@ def _mean_length(cells: Sequence[Any]) -> float:
 
 
 def _levels(cells: Mapping[str, Sequence[Any]], aspect: str | None) -> tuple[set[str], set[str]]:
-    """Return columns of a few short words: those that are scores by name or likeness, and those of usual words only."""
+    """Return columns of a few short words: those with a name or words as for scores, those of usual words only."""
     words = {column: _short_words(values) for column, values in cells.items()}
     by_name = {column for column in cells if is_score_name(column) or (aspect and _is_similar(column, aspect))}
     least = {column: 1 if column in by_name else 2 for column in cells}

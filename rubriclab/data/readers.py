@@ -55,8 +55,8 @@ from rubriclab.models.text import Example
 # Texts with more characters are not numbers, and are not cached.
 MAX_NUMBER_LENGTH = 40
 _POINT, _COMMA = UNTYPED, CellRules(typed=False, decimal_comma=True)
-# What a score shows about the decimal mark: it is a number with this mark only; it is a decimal with this mark and a
-# number of thousands with the other; it is the same number with both; or it is not a number.
+# What a score shows about the decimal mark. "point", "comma": it is a number only with this mark. "decimal …": it is a
+# decimal with this mark, thousands with the other mark. "same": the same number with both. "none": no number.
 _MarkEvidence = Literal["point", "comma", "decimal point", "decimal comma", "same", "none"]
 # The first cell of each kind in a column, with its line.
 _FirstCells = dict[_MarkEvidence, tuple[int, Any]]
@@ -81,12 +81,12 @@ def _mark_evidence(cell: Any) -> _MarkEvidence:
 def decimal_mark(
     where: str, rows: Iterable[tuple[int, Mapping[str, Any]]], options: ReadingOptions, delimiter: str | None = None
 ) -> tuple[Mark | None, str | None]:
-    """Return the decimal mark of the scores in numbered rows of texts, and how the first ambiguous score is read.
+    """Return the decimal mark of the scores in rows of untyped cells, and how the first ambiguous score is read.
 
-    The mark is `None` if no score has one. Scores that can be read in only one way decide. Otherwise an ambiguous score
-    is a decimal if it has the format's usual mark, a comma if semicolons separate cells. Else this raises DataError.
-    Commas in annotations may separate raters, so their columns count only if each cell is one number and semicolons
-    separate cells.
+    Each row has its line number. The mark is `None` if no score has one. Scores that can be read in only one way
+    decide. Otherwise an ambiguous score is read with the format's usual mark (a comma if semicolons separate the cells,
+    else a point), if that makes it a decimal; if not, DataError is raised. Commas in annotations may separate raters,
+    so columns of annotations count only if each cell is one number and semicolons separate the cells.
     """
     if options.decimal is not None:
         return options.decimal, None
@@ -159,12 +159,12 @@ class RawRows:
     table: bool = False
 
 
-def raw_rows(source: str | Path | text_files.Lines, options: ReadingOptions) -> RawRows:
+def raw_file_rows(source: str | Path | text_files.Lines, options: ReadingOptions) -> RawRows:
     if not isinstance(source, str | Path):
         name = getattr(source, "name", None)
         return _stream(name if isinstance(name, str) else "stream", source, options)
     if str(source) == "-":
-        return _with_annotations(_stream("stdin", sys.stdin.buffer, options), options)
+        return _converted_if_export(_stream("stdin", sys.stdin.buffer, options), options)
     path = Path(source)
     kind = _check_kind(path, options)
     if kind in WORKBOOK:
@@ -177,10 +177,10 @@ def raw_rows(source: str | Path | text_files.Lines, options: ReadingOptions) -> 
         raw = RawRows(SourceFormat(str(path), "Parquet"), rows, options.rules(typed=True), table=True)
     else:
         raw = _text(path, kind, options)
-    return _with_annotations(raw, options)
+    return _converted_if_export(raw, options)
 
 
-def raw_table(rows: Any, where: str, options: ReadingOptions) -> RawRows:
+def raw_data_rows(rows: Any, where: str, options: ReadingOptions) -> RawRows:
     if isinstance(rows, Mapping):
         keys = ", ".join(repr(key) for key in rows)
         raise DataError(f"Expected rows, but {where} is a mapping with {keys}.", "Give one of its values.")
@@ -190,10 +190,10 @@ def raw_table(rows: Any, where: str, options: ReadingOptions) -> RawRows:
     numbered = enumerate(_mappings(rows, options.mapping), start=1)
     raw = RawRows(SourceFormat(where, "rows"), numbered, options.rules(typed=True), table=_is_table(rows))
     # The rows of an iterator may come one at a time, and an export is read as a whole.
-    return raw if isinstance(rows, Iterator) else _with_annotations(raw, options)
+    return raw if isinstance(rows, Iterator) else _converted_if_export(raw, options)
 
 
-def _with_annotations(raw: RawRows, options: ReadingOptions) -> RawRows:
+def _converted_if_export(raw: RawRows, options: ReadingOptions) -> RawRows:
     first = next(raw.numbered, None)
     if first is None:
         return raw
@@ -307,7 +307,7 @@ def _mappings(rows: Any, mapping: FieldMap) -> Iterator[Any]:
     if hasattr(rows, "iter_rows"):
         return (_plain(row) for row in rows.iter_rows(named=True))
     # A plain text also gets the mapped columns, without values, since mapped columns must exist.
-    mapping = _mapping_of({"output": ""}, mapping)
+    mapping = _native_if_output_absent({"output": ""}, mapping)
     empty, output = dict.fromkeys(mapping.columns.values()), mapping.columns.get("output", "output")
     return (empty | {output: row} if isinstance(row, str) else _plain(row) for row in rows)
 
@@ -332,7 +332,7 @@ class Rows(Iterator[Example | RowError]):
         row: the latest row as it was read.
         comparisons: the comparisons in all rows so far, with their lines.
         skipped, skipped_scores: with `skip_faulty`, the numbers of faulty rows and of faulty scores of usable rows.
-        not_assessed: by field, the number of answers that a text cannot be assessed.
+        not_assessed: by field, how many raters' cells say that the text cannot be assessed.
     """
 
     source: SourceFormat
@@ -365,14 +365,14 @@ class Rows(Iterator[Example | RowError]):
             else:
                 return parsed
 
-    def look_ahead(self, enough: Callable[[Example], bool], most: int) -> list[tuple[Any, Example]]:
-        """Return the next rows with a text, at most `most`, up to the first that is `enough`; all are yielded later."""
+    def look_ahead(self, stop_at: Callable[[Example], bool], most: int) -> list[tuple[Any, Example]]:
+        """Return the next rows with a text, at most `most`, up to the first to `stop_at`; all are yielded later."""
         rows, examples = list[tuple[int, Any, ParsedRow]](), list[tuple[Any, Example]]()
         for row in self._parsed:
             rows.append(row)
             if isinstance(example := row[2], Example):
                 examples.append((row[1], example))
-                if enough(example) or len(examples) == most:
+                if stop_at(example) or len(examples) == most:
                     break
         self._parsed = chain(rows, self._parsed)
         return examples
@@ -395,7 +395,7 @@ def read(source: str | Path | text_files.Lines, options: ReadingOptions | None =
         SettingsError: for an option that is unknown, out of bounds, or does not apply to the format.
     """
     options = options or ReadingOptions(**values)
-    return _parse(raw_rows(source, options), options)
+    return _parse(raw_file_rows(source, options), options)
 
 
 def from_rows(rows: Any, where: str = "rows", options: ReadingOptions | None = None, **values: Any) -> Rows:
@@ -406,7 +406,7 @@ def from_rows(rows: Any, where: str = "rows", options: ReadingOptions | None = N
     table, has no rows or lacks a column. `values` are fields of `ReadingOptions`, in place of `options`.
     """
     options = options or ReadingOptions(**values)
-    return _parse(raw_table(rows, where, options), options)
+    return _parse(raw_data_rows(rows, where, options), options)
 
 
 def join_rows(several: Sequence[Rows]) -> Rows:
@@ -434,7 +434,7 @@ def _parse(raw: RawRows, options: ReadingOptions) -> Rows:
     def examples() -> Iterator[tuple[int, Any, ParsedRow]]:
         is_checked, is_empty = not raw.table, True
         for line, row in raw.numbered:
-            mapping = _mapping_of(row, options.mapping)
+            mapping = _native_if_output_absent(row, options.mapping)
             mapping = mapping if options.needs_ratings else mapping.without_absent_ratings(row)
             # All rows of a table have the same columns: one error for the table instead of one for each row.
             if not is_checked and isinstance(row, Mapping):
@@ -449,9 +449,9 @@ def _parse(raw: RawRows, options: ReadingOptions) -> Rows:
     return Rows(raw.source, examples(), options.skip_faulty, options.mapping, rules.not_assessed)
 
 
-def _mapping_of(row: Any, mapping: FieldMap) -> FieldMap:
-    is_default = isinstance(mapping, DefaultMap) and isinstance(row, Mapping) and "output" in row
-    return NATIVE if is_default and look_up(row, mapping.columns.get("output", "output")) is ABSENT else mapping
+def _native_if_output_absent(row: Any, mapping: FieldMap) -> FieldMap:
+    may_fall_back = isinstance(mapping, DefaultMap) and isinstance(row, Mapping) and "output" in row
+    return NATIVE if may_fall_back and look_up(row, mapping.columns.get("output", "output")) is ABSENT else mapping
 
 
 def parse_row(row: Any, where: str, line: int, mapping: FieldMap, rules: CellRules) -> ParsedRow:

@@ -198,14 +198,14 @@ class Fields:
 
     def numbers(self, name: str, cell: Any) -> tuple[float, ...]:
         if isinstance(cell, str) and not self.rules.typed:
-            cell = self.rules.parts(cell)
+            cell = self.rules.elements(cell)
         if not isinstance(cell, list | tuple):
             raise FieldError(
                 name, describe(cell), "a list of finite numbers, one for each rater, or an object by rater"
             )
         expected = "a finite number from each rater in the list (leave out raters without a score)"
         missing = self.rules.missing
-        numbers = (self.number(name, part, expected) for part in cell if not (missing and self.rules.is_missing(part)))
+        numbers = (self.number(name, each, expected) for each in cell if not (missing and self.rules.is_missing(each)))
         return tuple(number for number in numbers if number is not None)
 
     def reason(self, name: str, cell: Any) -> str | None:
@@ -262,12 +262,12 @@ _DERIVED_ID = re.compile(rf"text-[0-9a-f]{{{DERIVED_DIGITS}}}")
 
 @dataclass(frozen=True, slots=True)
 class RowError:
-    """The fault in a row; `more` has the others.
+    """The first fault in a row; `more` has the row's other faults.
 
     Attributes:
         line: first line of the row, counted from 1; the row's number if the source has no lines.
         field: such as `scores.coherence`; `None` if the fault concerns the entire row.
-        column: the field's column, if it has another name.
+        column: the field's column, if its name is not the field's.
         word, outside: a text in place of a number; a number outside the scale.
         usable: the example without the faulty scores, if all of these are of named raters.
     """
@@ -330,9 +330,9 @@ def is_derived(name: str) -> bool:
 
 
 def check_columns(
-    row: Mapping[str, Any], where: str, mapping: FieldMap, others: Iterable[Any] = (), aspect: str | None = None
+    row: Mapping[str, Any], where: str, mapping: FieldMap, later_rows: Iterable[Any] = (), aspect: str | None = None
 ) -> None:
-    """Raise `DataError`, with a mapping by `row` and the `others`, if a needed or mapped field has no column."""
+    """Raise `DataError`, and propose a mapping from `row` and `later_rows`, if a needed or mapped column is absent."""
     fields, absent = Fields(row, mapping, UNTYPED), dict[str, str]()
     if "output" not in mapping.columns and "output" not in row:
         absent["output"] = "a column of texts, and none is mapped to it"
@@ -349,7 +349,7 @@ def check_columns(
     faults = "; ".join(f"field {name!r}: got nothing, expected {expected}" for name, expected in absent.items())
     proposed = corrected_columns(row, mapping)
     if aspect:
-        rows = [row, *islice((each for each in others if isinstance(each, Mapping)), MAX_SAMPLED - 1)]
+        rows = [row, *islice((each for each in later_rows if isinstance(each, Mapping)), MAX_SAMPLED - 1)]
         proposed = proposed_columns(rows, proposed, aspect)
     elif "output" not in proposed:
         proposed |= propose_mapping([row], mapped=proposed)
@@ -359,7 +359,7 @@ def check_columns(
 
 
 def corrected_columns(row: Mapping[str, Any], mapping: FieldMap) -> dict[str, str]:
-    """Return the mapped columns; the most similar column replaces one that the row does not have."""
+    """Return the mapped columns; the most similar column of the row replaces one that it does not have."""
     columns = [str(name) for name in row]
     corrected = {
         name: closest_column(column, columns) if look_up(row, column) is ABSENT else column
@@ -385,7 +385,7 @@ def _example(fields: Fields, faults: list[FieldError]) -> Example | None:
     scores = {aspect: attempt(partial(fields.number, f"scores.{aspect}", cell)) for aspect, cell in cells}
 
     by_rater, lists = attempt(partial(_cells, fields, "annotations", fields.number, fields.numbers, faults)) or ({}, {})
-    # Other sources than streams have no rows of aspects that are not mapped: `join_ratings` leaves these out.
+    # Only streams have rows of aspects that are not mapped: from other sources, `join_ratings` leaves such rows out.
     if other := other_aspect(fields):
         aspects = " or ".join(map(repr, sorted(mapped_aspects(fields.mapping))))
         expected = f"{aspects}, which the ratings are mapped to; leave out other rows"

@@ -71,16 +71,16 @@ def open_file(path: Path) -> IO[bytes]:
 
 
 def read_sample(path: Path) -> tuple[bytes, bool]:
-    """Return the first decompressed bytes of a file and whether these are all; a pipe is not read."""
-    parts = list[bytes]()
+    """Return the first decompressed bytes of a file and whether it has no more; a pipe is not read."""
+    blocks = list[bytes]()
     size = 0
     if not path.is_file():
         return b"", False
     with suppress(OSError, EOFError, zlib.error), open_file(path) as stream:
-        while size < SAMPLE_BYTES and (part := stream.read(min(BLOCK_BYTES, SAMPLE_BYTES - size))):
-            parts.append(part)
-            size += len(part)
-    return b"".join(parts), size < SAMPLE_BYTES
+        while size < SAMPLE_BYTES and (block := stream.read(min(BLOCK_BYTES, SAMPLE_BYTES - size))):
+            blocks.append(block)
+            size += len(block)
+    return b"".join(blocks), size < SAMPLE_BYTES
 
 
 def bounded_lines(where: str, lines: Lines, max_bytes: int) -> Iterator[Any]:
@@ -119,8 +119,8 @@ def number_lines(where: str, lines: Lines) -> Iterator[tuple[int, bytes | RowErr
         yield number + 1, damage_fault(where, number, error)
 
 
-def check_text(where: str, content: bytes, others: Mapping[bytes, tuple[str, str]] = _NOT_TEXT) -> None:
-    for start, (name, hint) in others.items():
+def check_text(where: str, content: bytes, refused: Mapping[bytes, tuple[str, str]] = _NOT_TEXT) -> None:
+    for start, (name, hint) in refused.items():
         if content.startswith(start):
             raise DataError(f"{where} is {name}, not lines of text in UTF-8;", hint)
 
@@ -161,9 +161,9 @@ def parse_json(content: bytes) -> Any:
 def detect_encoding(where: str, sample: bytes, *, complete: bool, only_unicode: bool = False) -> str:
     """Return Python's name of the encoding of a file that begins with `sample`, which is all of it if `complete`.
 
-    A byte order mark decides. Without one it is UTF-8 if the format is `only_unicode` (JSON), or if at most half of the
-    characters beyond ASCII are damaged in UTF-8. Else it is Windows-1252, which agrees with Latin-1 on all letters that
-    both have. Raises DataError if the text is unlikely to be Western European.
+    A byte order mark decides. Without one the encoding is UTF-8 if the format is `only_unicode` (JSON), or if at most
+    half of the characters beyond ASCII are damaged in UTF-8. Else it is Windows-1252, which agrees with Latin-1 on all
+    letters that both have. Raises DataError if the text is unlikely to be Western European.
     """
     for mark, name in _BYTE_ORDER_MARKS.items():
         if sample.startswith(mark):
@@ -249,7 +249,7 @@ _SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n?")
 # Characters and records that are used to detect the delimiter.
 MAX_SNIFFED_CHARACTERS = 2**16
 MAX_SNIFFED_RECORDS = 200
-# Minimum share of records with the same number of cells if the first line is to be a title.
+# The first line can be a title only if at least this share of the records have the same number of cells.
 MIN_SHARE_BELOW_TITLE = 0.8
 # Records that are searched for the header.
 MAX_RECORDS_SEARCHED = 20
@@ -328,7 +328,7 @@ def first_records(lines: Sequence[str], dialect: Dialect) -> list[tuple[int, lis
 
 
 def join_header(where: str, rows: Sequence[Sequence[Any]]) -> list[str]:
-    """Return the names of the columns, those of several header rows joined by dots; empty ones for unnamed columns.
+    """Return the columns' names, joined by dots if there are several header rows; an unnamed column's is empty.
 
     In all rows but the last, an empty cell repeats the one to its left, as in an export of merged cells.
     """

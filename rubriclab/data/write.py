@@ -142,10 +142,10 @@ def _is_special(path: Path) -> bool:
 def table_writer(
     path: str | Path, *, always: bool = False, dialect: CsvDialect = COMMAS, legend: Sequence[Mapping[str, Any]] = ()
 ) -> Iterator[WriteRow]:
-    """Yield a function that adds a row; the table is written on exit, after an error or interruption to `partial_path`.
+    """Yield a function that adds a row; on exit, the table is written to `path`.
 
-    So a file at `path` is always complete. Without rows, nothing is written unless `always`. `legend` has rows for a
-    second sheet of a workbook.
+    After an error or interruption it is written to `partial_path`, so that a file at `path` is always complete. Without
+    rows, nothing is written unless `always`. `legend` has rows for a second sheet of a workbook.
     """
     with tempfile.TemporaryFile() as spool:
         types: dict[str, CellType | None] = {}
@@ -202,10 +202,10 @@ def _common_type(so_far: CellType | None, cell: Any) -> CellType | None:
     if cell is None:
         return so_far
     types: tuple[CellType, ...] = (bool, int, float)
-    new = next((each for each in types if isinstance(cell, each)), str)
-    if so_far in (None, new):
-        return new
-    return float if {so_far, new} == {int, float} else str
+    cell_type = next((each for each in types if isinstance(cell, each)), str)
+    if so_far in (None, cell_type):
+        return cell_type
+    return float if {so_far, cell_type} == {int, float} else str
 
 
 @contextmanager

@@ -25,8 +25,8 @@ class RubricMetric(BaseMetric, ClosingRubric):  # type: ignore[misc]
 
     Args:
         rubric, row, options: as for `OpenRubric`.
-        at_least: the lowest score that passes, on the scale of the rubric. The default is the threshold of a rubric for
-            verdicts (such as pass and fail); without any threshold nothing passes or fails.
+        at_least: the lowest score that passes, on the scale of the rubric. The default is the threshold of a rubric
+            with two levels (such as pass and fail); without any threshold nothing passes or fails.
         flaky: whether a failure is only a warning, as in DeepEval.
 
     Attributes:

@@ -34,8 +34,8 @@ def row_of_text(
 ) -> dict[str, Any]:
     """Return the row of a text: its output, and its `FIELDS` in `inputs` or else in `metadata`.
 
-    If there are several outputs or references, `output` and `reference` are used. If no input is a source or context,
-    the only other input is the source. Raises `DataError` if several inputs or outputs could be meant.
+    Of several outputs or references, the one named `output` or `reference` is used. If no input is named `source` or
+    `context`, the only other input is the source. Raises `DataError` if several inputs or outputs could be meant.
     """
     fields = _without_none(inputs) if isinstance(inputs, Mapping) else {} if inputs is None else {"source": inputs}
     more_fields = _without_none(metadata or {})
@@ -118,7 +118,7 @@ def metadata_of(score: Score) -> dict[str, Any]:
         "interval": list(score.interval) if score.interval else None,
         **({"verdict": score.verdict} if score.verdict else {}),
         "criteria": {
-            part.id: {key: value for key, value in part.to_row().items() if key != "id"} for part in score.criteria
+            each.id: {key: value for key, value in each.to_row().items() if key != "id"} for each in score.criteria
         },
     }
 
@@ -145,16 +145,16 @@ def rationale(score: Score, rubric: Rubric) -> str:
         scale = f"scale {scale_of(rubric)}"
         verdict = f"{one_line(score.verdict)}: " if score.verdict else ""
         first = f"{verdict}{wording.rounded(score.score)}{interval} by {score.rubric} ({scale}, {judge})"
-    parts = sorted(score.criteria, key=lambda part: -abs(part.contribution or 0.0))
-    return "\n".join((first, *(f"{criterion_result(part, rubric)}: {one_line(part.reason)}" for part in parts)))
+    ratings = sorted(score.criteria, key=lambda each: -abs(each.contribution or 0.0))
+    return "\n".join((first, *(f"{criterion_result(each, rubric)}: {one_line(each.reason)}" for each in ratings)))
 
 
-def criterion_result(part: CriterionRating, rubric: Rubric, most: int | None = None) -> str:
+def criterion_result(rating: CriterionRating, rubric: Rubric, most: int | None = None) -> str:
     """Return a criterion's contribution to the score, its title of at most `most` characters, and its rating."""
-    criterion = next(criterion for criterion in rubric.criteria if criterion.id == part.id)
-    points = "" if part.contribution is None else f"{part.contribution:+.2f} "
-    rating = wording.rating_text(part, criterion, whole=not part.units)
-    return f"{points}{one_line(wording.title(criterion, most))} ({rating})"
+    criterion = next(criterion for criterion in rubric.criteria if criterion.id == rating.id)
+    points = "" if rating.contribution is None else f"{rating.contribution:+.2f} "
+    rating_text = wording.rating_text(rating, criterion, whole=not rating.units)
+    return f"{points}{one_line(wording.title(criterion, most))} ({rating_text})"
 
 
 def scale_of(rubric: Rubric) -> str:
@@ -174,7 +174,7 @@ def imported_from(library: str, extra: str) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """A person's judgment of an aspect of the text with this id: a number, a word for a level, or a comment."""
+    """A person's judgment of an aspect of the text `id`: `score` is a number, a word for a level, or a comment."""
 
     id: str
     aspect: str
@@ -189,8 +189,8 @@ def rows_of_texts(
     """Return the rows of texts with the fields `annotations`, `reasons` and `answers`, as in exports of other tools.
 
     If a rater annotated an aspect several times, the last annotation counts. Raters without a name may be different
-    people, so each is called `unnamed-NUMBER`. Texts without an output are left out. A text whose output or source is
-    not clear, such as a tool call, is left out if it has no annotations.
+    people, so each is called `unnamed-NUMBER`. A text is left out if it has no output, or if its output or source is
+    not clear, as that of a tool call, and it has no annotations.
 
     Args:
         texts: the id of each text, and a function that returns its row.

@@ -30,12 +30,12 @@ def row_of(
     expected_output: Any = None,
     metadata: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the row of a text, as `row_of_text` does; the expected output is the reference."""
+    """Return the row of a text (see `evaluator.row_of_text`); the expected output is the reference."""
     return evaluator.row_of_text(input, output, expected_output, metadata)
 
 
 class LangfuseEvaluator(evaluator.OpenRubric):
-    """An evaluator for `run_experiment`: an `Evaluation` of each item, with `rationale` as comment and `metadata_of`.
+    """An evaluator for `run_experiment`: an `Evaluation` per item, with the `rationale` and `metadata_of` the score.
 
     The arguments are those of `OpenRubric`; `row` gets `input`, `output`, `expected_output` and `metadata` by name.
     """
@@ -69,7 +69,7 @@ def rows(
     sources: Sequence[str] = HUMAN_SOURCES,
     row: evaluator.RowFunction | None = None,
 ) -> list[dict[str, Any]]:
-    """Return observations as `rows_of_texts` does; the name of a score is the aspect.
+    """Return a labelled row for each observation (see `evaluator.rows_of_texts`); a score's name is its aspect.
 
     The `id` of a row is the id of its observation. A score of a trace counts for its root observation. A person is
     named by `author_user_id`. Scores of the types TEXT and CORRECTION, of sessions and of experiments are left out.

@@ -69,7 +69,7 @@ def rows(
     sources: Sequence[str] = HUMAN_SOURCES,
     row: evaluator.RowFunction | None = None,
 ) -> list[dict[str, Any]]:
-    """Return runs as `rows_of_texts` does; the key of feedback is the aspect.
+    """Return a labelled row for each run (see `evaluator.rows_of_texts`); the key of feedback is its aspect.
 
     The `id` of a row is the id of its run, and its `group` is the id of the run's example. A person is named by
     `user_name`, or by `user_id` if the name is missing or several people share it. Feedback without a score or value,

@@ -31,7 +31,7 @@ class MLflowScorer(Scorer, evaluator.ClosingRubric):  # type: ignore[misc]
 
     Args:
         at_least: the lowest score that passes in `EvaluationResult.passed`, on the scale of the rubric. The default is
-            the threshold of a rubric for verdicts; without any threshold no score passes.
+            the threshold of a rubric with two levels; without any threshold no score passes.
         row: returns the row of a text, given `inputs`, `outputs`, `expectations` and `trace` by name.
         rubric, name, options: as for `OpenRubric`.
     """
@@ -86,6 +86,6 @@ class MLflowScorer(Scorer, evaluator.ClosingRubric):  # type: ignore[misc]
 
 
 def row_of(*, inputs: Any, outputs: Any, expectations: Any = None, **_other: Any) -> dict[str, Any]:
-    """Return the row of a text, as `row_of_text` does; the expectation `expected_response` is the reference."""
+    """Return the row of a text (see `evaluator.row_of_text`); the expectation `expected_response` is the reference."""
     expected = expectations.get("expected_response") if isinstance(expectations, Mapping) else None
     return evaluator.row_of_text(inputs, outputs, expected)

@@ -27,7 +27,7 @@ def row_of(
     metadata: Mapping[str, Any] | None = None,
     **_other: Any,
 ) -> dict[str, Any]:
-    """Return the row of a text, as `row_of_text` does; the expected output is the reference."""
+    """Return the row of a text (see `evaluator.row_of_text`); the expected output is the reference."""
     return evaluator.row_of_text(input, output, expected, metadata)
 
 
@@ -64,7 +64,7 @@ def rows(
     kinds: Sequence[str] = HUMAN_KINDS,
     row: evaluator.RowFunction | None = None,
 ) -> list[dict[str, Any]]:
-    """Return spans as `rows_of_texts` does; the name of an annotation is the aspect.
+    """Return a labelled row for each span (see `evaluator.rows_of_texts`); an annotation's name is its aspect.
 
     The `id` of a row is the id of its span. The score of an annotation counts, or else its label; an annotation without
     either is left out. A person is named by `user_id`.

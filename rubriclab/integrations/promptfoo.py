@@ -23,12 +23,12 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
     promptfoo needs, and no named scores.
 
     Args:
-        context: as promptfoo gives it. `vars` with the names of a row's fields are these fields. `config` has `rubric`,
-            and may have `threshold` (on the rubric's scale), `fields` (the variable of each field, as in
+        context: as promptfoo gives it. A variable in `vars` that is named like a field of a row is this field. `config`
+            has `rubric`, and may have `threshold` (on the rubric's scale), `fields` (the variable of each field, as in
             `{"source": "article"}`), and options of `Lab`.
 
     Raises:
-        SettingsError: for faulty settings, or a cap: it would hold for one assertion only.
+        SettingsError: for faulty settings, or for a cap, which would hold for one assertion only.
         DataError: if a variable of `fields` is missing.
     """
     config = dict(context.get("config") or {})

@@ -17,7 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted
 
 from rubriclab.data.mapping import ABSENT, VERDICT_WORDS, ReadingOptions, look_up
-from rubriclab.data.readers import raw_table
+from rubriclab.data.readers import raw_data_rows
 from rubriclab.data.rows import check_columns
 from rubriclab.errors import DataError
 from rubriclab.lab import Lab
@@ -31,7 +31,7 @@ LABELS = ("scores", "annotations")
 
 
 class RubricEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """A transformer of texts to their ratings by each criterion of a rubric, which is learned from their labels.
+    """A transformer of texts to ratings by each criterion of a rubric, which is learned from the texts' labels.
 
     `X` is a one-dimensional array, series or list of n texts, or n rows with the fields of a text (`output`, `source`,
     `context`, `reference`, `group` and others) as mappings or as a data frame. Labels among the fields are not read.
@@ -178,7 +178,7 @@ class RubricEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             texts = texts.tolist()
         reading: dict[str, Any] = {"mapping": self._columns()}
         options = ReadingOptions(**reading)
-        raw = raw_table(texts, "X", options)
+        raw = raw_data_rows(texts, "X", options)
         rows = []
         for number, row in raw.numbered:
             if not isinstance(row, Mapping):

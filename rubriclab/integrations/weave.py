@@ -18,7 +18,7 @@ with evaluator.imported_from("Weave", "weave"):
     from weave.trace.call import Call
     from weave.trace.feedback import Feedback
 
-# The type of annotations that people make on Weave's pages is this, followed by the name of the field.
+# How the types of annotations begin that people make on Weave's pages; the name of the field follows.
 ANNOTATION_PREFIX = "wandb.annotation."
 
 
@@ -58,14 +58,14 @@ class WeaveScorer(Scorer, evaluator.ClosingRubric):  # type: ignore[misc]
 
 
 def row_of(*, output: Any, **columns: Any) -> dict[str, Any]:
-    """Return the row of a text, as `row_of_text` does; the columns of the data set are the inputs."""
+    """Return the row of a text (see `evaluator.row_of_text`); the columns of the data set are the inputs."""
     return evaluator.row_of_text(columns, output)
 
 
 def rows(
     calls: Iterable[Call], feedback: Iterable[Feedback], *, row: evaluator.RowFunction | None = None
 ) -> list[dict[str, Any]]:
-    """Return calls as `rows_of_texts` does; the name of the annotated field is the aspect.
+    """Return a labelled row for each call (see `evaluator.rows_of_texts`); the annotated field's name is the aspect.
 
     The `id` of a row is the id of its call. A person is named by `wb_user_id`, or else by `creator`. Reactions, notes
     and results of scorers are left out.

@@ -40,7 +40,7 @@ from rubriclab.prompts.prompt import Prompt
 
 # Providers whose batches litellm makes, polls and returns in OpenAI's form.
 PROVIDERS = ("openai", "azure", "vertex_ai")
-# Those among them that take files in OpenAI's form. litellm translates the files of the others.
+# Providers among these that take files in OpenAI's form. For the other providers, litellm translates the files.
 OPENAI_FORM = ("openai", "azure")
 ENDPOINT = "/v1/chat/completions"
 # Seconds for the upload or download of a file.
@@ -132,7 +132,7 @@ class BatchModel(LanguageModel):
         return reply
 
     def error_in(self, status: int, body: Any, prompt: Prompt[Any]) -> JudgeError:
-        """Return the error of a failed request; `JudgeUnavailable` if it can be repeated without a refused setting."""
+        """Return a failed request's error: `JudgeUnavailable` if the request can be sent without a refused setting."""
         error = self._provider_error(status, body)
         adjusted = self._sent_with
         sent = {*self._settings(prompt), *self._adjusted.dropped} - adjusted.dropped
@@ -332,7 +332,7 @@ class OpenBatch:
 
     @property
     def name(self) -> str:
-        """The provider's id, or else the name in the store."""
+        """The provider's id, or else the key in the store."""
         return self.batch_id or self.key
 
 
@@ -383,7 +383,7 @@ class BatchScheduler(JudgeWrapper):
     """A judge that sends prompts in batches of at most `largest`, and caches every answer at once.
 
     A wave is all prompts that arrive until none has arrived for `QUIET` seconds. A prompt that is in an open batch is
-    not sent again: that batch is collected.
+    not sent again: the open batch is collected.
     """
 
     judge: BatchModel
@@ -451,24 +451,24 @@ class BatchScheduler(JudgeWrapper):
                 self._followed[batch.key].update(sent)
             elif sent:
                 self._start(self._follow(batch, sent, resumed=True))
-        # Another batch may have brought an answer since it was looked up.
+        # Another batch may have brought an answer since the cache was looked up.
         for key, reply in (await self._cached(unsent)).items():
             self._settle([unsent.pop(key)], reply)
         if len(unsent) < MIN_BATCH:
             self._settle(unsent.values(), BatchTooSmall(f"{self.name}: fewer than {MIN_BATCH} prompts."))
             return
-        part: WaitingPrompts = {}
+        requests: WaitingPrompts = {}
         lines = bytearray()
         for key, request in unsent.items():
             # Without the prefix: providers take names of at most 64 characters.
             line = self.judge.line(key.removeprefix(PREFIX), request.prompt)
-            if part and (len(part) == self.largest or len(lines) + len(line) > MAX_UPLOAD_BYTES):
-                await self._send(part, bytes(lines))
-                part, lines = {}, bytearray()
-            part[key] = request
+            if requests and (len(requests) == self.largest or len(lines) + len(line) > MAX_UPLOAD_BYTES):
+                await self._send(requests, bytes(lines))
+                requests, lines = {}, bytearray()
+            requests[key] = request
             lines += line
             await asyncio.sleep(0)  # translating a request takes about a millisecond
-        await self._send(part, bytes(lines))
+        await self._send(requests, bytes(lines))
 
     async def _cached(self, requests: Iterable[str]) -> Outcomes:
         answers = {key: await call_storage(self.answers, self.answers.get, key) for key in requests}
@@ -576,7 +576,7 @@ class BatchScheduler(JudgeWrapper):
                 outcomes[key] = outcome
         await call_storage(self.batches, self.batches.remove, batch.key)
         if len(outcomes) == len(names):
-            # Otherwise they take up space in the provider's storage; an error has no other effect.
+            # Files that stay take up space in the provider's storage; a failed deletion has no other effect.
             for file in (batch.file_id, *status.files):
                 try:
                     await self.judge.delete(file)

@@ -13,7 +13,7 @@ import orjson
 
 from rubriclab.data.write import name_in_errors
 from rubriclab.errors import DamagedAnswer, DataError, ReplayMiss, SettingsError
-from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, dump_reply, load_reply, read, request_digest
+from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, dump_reply, load_reply, parse_reply, request_digest
 from rubriclab.judges.limits import ReplyAfterCancellation
 from rubriclab.judges.options import DEFAULT_BYTES
 from rubriclab.models.base import Unreadable, check_regular
@@ -55,10 +55,10 @@ class Cached(JudgeWrapper):
 
     - Every reply is cached, even an unusable or filtered one, since it was paid for. So is a reply that arrives soon
       after its request was cancelled. Errors are not cached.
-    - If the cached reply is damaged or too large, the prompt's next sample is requested. With `retry_failed`, the
-      same applies to an unusable one.
-    - Of several identical requests at the same time, only the first is sent; the others share its reply or error, also
-      those of other judges with the same `in_flight`.
+    - If the cached reply is damaged or too large, the prompt's next sample is requested; with `retry_failed`, also if
+      the cached reply is unusable.
+    - Of several identical requests at the same time, only the first is sent, and its reply or error is that of all.
+      This also holds between judges that share an `in_flight`.
     - If several processes make the same call, all return the reply that was cached first.
     """
 
@@ -92,9 +92,9 @@ class Cached(JudgeWrapper):
                 del self.in_flight[digest]
 
     async def _look_up(self, prompt: Prompt[Any]) -> tuple[Reply | None, str, Prompt[Any]]:
-        """Return the cached reply or `None`, and the digest and prompt of the request to make instead.
+        """Return the cached reply or `None`, and the digest and prompt of the request to make if it is `None`.
 
-        If the cached reply cannot be used, that is the request of the next sample.
+        If there is a cached reply that must not be returned, digest and prompt are those of the next sample.
         """
         digest = request_digest(self.judge.identity, prompt)
         try:
@@ -106,7 +106,7 @@ class Cached(JudgeWrapper):
         if reply is None:
             return None, digest, prompt
         too_large = len(reply.text.encode(errors="replace")) > self.max_reply_bytes
-        if too_large or read(reply, prompt)[0] is None:
+        if too_large or parse_reply(reply, prompt)[0] is None:
             next_sample = await self._look_up(replace(prompt, sample=prompt.sample + 1))
             if next_sample[0] is not None or self.retry_failed or too_large:
                 return next_sample
@@ -132,16 +132,16 @@ class Cached(JudgeWrapper):
         if await self._put(digest, dump_reply(reply)):
             return reply
         try:
-            first = await self._read(digest)  # another process was first; this reply was paid for too
+            first = await self._read(digest)  # another process cached a reply first
         except DamagedAnswer:
             return None
-        return replace(first, usage=reply.usage, cached=False) if first else reply
+        return replace(first, usage=reply.usage, cached=False) if first else reply  # our own call was paid for too
 
     async def _put(self, digest: str, answer: dict[str, Any]) -> bool:
         """Return whether `answer` was cached. It was paid for, so a cancellation waits until it is stored."""
         if not self.answers.remote:
             return self.answers.put(digest, answer)
-        # Not a task: closing the event loop cancels tasks, even if a busy thread pool has not started them.
+        # Not a task: closing the event loop would cancel it, and a `put` still queued in the pool would never run.
         storing = asyncio.get_running_loop().run_in_executor(None, self.answers.put, digest, answer)
         try:
             return await asyncio.shield(storing)

@@ -62,7 +62,7 @@ MAX_FEATURES = 4
 PRIOR_R, PRIOR_LABELS = 0.3, 10
 # Of features that are correlated at least this strongly over the texts, only one is used.
 SAME_TRAIT = 0.95
-# Standard deviations of a feature that the whole scale stands for.
+# The width of the scale in standard deviations of a feature.
 DEVIATIONS = 4
 
 _BY_TITLE = {feature.title: feature for feature in CATALOGUE}
@@ -141,7 +141,7 @@ def measure(fields: Mapping[str, Any], text: str) -> tuple[float, str]:
 def learned_readings(fields: Mapping[str, Any], observations: Sequence[Mapping[str, Any]], count: int) -> list[Reading]:
     """Return the `count` features that correlate most with the labels, combined with the assumed correlations.
 
-    Features that do not vary, or repeat a stronger one, are left out. If none is left, the usual ones are returned.
+    Features that do not vary, or repeat a stronger one, are left out. If none is left, usual features are returned.
     """
     rows = [list(values_of(item).values()) for item in observations]
     columns = np.array(rows, dtype=float).reshape(-1, len(CATALOGUE)).T
@@ -175,7 +175,7 @@ Answer = dict[str, Any]
 FEATURES_PER_CRITERION = 3
 # By how many spreads finer questions differ from the middle.
 POINTS = (0, -1, 1, -0.5, 0.5)
-# The share of a sentence's content words that another text has to have in order to support it. In the labelled texts of
+# The share of a sentence's content words that another text must have to support the sentence. In the labelled texts of
 # the shipped sample, sentences about another matter stay below 0.3, and sentences that say the same in other words
 # seldom fall below 0.45.
 MIN_SHARED = 0.4
@@ -183,7 +183,7 @@ MIN_SHARED = 0.4
 MAX_SENTENCES = 3
 
 _NUMBERS = word_set("two three four five six seven eight nine ten eleven twelve")
-_PRESUPPOSED = {"absent": "n/a", "broken": "no"}  # answers if its subject is absent, and if the text makes no sense
+_PRESUPPOSED = {"absent": "n/a", "broken": "no"}  # if the question's subject is absent; if the text makes no sense
 _FAULT = re.compile(
     r"\b(?:absent|ambigu|awkward|bias|confus|contradict|distort|error|exaggerat|fabricat|fault|flaw|garbl|hallucinat"
     r"|illogical|inaccura|incoheren|incomplete|inconsisten|incorrect|invent|irrelevan|mislead|missing|mistake|omit"
@@ -266,10 +266,10 @@ def _diversify(fields: Fields) -> Answer:
     present = [each for sub in fields["sub_dimensions"] for each in sub["questions"]] if nested else fields["questions"]
     covered = {reading.feature for seed in present for reading in readings(fields, seed["text"])}
     usual = readings(fields, "")
-    new = [reading for reading in usual if reading.feature not in covered] or list(usual)
+    chosen = [reading for reading in usual if reading.feature not in covered] or list(usual)
     seeds = cycle(seed["id"] for seed in present)
     own_fields = {**fields, "self_contained": not nested}
-    questions = [{**_new_question(own_fields, reading), "seed": next(seeds)} for reading in new[: fields["count"]]]
+    questions = [{**_new_question(own_fields, reading), "seed": next(seeds)} for reading in chosen[: fields["count"]]]
     return {"reasoning": "Named features that no question speaks of yet.", "questions": questions}
 
 
@@ -326,7 +326,7 @@ def _analyse(fields: Fields) -> Answer:
 
 
 def _usual(fields: Fields) -> str:
-    """Return a statement about the features that usually correlate with the aspect; in later samples, random ones."""
+    """Return a statement about features that usually correlate with the aspect; in later samples, random features."""
     usual = readings(fields, "")
     random_ones = random.Random(fields["sample"]).sample(usual, min(FEATURES_PER_CRITERION, len(usual)))
     return statement_of(fields, random_ones if fields["sample"] else usual)
@@ -363,9 +363,9 @@ def _shared(sentence: str, other: str) -> float:
 
 
 def _support(sentence: str, others: Sequence[str]) -> tuple[bool, list[int], str]:
-    """Return whether `others` support a sentence, which of them, and why.
+    """Return whether the sentences `others` support a sentence, the indices of those that do, and why.
 
-    Enough of its words, and all its numbers and names, must occur in at most `MAX_SENTENCES` of them.
+    Enough of its words, and all its numbers and names, must occur in at most `MAX_SENTENCES` of the others.
     """
     words, other_words, text = _roots(sentence), [_roots(other) for other in others], Text(sentence)
     counts = [len(words & other) for other in other_words]
@@ -441,10 +441,10 @@ def _propose_sub_dimensions(fields: Fields) -> Answer:
     pieces = [(text, split_sentences(text["output"]) if has_units else [text["output"]]) for text in fields["texts"]]
     units = [{**text, "output": piece} for text, outputs in pieces for piece in outputs]
     learned = learned_readings(fields, units, fields["count"] + len(covered))
-    new = [reading for reading in learned if reading.feature not in covered] or learned
+    chosen = [reading for reading in learned if reading.feature not in covered] or learned
     return {
         "reasoning": f"Compared text features with the labels of {len(fields['texts'])} texts.",
-        "sub_dimensions": [{**_sub_dimension(each), "question": _question(each)} for each in new[: fields["count"]]],
+        "sub_dimensions": [{**_sub_dimension(each), "question": _question(each)} for each in chosen[: fields["count"]]],
     }
 
 
@@ -479,7 +479,7 @@ def _convert(fields: Fields) -> Answer:
 def _rewrite(fields: Fields) -> Answer:
     """Replace each failing sentence, or the last if none fails, by the most similar one of source, context, reference.
 
-    If no sentence there is new to the text, the failing one is removed. Later samples draw one of the most similar.
+    If none of their sentences is new to the text, the failing one is removed. Later samples draw from the most similar.
     """
     texts = {sentence["id"]: sentence["text"] for sentence in fields["sentences"]}
     material = [each for name in ("source", "context", "reference") for each in split_sentences(fields[name] or "")]

@@ -58,7 +58,7 @@ class Token:
     """One token of a reply.
 
     Attributes:
-        text: its part of the reply's text; empty if it is only part of a character.
+        text: its section of the reply's text; empty if the token is not a whole character.
         alternatives: the most likely tokens at this position, the chosen one included, with log-probabilities (natural
             logarithm).
     """
@@ -73,8 +73,8 @@ class Reply:
 
     Attributes:
         model: the model version that the provider reports; the judge's name if it reports none.
-        truncated: whether the provider cut it off at the token limit.
-        filtered: whether the provider's content filter withheld it.
+        truncated: whether the provider cut the reply off at the token limit.
+        filtered: whether the provider's content filter withheld the reply.
         fault: why the text is empty, if the response says so.
         cached: whether it is a cached answer, which cost nothing now.
         tokens: the tokens of `text`, if the prompt asked for alternatives and the provider reported them.
@@ -96,7 +96,7 @@ SCORED, FAULTY_ROW, RATINGS_MISSING = "scored", "faulty_row", "ratings_missing"
 
 @dataclass(slots=True)
 class Ledger:
-    """Running totals; several judges may share one. Attributes are as in `Effort`, and these:
+    """Running totals; several judges may share one. The attributes that are not listed here are those of `Effort`.
 
     Attributes:
         texts: number of texts by outcome: `scored`, or why they have no score.
@@ -178,7 +178,7 @@ class Judge(Protocol):
 
 @dataclass(eq=False, repr=False)
 class JudgeWrapper:
-    """Base of judges that add something to another one, with its name, identity and ledger."""
+    """Base of judges that add something to another judge, whose name, identity and ledger they have."""
 
     judge: Judge
     ledger: Ledger | None = field(init=False)
@@ -323,14 +323,14 @@ async def ask(
 ) -> JudgeAnswer[R]:
     """Return the judge's answer to `prompt`. If the first reply is unusable, one repair is requested.
 
-    If the repair is unusable too, the usable entries of the repair are kept, or else those of the first reply. They are
-    read with the model `salvage`, which finds `SALVAGE` of `rubriclab.prompts.prompt` in its validation context; a
+    If the repair is unusable too, the usable entries of the repair are kept, or else those of the first reply. Entries
+    are parsed by the model `salvage`, which finds `SALVAGE` of `rubriclab.prompts.prompt` in its validation context; a
     `KeyedReply` needs no other model. Errors that concern all prompts are raised.
     """
 
     async def answer(request: Prompt[R]) -> tuple[Reply, R | None, str]:
         reply = await judge.reply(request)
-        value, complaint = read(reply, request)
+        value, complaint = parse_reply(reply, request)
         if value is None and (collected := _COLLECTED.get()) is not None:
             collected.append(UnusableReply(prompt.name, reply.text, complaint))
         return reply, value, complaint
@@ -347,7 +347,7 @@ async def ask(
     if salvage is None and issubclass(prompt.reply, KeyedReply):
         salvage = prompt.reply
     if value is None and salvage:
-        readings = [(each, read(each, prompt.salvaging(salvage))[0]) for each in (reply, first)]
+        readings = [(each, parse_reply(each, prompt.salvaging(salvage))[0]) for each in (reply, first)]
         reply, value = next((reading for reading in readings if reading[1] is not None), readings[0])
     if value is None:
         after_repair = ", also after one repair" if repair else ""
@@ -357,7 +357,7 @@ async def ask(
     return JudgeAnswer(value, reply=reply)
 
 
-def read(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
+def parse_reply(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
     """Return the reply as the prompt's reply model, or `None` and the fault.
 
     A judge may quote a verdict from the judged text beside its own verdict. Therefore prose and code fences around the
@@ -484,7 +484,7 @@ class Metered(JudgeWrapper):
             ledger.usage += reply.usage
         ledger.stages[prompt.name] += 1
         ledger.stage_tokens[prompt.name] += reply.usage.prompt_tokens + reply.usage.completion_tokens
-        if reply.filtered or (prompt.repair is not None and read(reply, prompt)[0] is None):
+        if reply.filtered or (prompt.repair is not None and parse_reply(reply, prompt)[0] is None):
             ledger.failed += 1
         return reply
 

@@ -129,10 +129,10 @@ def token_bounds(prompt: Prompt[Any]) -> tuple[int, int]:
 class Budgeted(JudgeWrapper):
     """A judge whose calls count towards a budget; it may raise `BudgetReached` before a request.
 
-    A reply without a cost, and an error that may be billed, count as the reservation.
+    A reply without a cost, and an error that may be billed, cost what was reserved.
 
     Attributes:
-        price: the highest that may be charged; needed if cost is capped.
+        price: the highest price that may be charged; needed if cost is capped.
         tokens: returns upper bounds of the prompt and completion tokens of a request.
         grace: seconds that a cancelled request waits for its reply.
     """
@@ -179,9 +179,9 @@ class Budgeted(JudgeWrapper):
         self.budget.settle(reserved, cost)
 
 
-# Seconds whose share of the rate may be used at once: enough for smooth sending, and negligible within a minute.
+# Requests or tokens of this many seconds may be used at once: enough for smooth sending, negligible within a minute.
 BURST = 1.0
-# Seconds. No limit per minute needs so long a pause, so a provider that asks for a longer one ends the command.
+# The longest pause in seconds, more than any limit per minute needs; if a provider asks for more, the command ends.
 MAX_PAUSE = 300.0
 
 
@@ -333,8 +333,8 @@ class LocalBreaker:
 class Retried(JudgeWrapper):
     """A judge that repeats requests whose failure may be temporary.
 
-    The pause after attempt n is drawn between half and all of `base * 2**(n - 1)` seconds, or of `max_wait` if that
-    is less. A longer pause that the provider asks for is kept, up to `MAX_PAUSE`; beyond it, or if too many prompts in
+    The pause after attempt n is drawn between half and all of `base * 2**(n - 1)` seconds, but of at most `max_wait`.
+    A longer pause that the provider asks for is kept, up to `MAX_PAUSE`. If it asks for more, or if too many prompts in
     a row failed, `ProviderDown` is raised. `on_retry` is called before each further attempt.
     """
 

@@ -22,7 +22,7 @@ from pydantic import BaseModel
 
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, MissingKey, PromptRejected
 from rubriclab.judges import providers, responses
-from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, Usage, messages_of, read, turns_of
+from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, Usage, messages_of, parse_reply, turns_of
 from rubriclab.judges.options import DEFAULT_BYTES, Price, Structured
 from rubriclab.judges.replies import without_reasoning
 from rubriclab.models.base import digest_text
@@ -30,7 +30,7 @@ from rubriclab.models.characters import did_you_mean
 from rubriclab.prompts.prompt import HiddenFormReply, Prompt
 from rubriclab.prompts.render import Message, Turn
 
-# Keywords of JSON schemas: those that strict schemas keep, those of which each part needs one, and forbidden ones.
+# Keywords of JSON schemas: those that strict schemas keep, those of which each subschema needs one, and forbidden ones.
 KEYWORDS = {"type", "properties", "items", "anyOf", "enum", "const", "description", "$defs", "minimum", "maximum"}
 TYPING = {"type", "anyOf", "enum", "const"}
 INEXPRESSIBLE = {"oneOf", "allOf", "prefixItems", "patternProperties"}
@@ -173,7 +173,7 @@ def _mentions(message: str, setting: str) -> bool:
     return re.search(_ALIASES.get(setting) or rf"\b{setting}\b", message, re.IGNORECASE) is not None
 
 
-# How many beginnings are remembered, the latest ones: enough for the texts under way and their inputs.
+# How many beginnings of prompts are remembered, the latest: enough for the texts under way and their inputs.
 MAX_BEGINNINGS = 4096
 # Providers that cache prompts without marks. Nevertheless, some of their models charge for writing to the cache.
 CACHES_WITHOUT_MARKS = frozenset({"openai", "azure", "text-completion-openai"})
@@ -231,13 +231,13 @@ def tokens_read_and_written(usage: Any, most: int) -> tuple[int, int]:
 # litellm limits silence only, which a server that sends a byte now and then never exceeds. Our limit is on the whole
 # request; litellm's is this many seconds longer.
 GRACE_SECONDS = 15.0
-# Tokens for hidden reasoning, which would otherwise use up the reply's own.
+# Tokens for hidden reasoning, which would otherwise use up the tokens of the reply itself.
 REASONING_TOKENS = 4096
 # The key that is sent to a server without keys, since litellm's clients need one.
 NO_KEY = "none"
 # Providers whose servers users run themselves.
 OWN_SERVERS = {"ollama", "ollama_chat", "hosted_vllm", "lm_studio", "llamafile", "xinference", "docker_model_runner"}
-# The spare tokens for which the cost of this context's request was reserved. It must not use more.
+# The spare tokens for which the cost of this context's request was reserved. The request must not use more.
 _RESERVED: ContextVar[int] = ContextVar("reserved", default=sys.maxsize)
 
 _log = logging.getLogger(__name__)
@@ -570,7 +570,7 @@ class SchemaProbed(JudgeWrapper):
             async with self._asking:
                 if self.model.takes_schema is None:
                     try:
-                        self.model.takes_schema = read(await self.send(PROBE), PROBE)[0] is not None
+                        self.model.takes_schema = parse_reply(await self.send(PROBE), PROBE)[0] is not None
                     except (JudgeUnavailable, PromptRejected):
                         self.model.takes_schema = False
         return await self.judge.reply(prompt)

@@ -30,7 +30,7 @@ class Price:
 
 
 def as_price(value: Any) -> Price:
-    """Return `value` as a price: it is one, or two numbers or a text `IN:OUT` in US dollars per million tokens."""
+    """Return `value`, a price, two numbers or a text `IN:OUT` in US dollars per million tokens, as a price."""
     if isinstance(value, Price):
         return value
     try:

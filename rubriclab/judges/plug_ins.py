@@ -41,17 +41,17 @@ class PlugIn:
         return PlugInError(f"{self} {fault}.", hint)
 
     @contextmanager
-    def translated_errors(self, verb: str = "raised ") -> Iterator[None]:
+    def translated_errors(self, lead_in: str = "raised ") -> Iterator[None]:
         """Translate what the plug-in raises inside the block, and log its traceback.
 
-        `ConnectionError` and `TimeoutError` become `JudgeUnavailable`, others a `PlugInError` that begins with `verb`.
+        Lost connections become `JudgeUnavailable`, other errors a `PlugInError`: plug-in, `lead_in`, what was raised.
         """
         try:
             yield
         except RubriclabError:
             raise
         except (Exception, SystemExit) as error:
-            _log.info("%s %s%s", self, verb, type(error).__name__, exc_info=error)
+            _log.info("%s %s%s", self, lead_in, type(error).__name__, exc_info=error)
             if isinstance(error, ConnectionError | TimeoutError):
                 raise JudgeUnavailable(
                     f"{self}: {type(error).__name__}: {provider_message(error)}.",
@@ -59,14 +59,14 @@ class PlugIn:
                 ) from error
             detail = first_fault(error, error.title) if isinstance(error, ValidationError) else str(error)
             message = ": ".join(filter(None, (type(error).__name__, detail.strip().rstrip("."))))
-            raise self.error(f"{verb}{message}", "Report this to its authors; -v logs the traceback.") from error
+            raise self.error(f"{lead_in}{message}", "Report this to its authors; -v logs the traceback.") from error
 
 
 @functools.cache
 def judge_points() -> Mapping[str, tuple[EntryPoint, ...]]:
     """Return the entry points of judges in installed packages, by name.
 
-    Each is a function that takes the rest of the specification (`NAME:REST`) and the options, and returns a `Judge`.
+    Each loads a function that takes the rest of the specification (`NAME:REST`) and the options and returns a `Judge`.
     """
     points: dict[str, tuple[EntryPoint, ...]] = {}
     for point in entry_points(group=JUDGES):

@@ -42,7 +42,7 @@ _COMPOUND_NAMES = (
     r"|(?:access|auth|refresh|id|session|security|bearer|api)[-_]?token|client[-_]secret|authorization|password|passwd|pwd)"
 )
 _WORDS = r"(?:key|token|secret|credentials?|sig|signature)"
-# As in `openai_api_key` and `X-Amz-Signature`.
+# What may precede such a name, as in `openai_api_key` and `X-Amz-Signature`.
 _PREFIX = r"(?:[\w\-]{0,40}[_\-])?"
 # In an address: behind `?`, `&`, `;` or `#`.
 _PARAMETER = re.compile(rf"(?<=[?&;#]){_PREFIX}(?:{_COMPOUND_NAMES}|{_WORDS})=(?P<value>[^\s&;#\"'<>]+)", re.IGNORECASE)
@@ -225,7 +225,7 @@ _SENT_BY_OPENAI_CLIENT = ("OPENAI_ORG_ID", "OPENAI_ORGANIZATION", "OPENAI_PROJEC
 @functools.cache
 def load_litellm() -> Any:
     """Return litellm, configured to send no telemetry and to read no file. The first call takes seconds."""
-    # Otherwise it downloads a price table and reads any .env file it finds.
+    # Otherwise litellm downloads a price table and reads any .env file that it finds.
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
     if not any(map(os.environ.get, _SENT_BY_OPENAI_CLIENT)):
@@ -248,7 +248,7 @@ def load_litellm() -> Any:
     logging.getLogger("LiteLLM").setLevel(logging.ERROR)
     # These warnings come from damaged log-probabilities, which are detected where the reply is read.
     warnings.filterwarnings("ignore", "Pydantic serializer warnings", UserWarning)
-    # About litellm's own types.
+    # These warnings are about litellm's own types.
     warnings.filterwarnings("ignore", r"Item '\w+' on TypedDict class", UserWarning)
     # A cancelled request may leave a coroutine behind in litellm's thread.
     warnings.filterwarnings("ignore", r"coroutine '[\w.]*completion' was never awaited", RuntimeWarning)
@@ -295,7 +295,7 @@ TOKENS_PER_MESSAGE = 4
 MAX_PER_MESSAGE = 16
 MAX_PER_REQUEST = 100
 MAX_PER_SCHEMA = 1000
-# Names in litellm's table.
+# Names of prices in litellm's table.
 _PROMPT_PRICE = re.compile(r"(input_cost_per|cache_creation_input)_token")
 _COMPLETION_PRICE = re.compile(r"output_cost_per_(reasoning_)?token")
 
@@ -303,7 +303,7 @@ FREE = Price(0.0, 0.0)
 
 
 def model_info(model: str, provider: str | None = None) -> Mapping[str, Any]:
-    """Return what litellm's table says of a model; nothing for one that it does not know."""
+    """Return what litellm's table says of a model; empty for a model that is not in the table."""
     try:
         info: Mapping[str, Any] = load_litellm().get_model_info(model, custom_llm_provider=provider)
     except Exception:  # litellm raises a bare Exception for an unknown model
@@ -353,7 +353,7 @@ OVERLOAD_STATUSES = {503, 529}
 MAX_MESSAGE = 300
 # Characters of a message that are searched: some of the patterns below take more than linear time.
 MAX_READ = 8_000
-# Characters of the longest key. So many more are masked than are kept, as half a key would not be recognised.
+# Characters of the longest key. A message is masked before its last ones are cut: half a key is not recognised.
 MAX_ECHOED_KEY = 8_000
 
 _NO_KEY = re.compile(r"missing\b.{0,200}?(api[ _]?key|credentials)|api_key client option must be set", re.IGNORECASE)
@@ -376,7 +376,7 @@ _FILTERED = re.compile(
 _SETTING = re.compile(r"\b(?:max_(?:completion_)?tokens|response_format|json_schema|(?:top_)?logprobs)\b")
 # Error codes that end a command whatever the HTTP status, since no prompt will be answered.
 _FATAL = {"insufficient_quota", "model_not_found", "invalid_api_key", "invalid_model", "billing_hard_limit_reached"}
-# The status that says the same as a code; the other codes say what 404 does.
+# The HTTP status that says the same as an error code; codes that are not listed say what 404 says.
 _STATUS_OF = {"invalid_api_key": 401, "insufficient_quota": 402, "billing_hard_limit_reached": 402}
 # Statuses that may concern this prompt alone.
 _MAY_CONCERN_PROMPT = {400, 403, 406, 422, 451}
@@ -517,9 +517,9 @@ def _seconds(value: str) -> float | None:
     """Return the seconds that a number, a duration such as 1m30s or an HTTP date means, at least 0; else `None`."""
     if re.fullmatch(_DURATION, value.strip(), re.IGNORECASE):
         return _duration(value)
-    for read in (float, _seconds_until):
+    for parse in (float, _seconds_until):
         with suppress(ValueError, OverflowError):  # the latter for years and zones beyond what a date can have
-            seconds = read(value)
+            seconds = parse(value)
             return max(0.0, seconds) if math.isfinite(seconds) else None
     return None
 

@@ -10,11 +10,11 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-# The search ends at an object that is nested more deeply, and after this many damaged objects, since each of them takes
-# time in proportion to the text.
+# The search ends at an object with more levels than this, and after this many damaged objects, each of which takes time
+# in proportion to the text.
 MAX_DEPTH, MAX_DAMAGED = 100, 1000
 
-# JSON allows four kinds of white space; models also write others of Unicode.
+# JSON allows four kinds of white space; models also write other white space of Unicode.
 _SPACE = r"[\s\u200b\u2060\ufeff]"
 _GAP = rf"{_SPACE}*+"
 _STRING = r'"(?:[^"\\]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"'
@@ -50,14 +50,14 @@ def json_objects(text: str) -> Iterator[FoundObject]:
         except RecursionError:
             return
         level, depth = [value], 0
-        while level := [part for each in level for part in _parts(each)]:
+        while level := [entry for each in level for entry in _entries(each)]:
             depth += 1
         if depth > MAX_DEPTH:
             return
         yield _decoded(text, begin, offset)
 
 
-def _parts(value: Any) -> Collection[Any]:
+def _entries(value: Any) -> Collection[Any]:
     return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 

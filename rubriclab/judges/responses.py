@@ -161,7 +161,7 @@ def without_surrogates(text: str) -> str:
 
 # How far above 0 a logarithm may be after 32-bit arithmetic.
 ROUNDING = 1e-3
-# What OpenAI reports for "very unlikely"; others report minus infinity, which JSON cannot hold.
+# OpenAI's log-probability for "very unlikely"; other providers report minus infinity, which JSON cannot hold.
 VERY_UNLIKELY = -9999.0
 
 
@@ -234,7 +234,7 @@ def _run(texts: Sequence[str], text: str) -> slice | None:
     return slice(bounds.index(start), bounds.index(start + len(text)))
 
 
-# If legal scores have a smaller share, the judge was about to write something else, or the probabilities are cut off.
+# With a smaller probability of all legal scores, the judge was about to write something else, or many are not reported.
 MIN_SHARE = 0.5
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 # Characters that may surround a number within its token.
@@ -244,9 +244,9 @@ _AROUND_NUMBER = " \t\n\r\"':,{}[]`"
 def score_distribution(reply: Reply, legal: Sequence[float], field: str = "score") -> Mapping[float, float] | None:
     """Return the probability of each score in `legal` as the value of `field` in a JSON reply; they sum to 1.
 
-    They come from the alternatives to the one token that holds the number. The probabilities of alternatives that mean
-    the same score are added; those that mean no legal score are ignored. So is an alternative that could begin a longer
-    legal score (a "1" if 10 is legal), unless the alternatives show that such scores are one token.
+    The probabilities are of the alternatives to the one token that holds the number. Those of alternatives that mean
+    the same score are added. An alternative that means no legal score is ignored, and so is one that could begin a
+    longer legal score (a "1" if 10 is legal), unless the alternatives show that such scores are one token.
 
     `None` if no single token holds the number, or if less than `MIN_SHARE` of the probability is on legal scores.
     """

@@ -1,6 +1,6 @@
 """An HTTP transport that reads responses up to a limit, whatever their headers and compression.
 
-`bound_responses` wraps what litellm's clients use. It is imported at the first call, since httpx is slow to import.
+`bound_responses` wraps what litellm's clients use. The module is imported at the first call, as httpx imports slowly.
 """
 
 from __future__ import annotations

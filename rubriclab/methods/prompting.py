@@ -19,7 +19,7 @@ import pydantic
 from pydantic.json_schema import SkipJsonSchema
 
 from rubriclab.errors import JudgeError
-from rubriclab.judges.judge import Judge, JudgeAnswer, ask, read
+from rubriclab.judges.judge import Judge, JudgeAnswer, ask, parse_reply
 from rubriclab.methods.method import CriterionRating, Progress
 from rubriclab.models.base import MAX_NAME_LENGTH, MAX_WORDING_LENGTH, digest
 from rubriclab.models.characters import plain
@@ -158,7 +158,7 @@ def keep_valid(optional: Collection[str]) -> pydantic.WrapValidator:
 def why_missing(prompt: Prompt[Any], answer: JudgeAnswer[Any], what: str) -> str:
     if answer.value is None or answer.reply is None:
         return answer.missing
-    _, complaint = read(answer.reply, prompt)
+    _, complaint = parse_reply(answer.reply, prompt)
     return f"no usable {what}, also after one repair: {complaint}"
 
 

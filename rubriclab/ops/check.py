@@ -16,7 +16,7 @@ import numpy as np
 
 from rubriclab.data import check as checks, mapping as reading
 from rubriclab.data.annotations import PairwiseComparison, comparison_faults
-from rubriclab.data.readers import RawRows, Rows, parse_row, raw_rows, raw_table
+from rubriclab.data.readers import RawRows, Rows, parse_row, raw_data_rows, raw_file_rows
 from rubriclab.data.rows import RowError, check_columns, corrected_columns
 from rubriclab.display import Displayed
 from rubriclab.errors import ChecklistError, DataError, SettingsError
@@ -179,7 +179,7 @@ class CheckResult(Displayed):
 
 def check(data: Data, options: CheckOptions) -> CheckResult:
     """Return how `data` is read, and every problem that prevents its use; no judge is asked."""
-    raw = raw_rows(data, options) if isinstance(data, str | Path) else raw_table(data, "the data", options)
+    raw = raw_file_rows(data, options) if isinstance(data, str | Path) else raw_data_rows(data, "the data", options)
     result = _FileCheck(raw, options).result(data)
     raters_note = _raters_note(result, options)
     result = replace(result, notes=(*result.notes, *raters_note))

@@ -22,7 +22,7 @@ from rubriclab.data.mapping import (
     propose_mapping,
     propose_scores,
 )
-from rubriclab.data.readers import Rows, from_rows, join_rows, raw_rows, read
+from rubriclab.data.readers import Rows, from_rows, join_rows, raw_file_rows, read
 from rubriclab.data.rows import MAX_COLUMNS_NAMED, RowError
 from rubriclab.data.write import COMMAS, CsvDialect, dialect_like, table_kind
 from rubriclab.errors import DataError, SettingsError
@@ -297,4 +297,4 @@ def _proposal(row: Any, mapping: FieldMap, missing: Sequence[ShownField], needed
 def dialect_of(data: Data, options: ReadingOptions) -> CsvDialect:
     """Return the dialect for a .csv file with the rows of `data`: with semicolons if `data` has them."""
     is_csv = isinstance(data, str | Path) and Path(data).is_file() and table_kind(data) == ".csv"
-    return dialect_like(raw_rows(data, options).source) if is_csv else COMMAS
+    return dialect_like(raw_file_rows(data, options).source) if is_csv else COMMAS

@@ -13,13 +13,13 @@ from judge_questions import GOOD, Rating, rate
 from pydantic import BaseModel, ValidationInfo, field_validator
 
 from rubriclab.errors import BudgetReached, JudgeRefused, JudgeUnavailable, PromptRejected, ProviderDown, ReplayMiss
-from rubriclab.judges.judge import FakeJudge, Reply, ask, dump_reply, load_reply, read, request_digest
+from rubriclab.judges.judge import FakeJudge, Reply, ask, dump_reply, load_reply, parse_reply, request_digest
 from rubriclab.judges.replies import MAX_DEPTH, json_objects
 from rubriclab.prompts.prompt import Prompt
 
 
 def reading(text: str, **settings_: Any) -> Rating | None:
-    value, complaint = read(Reply(text, "m"), rate(**settings_))
+    value, complaint = parse_reply(Reply(text, "m"), rate(**settings_))
     assert (value is None) == bool(complaint), "either a value or what is wrong, never both and never neither"
     return value
 

@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 from scripted_judge import DRAFT, assignment, criterion, question, scripted, sentence_rubric, whole
 
 from rubriclab.errors import SettingsError
-from rubriclab.judges.judge import Reply, read
+from rubriclab.judges.judge import Reply, parse_reply
 from rubriclab.learning import rewriting
 from rubriclab.learning.scoring import Score
 from rubriclab.methods.method import CriterionRating, UnitVerdict
@@ -54,7 +54,7 @@ def prompt(*faults, example=DRAFT, any_sentence=False):
 
 
 def complaint(reply, asked=None):
-    value, told = read(Reply(json.dumps(reply), "m"), asked or prompt())
+    value, told = parse_reply(Reply(json.dumps(reply), "m"), asked or prompt())
     return None if value else told
 
 

@@ -11,7 +11,7 @@ import pytest
 from pydantic import BaseModel
 from scripted_judge import ASPECT, assignment, checklist, examples, findings, scripted
 
-from rubriclab.judges.judge import Reply, read
+from rubriclab.judges.judge import Reply, parse_reply
 from rubriclab.learning.scoring import ratings_of
 from rubriclab.methods.checkeval.learn import MAX_TEXTS_WITH_REASONS, choose_texts_with_reasons, diversify_prompt
 from rubriclab.methods.checkeval.score import CheckEvalSettings, PlainElaboration, QuestionVerdict, WrittenSeeds
@@ -171,6 +171,6 @@ CASES: list[tuple[type[BaseModel], Any, int]] = [
 def test_words_that_could_not_be_stored_make_a_reply_unusable(form: type[BaseModel], reply: Any, most: int) -> None:
     prompt: Prompt[Any] = Prompt("deduplication", {}, form, max_tokens=1)
     for length in (most, most + 1):
-        value, complaint = read(Reply(json.dumps(reply("x" * length)), "m"), prompt)
+        value, complaint = parse_reply(Reply(json.dumps(reply("x" * length)), "m"), prompt)
         assert (value is None) == (length > most), complaint
     assert "characters were expected" in complaint

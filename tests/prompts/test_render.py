@@ -16,7 +16,7 @@ from jinja2 import meta
 from pydantic import BaseModel
 
 from rubriclab.judges.embedded import EmbeddedJudge
-from rubriclab.judges.judge import read
+from rubriclab.judges.judge import parse_reply
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.hypoeval.score import rate_prompt
 from rubriclab.methods.method import TrainingInput, choose_settings, ignore_progress
@@ -149,7 +149,7 @@ def test_every_template_is_used(real):
 @pytest.mark.parametrize("name", [name for name in TEMPLATES if name != "literature/findings"])
 async def test_the_offline_judge_answers_a_template_with_a_reply_that_parses(real, name):
     for prompt in real[name]:
-        value, complaint = read(await EmbeddedJudge().reply(prompt), prompt)
+        value, complaint = parse_reply(await EmbeddedJudge().reply(prompt), prompt)
         assert value is not None, complaint
 
 

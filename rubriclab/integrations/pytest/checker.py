@@ -252,7 +252,7 @@ class RubricChecker:
 
     @without_inner_frames
     def assert_passes(self, output: str, **fields: Any) -> Score:
-        """Return the score of a text; fail as `assert_at_least` does if a rubric for verdicts does not let it pass."""
+        """Return the score of a text; fail as `assert_at_least` does if a rubric with two levels does not pass it."""
         threshold = self.scorer.rubric.threshold
         if threshold is None:
             hint = "Use `assert_at_least` with a score on its scale."
@@ -265,7 +265,7 @@ class RubricChecker:
     ) -> SideSummary:
         """Return the summary of texts; fail unless the 95 % interval of their mean score lies at or above `threshold`.
 
-        The interval is over groups of texts. The mean of verdicts is the share of texts that pass. An interval that
+        The interval is over groups of texts. The mean on two levels is the share of texts that pass. An interval that
         includes the threshold is inconclusive, and so are too few groups, or more than a tenth of the texts unscored.
 
         Args:
@@ -357,13 +357,13 @@ def _reason(text: str) -> str:
 
 def _lowering_criteria(score: Score, rubric: Rubric) -> Sequence[str]:
     """Return a line for each criterion that lowers the score, by contribution or else by rating, the worst first."""
-    if any(part.contribution is not None for part in score.criteria):
-        lowering = [(part.contribution or 0.0, part) for part in score.criteria if (part.contribution or 0.0) < 0]
+    if any(each.contribution is not None for each in score.criteria):
+        lowering = [(each.contribution or 0.0, each) for each in score.criteria if (each.contribution or 0.0) < 0]
     else:
         questions = {each.id for each in rubric.criteria if each.kind == "question"}
         low, width = rubric.scale.low, rubric.scale.width
-        rated = [(part.score, part) for part in score.criteria if part.score is not None]
-        shares = [(rating if part.id in questions else (rating - low) / width, part) for rating, part in rated]
-        lowering = [(share, part) for share, part in shares if share < 1]
-    ranked = [part for _, part in sorted(lowering, key=lambda pair: pair[0])]
-    return [f"  {criterion_result(part, rubric, MAX_REASON)}: {_reason(part.reason)}" for part in ranked]
+        rated = [(each.score, each) for each in score.criteria if each.score is not None]
+        shares = [(value if each.id in questions else (value - low) / width, each) for value, each in rated]
+        lowering = [(share, each) for share, each in shares if share < 1]
+    ranked = [each for _, each in sorted(lowering, key=lambda pair: pair[0])]
+    return [f"  {criterion_result(each, rubric, MAX_REASON)}: {_reason(each.reason)}" for each in ranked]
