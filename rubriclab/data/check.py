@@ -95,7 +95,7 @@ def training_examples(
         column, levels = turned
         turn = f"if {levels.partition('=')[0]} is the best in {column!r}, turn them: `level_scores={levels}`"
         notes.append(f"{HIGHER_IS_BETTER}; {turn}")
-    notes += _reversed_notes(numbered, aspect)
+    notes += reversed_notes((row.example for row in numbered), aspect)
     if used_scale.names:
         worse, better = used_scale.names
         notes.append(f"{TWO_LEVELS}{worse!r} and {better!r}: scores are probabilities of {better!r}")
@@ -213,9 +213,9 @@ def turned_column(numbered: Sequence[NumberedExample], aspect: str) -> tuple[str
     return (column, turned_levels(values)) if column and usable else None
 
 
-def _reversed_notes(numbered: Sequence[NumberedExample], aspect: str) -> Iterator[str]:
+def reversed_notes(examples: Iterable[Example], aspect: str) -> Iterator[str]:
     """Yield a note if the user gave a usual word for a better level a lower score than one for a worse level."""
-    values = (value for row in numbered for value in _all_values(row.example, aspect))
+    values = (value for example in examples for value in _all_values(example, aspect))
     scores = {value.word.casefold(): float(value) for value in values if isinstance(value, WordScore)}
     for worse, better in permutations(scores, 2):
         if reading.is_worse(worse, better) and scores[worse] > scores[better]:

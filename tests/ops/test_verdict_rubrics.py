@@ -57,6 +57,15 @@ def test_labels_that_only_partly_fit_the_two_levels_are_refused_and_change_no_st
     assert lab.load("summarization-ok").evaluation == before
 
 
+def test_words_in_the_reverse_order_are_asked_about_before_they_make_a_rubric_look_bad(
+    store: Path, rubric: Version
+) -> None:
+    notes: list[str] = []
+    turned = Lab(store, notify=notes.append, progress=None)
+    turned.evaluate(as_verdicts(HELDOUT), rubric, include_training=True, level_scores={"pass": 0, "fail": 1})
+    assert "'fail' is higher than 'pass': is that meant?" in notes
+
+
 def test_scores_are_probabilities_by_a_logistic_map_and_the_verdict_follows_the_threshold(
     lab: Lab, rubric: Version
 ) -> None:
