@@ -1,8 +1,8 @@
 """Three ways to use a rubric on labelled target texts. Each gives a rubric and held-out scores of the texts.
 
 - `reuse`: the rubric does not change, and labels are not used.
-- `recalibrate`: criteria and weights stay. The map onto the scale is fitted again; that of a held-out score without the
-  labels of the text's fold.
+- `recalibrate`: criteria and weights stay. The map onto the scale is fitted again; for a held-out score, it is
+  fitted without the labels of the text's fold.
 - `relearn`: a rubric is learned again, with the old criteria among the candidates. A held-out score does not use
   criteria that were proposed from the text's fold.
 
@@ -39,7 +39,7 @@ class RatedTexts:
     """Texts and their ratings by criteria, none of which was generated from these texts.
 
     Attributes:
-        cells: shape (texts, criteria).
+        cells: each text's rating by each criterion, shape (texts, criteria).
         scores: the rubric's scores, on `Rubric.scores_on`, NaN where missing.
         reason: why the last unscored text is unscored.
     """
@@ -129,8 +129,8 @@ class LabelledTarget:
         rubric, rated = self.rubric, self.rated
         labels = [self.label_scale.moved_to(rubric.scale, text.scores[self.aspect]) for text in rated.examples]
         assignment, bounds = assignment_of(rubric), bounds_of(rubric.aggregation)
-        given = rated.candidates, rated.values, rated.examples, floats(labels)
-        return rating_matrix(*given, assignment, bounds=bounds)
+        ratings = rated.candidates, rated.values
+        return rating_matrix(*ratings, rated.examples, floats(labels), assignment, bounds=bounds)
 
     @property
     def fold(self) -> IntArray:
@@ -198,7 +198,7 @@ def recalibrate_rubric(target: LabelledTarget) -> AdaptedRubric:
 def adapt_relearned(target: LabelledTarget, trained: Trained) -> AdaptedRubric:
     """Return a rubric learned from the same labels, with the held-out scores of its record."""
     record = trained.record
-    assert record  # learning again is of several methods, which keeps one
+    assert record  # training with several methods keeps a record
     row_of = {text.id: row for row, text in enumerate(record.texts)}
     rows = [row_of[text.id] for text in target.rated.examples]
     scores = rescale(floats(record.texts[row].predicted for row in rows), target.label_scale, target.rubric.scale)
@@ -208,9 +208,9 @@ def adapt_relearned(target: LabelledTarget, trained: Trained) -> AdaptedRubric:
 
 
 def mean_aggregation(target: LabelledTarget) -> Aggregation:
-    """Return the aggregation that takes the mean of the criteria by their own weights.
+    """Return the aggregation whose score is the mean of the ratings, weighted by the criteria's own weights.
 
-    Centers and spreads are those of the target texts. A criterion that is constant there has a spread of one point.
+    Centers and spreads are those of the target texts. A criterion that is constant over them has a spread of one point.
     """
     table = target.table
     criteria = [candidate.criterion for candidate in target.rated.candidates]
@@ -218,8 +218,8 @@ def mean_aggregation(target: LabelledTarget) -> Aggregation:
     spreads = round_significant(np.where(spreads > 0, spreads, np.where(table.is_share, 1 / table.scale.width, 1.0)))
     centers = round_significant(centers)
     points = np.where(table.is_share, table.scale.width, 1.0)
-    sizes = np.array([criterion.weight for criterion in criteria], dtype=float) * spreads * points
-    weights = (sizes / sizes.sum()).round(DIGITS)
+    per_spread = np.array([criterion.weight for criterion in criteria], dtype=float) * spreads * points
+    weights = (per_spread / per_spread.sum()).round(DIGITS)
     calibration = mean_rating_map(weights, centers, spreads, table.is_share, table.scale)
     terms = fixed_terms([criterion.id for criterion in criteria], weights, centers, spreads)
     return Aggregation(ask="by method", terms=terms, calibration=calibration)

@@ -14,8 +14,8 @@ from rubriclab.models.text import Scale
 from rubriclab.stats.correlation import BoolArray, FloatArray
 from rubriclab.stats.intervals import DIGITS, enough_errors, error_bounds
 
-# Degrees of freedom of the weights: one for the slope, as `weighting` shrinks the weights themselves. For weights
-# fitted with less shrinkage, 5 gave the smallest squared error on new groups with 30 labels.
+# Parameters that the slope's shrinkage counts: the slope only, since `weighting` has already shrunk the weights. For
+# weights fitted with less shrinkage, 5 gave the smallest squared error on new groups with 30 labels.
 WEIGHT_PARAMETERS = 1
 # The smallest factor of the slope: a slope of 0 would give all texts the same score.
 MIN_SHRINKAGE = 0.1
@@ -40,7 +40,7 @@ def linear(raw: FloatArray, labels: FloatArray, parameters: int = WEIGHT_PARAMET
 
 
 def logistic(raw: FloatArray, labels: FloatArray, parameters: int = WEIGHT_PARAMETERS) -> Calibration:
-    """Return the map to probabilities of label 1, with the slope shrunk as in `linear`.
+    """Return the map to probabilities of label 1, with a shrunk slope of at least 0; `raw` has no NaN.
 
     Labels are moved inwards from 0 and 1, so that the slope is finite if raw values separate them (Platt 1999,
     "Probabilistic outputs for support vector machines", section 2.2).
@@ -63,7 +63,7 @@ def logistic(raw: FloatArray, labels: FloatArray, parameters: int = WEIGHT_PARAM
             curvature = (columns * (p * (1 - p))) @ columns.T + RIDGE * np.eye(2)
             beta = beta + np.clip(np.linalg.solve(curvature, columns @ (targets - p)), -MAX_STEP, MAX_STEP)
         slope = max(float(beta[1]), 0.0) * _shrinkage(correlation**2, n, parameters)
-    # Chosen so that probabilities and targets have the same mean.
+    # With this intercept, probabilities and targets have the same mean.
     intercept = brentq(lambda shift: float((expit(slope * z + shift) - targets).sum()), -MAX_LOG_ODDS, MAX_LOG_ODDS)
     line = linear_map(slope / spread if correlation > 0 else 0.0, middle, float(intercept))
     return line.model_copy(update={"kind": "logistic"})
@@ -72,16 +72,16 @@ def logistic(raw: FloatArray, labels: FloatArray, parameters: int = WEIGHT_PARAM
 def mean_rating_map(
     weights: FloatArray, centers: FloatArray, spreads: FloatArray, is_share: BoolArray, scale: Scale
 ) -> Calibration:
-    """Return the map to the mean of the judge's ratings by positive weights; `is_share` is as in `RatingMatrix`."""
+    """Return the map to the mean of ratings, weighted; weights are positive, `is_share` marks ratings from 0 to 1."""
     width, bottom = np.where(is_share, scale.width, 1.0), np.where(is_share, scale.low, 0.0)
-    sizes = weights / (spreads * width)
-    total = float(sizes.sum())
-    average = float(sizes @ (bottom + width * centers)) / total
+    weights_per_point = weights / (spreads * width)
+    total = float(weights_per_point.sum())
+    average = float(weights_per_point @ (bottom + width * centers)) / total
     return Calibration(kind="none", x=(0.0, 1.0), y=(round(average, DIGITS), round(average + 1 / total, DIGITS)))
 
 
 def conformal(scores: FloatArray, labels: FloatArray, confidence: float) -> Conformal | None:
-    """Return the errors of held-out scores, which may be NaN; `None` if there are too few for this confidence."""
+    """Return the errors of held-out scores, NaN where missing; `None` if they are too few for this confidence."""
     errors = (labels - scores)[~np.isnan(scores)]
     if not enough_errors(len(errors), confidence):
         return None

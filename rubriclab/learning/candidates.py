@@ -2,7 +2,7 @@
 
 Criteria that a method would drop are candidates too, so that selection can be repeated without the labels of a fold.
 `rate_in_one_call` rates the texts as scoring does. It first tries the form of its calls on a few texts: some small
-models cannot rate by twenty criteria in one call, and others then give every text the same scores.
+models cannot rate by twenty criteria in one call, and some then give every text the same scores.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Candidates:
 
     Attributes:
         candidates: the columns of `cells`, part by part, with unique ids. None is marked as kept.
-        cells: each text's rating by each candidate, from calls by method, or from calls that join the methods.
+        cells: each text's rating by each candidate, from the method's calls, or else from calls that join the methods.
         together: each text's rating by each candidate from calls that join the methods; empty without such calls.
         rivals: the largest number of texts that calls showed at once; `None` if each call was about one text.
         form: the form of calls about one text; `None` for the usual form.
@@ -112,7 +112,7 @@ class Candidates:
         return tuple(parts)
 
     def dropped_with_parts(self, kept: Collection[str], reasons: Mapping[str, str]) -> tuple[DroppedCriterion, ...]:
-        """Return the criteria of the parts that have none in `kept`; arguments as for `parts_with`."""
+        """Return all criteria of parts without one in `kept`, each with its reason, else with the method's reason."""
         kept_methods = {part.method for part in self.parts_with(kept)}
         dropped_parts = (part for part in self.parts if part.method not in kept_methods)
         return tuple(each for part in dropped_parts for each in self._dropped_criteria(part, kept, reasons))
@@ -183,8 +183,8 @@ async def find_candidates(
     """Run the methods one after the other; return their candidates, named by `unique_names`.
 
     With `proposals_only`, methods that do not need ratings only propose criteria. Raises DataError without labelled
-    texts, SettingsError if a method asks for one score by all its criteria, and JudgeError if a method fails; one that
-    only scores the whole may fail if another method succeeds.
+    texts, SettingsError if a method asks for one score by all its criteria, and JudgeError if a method fails; a method
+    that only scores the whole may fail if another method succeeds.
     """
     texts = plans[0].training_input.in_order
     if not texts:
@@ -311,14 +311,14 @@ def rename_criteria(part: Part, names: Mapping[str, str]) -> Part:
 
 USUAL_CALLS = 5  # to try the usual form, each with a different text
 SIMPLER_CALLS = 5  # to try simpler forms if scores do not differ
-SIMPLER = (
+SIMPLER_FORMS = (
     CallForm(criteria=10),
     CallForm(criteria=5),
     CallForm(criteria=2),
     CallForm(criteria=1),
     CallForm(criteria=1, reasons=False),
 )
-# Tried in turn if scores do not differ. Each needs at least two texts, and there are five calls, so two are tried.
+# Forms tried in turn if scores do not differ. Each needs two texts or more, and there are five calls: two are tried.
 SIMPLER_IF_EQUAL = (CallForm(criteria=5), CallForm(criteria=1))
 
 # Maximum number of characters that a message quotes from a reply.
@@ -340,7 +340,7 @@ async def usable_form(
     """Return the first form of calls that gives usable replies; raises JudgeError if there is none.
 
     If the usual form gives all texts the same scores, a simpler form is returned if its scores differ. The usual form
-    asks by all criteria of `parts` at once. The note has the calls that rating by `criterion_count` criteria takes.
+    asks by all criteria of `parts` at once. The note says how many calls ratings by `criterion_count` criteria take.
     """
     by_id = {criterion.id: criterion for part in parts for criterion in part.criteria}
     usual_count, labels = len(by_id), {each.id: each.scores[assignment.aspect.name] for each in examples}
@@ -373,7 +373,7 @@ async def usable_form(
     answers = await answers_in(None, texts)
     if not any(answer.value for answer in answers) and (replied := [each for each in answers if each.replied]):
         answer = replied[0]
-        forms = [form for form in SIMPLER if form.criteria < usual_count or not form.reasons]
+        forms = [form for form in SIMPLER_FORMS if form.criteria < usual_count or not form.reasons]
         for form, text in zip(forms, itertools.cycle(texts), strict=False):
             problem = answer.missing
             (answer,) = await answers_in(form, [text])
@@ -429,11 +429,11 @@ async def rate_in_one_call(
     assignment, examples = plans[0].training_input.assignment, candidates.examples
     order = ("score", "hypothesis", "question")
     joinable = [candidates.candidates[column].criterion for column in candidates.joinable_columns]
-    first = [each.id for each in sorted(joinable, key=lambda criterion: order.index(criterion.kind))[:MAX_ENTRIES]]
-    on_progress(f"rating {len(examples)} texts by {len(first)} criteria in one call", 0.0)
+    first_ids = [each.id for each in sorted(joinable, key=lambda criterion: order.index(criterion.kind))[:MAX_ENTRIES]]
+    on_progress(f"rating {len(examples)} texts by {len(first_ids)} criteria in one call", 0.0)
     ratings: Mapping[str, tuple[interface.CriterionRating, ...]] = {}
     if rivals is None:
-        parts = [part for part in candidates.parts_with(first) if can_join(part)]
+        parts = [part for part in candidates.parts_with(first_ids) if can_join(part)]
         usable = await usable_form(examples, parts, assignment, judge, len(joinable))
         ratings = usable.ratings
         candidates = replace(candidates, form=usable.form, notes=(*candidates.notes, *filter(None, [usable.note])))
@@ -443,13 +443,13 @@ async def rate_in_one_call(
     async def rate(names: Sequence[str], known: Mapping[str, Sequence[interface.CriterionRating]]) -> dict[str, Any]:
         texts = [example for example in examples if example.id not in known]
         parts = [part for part in candidates.parts_with(names) if can_join(part)]
-        new = await ratings_of_texts(
+        rated = await ratings_of_texts(
             texts, parts, "in one call", assignment, judge, rivals=rivals, form=candidates.form
         )
-        by_text = {**known, **{text.id: ratings for text, ratings in zip(texts, new, strict=True)}}
+        by_text = {**known, **{text.id: ratings for text, ratings in zip(texts, rated, strict=True)}}
         return _columns([by_text[example.id] for example in examples])
 
-    columns = await rate(first, ratings)
+    columns = await rate(first_ids, ratings)
     if all(cell.score is None for column in columns.values() for cell in column):
         reason = next(cell.reason for column in columns.values() for cell in column)
         raise JudgeError(f"No usable rating in one call: {reason}", "Try another `judge`.")
@@ -482,12 +482,12 @@ async def rate_in_one_call(
         ]
         direct_columns = _columns(await ratings_of_texts(examples, parts, "by method", assignment, judge))
     by_method = {name: cells for name, cells in columns.items() if name in unjudged} | direct_columns
-    # The new columns replace those of the same criteria.
-    cells, together = (tuple(zip(*(by_column | new).values(), strict=True)) for new in (by_method, columns))
+    # Columns from these calls replace those of the same criteria.
+    cells, together = (tuple(zip(*(by_column | each).values(), strict=True)) for each in (by_method, columns))
     if rivals:
         sizes = (
             len(call)
-            for names in (first, *calls)
+            for names in (first_ids, *calls)
             for call in group_calls(examples, candidates.parts_with(names), assignment, rivals)
         )
         rivals = RivalLimits(texts=max(2, *sizes))

@@ -33,7 +33,7 @@ from rubriclab.prompts.prompt import Prompt
 
 # Number of texts, or of calls about several texts, in the sample.
 SAMPLE = 20
-# Number of texts by which the calls per text are counted, which hardly differ between texts.
+# Number of texts on which calls are counted; the number of calls hardly differs between texts.
 CALL_SAMPLE = 5
 # The typical prompt of learning asks for a score with its reason, by the aspect's definition.
 TYPICAL = ScoreFormat("direct/rate", lambda _: {})
@@ -57,14 +57,14 @@ class CallEstimate:
 
 
 def estimate_prompts(prompts: Iterable[Prompt[Any]]) -> CallEstimate:
-    sizes = [(estimated_tokens(render(prompt)), prompt.max_tokens) for prompt in prompts]
-    return CallEstimate(len(sizes), sum(read for read, _ in sizes), sum(written for _, written in sizes))
+    tokens = [(estimated_tokens(render(prompt)), prompt.max_tokens) for prompt in prompts]
+    return CallEstimate(len(tokens), sum(read for read, _ in tokens), sum(written for _, written in tokens))
 
 
 def estimate_scoring(
     rubric: Rubric, rows: Iterable[Example | RowError], rivals: RivalLimits | Literal["apart"] | None = None
 ) -> CallEstimate:
-    """Return an estimate for scoring `rows`; arguments and errors as for `score_stream`."""
+    """Return an estimate for scoring `rows` in the calls that `score_stream` makes with the same arguments."""
     limits, assignment = scoring.rival_limits(rubric, rivals), scoring.assignment_of(rubric)
     examples = (row for row in rows if isinstance(row, Example))
     calls: Iterator[Sequence[Example]] = ([text] for text in examples)
@@ -77,7 +77,7 @@ def estimate_scoring(
     sample = list(islice(calls, SAMPLE))
     if not sample:
         return CallEstimate()
-    number = len(sample) + sum(1 for _ in calls)
+    call_count = len(sample) + sum(1 for _ in calls)
 
     async def score(judge: Judge) -> None:
         for texts in sample:
@@ -86,7 +86,7 @@ def estimate_scoring(
             else:
                 await scoring.score_text(scoring.without_rivals(rubric), texts[0], judge, "")
 
-    return estimate_prompts(_prompts_of(score)) * (number / len(sample))
+    return estimate_prompts(_prompts_of(score)) * (call_count / len(sample))
 
 
 def calls_per_text(
@@ -129,7 +129,7 @@ def estimate_learning(
 ) -> tuple[CallEstimate, CallEstimate]:
     """Return estimates for the judge and for the generator, from their numbers of calls.
 
-    A typical prompt is that of the `direct` baseline. A prompt that shows several texts has the tokens of as many.
+    A typical prompt is that of the `direct` baseline. A prompt that shows several texts counts as as many.
     """
     texts = examples[:SAMPLE] or [Example(id="0", output="", group="0")]
     criterion = whole_aspect(assignment, assignment.aspect.definition)

@@ -1,7 +1,7 @@
 """Selection of criteria, the fit of a rubric to a rating matrix, and its cross-validation.
 
-A rubric has the scores of the whole text and the criteria whose ratings correlate most with the labels. Sizes,
-methods and ways of asking are not chosen by held-out labels: with thirty, that agreed less with people
+A rubric has the scores of the whole text and the criteria whose ratings correlate most with the labels. The number of
+criteria, methods and ways of asking are not chosen by held-out labels: chosen by thirty, they agreed less with people
 (`docs/decisions`).
 
 `cross_validate` repeats every step for each fold, so that a fold's scores do not depend on its labels (Varma & Simon
@@ -105,7 +105,7 @@ class JointSettings(BaseModel):
 
 @dataclass(frozen=True)
 class DroppedColumn:
-    """Why a candidate is not in the rubric; a repeated candidate has this correlation with the column `repeats`."""
+    """Why a candidate is not in the rubric; a repeated one has `correlation` with the column `repeats`."""
 
     cause: Literal["unscored", "constant", "repeated", "weightless", "outranked"]
     repeats: int = -1
@@ -194,9 +194,9 @@ class SelectedRubric:
 
 def select_rubric(table: RatingMatrix, settings: JointSettings, ask: Ask) -> SelectedRubric:
     """Return the rubric of the best criteria, all scores of the whole and text features, with held-out scores."""
-    always = table.holistic | table.signed
-    others, whole = (tuple(np.flatnonzero(each).tolist()) for each in (~always, always))
-    pool = CandidatePool(others, whole, settings.criteria, reasons=ask == "in one call")
+    is_always = table.holistic | table.signed
+    others, always = (tuple(np.flatnonzero(each).tolist()) for each in (~is_always, is_always))
+    pool = CandidatePool(others, always, settings.criteria, reasons=ask == "in one call")
     return SelectedRubric(fit(table, pool), cross_validate(table, settings, pool))
 
 
@@ -209,9 +209,9 @@ def selection_shares(selected: SelectedRubric, table: RatingMatrix) -> FloatArra
     selections, counted = np.zeros(len(columns)), np.zeros(len(columns))
     for fold, fits in zip(selected.held_out.folds, selected.held_out.fits, strict=True):
         for number, fold_fit in enumerate(fits):
-            free = ~table.seen[fold == number].any(axis=0)[columns]
-            counted += free
-            selections += free & np.isin(columns, fold_fit.columns)
+            counts = ~table.seen[fold == number].any(axis=0)[columns]
+            counted += counts
+            selections += counts & np.isin(columns, fold_fit.columns)
     return np.asarray(np.divide(selections, counted, out=np.ones(len(columns)), where=counted > 0))
 
 
@@ -227,7 +227,7 @@ def fit(table: RatingMatrix, pool: CandidatePool | None = None, *, least_redunda
 
 
 def cross_validate(table: RatingMatrix, settings: JointSettings, pool: CandidatePool | None = None) -> HeldOut:
-    """Return `fit_folds` for the folds of `divisions`."""
+    """Return each text's score by rubrics fitted to the texts of other folds, which `settings` define."""
     order, pool = canonical_order(table), pool or CandidatePool(tuple(range(len(table.methods))))
     folds = divisions(table.rows(order).groups, settings)[:, np.argsort(order)]
     return fit_folds(table, folds, lambda _repetition, _fold: pool)
@@ -377,11 +377,11 @@ def _distinct_columns(
     for column in ordered:
         if most is not None and len(kept) >= most:
             break
-        first = next((other for other in kept if matrix.redundant[column, other]), None)
-        if first is None:
+        original = next((other for other in kept if matrix.redundant[column, other]), None)
+        if original is None:
             kept.append(column)
         else:
-            repeated[column] = DroppedColumn("repeated", first, float(matrix.correlations[column, first]))
+            repeated[column] = DroppedColumn("repeated", original, float(matrix.correlations[column, original]))
     return kept, repeated
 
 
@@ -418,22 +418,22 @@ def refitted_agreement(table: RatingMatrix, held_out: HeldOut, *, level: Level) 
     """
     matrix, bundle = weighting.design(table), grouped_folds(table.groups, MAX_BUNDLES, 0)
     total = matrix.moments(np.ones(len(bundle), dtype=bool))
-    parts = [matrix.moments(bundle == part) for part in range(int(bundle.max(initial=-1)) + 1)]
-    raw = np.full((len(parts), len(bundle)), np.nan)
+    bundles = [matrix.moments(bundle == out) for out in range(int(bundle.max(initial=-1)) + 1)]
+    raw = np.full((len(bundles), len(bundle)), np.nan)
     for number, fold_fit in enumerate(held_out.fits[0]):
         inside, columns = held_out.folds[0] == number, list(fold_fit.columns)
         outside = total - matrix.moments(inside)
-        for part in range(len(parts)):
-            others = ~inside & (bundle != part)
+        for out in range(len(bundles)):
+            others = ~inside & (bundle != out)
             if others.any() and columns:
-                moments = outside - parts[part] if not (inside & (bundle == part)).any() else matrix.moments(others)
+                moments = outside - bundles[out] if not (inside & (bundle == out)).any() else matrix.moments(others)
                 weights = weighting.posterior(table, moments, columns)
-                raw[part, inside] = matrix.z[inside][:, columns] @ weights.mean * (weights.spread or 1.0)
+                raw[out, inside] = matrix.z[inside][:, columns] @ weights.mean * (weights.spread or 1.0)
     raw[bundle, np.arange(len(bundle))] = np.nan
     intervals = {}
-    for name, rows in (("spearman", spearman_rows), ("pearson", pearson_rows)):
+    for name, coefficient in (("spearman", spearman_rows), ("pearson", pearson_rows)):
         value, *replicates = (
-            agreement_value(scores, table.labels, table.groups, level=level, coefficient=rows)
+            agreement_value(scores, table.labels, table.groups, level=level, coefficient=coefficient)
             for scores in (held_out.raw, *raw.round(SCORE_DIGITS))
         )
         intervals[name] = (

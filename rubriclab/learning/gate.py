@@ -7,9 +7,9 @@ correlation and by the Brier score instead of the error.
 
 Correlations are Pearson's: misjudged pairs count more the further people's labels differ, and labels that are close
 differ mostly by noise. Simulated, Pearson's finds a true gain among rivals more often than Spearman's at every size of
-group (20 groups of 4: 34 against 26 %). They are within groups if most texts have rivals, as scores then rank rivals,
-else over all texts. `evaluate` decides by the same rules. Groups with constant labels are left out; constant scores
-have correlation 0. Intervals come from the jackknife over groups, paired for differences.
+group (20 groups of 4: 34 against 26 %). Correlations are within groups if most texts have rivals, as scores then
+rank rivals, else over all texts. `evaluate` decides by the same rules. Groups with constant labels are left out;
+constant scores have correlation 0. Intervals come from the jackknife over groups, paired for differences.
 
 Scores fitted to the other folds must not include their mean label: it is high where the held-out labels are low, which
 biases the correlation over all texts downwards (Parker, Gunter & Bedo 2007, "Stratification bias in low signal
@@ -49,7 +49,7 @@ from rubriclab.stats.agreement import (
     used_texts,
     zero_if_constant,
 )
-from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, pearson_rows, spearman_rows
+from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, floats, pearson_rows, spearman_rows
 from rubriclab.stats.intervals import CONFIDENCE, MIN_GROUPS, Interval, estimate, predict_folds, renumber, rounded
 from rubriclab.stats.reliability import ceiling, krippendorff_alpha
 
@@ -206,9 +206,9 @@ class EvaluatorComparison:
                 gain = verdict_statistic("Brier score", points, table.labels, table.groups)
             else:
                 gain = less_error(points, table.labels, table.groups)
-        found = difference(rubric.scores, other.scores, table.labels, table.groups, level=self.level)
+        clusters = difference(rubric.scores, other.scores, table.labels, table.groups, level=self.level).clusters
         change, labels = self.difference(rubric.scores, other.scores), len(table.labels)
-        return verdict_on(other.name, change, gain, table.scale, labels=labels, clusters=found.clusters)
+        return verdict_on(other.name, change, gain, table.scale, labels=labels, clusters=clusters)
 
     def difference(self, first: FloatArray, second: FloatArray) -> Interval:
         if self.of_verdicts:
@@ -225,21 +225,21 @@ class EvaluatorComparison:
 def verdict_on(
     other: str, difference: Interval, gain: Interval | None, scale: Scale, *, labels: int, clusters: int
 ) -> version.GateVerdict:
-    """Return the verdict from a difference in correlation and in error; `clusters` are the groups of the labels."""
+    """Return the verdict from a difference in correlation and in error; `clusters` is the number of groups."""
     outcome = outcome_of(difference, version.MIN_EFFECT, clusters)
     min_effect = version.MIN_BRIER_EFFECT if scale.names else version.MIN_ERROR_EFFECT * scale.width
     error_outcome = outcome_of(gain, min_effect, clusters) if gain else None
-    few = outcome == "inconclusive" and (difference.low is None or is_small(difference, version.MIN_EFFECT))
+    too_few = outcome == "inconclusive" and (difference.low is None or is_small(difference, version.MIN_EFFECT))
     if gain and outcome != "inconclusive" and error_outcome == "inconclusive":
-        few = is_small(gain, min_effect)
+        too_few = is_small(gain, min_effect)
     return version.GateVerdict(
         against=other,
         outcome=outcome,
         difference=difference,
         error_outcome=error_outcome,
         less_error=gain,
-        more_labels=more_labels(difference, labels, clusters) if outcome == "inconclusive" and not few else None,
-        few_groups=clusters if few else None,
+        more_labels=more_labels(difference, labels, clusters) if outcome == "inconclusive" and not too_few else None,
+        few_groups=clusters if too_few else None,
     )
 
 
@@ -258,12 +258,12 @@ def is_small(difference: Interval, min_effect: float) -> bool:
     return difference.high is not None and difference.high < min_effect
 
 
-# Correlation with the labels at or below which the judge's own scores contradict them; the same for raters' alpha.
+# Correlation with the labels at or below which the judge's own scores contradict them; also a limit of raters' alpha.
 CONTRADICTION = -0.3
 
 
 def contradiction(validation: version.Validation | None) -> tuple[str, str] | None:
-    """Return what casts doubt on labels, and why: the judge's scores of whole texts fall as they rise, or raters'."""
+    """Return a doubt about the labels, and why: judge's scores fall as labels rise, or raters contradict each other."""
     for each in validation.evaluators if validation else ():
         value = each.order.value if each.name in (version.DIRECT, version.WHOLE) else None
         # AUROC is 0.5 at chance.
@@ -275,7 +275,7 @@ def contradiction(validation: version.Validation | None) -> tuple[str, str] | No
 
 
 def raters_contradiction(alpha: Interval) -> tuple[str, str] | None:
-    """Return a warning and its reason if raters' agreement `alpha` is far below that by chance."""
+    """Return a warning and its reason if raters' agreement `alpha` is far below chance."""
     if alpha.value is None or alpha.value > CONTRADICTION:
         return None
     why = f"some may have taken the lowest score for the best (Krippendorff's alpha {alpha.value:.2f})"
@@ -331,11 +331,11 @@ class RaterScores:
 
 def raters(examples: Sequence[Example], aspect: str, scale: Scale) -> version.Raters | None:
     """Return the raters' agreement and the ceiling that it sets at the gate's level; `None` below two raters."""
-    rated, names = rater_scores(examples, aspect), [example.group for example in examples]
+    rated, group_names = rater_scores(examples, aspect), [example.group for example in examples]
     if rated is None:
         return None
-    groups, labels = renumber(np.array(names)), np.array([example.scores[aspect] for example in examples], dtype=float)
-    within = groups if gate_level(labels, names) == "group" else None
+    groups, labels = renumber(np.array(group_names)), floats(example.scores[aspect] for example in examples)
+    within = groups if gate_level(labels, group_names) == "group" else None
     return version.Raters(
         alpha=krippendorff_alpha(rated.table, "interval", groups).rounded(),
         ceiling=rounded(ceiling(rated.table, within, raters_known=bool(rated.names))),
@@ -351,10 +351,10 @@ def rater_errors(examples: Sequence[Example], aspect: str, scale: Scale) -> Scor
 
 
 def rater_scores(examples: Sequence[Example], aspect: str) -> RaterScores | None:
-    """Return single raters' scores of `aspect`; `None` unless some text has two of them.
+    """Return single raters' scores of `aspect`; `None` unless some text has two scores.
 
     Raters are identified by name. If no text has names and all lists are equally long, they are identified by position.
-    If some scores have names, the others are left out.
+    If some scores have raters' names, scores without are left out.
     """
     by_rater = [named_annotations(example, aspect) for example in examples]
     named = any(by_rater)

@@ -25,9 +25,9 @@ class RatingMatrix:
         values: shape (texts, candidates), NaN where missing. Questions are from 0 to 1, text features in their own
             units, all others on the raters' scale.
         signed: whether higher values may be worse; false if a candidate's wording says which end is better.
-        is_share: whether scores are shares, 0 to 1, rather than points of the scale.
+        is_share, holistic: whether scores are shares, 0 to 1, and not points of the scale; whether of the whole text.
         prior_direction: prior weight relative to candidates of the same kind: 1 if judged, -1 to 1 if signed.
-        seen: shape (texts, candidates), true if the candidate was generated from the text's label.
+        seen: shape (texts, candidates), true if the candidate was generated from a label of the text's group.
         limits: the lowest and highest weight that a person allows, as shares, shape (candidates, 2).
     """
 
@@ -71,7 +71,7 @@ def rating_matrix(
     *,
     bounds: Mapping[str, Bounds] | None = None,
 ) -> RatingMatrix:
-    """Return the rating matrix with these scores, shape (texts, candidates); `bounds` are limits by criterion id."""
+    """Return the rating matrix with these scores, shape (texts, candidates); `bounds` limit weights, by id."""
     aspect, bounds, groups = assignment.aspect, bounds or {}, group_keys(examples)
     directions = prior_directions(aspect.name, aspect.definition, assignment.words.task)
     criteria = [candidate.criterion for candidate in candidates]
@@ -118,8 +118,8 @@ def centers_and_spreads(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     centers: FloatArray = np.where(defined, values, 0.0).sum(axis=0) / counts
     deviations = np.where(defined, values - centers, 0.0)
     spreads: FloatArray = np.sqrt((deviations**2).sum(axis=0) / counts)
-    size = np.abs(np.where(defined, values, 0.0)).max(axis=0, initial=0.0)
-    return centers, np.where(spreads > ROUNDING * size, spreads, 0.0)
+    largest = np.abs(np.where(defined, values, 0.0)).max(axis=0, initial=0.0)
+    return centers, np.where(spreads > ROUNDING * largest, spreads, 0.0)
 
 
 def standardise(values: FloatArray, centers: FloatArray, spreads: FloatArray) -> FloatArray:

@@ -53,16 +53,16 @@ def pair_outputs(
     outputs. Ids derived from an output pair nothing. Raises DataError if `rule` is given and no name is shared.
     """
     for name in (rule,) if rule else get_args(PairingRule):
-        first, second = ([getattr(each, name) for each in side] for side in (before, after))
-        shared = {each for each in first if not is_derived(each)} & set(second)
-        if name == "group" and shared and first == second:
-            return name, [(index, index) for index, each in enumerate(first) if each in shared]
-        counts, index_of = (Counter(first), Counter(second)), {each: index for index, each in enumerate(second)}
+        old_keys, new_keys = ([getattr(each, name) for each in side] for side in (before, after))
+        shared = {each for each in old_keys if not is_derived(each)} & set(new_keys)
+        if name == "group" and shared and old_keys == new_keys:
+            return name, [(index, index) for index, each in enumerate(old_keys) if each in shared]
+        counts, index_of = (Counter(old_keys), Counter(new_keys)), {each: index for index, each in enumerate(new_keys)}
         single = {each for each in shared if counts[0][each] == counts[1][each] == 1}
         if name == "group" and single != shared:
             return name, []
         if single:
-            return name, [(index, index_of[each]) for index, each in enumerate(first) if each in single]
+            return name, [(index, index_of[each]) for index, each in enumerate(old_keys) if each in single]
     if rule:
         raise DataError(
             f"`pair_by={rule}`: no {rule} occurs in both sets.",
@@ -96,7 +96,7 @@ def score_columns(
 
 
 class CriterionPair(NamedTuple):
-    """A criterion before and after; one of them is `None` if it was added or removed."""
+    """A criterion before (`None` if it was added) and after (`None` if it was removed)."""
 
     before: Criterion | None
     after: Criterion | None
@@ -117,7 +117,7 @@ class CriterionPair(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairedScore:
-    """Two scores of one text, or of two outputs, on the scale before; `None` if unscored, with the reason.
+    """Two scores of one text, or of two outputs, on the earlier rubric's scale; `None` if unscored, with the reason.
 
     `changes` has shape (criteria, 2): the change of a criterion's rating as a share of its range, and the change of its
     contribution to the score in points; NaN if unknown.
@@ -149,22 +149,22 @@ class RubricPair:
         return not self.after.scores_on.same_ends(self.scale)
 
     def pair(self, group: str, before: scoring.Score, after: scoring.Score) -> PairedScore:
-        second, changes = after.score, []
-        if second is not None and self.rescaled:  # On equal scales the score stays as it is, to the last bit.
-            second = round(self.after.scores_on.moved_to(self.scale, second), DIGITS)
+        after_score, changes = after.score, []
+        if after_score is not None and self.rescaled:  # On equal scales the score stays as it is, to the last bit.
+            after_score = round(self.after.scores_on.moved_to(self.scale, after_score), DIGITS)
         weighted = self.before.aggregation and self.after.aggregation
         per_point = self.scale.width / self.after.scores_on.width
         for each in self.criteria:
             old, new = each.ratings(before, after)
-            share = _share(each.after, new, self.after) - _share(each.before, old, self.before)
+            rating_change = _share(each.after, new, self.after) - _share(each.before, old, self.before)
             # A criterion that was added or removed changed the score by its whole contribution.
-            points = per_point * _contribution(each.after, new) - _contribution(each.before, old)
-            changes.append((share, points if weighted else math.nan))
+            contribution_change = per_point * _contribution(each.after, new) - _contribution(each.before, old)
+            changes.append((rating_change, contribution_change if weighted else math.nan))
         return PairedScore(
             id=before.id if before.id == after.id else f"{before.id} -> {after.id}",
             group=group,
             before=before.score,
-            after=second,
+            after=after_score,
             unscored_before=before.unscored,
             unscored_after=after.unscored,
             changes=np.array(changes, dtype=float).reshape(-1, 2),
@@ -179,14 +179,14 @@ class RubricPair:
         if pair.before is not None and pair.after is not None:
             row["difference"] = round(pair.after - pair.before, DIGITS)
             row["flips"] = (pair.before >= threshold) != (pair.after >= threshold)
-        for criterion, (share, points) in zip(self.criteria, pair.changes.tolist(), strict=True):
+        for criterion, (rating, contribution) in zip(self.criteria, pair.changes.tolist(), strict=True):
             old, new = criterion.ratings(before, after)
             criteria.append(
                 {
                     "criterion": criterion.name,
                     "state": criterion.state,
-                    "change": rounded(share),
-                    "contribution": rounded(points),
+                    "change": rounded(rating),
+                    "contribution": rounded(contribution),
                     "score_before": old.score if old else None,
                     "score_after": new.score if new else None,
                     "reason_before": old.reason if old else None,
@@ -226,14 +226,14 @@ LimitName = Literal["max_drop", "max_shift", "max_flips", "min_rank"]
 LimitOutcome = Literal["within", "beyond", "inconclusive"]
 LabelSource = Literal["both", "before", "after", "learning"]
 
-# Figures are rounded: a figure exceeds a limit only if it differs by more than this.
+# Figures are rounded: a figure exceeds a limit only if it is beyond the limit by more than this.
 TOLERANCE = 1e-6
 # If a larger share of the texts lacks a score, the others may not be representative: no limit is reported as met.
 MAX_UNSCORED = 0.1
 
 
 class SideSummary(FrozenModel):
-    """One column of scores.
+    """Summary of one of the two compared columns of scores.
 
     Attributes:
         unscored: texts by the reason why they have no score.
@@ -379,7 +379,7 @@ class Comparison(FrozenModel):
 
     @property
     def needed(self) -> int | None:
-        """How many labels, or pairs if none decide, give an even chance of a decision if the difference stays as it is.
+        """How many labels, or pairs without labels, give an even chance of a decision if the difference stays as it is.
 
         `None` if unknown: labels of other texts do not tell how many of these are needed.
         """
@@ -401,7 +401,7 @@ class Comparison(FrozenModel):
 
 
 class AnchorLook(FrozenModel):
-    """Labelled texts scored once more, and how their errors differ from those at earlier looks.
+    """A look at an anchor: labelled texts are scored once more, and their errors compared with those at earlier looks.
 
     Attributes:
         bias, absolute_error: the means of score minus label at this look, and of its absolute value.

@@ -1,7 +1,7 @@
 """Rewriting of a text: the faults that a judge found, the prompt to the writer, and the use of its reply.
 
-DCR's improver (section 3) rewrites single sentences by the reasons why they are inconsistent. Here all criteria that
-give reasons are used, for faults of single sentences and of the whole text.
+DCR's improver (section 3) rewrites single sentences in view of the reasons why they are inconsistent. Here all criteria
+that give reasons are used, for faults of single sentences and of the whole text.
 """
 
 from __future__ import annotations
@@ -267,21 +267,21 @@ def replace_sentences(text: str, sentences: Mapping[int, str]) -> tuple[str, Map
     position = 0
     gap = text[: spans[0][0]]
     for number, ((start, end), following) in enumerate(zip(spans, starts, strict=True), 1):
-        new, after = sentences.get(number, text[start:end]), text[end:following]
-        if new:
-            kept += [gap, new]
-            begin, position = position + len(gap), position + len(gap) + len(new)
+        sentence, next_gap = sentences.get(number, text[start:end]), text[end:following]
+        if sentence:
+            kept += [gap, sentence]
+            begin, position = position + len(gap), position + len(gap) + len(sentence)
             slices[number] = (begin, position)
-            gap = after
-        elif gap.strip() or after.strip():
+            gap = next_gap
+        elif gap.strip() or next_gap.strip():
             # Characters between sentences are kept, such as a quotation mark or a line of stars.
-            gap += after
+            gap += next_gap
         elif not kept:
             continue
         elif number == len(spans):
-            gap = after
+            gap = next_gap
         else:
-            gap = max(gap, after, key=lambda gap: gap.count("\n"))
+            gap = max(gap, next_gap, key=lambda gap: gap.count("\n"))
     return "".join(kept) + gap, slices
 
 
@@ -300,7 +300,7 @@ def word_diff(before: str, after: str) -> str:
 
 
 def sentences_changed(before: str, after: str) -> int:
-    """Return how many sentences of `before` are not in `after`, in their order."""
+    """Return how many sentences of `before` are missing from `after`, or moved there."""
     from rapidfuzz.distance import LCSseq
 
     sentences = split_sentences(before)

@@ -108,7 +108,7 @@ async def score_text(rubric: Rubric, example: Example, judge: Judge, name: str) 
 
 
 async def score_rivals(rubric: Rubric, examples: Sequence[Example], judge: Judge, name: str) -> list[Score]:
-    """Return the scores of texts of one group from one call about all; errors as for `score_text`."""
+    """Return the scores of texts of one group from one call about all of them; errors as for `score_text`."""
     with unusable_replies() as replies:
         rated = await judge_group(examples, rubric.parts, assignment_of(rubric), judge)
     scores = (
@@ -124,7 +124,7 @@ def _count_score(score: Score, judge: Judge) -> Score:
 
 
 def rival_limits(rubric: Rubric, rivals: RivalLimits | Literal["apart"] | None) -> RivalLimits | None:
-    """Return the size of calls about several texts, `None` for calls about one; `rivals` is as for `score_stream`.
+    """Return the size of calls about several texts, `None` for calls about one text: `rivals`, else the rubric's.
 
     Raises SettingsError if the rubric cannot rate several texts in one call.
     """
@@ -133,8 +133,8 @@ def rival_limits(rubric: Rubric, rivals: RivalLimits | Literal["apart"] | None) 
     aggregation = rubric.aggregation
     rivals = rivals or (aggregation.rivals if aggregation else None)
     judged = [part for part in rubric.parts if any(criterion.kind != "feature" for criterion in part.criteria)]
-    single = aggregation.ask == "in one call" if aggregation else all(each.kind == "score" for each in rubric.criteria)
-    if rivals and not (single and judged and all(map(can_join, judged))):
+    joined = aggregation.ask == "in one call" if aggregation else all(each.kind == "score" for each in rubric.criteria)
+    if rivals and not (joined and judged and all(map(can_join, judged))):
         raise SettingsError(
             "`rivals=together`: this rubric does not ask the judge about all its criteria in one call.",
             "Leave `rivals` out, or learn a rubric with `settings=joint.ask=in one call`.",
@@ -170,8 +170,8 @@ def score_of_ratings(
     contributions: Mapping[str, float] = {}
     if aggregation:
         holistic = {criterion.id for criterion in rubric.criteria if criterion.kind == "score"}
-        whole = [rated.applies for rated in ratings if rated.id in holistic]
-        if any(whole) or not whole:
+        whole_applies = [rated.applies for rated in ratings if rated.id in holistic]
+        if any(whole_applies) or not whole_applies:
             scores = {rated.id: rated.score for rated in ratings if rated.applies}
             combined = combine(aggregation, scores, rubric.scale)
             value, contributions = combined.score, combined.contributions
@@ -273,7 +273,7 @@ def score_stream(
             what the rubric was learned with.
         counts: counts what is rated together.
 
-    Raises SettingsError if `under_way` is below 1 or the rubric cannot rate texts together; else as `score_text`.
+    Raises SettingsError if `under_way` is below 1 or the rubric cannot rate texts together; or as `score_text`.
     """
     limits, counts = rival_limits(rubric, rivals), counts or RivalCounts()
     single = without_rivals(rubric)
@@ -328,7 +328,7 @@ WINDOW = 4096
 
 
 def groups_of(rows: Iterable[R], key: Callable[[R], Hashable | None], window: int = WINDOW) -> Iterator[list[R]]:
-    """Yield the rows of each group, together if they are within `window` rows; `key` is as for `stream`."""
+    """Yield the rows of each group, together if they are within `window` rows; a row with the key `None` alone."""
     # The rows of each group, with the number of its first row.
     waiting: dict[Hashable, tuple[int, list[R]]] = {}
     for number, row in enumerate(rows):
@@ -420,8 +420,8 @@ _WORDS = r"(?: [\w'-]{1,20}){0,%d}"
 _NOUNS = ("grader", "evaluator", "rater", "assessor", "judge", "llm", "model", "assistant", " ai", "ai,", "ai:")
 _SCORES = ("score", "rating", "grade", "mark")
 
-# Patterns for texts in lower case, each with words of which every match has one. Few texts have these words, so looking
-# for them first takes less than half of the time.
+# Patterns for texts in lower case, each with words of which every match has one or more. Few texts have these words, so
+# looking for them first takes less than half of the time.
 _RULES = (
     (
         # Ignore your instructions.

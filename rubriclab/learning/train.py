@@ -108,7 +108,7 @@ def origin_fields(
 
 def training_agreement(
     scores: FloatArray,
-    reselected: FloatArray,
+    cross_validated: FloatArray,
     labels: FloatArray,
     groups: Sequence[str],
     scale: text.Scale,
@@ -117,19 +117,19 @@ def training_agreement(
 ) -> version.TrainingAgreement:
     """Return the agreement of the rubric's scores of the training texts with their labels, over all texts.
 
-    Scores have shape (texts,), NaN where missing. `reselected` are by criteria selected without the text's group.
+    Scores have shape (texts,), NaN where missing. `cross_validated` are by criteria selected without the text's group.
     """
-    fitted, left_out = (stats.agreement(each, labels, groups, level="dataset") for each in (scores, reselected))
-    auroc, held_out = None, left_out.spearman.rounded()
+    fitted, held_out = (stats.agreement(each, labels, groups, level="dataset") for each in (scores, cross_validated))
+    auroc, reselected = None, held_out.spearman.rounded()
     if scale.names:
-        auroc, held_out = (verdict_statistic("AUROC", [each], labels, groups) for each in (scores, reselected))
+        auroc, reselected = (verdict_statistic("AUROC", [each], labels, groups) for each in (scores, cross_validated))
     return version.TrainingAgreement(
         n=fitted.n,
         optimistic=optimistic,
         spearman=fitted.spearman.rounded(),
         pearson=fitted.pearson.rounded(),
         kendall=fitted.kendall.rounded(),
-        reselected=held_out,
+        reselected=reselected,
         auroc=auroc,
     )
 
@@ -159,7 +159,7 @@ class Study:
 
     Attributes:
         refit: a rubric that a person has edited; it replaces the selected rubric.
-        reasons: by id, why the edited rubric's criteria were dropped; others keep their former reason.
+        reasons: by id, why the edited rubric's criteria were dropped; criteria not in it keep their former reason.
         threshold_by_hand: the threshold of verdicts, if a person has set it.
     """
 
@@ -310,9 +310,9 @@ class Study:
     @cached_property
     def validation(self) -> version.Validation:
         table, candidates, held_out, assignment = self.table, self.candidates, self.selected.held_out, self.assignment
-        alone = {part.method: [criterion.id for criterion in part.criteria] for part in candidates.parts}
-        names = self.candidates.ids
-        kept = [names[column] for column in self.fit.columns]
+        by_method = {part.method: [criterion.id for criterion in part.criteria] for part in candidates.parts}
+        ids = self.candidates.ids
+        kept = [ids[column] for column in self.fit.columns]
         whole = [] if self.ask == "by method" else np.flatnonzero(table.holistic).tolist()
         scores = {version.WHOLE: fitting.cross_validate(table.columns(whole), self.settings).raw} if whole else {}
         result = validation(
@@ -324,8 +324,8 @@ class Study:
             alone={**scores, **self.alone},
             calls={
                 JOINT: candidates.calls(kept, assignment, self.ask),
-                version.WHOLE: candidates.calls([names[column] for column in whole], assignment, self.ask),
-                **{name: candidates.calls(ids, assignment, "by method") for name, ids in alone.items()},
+                version.WHOLE: candidates.calls([ids[column] for column in whole], assignment, self.ask),
+                **{name: candidates.calls(own, assignment, "by method") for name, own in by_method.items()},
             },
             direct=self.direct,
             points=held_out.scores,
@@ -471,7 +471,7 @@ def learning_calls(plans: Sequence[candidate_search.Plan], settings: fitting.Joi
 def _runnable_plans(
     plans: Sequence[candidate_search.Plan], settings: fitting.JointSettings
 ) -> tuple[Sequence[candidate_search.Plan], tuple[str, ...], bool]:
-    """Return the plans to run, a note on others that are left out, and whether all judged criteria share a call."""
+    """Return the plans to run, a note on plans that are left out, and whether all judged criteria share a call."""
     groups = Counter(shared_input(example) for example in plans[0].training_input.examples)
     if settings.rivals and max(groups.values(), default=0) < 2:
         raise SettingsError(

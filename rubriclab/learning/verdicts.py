@@ -80,21 +80,21 @@ def verdict_agreement(
     """
     known = ~np.isnan(scores) & ~np.isnan(verdicts) & (labels != 0.5)
     values, found, passes = scores[known], verdicts[known] == 1, labels[known] > 0.5
-    unit = _known_units(groups, known)
-    single = int(unit.max(initial=-1)) + 1 == len(values)
+    group_of = _known_groups(groups, known)
+    single = int(group_of.max(initial=-1)) + 1 == len(values)
 
-    def share(part: BoolArray, whole: BoolArray) -> Interval:
-        number, total = int((part & whole).sum()), int(whole.sum())
+    def share(chosen: BoolArray, among: BoolArray) -> Interval:
+        number, total = int((chosen & among).sum()), int(among.sum())
         if single or not total:
             return wilson_interval(number, total).rounded()
         if number in (0, total):
             # Groups that all agree have no spread to estimate from, so each group counts as one text.
-            whole_groups = len(np.unique(unit[whole]))
+            whole_groups = len(np.unique(group_of[among]))
             return wilson_interval(whole_groups if number else 0, whole_groups).rounded()
-        return _over_groups(lambda weights: quotient(weights @ (part & whole), weights @ whole), unit, 0)
+        return _over_groups(lambda weights: quotient(weights @ (chosen & among), weights @ among), group_of, 0)
 
     def statistic(name: VerdictStatistic, values: FloatArray) -> Interval:
-        return _over_groups(_statistic(name, values, passes), unit, 0, mean=name == "Brier score")
+        return _over_groups(_statistic(name, values, passes), group_of, 0, mean=name == "Brier score")
 
     def kappa(weights: FloatArray) -> FloatArray:
         total = weights.sum(axis=1)
@@ -105,23 +105,23 @@ def verdict_agreement(
 
     # Bins of about equally many texts.
     ascending = np.argsort(values, kind="stable")
-    bins = [part for part in np.array_split(ascending, min(BINS, max(len(values) // 5, 1))) if len(part)]
+    bins = [rows for rows in np.array_split(ascending, min(BINS, max(len(values) // 5, 1))) if len(rows)]
     return VerdictAgreement(
         name=name,
         cells=tuple(int(((found == judged) & (passes == labelled)).sum()) for labelled in (0, 1) for judged in (0, 1)),
         recalls=(share(~found, ~passes), share(found, passes)),
         precisions=(share(~passes, ~found), share(passes, found)),
         balanced_accuracy=statistic("balanced accuracy", verdicts[known]),
-        kappa=_over_groups(kappa, unit, -1),
+        kappa=_over_groups(kappa, group_of, -1),
         auroc=statistic("AUROC", values if order is None else order[known]),
         brier=statistic("Brier score", values),
         reliability=tuple(
             ReliabilityBin(
-                n=len(part),
-                score=round(float(values[part].mean()), 4),
-                share=wilson_interval(int(passes[part].sum()), len(part)).rounded(),
+                n=len(rows),
+                score=round(float(values[rows].mean()), 4),
+                share=wilson_interval(int(passes[rows].sum()), len(rows)).rounded(),
             )
-            for part in bins
+            for rows in bins
         ),
     )
 
@@ -138,7 +138,7 @@ def verdict_statistic(
 
     # Equal scores do not differ, whatever the labels. Otherwise an AUROC of 1 or a difference of 0 may be chance.
     certain = statistic == "Brier score" or (len(scores) > 1 and np.array_equal(scores[0], scores[-1], equal_nan=True))
-    return _over_groups(value, _known_units(groups, known), 1 - len(scores), mean=certain)
+    return _over_groups(value, _known_groups(groups, known), 1 - len(scores), mean=certain)
 
 
 def _statistic(statistic: VerdictStatistic, values: FloatArray, passes: BoolArray) -> Statistic:
@@ -213,16 +213,16 @@ def level_agreement(
     cells = np.zeros((len(levels), len(levels)), dtype=int)
     np.add.at(cells, (labelled, judged), 1)
     return LevelAgreement(
-        tuple(levels.tolist()), tuple(map(tuple, cells.tolist())), _over_groups(kappa, _known_units(groups, known), -1)
+        tuple(levels.tolist()), tuple(map(tuple, cells.tolist())), _over_groups(kappa, _known_groups(groups, known), -1)
     )
 
 
-def _known_units(groups: Sequence[str], known: BoolArray) -> IntArray:
+def _known_groups(groups: Sequence[str], known: BoolArray) -> IntArray:
     return units([group for group, is_known in zip(groups, known, strict=True) if is_known])
 
 
-def _over_groups(statistic: Statistic, unit: IntArray, least: float, *, mean: bool = False) -> Interval:
-    """Return a statistic of weighted texts, from `least` to 1, with its interval over the groups in `unit`."""
-    clusters = int(unit.max(initial=-1)) + 1
-    found = estimate(lambda counts: statistic(counts[:, unit]), clusters, elements=len(unit), mean=mean)
+def _over_groups(statistic: Statistic, group_of: IntArray, least: float, *, mean: bool = False) -> Interval:
+    """Return a statistic of weighted texts, from `least` to 1, with its interval over the groups in `group_of`."""
+    clusters = int(group_of.max(initial=-1)) + 1
+    found = estimate(lambda counts: statistic(counts[:, group_of]), clusters, elements=len(group_of), mean=mean)
     return found.within(least, 1).rounded()

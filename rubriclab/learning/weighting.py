@@ -84,7 +84,7 @@ class DesignMatrix:
         centers, spreads: by column, over all texts; folds use the same, since they do not depend on labels.
         z: standardised scores, shape (texts, columns), 0 if missing.
         counts: whether a cell is used for learning: it has a score, and its criterion was not generated from the text.
-        correlations, redundant: of each pair, shape (columns, columns): the correlation, and whether it is too high.
+        correlations, redundant: of pairs of columns, shape (columns, columns): the correlation, and if it is too high.
     """
 
     table: RatingMatrix
@@ -116,8 +116,8 @@ def design(table: RatingMatrix, least_redundant: float = REDUNDANT) -> DesignMat
     centers, spreads = centers_and_spreads(table.values)
     z = standardise(table.values, centers, spreads)
     lengths = np.sqrt((z**2).sum(axis=0))
-    unit = z / np.where(lengths > 0, lengths, 1.0)
-    correlations = (unit.T @ unit).round(9)
+    unit_vectors = z / np.where(lengths > 0, lengths, 1.0)
+    correlations = (unit_vectors.T @ unit_vectors).round(9)
     compared = np.where(table.signed | table.signed[:, np.newaxis], np.abs(correlations), correlations)
     is_redundant = (compared >= least_redundant) & ~np.eye(len(correlations), dtype=bool)
     counts: BoolArray = ~np.isnan(table.values) & ~table.seen
@@ -187,21 +187,21 @@ def _prior(table: RatingMatrix, columns: Sequence[int], gram: FloatArray) -> tup
 
     chosen = list(columns)
     kinds = (table.holistic[chosen], ~(table.holistic | table.signed)[chosen], table.signed[chosen])
-    units, shares = [], []
+    scaled, shares = [], []
     for kind, share in zip(kinds, (WHOLE, JUDGED, MEASURED), strict=True):
         composite = np.where(kind, table.prior_direction[chosen], 0.0)
-        if (size := np.abs(composite).sum()) > 0:
-            composite = composite / size
-            units.append(composite / max(deviation(composite), MIN_SPREAD))
+        if (total := np.abs(composite).sum()) > 0:
+            composite = composite / total
+            scaled.append(composite / max(deviation(composite), MIN_SPREAD))
             shares.append(share)
     single_precision = len(chosen) / WEIGHT_VARIANCE
-    if not units:
+    if not scaled:
         return np.zeros(len(chosen)), single_precision * np.eye(len(chosen))
-    composites, weights = np.stack(units), np.array(shares) / sum(shares)
+    composites, weights = np.stack(scaled), np.array(shares) / sum(shares)
     mean = weights @ composites
     mean = mean * PRIOR_SPREAD / max(deviation(mean), MIN_SPREAD)
     # The precision is the inverse of I / single_precision + COMPOSITE_ERROR² · Σ c cᵀ over composites c (Woodbury).
-    inner = np.eye(len(units)) / COMPOSITE_ERROR**2 + single_precision * composites @ composites.T
+    inner = np.eye(len(scaled)) / COMPOSITE_ERROR**2 + single_precision * composites @ composites.T
     shared = single_precision**2 * composites.T @ np.linalg.solve(inner, composites)
     return mean, single_precision * np.eye(len(chosen)) - shared
 
@@ -219,7 +219,7 @@ def constrain_weights(
         limits: lowest and highest share of each weight, shape (m, 2). They are scaled if no shares within them sum to
             1, for example in a fold that leaves out a criterion with a fixed weight.
         signs: shape (m,); used for weights that may have either sign.
-        fallback: if the most probable weights are all 0, the weights within the limits nearest to these are returned.
+        fallback: if the most probable weights are all 0, the weights within the limits nearest to it are returned.
     """
     sign = np.where(limits[:, 0] >= 0, 1.0, np.where(limits[:, 1] <= 0, -1.0, np.where(signs < 0, -1.0, 1.0)))
     low, high = np.maximum(np.sort(limits * sign[:, np.newaxis], axis=1), 0.0).T
@@ -229,10 +229,10 @@ def constrain_weights(
     constraints = np.vstack([identity - low[:, np.newaxis], high[:, np.newaxis] - identity])
     signed_precision = precision * np.outer(sign, sign)
     for start, metric in ((mean * sign, signed_precision), (fallback * sign, identity), (np.ones(len(mean)), identity)):
-        sizes = np.maximum(_nearest(start, metric, constraints), 0.0)
-        if sizes.sum() > NO_WEIGHT:
+        absolute = np.maximum(_nearest(start, metric, constraints), 0.0)
+        if absolute.sum() > NO_WEIGHT:
             break
-    return np.asarray(sizes * sign)
+    return np.asarray(absolute * sign)
 
 
 def _nearest(point: FloatArray, metric: FloatArray, constraints: FloatArray) -> FloatArray:

@@ -79,7 +79,7 @@ def installed(name: str) -> Method | None:
 
 
 def has_seen_labels(rubric: Rubric) -> bool:
-    """Return whether labels had a part in a rubric; they may also only have measured the agreement of a baseline."""
+    """Return whether a rubric was made with labels; for a baseline they may only have measured the agreement."""
     methods = [installed(part.method) for part in rubric.parts]
     return bool(rubric.aggregation) or not all(each and each.is_baseline and not each.needs_labels for each in methods)
 
@@ -118,7 +118,7 @@ def _load_plug_in(name: str) -> Method:
 
 
 def guard(method: object, plug_in: PlugIn) -> Method:
-    """Return the method with errors that name its package; raises PlugInError if it is no `Method` of that name."""
+    """Return the method with errors that name its package; raises PlugInError if it is no `Method` with its name."""
     from pydantic import ConfigDict, TypeAdapter
 
     from rubriclab.methods.holistic import require_scores
@@ -127,7 +127,7 @@ def guard(method: object, plug_in: PlugIn) -> Method:
     if not isinstance(method, Method) or method.name != plug_in.name:
         raise plug_in.error(f"is {method!r:.80}, expected a Method of that name")
 
-    # This also turns numpy's numbers into Python's.
+    # Validation also turns numpy's numbers into Python's.
     scored: TypeAdapter[Scored] = TypeAdapter(
         Scored, config=ConfigDict(revalidate_instances="always", allow_inf_nan=False)
     )

@@ -29,7 +29,7 @@ from rubriclab.models.rubric import Criterion, Evidence, Part
 from rubriclab.prompts.prompt import ExpectedEntry, KeyedReply, Prompt, keyed_reply
 from rubriclab.stats.intervals import DIGITS
 
-# Section 3, appendices C.1 and E.2: one call splits the text and gives a reason for each sentence; a second one
+# Section 3, appendices C.1 and E.2: one call splits the text and gives a reason for each sentence; a second call
 # converts the reasons to marks.
 PRESETS: interface.Presets = {"paper": {"sentences": "judge", "verdict": "converted", "most_per_call": 200}}
 
@@ -42,8 +42,8 @@ class DCRSettings(MethodSettings):
     appendix C.3, which misses more inconsistent texts)."""
 
     sentences: Literal["rules", "judge"] = "rules"
-    """What splits the text into sentences: rules, or the judge in the call that compares them (paper), which has all
-    sentences of the text then. A reply whose sentences are not the text, word for word, is not usable."""
+    """What splits the text into sentences: rules, or the judge in the call that compares the sentences (paper), which
+    are then all in one call. A reply whose sentences are not the text, word for word, is not usable."""
 
     verdict: Literal["converted", "with the reason"] = "with the reason"
     """The source of a mark: a second call that reads only the reasons (the paper's AMC), or a verdict in the same reply
@@ -172,7 +172,7 @@ def reference_field(units: texts.Units | None) -> texts.Material:
     return units.beside[0]
 
 
-# In tokens. The first number leaves room for a reason about a whole text.
+# Lengths of replies in tokens. `TOKENS_AROUND` leaves room for a reason about a whole text.
 TOKENS_AROUND = 512
 TOKENS_PER_REASON = 128
 TOKENS_AROUND_MARKS = 256
@@ -195,7 +195,7 @@ def evaluate_prompts(
     assignment: texts.Assignment,
     settings: DCRSettings,
 ) -> list[Prompt[Any]]:
-    """Return the prompts about the pieces of a text, numbered from 1; if the judge splits it, one without pieces."""
+    """Return the prompts about the pieces of a text, numbered from 1; without pieces if the judge splits the text."""
     (criterion,), material = part.criteria, reference_field(part.units)
     lines = criterion.statement.splitlines()
     verdict, whole = settings.verdict == "with the reason", settings.level == "paragraph"
@@ -253,16 +253,16 @@ async def score(example: texts.Example, part: Part, assignment: texts.Assignment
         reason = f"{len(units) - len(marks)} of {all_sentences} without a usable mark; the first: {first}"
         return None, (interface.CriterionRating(criterion.id, None, reason, units=units),)
     if whole:
-        verb = "is consistent" if marks == [1.0] else "is not consistent"
-        sentences = [f"The {words.output} {verb} with the {label}. {units[0].reason}"]
+        finding = "is consistent" if marks == [1.0] else "is not consistent"
+        summary = [f"The {words.output} {finding} with the {label}. {units[0].reason}"]
     else:
         inconsistent = [f"Sentence {number}: {unit.reason}" for number, unit in enumerate(units, 1) if unit.value == 0]
         more = len(inconsistent) - REASONS_REPEATED
-        sentences = [f"{marks.count(1.0)} of {all_sentences} are consistent with the {label}."]
-        sentences += inconsistent[:REASONS_REPEATED] + ([f"{more} more are not."] if more > 0 else [])
-        sentences += [f"{len(units) - len(marks)} without a usable mark."] if len(marks) < len(units) else []
+        summary = [f"{marks.count(1.0)} of {all_sentences} are consistent with the {label}."]
+        summary += inconsistent[:REASONS_REPEATED] + ([f"{more} more are not."] if more > 0 else [])
+        summary += [f"{len(units) - len(marks)} without a usable mark."] if len(marks) < len(units) else []
     score = round(assignment.scale.low + sum(marks) / len(marks) * assignment.scale.width, DIGITS)
-    return score, (interface.CriterionRating(criterion.id, score, " ".join(sentences), units=units),)
+    return score, (interface.CriterionRating(criterion.id, score, " ".join(summary), units=units),)
 
 
 async def _judge(prompt: Prompt[Any], pieces: Sequence[texts.Sentence], judge: Judge) -> list[interface.UnitVerdict]:

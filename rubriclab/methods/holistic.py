@@ -8,8 +8,8 @@ show:
 - `analyze_rate` writes an analysis before the score: Chiang and Lee (2023, Findings of EMNLP).
 - `few_shot` shows labelled texts with their scores (HypoEval, section 3), spread over the labels, not drawn at random.
 - `geval` goes by evaluation steps that the model writes once, which are part of the version.
-- `text_features` are computed without a judge. Only labels show which are informative, so they give no score
-  themselves.
+- `text_features` are computed without a judge. Only labels show which are informative, so features give no
+  score by themselves.
 """
 
 from __future__ import annotations
@@ -131,9 +131,9 @@ def with_answer_scale(assignment: Assignment, settings: HolisticSettings) -> Ass
     Weighted scores, and scores without a reason, are whole numbers if the ends of the scale are, so that each is a
     single token. A weighted mean has values in between. A scale from 0 to 1 is reduced to its ends with `score only`.
     """
-    scale, alone = assignment.scale, settings.form == "score only"
-    whole = scale.low.is_integer() and scale.high.is_integer() and (scale.width > 1 or alone)
-    if not (whole and (alone or settings.scoring != "once")):
+    scale, score_only = assignment.scale, settings.form == "score only"
+    whole = scale.low.is_integer() and scale.high.is_integer() and (scale.width > 1 or score_only)
+    if not (whole and (score_only or settings.scoring != "once")):
         return assignment
     return replace(assignment, scale=Scale(low=scale.low, high=scale.high, whole=True))
 
@@ -156,8 +156,8 @@ async def holistic_rating(
         reason = f"Probability-weighted: {_shares(probabilities)}."
         return interface.CriterionRating(criterion.id, round(expected, DIGITS), reason)
     numbers = range(1, settings.samples)
-    later = (replace(prompt, sample=STRIDE * number, alternatives=0) for number in numbers)
-    answers = [first, *await asyncio.gather(*(ask(judge, each) for each in later))]
+    further_prompts = (replace(prompt, sample=STRIDE * number, alternatives=0) for number in numbers)
+    answers = [first, *await asyncio.gather(*(ask(judge, each) for each in further_prompts))]
     scores = [answer.value.score for answer in answers if answer.value is not None]
     if len(scores) < MIN_USABLE_SHARE * len(answers):
         missing = next(answer.missing for answer in answers if answer.value is None)
@@ -201,8 +201,8 @@ def single_criterion_learning(
         scored = await prompting.for_each(
             texts, lambda text: score(text, part, training_input.assignment, judge), on_progress, "texts scored"
         )
-        # The error quotes the first reason. Texts with units come first: one without any has nothing to be compared
-        # with, which is not the judge's fault.
+        # The error quotes the first reason. Texts with units come first: a text without units has nothing to be
+        # compared with, which is not the judge's fault.
         require_scores(sorted((rating for _, (rating,) in scored), key=lambda rating: not rating.units))
         scores, labels = floats(each for each, _ in scored), training_input.labels
         own_labels = np.array([labels[text.id] for text in texts], dtype=float)
@@ -247,18 +247,18 @@ def _baseline(
     name: str,
     note: str,
     form: ScoreFormat,
-    criterion: Callable[[interface.TrainingInput, Any, Judge, int], Awaitable[Criterion]],
+    make_criterion: Callable[[interface.TrainingInput, Any, Judge, int], Awaitable[Criterion]],
     settings: type[BaselineSettings] = BaselineSettings,
     *,
     texts_shown: Callable[[Any], int] = lambda _settings: 0,
     generator_calls: int = 0,
     **more: Any,
 ) -> interface.Method:
-    """Return a baseline; `texts_shown` returns the number of labelled texts in its prompt."""
+    """Return a baseline; `texts_shown` returns, for its settings, the number of labelled texts in its prompt."""
 
     async def make(training_input: interface.TrainingInput, settings: Any, generator: Judge, seed: int) -> Part:
-        made = await criterion(training_input, settings, generator, seed)
-        return Part(method=name, settings=settings.model_dump(mode="json"), criteria=(made,))
+        criterion = await make_criterion(training_input, settings, generator, seed)
+        return Part(method=name, settings=settings.model_dump(mode="json"), criteria=(criterion,))
 
     def calls(training_input: interface.TrainingInput, settings: Any) -> interface.LearningCalls:
         texts = max(0, len(training_input.examples) - texts_shown(settings))
@@ -387,7 +387,7 @@ class GEvalSettings(BaselineSettings):
     """Hyperparameters of G-Eval; the published values are the defaults."""
 
     scoring: Literal["once", "weighted", "sampled"] = "weighted"
-    """As for other methods, but weighted by default."""
+    """The probability-weighted mean of the legal scores; `once` and `sampled` are as for other methods."""
 
 
 # Sections 2 and 4.1 of the paper: scores only; 20 samples at temperature 1 for models without log-probabilities.

@@ -22,9 +22,9 @@ Presets = Mapping[str, Mapping[str, Any]]
 # The current step, and the completed share of the whole, 0 to 1.
 Progress = Callable[[str, float], None]
 
-# A text has no score if this share of its answers or verdicts is missing: the others would be those of another rubric.
+# A text has no score if this share of its answers or verdicts is missing: those present would make another rubric.
 MISSING_SHARE = 0.5
-# Up to this number of groups, each is a fold; more groups share folds of about 2 % of the texts.
+# Up to this number of groups, each group is a fold; more groups share folds of about 2 % of the texts.
 MAX_FOLDS = 50
 
 
@@ -41,7 +41,7 @@ class TrainingInput:
             none.
         findings: from literature.
         checklist: seed questions; `None` if the method uses none.
-        unrated: labelled texts that another step has rated; they are then not in `examples`.
+        unrated: labelled texts that another step will rate, so that the method only proposes; not in `examples`.
     """
 
     examples: tuple[Example, ...]
@@ -103,9 +103,9 @@ class CriterionRating:
     Attributes:
         id: of the criterion.
         applies: false if the criterion is not applicable to this text, which is an answer and not a failure.
-        weight: its share of the text's score, if questions have different weights.
+        weight: the criterion's share of the text's score, if questions have different weights.
         units: the verdicts that the score is computed from, if the text was judged unit by unit.
-        contribution: what it adds to the score of an average text, in points, by a rubric with learned weights.
+        contribution: what the rating adds to the score of an average text, in points, by a rubric with learned weights.
         name: the criterion's title, once the rating is part of a score; empty if the rubric has no such criterion.
     """
 
@@ -233,16 +233,15 @@ class Method:
         learn, score: the two phases.
         learning_calls: about how many calls learning takes; by default one for each labelled text.
         needs_labels: whether learning with the default settings needs labelled texts.
-        rated_later: whether, with these settings, its criteria can be proposed without ratings, so that another step
-            can request the ratings of several methods together.
-        extend: proposes more criteria from the ratings that this other step requested; `None` if it does not.
+        rated_later: whether, with these settings, another step can rate its criteria with those of other methods.
+        extend: proposes more criteria from the ratings that this other step requested; `None` if it proposes no more.
         checklists: the folder of `stores/` with its seed questions; `None` if it uses none.
         needs_checklist: whether it needs seed questions, given its settings.
         joint_settings: settings that differ from the defaults in joint training.
         shares_call: whether its criteria can be rated in one call with those of other methods, given a part's settings.
         criterion_kind: the kind of its criteria.
         single_criterion: whether it scores by exactly one criterion.
-        states: what its criterion's statement contains, for a method that scores the whole text.
+        states: what the statement of its single criterion holds: the aspect's definition, an explanation, or steps.
         templates: the folder of its templates, for a method of another package; `NAME/x` is `x.md` in it.
         part_faults: returns further faults of an imported part.
         shows_reasons: whether the generator is shown raters' reasons for their scores, given the settings.
@@ -287,7 +286,7 @@ def with_agreement(
 ) -> Criterion:
     """Return the criterion with its agreement with the labels as evidence; no correlation of fewer than `least` scores.
 
-    `scores` are NaN where missing; `asked` is the number of texts that it was asked about and applies to.
+    `scores` are NaN where missing; `asked` is the number of texts that the criterion was asked about and applies to.
     """
     present = ~np.isnan(scores)
     judged = int(present.sum())

@@ -91,7 +91,7 @@ def by_source(examples: Sequence[Example]) -> list[Example]:
 def show_once(texts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the fields of each text, with the number of an earlier text that has the same source or context.
 
-    The number, from 1, is in `source_as_in` or `context_as_in`; `None` there if the text shows its own.
+    The number, from 1, is in `source_as_in` or `context_as_in`, `None` if the text shows its own source or context.
     """
     first: dict[tuple[str, str], int] = {}
     shown = []
@@ -170,7 +170,7 @@ async def ask_entries(judge: Judge, prompt: Prompt[KeyedReply], what: str) -> tu
 
 
 def at_most(most: int) -> pydantic.AfterValidator:
-    """Return a validator that refuses longer texts. Some providers refuse such a limit in the JSON schema."""
+    """Return a validator of texts of at most so many characters; some providers refuse such limits in JSON schemas."""
 
     def check(text: str) -> str:
         if len(text) > most:
@@ -271,7 +271,7 @@ def answer_rating(criterion: str, answer: JudgeAnswer[Any]) -> CriterionRating:
 
 
 def rating(criterion: str, score: float, reason: str) -> CriterionRating:
-    """Return a judge's rating; NaN is its answer that the text cannot be assessed."""
+    """Return a judge's rating; NaN is the judge's answer that the text cannot be assessed."""
     if math.isnan(score):
         return CriterionRating(criterion, None, reason, applies=False)
     return CriterionRating(criterion, score, reason)
@@ -296,7 +296,7 @@ class NumberedReason:
 def numbered_reasons(examples: Iterable[Example], aspect: str) -> tuple[NumberedReason, ...]:
     """Return the raters' reasons for their scores of `aspect`, numbered in the order of the texts and raters.
 
-    If a text has more than `MAX_REASONS_PER_TEXT`, that many are drawn, always the same ones.
+    If a text has more than `MAX_REASONS_PER_TEXT` reasons, that many are drawn, always the same ones.
     """
     numbered: list[NumberedReason] = []
     for example in examples:

@@ -132,8 +132,8 @@ def payload(criterion: Criterion, *, with_default_answers: bool = True) -> dict[
 # Fewest answers on training texts that can speak against a question.
 MIN_ANSWERS = 10
 # Significance level (one-sided) at which a question with a negative correlation with the labels is dropped. On 30
-# labels it cost nothing if all questions were good (Spearman 0.65 on other texts with and without it), and raised 0.53
-# to 0.59 if of 24 questions four were reversed and six were answered at random.
+# labels this rule cost nothing if all questions were good (Spearman 0.65 on other texts with and without it), and
+# raised 0.53 to 0.59 if of 24 questions four were reversed and six were answered at random.
 AGAINST = 0.2
 # Significance level (one-sided) of the positive correlation with the labels that a proposed question needs to be kept.
 TRACKING = 0.2
@@ -174,17 +174,17 @@ def learn_from_answers(
     counts: Callable[[Criterion], Mapping[str, int]],
     score: Callable[[AnswersT, Sequence[Criterion]], float | None],
     select: Callable[[Sequence[Criterion], AnswerMatrix], DroppedAndNotes] | None,
-    reselect: bool,
+    cross_validate: bool,
 ) -> Learned:
-    """Return the part with the questions that `select` keeps, and the others with the reasons.
+    """Return the part with the questions that `select` keeps, and with the dropped ones and the reasons.
 
     Args:
         part: all questions that were asked, and those that were dropped before.
         answers: what the judge said about each of the labelled texts `in_order`.
         counts: returns the number of each answer to a question, as evidence.
-        score: returns the score by some questions.
-        select: returns what the labels speak against.
-        reselect: whether each text is also scored by what the other groups' labels select.
+        score: returns a text's score by some questions.
+        select: returns the questions that the labels speak against; `None` keeps all.
+        cross_validate: whether each text is also scored by the questions that the other groups' labels select.
     """
     texts, labels, questions = training_input.in_order, training_input.label_array, part.criteria
     ratings = tuple(tuple(rate(each, question) for question in questions) for each in answers)
@@ -214,21 +214,21 @@ def learn_from_answers(
         candidates=tuple(question.id for question in questions),
         ratings=ratings,
         scores=scores,
-        reselected=cross_validated(training_input.groups, predict) if reselect else scores,
-        optimistic=reselect,
+        reselected=cross_validated(training_input.groups, predict) if cross_validate else scores,
+        optimistic=cross_validate,
         notes=notes,
     )
 
 
 def select_questions(
-    questions: Sequence[Criterion], answers: AnswerMatrix, *, ends: float = 0, proposed: bool = False
+    questions: Sequence[Criterion], answers: AnswerMatrix, *, ends: float = 0, proposed_must_track: bool = False
 ) -> DroppedAndNotes:
-    """Return the questions that the labels speak against, with the reasons; the best of each sub-dimension stay.
+    """Return why the labels speak against questions, by id; if against all, the best of each sub-dimension stay.
 
     Args:
         ends: the share of the texts that count as the worst, and as the best, by their labels. A generated question
-            that the worst pass as often as the best is dropped. 0 skips this rule.
-        proposed: whether proposed questions need a positive correlation with the labels, unless there are no others.
+            that the worst texts pass as often as the best is dropped. 0 skips this rule.
+        proposed_must_track: whether proposed questions need a positive correlation with the labels, unless none has it.
     """
     correlations: list[float] = label_correlations(answers.good, answers.labels).tolist()
     counts = (~np.isnan(answers.good)).sum(axis=0).tolist()
@@ -237,15 +237,15 @@ def select_questions(
         # Without a correlation, other rules apply.
         measured = n >= MIN_ANSWERS and not math.isnan(correlation)
         figures = f"correlation {correlation:.2f} over {n} training texts, so {{}} by chance in {{:.1%}} of cases"
-        above, below = (p_below(-correlation, n), p_below(correlation, n)) if measured else (0.0, 1.0)
-        if question_of(question).origin == "proposed" and above > TRACKING:
-            untracked[column] = f"does not track the labels: {figures.format('high', above)}"
+        p_as_high, p_as_low = (p_below(-correlation, n), p_below(correlation, n)) if measured else (0.0, 1.0)
+        if question_of(question).origin == "proposed" and p_as_high > TRACKING:
+            untracked[column] = f"does not track the labels: {figures.format('high', p_as_high)}"
         # Questions are written to speak for a text, so a slightly negative correlation is more likely due to chance.
-        if measured and correlation < 0 and below < AGAINST:
-            dropped[column] = f"runs against the labels: {figures.format('low', below)}"
+        if measured and correlation < 0 and p_as_low < AGAINST:
+            dropped[column] = f"runs against the labels: {figures.format('low', p_as_low)}"
         elif reason := _constant(answers, column) or _not_discriminating(question, answers, column, ends):
             dropped[column] = reason
-    if not proposed or len(untracked) == len(questions):
+    if not proposed_must_track or len(untracked) == len(questions):
         untracked = {}
     dropped |= untracked
     order = sorted(range(len(questions)), key=lambda column: not is_seed(questions[column]))
@@ -254,10 +254,10 @@ def select_questions(
     if questions and len(dropped) == len(questions):
         correlation_of = dict(zip((each.id for each in questions), np.nan_to_num(correlations, nan=-2.0), strict=True))
         others = [question for column, question in enumerate(questions) if column not in untracked]
-        firsts = [max(group, key=lambda each: correlation_of[each.id]) for group in by_trait(others).values()]
-        for each in firsts:
+        best = [max(group, key=lambda each: correlation_of[each.id]) for group in by_trait(others).values()]
+        for each in best:
             del dropped[questions.index(each)]
-        notes = (f"the labels speak against every question: the best of each sub-dimension stay ({len(firsts)})",)
+        notes = (f"the labels speak against every question: the best of each sub-dimension stay ({len(best)})",)
     return {questions[column].id: dropped[column] for column in sorted(dropped)}, notes
 
 
@@ -301,7 +301,7 @@ def p_below(r: float, n: int) -> float:
 
 
 def _repeating(order: Sequence[int], questions: Sequence[Criterion], answers: AnswerMatrix) -> dict[int, str]:
-    # For each pair of columns: the number of common texts, the correlation, and the rarer answers of the first one.
+    # For each pair of columns: common texts, the correlation, and how many rarer answers the first column has on them.
     has = (~np.isnan(answers.good)).astype(float)
     filled = np.where(np.isnan(answers.good), 0.0, answers.good)
     shared, ones, squares = has.T @ has, filled.T @ has, (filled**2).T @ has
@@ -319,7 +319,7 @@ def _repeating(order: Sequence[int], questions: Sequence[Criterion], answers: An
             if r[other, column] >= REPEATED_CORRELATION
             and shared[other, column] >= MIN_ANSWERS
             and min(rare[other, column], rare[column, other]) >= MIN_RARE
-            # It has no answer where the other does not apply.
+            # The later question has no answer where the earlier one does not apply.
             and not (answered & ~answers.applies[:, other]).any()
         )
         if (first := next(alike, None)) is None:
@@ -343,7 +343,7 @@ Relation = Literal["same", "nested"]
 
 _QUOTES = str.maketrans({**dict.fromkeys("“”„«»", '"'), **dict.fromkeys("‘’", "'")})
 _QUOTED = re.compile(r"([\"'])(.*)\1")
-# Only one mark is removed, since others may be what the question is about.
+# Only one mark is removed, since further marks may be what the question is about.
 _CLOSING = re.compile(r"\s*[.?!]$")
 
 ShownId = Annotated[str, BeforeValidator(lambda value, info: bare_id(value, _shown_ids(info)))]
@@ -375,7 +375,7 @@ class Group(BaseModel):
         return self
 
     def pairs(self) -> Iterator[tuple[str, str]]:
-        """Yield all pairs of equal members, or in a nested group the first with each of the others."""
+        """Yield all pairs of equal members, or in a nested group the first with each other member."""
         members = list(dict.fromkeys(self.members))
         return (
             itertools.combinations(members, 2)
@@ -402,7 +402,7 @@ async def find_redundant(
 
     Of two redundant criteria the later one is dropped: better tiers come first, and within a tier the better wording,
     then the earlier position. Without a usable reply, only equal wording is dropped; a reply that would drop more than
-    a third is not usable.
+    a third of the criteria is not usable.
 
     Args:
         most_shown: most entries in one prompt; with 2, every pair has a prompt of its own.

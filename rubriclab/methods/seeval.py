@@ -1,12 +1,12 @@
 """SEEval: the judge explains the task once for an aspect, and scores texts with its explanation in the prompt.
 
 The paper (sections 2.2 and 2.3, figure 2) elicits one explanation and leaves refinement to future work (section 6);
-`preset=paper` does the same. Here the best of several is rewritten by its errors, if that helps on other texts:
+`preset=paper` does the same. Here the best of several is rewritten in view of its errors, if other texts gain by it:
 
-elicit                        -> explanations without labels; each scores the texts of a trial
+elicit                        -> explanations without labels; all score the same ten or more texts, the trial
 best by Pearson correlation   -> scores the other texts too; kept, unless a rewriting is better
-rewrite by the errors on one half and score the other half, and vice versa: is there a gain on held-out texts?
-if so                         -> one more rewriting, by the errors on all labelled texts, is kept
+rewrite in view of the errors on one half, score the other half, and vice versa: is there a gain on held-out texts?
+if so                         -> one more rewriting, in view of the errors on all labelled texts, is kept
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import BoolArray, FloatArray, floats, pearson
 from rubriclab.stats.intervals import DIGITS, rounded
 
-# One explanation, elicited at temperature 0 from G-Eval's prompt with its steps, unchanged; a reply with the score
-# only, once at temperature 0 (with `scoring=sampled`: 20 times at temperature 1, since the model has no
+# One explanation, never rewritten, elicited at temperature 0 from G-Eval's prompt with its evaluation steps; a reply
+# with the score only, once at temperature 0 (with `scoring=sampled`: 20 times at temperature 1, since the model has no
 # log-probabilities).
 PRESETS: interface.Presets = {
     "paper": {"explanations": 1, "elicitation": "open", "refine": False, "form": "score only"}
@@ -55,8 +55,8 @@ class SEEvalSettings(holistic.HolisticSettings):
     it relates to what is known (paper)."""
 
     refine: bool = True
-    """Whether the best explanation is rewritten by the texts with its largest errors, and the rewriting kept if it
-    helps on other texts."""
+    """Whether the best explanation is rewritten in view of the texts with its largest errors, and the rewriting is
+    kept if it helps on other texts."""
 
 
 FORM = holistic.ScoreFormat(
@@ -128,10 +128,10 @@ def refine_prompt(
         {
             **assignment.text_fields(text),
             "score": float(text.scores[aspect]),
-            "given": given,
+            "given": judged,
             "reasons": prompting.fields_of_reasons(reasons, text.id),
         }
-        for text, given in mistakes
+        for text, judged in mistakes
     ]
     fields = {
         **assignment.fields(),
@@ -143,7 +143,7 @@ def refine_prompt(
 
 
 NOT_BEST = "not scored: another explanation agreed better with the labels of the texts in the trial"
-# Labelled texts in the trial of all explanations, at least; only the best explanation scores the others too.
+# Fewest labelled texts in the trial, which all explanations score; only the best one scores the other texts too.
 MIN_TRIAL = 10
 # Texts in the prompt of a rewriting.
 TEXTS_SHOWN = 6
@@ -186,24 +186,24 @@ class _SEEvalRun:
         criteria = [self._criterion(f"e{number}", text) for number, text in enumerate(texts, 1)]
         self.on_progress(f"{len(criteria)} explanations elicited", 0.1)
 
-        best, reselected = await self._choose(criteria)
+        best, held_out_scores = await self._choose(criteria)
         explanations = [self._with_evidence(each) for each in criteria]
         base, reason = explanations[best], f"{criteria[best].id} tracks the labels better"
         kept, candidates = base, [each.id for each in criteria]
         dropped = [DroppedCriterion(criterion=each, reason=reason) for each in explanations if each is not base]
-        trial = await self._try_rewriting(base)
-        if trial is not None:
-            gain, first_half, trials = trial
+        test = await self._test_rewriting(base)
+        if test is not None:
+            gain, first_half, half_rewritings = test
             change = f"rewriting changed the correlation on unseen texts by {gain:+.2f}"
             reason = f"a trial rewriting, from one half of the texts; {change}"
-            dropped += (DroppedCriterion(criterion=each, reason=reason) for each in trials)
+            dropped += (DroppedCriterion(criterion=each, reason=reason) for each in half_rewritings)
             rewritten = np.where(first_half, self._scores("r2"), self._scores("r1"))
-            reselected = reselect_rewriting(
-                reselected, self._scores(base.id), rewritten, first_half, labels=self.labels, groups=self.groups
+            held_out_scores = cross_validate_rewriting(
+                held_out_scores, self._scores(base.id), rewritten, first_half, labels=self.labels, groups=self.groups
             )
             final = await self._rewrite("r", base, np.ones(len(self.order), dtype=bool)) if gain > 0 else None
             if final is not None and not np.isnan(_correlation(await self._rate(final, self.order), self.labels)):
-                heldout = rounded(_correlation(reselected, self.labels))
+                heldout = rounded(_correlation(held_out_scores, self.labels))
                 kept = self._with_evidence(final).with_evidence(heldout=heldout)
                 candidates.append(final.id)
                 dropped.append(DroppedCriterion(criterion=base, reason=change))
@@ -220,14 +220,14 @@ class _SEEvalRun:
                 for text in self.ids
             ),
             scores=self._scores(kept.id),
-            reselected=reselected,
+            reselected=held_out_scores,
             optimistic=bool(dropped),
         )
 
     async def _choose(self, criteria: Sequence[Criterion]) -> tuple[int, FloatArray]:
-        """Return the index of the best explanation, and each group's scores by the one that the other groups choose.
+        """Return the best explanation's index, and each group's scores by the explanation that the other groups choose.
 
-        All explanations score the texts of a trial, which has whole groups. Only the best one scores the other texts.
+        All explanations score the texts of the trial, which are whole groups. Only the best one scores the other texts.
         """
         trial, groups = np.ones(len(self.order), dtype=bool), np.array(self.groups)
         if len(criteria) > 1 and len(self.order) > MIN_TRIAL:
@@ -278,37 +278,37 @@ class _SEEvalRun:
         scores, labels = self._scores(criterion.id)[asked], self.labels[asked]
         return interface.with_agreement(criterion, scores, labels, len(scores), least=2)
 
-    async def _try_rewriting(self, base: Criterion) -> tuple[float, BoolArray, list[Criterion]] | None:
+    async def _test_rewriting(self, base: Criterion) -> tuple[float, BoolArray, list[Criterion]] | None:
         """Return the mean gain in correlation, a mask of the first half, and the rewritings from the two halves.
 
-        Each rewriting is tested on the other half; no group is in both. `None` if there are too few texts, or if a
-        rewriting failed.
+        Each rewriting is tested on the half that it is not from; no group is in both halves. `None` if there are too
+        few texts, or if a rewriting failed.
         """
         sizes, chosen = Counter(self.groups), set[str]()
         for group in sorted(sizes, key=lambda name: -sizes[name]):
             if sum(sizes[each] for each in chosen) + sizes[group] <= (len(self.order) + 1) // 2:
                 chosen.add(group)
-        first = np.array([group in chosen for group in self.groups], dtype=bool)
-        if not self.settings.refine or min(first.sum(), (~first).sum()) < MIN_IN_HALF:
+        first_half = np.array([group in chosen for group in self.groups], dtype=bool)
+        if not self.settings.refine or min(first_half.sum(), (~first_half).sum()) < MIN_IN_HALF:
             return None
-        gains, criteria, before = [], [], self._scores(base.id)
-        for name, seen in (("r1", first), ("r2", ~first)):
+        gains, criteria, by_base = [], [], self._scores(base.id)
+        for name, seen in (("r1", first_half), ("r2", ~first_half)):
             rewritten = await self._rewrite(name, base, seen)
             if rewritten is None:
                 return None
             scores = await self._rate(rewritten, list(itertools.compress(self.order, ~seen)))
             labels = self.labels[~seen]
-            gains.append(_correlation(scores[~seen], labels) - _correlation(before[~seen], labels))
+            gains.append(_correlation(scores[~seen], labels) - _correlation(by_base[~seen], labels))
             tested = self._with_evidence(rewritten)
             criteria.append(tested.with_evidence(heldout=tested.evidence.pearson))
         gain = float(np.mean(gains))
-        return None if np.isnan(gain) else (gain, first, criteria)
+        return None if np.isnan(gain) else (gain, first_half, criteria)
 
     async def _rewrite(self, name: str, base: Criterion, seen: BoolArray) -> Criterion | None:
-        """Return the explanation rewritten from the texts of `seen` with the largest errors; `None` if that failed.
+        """Return the explanation rewritten from the texts of `seen` with the largest errors; `None` if that fails.
 
-        Errors are residuals of the regression of labels on scores, half of them positive and half negative. By plain
-        differences, a judge that is only more lenient would be wrong on every text.
+        Errors are residuals of the regression of labels on scores; half of those shown are positive, half negative.
+        If errors were plain differences, a judge that is only more lenient would be wrong on every text.
         """
         scores = self._scores(base.id)
         indices = np.flatnonzero(seen & ~np.isnan(scores))
@@ -337,29 +337,29 @@ class _SEEvalRun:
         return self._criterion(name, reply.explanation, evidence)
 
 
-def reselect_rewriting(
-    unrevised: FloatArray,
-    before: FloatArray,
+def cross_validate_rewriting(
+    cross_validated: FloatArray,
+    by_base: FloatArray,
     rewritten: FloatArray,
     first_half: BoolArray,
     *,
     labels: FloatArray,
     groups: Sequence[str],
 ) -> FloatArray:
-    """Return cross-validated scores: each group's by the rewriting from the other half, or else `unrevised`.
+    """Return cross-validated scores: each group's by the rewriting from the other half, or else `cross_validated`.
 
-    The rewriting is used if, on the other groups of the same half, it gains over `before`, the explanation that was
-    rewritten. The gain on the other half does not count, since the labels of this half made the rewriting that is
-    tested there. `first_half` is a mask of one of the halves.
+    The rewriting is used if, on the other groups of the same half, it gains over `by_base`: scores by the explanation
+    that was rewritten. Gains on the half that does not hold the group are left out: the rewriting tested on it was made
+    with the group's own labels. `first_half` is a mask of one of the halves.
     """
 
     def predict(others: BoolArray, held_out: BoolArray) -> FloatArray:
-        chosen = unrevised.copy()
+        chosen = cross_validated.copy()
         for half in (first_half, ~first_half):
             rows = others & half
-            gain = _correlation(rewritten[rows], labels[rows]) - _correlation(before[rows], labels[rows])
-            # If the other groups choose another explanation, that one has no rewriting.
-            replaced = half & (gain > 0) & (unrevised == before)
+            gain = _correlation(rewritten[rows], labels[rows]) - _correlation(by_base[rows], labels[rows])
+            # Only the base explanation was rewritten: scores by another one, which differ from `by_base`, stay.
+            replaced = half & (gain > 0) & (cross_validated == by_base)
             chosen[replaced] = rewritten[replaced]
         return chosen[held_out]
 
@@ -367,7 +367,7 @@ def reselect_rewriting(
 
 
 def _correlation(scores: FloatArray, labels: FloatArray) -> float:
-    """Return Pearson's correlation, 0 if undefined or of two scores, NaN if less than half of the texts have one."""
+    """Return Pearson's correlation: 0 if undefined or of two scores, NaN if less than half of the texts are scored."""
     judged = ~np.isnan(scores)
     if judged.sum() < len(scores) / 2:
         return np.nan

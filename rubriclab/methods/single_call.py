@@ -73,7 +73,7 @@ def judge_prompt(
 
 
 def divide_criteria(parts: Sequence[Part], most: int | None) -> list[list[Part]]:
-    """Return the parts with their criteria in as few runs of at most `most` as possible; all in one by default."""
+    """Return runs of parts, as few as possible with at most `most` criteria in each; `None` allows any number."""
     criteria = [(index, criterion) for index, part in enumerate(parts) for criterion in part.criteria]
     runs = prompting.chunks(criteria, most or max(1, len(criteria)))
     return [
@@ -86,7 +86,7 @@ def divide_criteria(parts: Sequence[Part], most: int | None) -> list[list[Part]]
 
 
 def shown_criteria(parts: Sequence[Part]) -> dict[str, list[dict[str, Any]]]:
-    """Return what a prompt shows of the criteria; raises ValueError if an id names two of them."""
+    """Return what a prompt shows of the criteria; raises ValueError if an id names two criteria."""
     criteria = [(part, criterion) for part in parts for criterion in part.criteria]
     twice = [name for name, count in Counter(criterion.id for _, criterion in criteria).items() if count > 1]
     if twice:
@@ -97,7 +97,7 @@ def shown_criteria(parts: Sequence[Part]) -> dict[str, list[dict[str, Any]]]:
         "criteria": [criterion_payload(each) for each in by_id(c for _, c in criteria) if each.kind == "hypothesis"],
         "sub_dimensions": [sub for asked, dimensions in questions for sub in sub_dimension_fields(asked, dimensions)],
         "overall": [
-            {"id": each.id, "by": by, "text": "" if by == "definition" else each.statement} for by, each in scores
+            {"id": each.id, "by": what, "text": "" if what == "definition" else each.statement} for what, each in scores
         ],
     }
 
@@ -107,19 +107,19 @@ async def judge_all(
 ) -> tuple[CriterionRating, ...]:
     """Return the text's ratings by the criteria of `parts`, in their order, as the methods' own scoring would.
 
-    All parts that `can_join` are rated in one call, or in several if the `form` says so; the others are scored by their
-    methods. Raises ValueError if an id names two criteria.
+    All parts that `can_join` are rated in one call, or in several if the `form` says so; other parts are scored by
+    their methods. Raises ValueError if an id names two criteria.
     """
     calls = divide_criteria([part for part in parts if can_join(part)], form.criteria if form else None)
     reasons = form is None or form.reasons
     prompts = [judge_prompt(example, call_parts, assignment, reasons=reasons) for call_parts in calls]
-    answers, others = await asyncio.gather(
+    answers, alone = await asyncio.gather(
         asyncio.gather(*(ask(judge, prompt) for prompt in prompts)), _rate_alone(example, parts, assignment, judge)
     )
     together = dict[str, CriterionRating]()
     for call_parts, prompt, answer in zip(calls, prompts, answers, strict=True):
         together |= _all_ratings(call_parts, answer.value, prompt, answer, "entry for it")
-    return _in_order(parts, together, others)
+    return _in_order(parts, together, alone)
 
 
 async def _rate_alone(
@@ -130,9 +130,9 @@ async def _rate_alone(
 
 
 def _in_order(
-    parts: Sequence[Part], together: Mapping[str, CriterionRating], others: Sequence[tuple[CriterionRating, ...]]
+    parts: Sequence[Part], together: Mapping[str, CriterionRating], alone: Sequence[tuple[CriterionRating, ...]]
 ) -> tuple[CriterionRating, ...]:
-    queue = iter(others)
+    queue = iter(alone)
     by_part = (tuple(together[each.id] for each in part.criteria) if can_join(part) else next(queue) for part in parts)
     return tuple(rated for ratings in by_part for rated in ratings)
 
@@ -215,10 +215,10 @@ async def judge_group(
             for number in range(1, len(examples) + 1)
         ]
 
-    together, others = await asyncio.gather(
+    together, alone = await asyncio.gather(
         rate_together(), asyncio.gather(*(_rate_alone(example, parts, assignment, judge) for example in examples))
     )
-    return [_in_order(parts, *ratings) for ratings in zip(together, others, strict=True)]
+    return [_in_order(parts, *ratings) for ratings in zip(together, alone, strict=True)]
 
 
 def judge_group_prompt(

@@ -59,7 +59,7 @@ class Checklist(FrozenModel):
     Attributes:
         others: definitions of other aspects, which the questions should not be about; if empty, those of the task's
             shipped aspects.
-        units: the pieces of a text that the questions are asked of one by one; `None` asks them of the whole.
+        units: the pieces of a text that the questions are asked of one by one; `None` asks them of the whole text.
     """
 
     format: Literal["rubriclab-checklist/1"]
@@ -113,7 +113,7 @@ Folder = Literal["checklists", "units", "comparisons"]
 def load_checklist(task: str, aspect: str, path: Path | None = None, folder: Folder = "checklists") -> Checklist:
     """Return the checklist in the file `path`, or else the one in `folder` that ships for this task and aspect.
 
-    Raises ChecklistError if there is none, if the file cannot be used, or if it is for something else.
+    Raises ChecklistError if there is none, if the file cannot be used, or if it is for another task or aspect.
     """
     shipped = shipped_checklists(folder)
     if path is None and (task, aspect) not in shipped:
@@ -144,8 +144,7 @@ def load_checklist(task: str, aspect: str, path: Path | None = None, folder: Fol
 def seed_questions(
     folder: Folder | None, task: str, aspect: str, path: Path | None = None, *, needed: bool = True
 ) -> Checklist | None:
-    """Return a method's checklist, from the file `path` or as shipped in `folder`; `None` without a folder, or if none
-    ships and it is not `needed`."""
+    """Return the checklist of `path` or `folder`; `None` without a folder, or if none ships and it is not `needed`."""
     if folder is None or (path is None and not needed and (task, aspect) not in shipped_checklists(folder)):
         return None
     return load_checklist(task, aspect, path, folder)
@@ -233,8 +232,8 @@ def load_findings(
 ) -> tuple[Finding, ...]:
     """Return the findings for a task that bear on `aspect`, in the order of their file.
 
-    Those about the raters of a data set in `without` are left out. `path` is a file, or a folder with a `<task>.json`;
-    by default the shipped ones. Raises LiteratureError for a file or entry that cannot be used.
+    Findings about the raters of a data set in `without` are left out. `path` is a file, or a folder with `<task>.json`;
+    by default the shipped findings. Raises LiteratureError for a file or entry that cannot be used.
     """
     folder = path or content_path("literature")
     file = folder / f"{task}.json" if folder.is_dir() else folder
@@ -263,11 +262,11 @@ def read_findings(file: Path) -> tuple[Finding, ...]:
 
 
 def write_findings(file: Path, findings: Sequence[Finding]) -> None:
-    new = file.with_suffix(".new")
+    draft = file.with_suffix(".new")
     with name_in_errors(file):
         file.parent.mkdir(parents=True, exist_ok=True)
-        new.write_text(json.dumps([each.to_row() for each in findings], ensure_ascii=False, indent=2) + "\n", "utf-8")
-        new.replace(file)
+        draft.write_text(json.dumps([each.to_row() for each in findings], ensure_ascii=False, indent=2) + "\n", "utf-8")
+        draft.replace(file)
 
 
 def benchmark_name(name: str, known: Collection[str] = ()) -> str:

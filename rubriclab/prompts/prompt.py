@@ -1,9 +1,9 @@
 """A prompt is a value: a template's name, its fields and the model of the reply.
 
 Most replies have one entry for each thing that a prompt asks about. The reply's model is made for the ids of these
-things, so a server that follows the JSON schema can neither leave an entry out nor add one. In other replies, an entry
-is recognised by its id, or by the name of what it is about. If no entry of a kind is recognised and their number is
-right, they are recognised by their order.
+things, so a server that follows the JSON schema can neither leave an entry out nor add one. In replies of other
+servers, an entry is recognised by its id, or by the name of what it is about. If no entry of a kind is recognised and
+the number of entries is right, they are recognised by their order.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ class Prompt(Generic[R]):
         sample: the number of this request among several that ask for independent answers.
         alternatives: how many of the most likely tokens are reported, with their probabilities, at each position of the
             reply, if the judge supports it; 0 requests none. Providers report at most 20.
-        repair: set when an earlier reply to the same prompt was unusable.
-        offline: returns the offline judge's answer from the fields; `None` if it has
-            an answer of its own for the template, or cannot answer.
+        repair: the earlier reply to the same prompt, if it was unusable.
+        offline: returns the offline judge's answer from the fields; `None` if the offline judge has an answer of its
+            own for the template, or cannot answer.
     """
 
     name: str
@@ -98,7 +98,7 @@ class ExpectedEntry:
     """Something that a prompt asks about.
 
     Attributes:
-        form: the type of its entry: a model, or a single value.
+        form: the type of the entry: a model, or a single value.
         kind: only entries of the same kind are recognised by their order.
         names: what a judge may call it instead of its id.
     """
@@ -254,9 +254,9 @@ def _completed(item: Any, form: Any) -> Any:
     """Return the item as an object of its model's fields, with empty reasons where it has none."""
     if not _is_model(form) or issubclass(form, KeyedReply):
         return item
-    verdicts = [name for name in form.model_fields if name not in REASONS]
-    if not isinstance(item, dict | list) and len(verdicts) == 1:
-        item = {verdicts[0]: item}
+    contents = [name for name in form.model_fields if name not in REASONS]
+    if not isinstance(item, dict | list) and len(contents) == 1:
+        item = {contents[0]: item}
     if not isinstance(item, dict):
         return item
     return {name: "" for name in form.model_fields if name in REASONS} | {
@@ -300,7 +300,7 @@ class _Recognition:
                 at_top |= {id_} if entry.group == 0 else set()
                 read_by = "name" if entry_read_by == "name" else read_by
         if at_top:
-            # Entries elsewhere, such as in a verdict that the reply quotes, may contradict these but replace none.
+            # Entries elsewhere, such as in a verdict that the reply quotes, may contradict these but not replace them.
             return {id_: _Values(tuple(found[id_])) for id_ in found if id_ in at_top}, read_by
         unrecognised = [values for values in groups.values() if _RECOGNISED not in values]
         if not shifted and (in_order := self._by_order(found, unrecognised)):

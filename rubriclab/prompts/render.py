@@ -43,7 +43,7 @@ _KEYED = (
 )
 # Stands for the tag of each marker until all is rendered; random, so that no text contains it.
 _PLACEHOLDER = secrets.token_hex(16)
-# Hexadecimal digits: 64 bits.
+# Hexadecimal digits of a tag: 64 bits.
 _TAG_LENGTH = 16
 # Renders a part of a turn with a prompt's fields.
 _Part = Callable[[Mapping[str, Any]], str]
@@ -60,7 +60,7 @@ class Message(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One turn of a conversation. Other prompts may share its parts, except the last one."""
+    """One turn of a conversation. Other prompts may share its parts, except the last part."""
 
     role: str
     parts: tuple[str, ...]
@@ -73,7 +73,7 @@ class Turn:
 def render(prompt: Prompt[Any]) -> list[Message]:
     """Return the messages that ask `prompt`.
 
-    The form of the reply ends the first part of the user's last turn, or the whole turn if its keys depend on the text.
+    The form of the reply ends the first part of the user's last turn, or the whole turn if it depends on the text.
     """
     return [turn.message for turn in render_turns(prompt)]
 
@@ -222,7 +222,7 @@ _HIDDEN = re.compile(
     f"{_FLAGS}|(?P<tags>[\U000e0000-\U000e007f]+)|(?P<bytes>[\ufe00-\ufe0f\U000e0100-\U000e01ef]{{2,}})"
 )
 
-# This search takes a tenth of the time, and most texts have no such characters.
+# Searching for these characters takes a tenth of the time that `_HIDDEN` takes, and most texts have none.
 _MAY_HIDE = re.compile("[\ufe00-\ufe0f\U000e0000-\U000e01ef]")
 
 

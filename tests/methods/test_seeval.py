@@ -214,7 +214,7 @@ def test_on_shuffled_labels_the_held_out_scores_by_a_rewriting_do_not_correlate_
         before, after, labels = np.random.default_rng(seed).normal(size=(3, 30))
         gains = [pearson(after[half], labels[half]) - pearson(before[half], labels[half]) for half in (first, ~first)]
         gain = float(np.mean(gains))
-        chosen = LEARNING.reselect_rewriting(before, before, after, first, labels=labels, groups=groups)
+        chosen = LEARNING.cross_validate_rewriting(before, before, after, first, labels=labels, groups=groups)
         inside.append(pearson(chosen, labels))
         outside.append(pearson(after if gain > 0 else before, labels))
     assert np.mean(outside) > 0.05

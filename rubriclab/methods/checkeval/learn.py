@@ -5,7 +5,7 @@ augmentation     -> diversification and elaboration, both from the seeds and not
 filter           -> the model drops questions; at most `settings.most` of the others are asked
 labelled texts   -> answers to all questions, and a selection by labels
 
-The generator filters: this is part of writing the checklist and done once. The judge answers the questions about many
+The generator filters, as a part of writing the checklist that is done once. The judge answers the questions about many
 texts, and may be a smaller model. The paper uses one model for both.
 """
 
@@ -89,7 +89,7 @@ def _limited_checklist(training_input: TrainingInput, settings: scoring.CheckEva
         return checklist
     subs = []
     for sub in checklist.sub_dimensions:
-        # Sorting is stable, so both kinds keep the checklist's order.
+        # Sorting is stable: seeds about a fault keep the checklist's order, and so do the other seeds.
         faults_last = sorted(sub.questions, key=lambda seed: settings.procedure == "paper" and seed.better == "no")
         first = tuple(seed for seed in sub.questions if seed in faults_last[:most])
         subs.append(sub.model_copy(update={"questions": first}))
@@ -124,8 +124,8 @@ async def augment(
             for sub in subs
         ]
         fields = {**assignment.fields(), "sub_dimensions": described, "count": count}
-        most = _proposal_tokens(count)
-        prompt = Prompt("checkeval/diversify_dimension", fields, scoring.PlainDiversification, max_tokens=most)
+        longest = _proposal_tokens(count)
+        prompt = Prompt("checkeval/diversify_dimension", fields, scoring.PlainDiversification, max_tokens=longest)
         requests.append((f"other sides of {aspect!r}", prompt, count, None))
     if settings.elaborated_most:
         for sub, seed in seeds:
@@ -227,7 +227,7 @@ def _proposal_tokens(questions: int) -> int:
 
 # The shipped aspect that includes all others of its task, so that no question is about another aspect.
 WHOLE = "overall"
-# Most verdicts in one reply: in longer ones, reasons become formulas.
+# Most verdicts in one reply: in longer replies, reasons become formulas.
 MAX_VERDICTS = 20
 
 STYLES = {
@@ -320,8 +320,8 @@ async def _filter_dimension(
 def preference_tiers(questions: Sequence[Criterion]) -> list[list[Criterion]]:
     """Return two lists, the seeds and the questions made from them, each in order of preference.
 
-    Sub-dimensions take turns, so that the beginning of a list covers as many as possible. So do, within each of them,
-    the diversified questions and the elaborated ones of each seed.
+    Sub-dimensions take turns, so that the beginning of a list covers as many as possible. So do, within each
+    sub-dimension, the diversified questions and the elaborated ones of each seed.
     """
     tiers = []
     for of_seeds in (True, False):
@@ -340,7 +340,7 @@ def round_robin(lists: Sequence[Sequence[Criterion]]) -> list[Criterion]:
 
 def other_aspects(checklist: Checklist, assignment: Assignment) -> tuple[Aspect, ...]:
     if checklist.others:
-        return tuple(Aspect(name=name, definition=words) for name, words in checklist.others.items())
+        return tuple(Aspect(name=name, definition=definition) for name, definition in checklist.others.items())
     if assignment.aspect.name == WHOLE:
         return ()
     own = {assignment.aspect.name, WHOLE}
@@ -384,8 +384,8 @@ def _with_verdict(question: Criterion, verdict: scoring.QuestionVerdict, aspect:
     elif verdict.about != aspect:
         problem = "it is about something else" if verdict.about == scoring.ELSEWHERE else f"it is about {verdict.about}"
     else:
-        earned = None if is_handwritten(question) else scoring.broken_text_fault(verdict.broken, better)
-        problem = earned or STYLES.get(verdict.style, "")
+        fault = None if is_handwritten(question) else scoring.broken_text_fault(verdict.broken, better)
+        problem = fault or STYLES.get(verdict.style, "")
     return judged, f"{problem}: {verdict.reasoning}".removesuffix(": ") if problem else None
 
 
@@ -448,7 +448,7 @@ async def learn(
         counts=counts,
         score=lambda ratings, some: scoring.text_score(some, ratings, assignment.scale),
         select=functools.partial(select_questions, ends=ENDS) if by_labels else None,
-        reselect=by_labels and bool(texts),
+        cross_validate=by_labels and bool(texts),
     )
     on_progress(f"{len(learned.part.criteria)} questions kept", 1.0)
     # Questions made from raters' reasons have seen labels.

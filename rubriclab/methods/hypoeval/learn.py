@@ -1,7 +1,7 @@
 """HypoEval's learning (section 2): from labelled texts and literature to a few hypotheses about the raters.
 
 first texts + literature -> first hypotheses, which rate the first texts
-every further text       -> rated by the top k; if most of them are wrong, it enters the wrong bank
+every further text       -> rated by the top k; if most of the k are wrong, the text enters the wrong bank
 full wrong bank          -> new hypotheses from it, refined by literature (in the paper by the wrong bank and
                             literature in turn); redundant ones are dropped, and then the worst
 literature alone         -> more hypotheses
@@ -51,7 +51,7 @@ FINAL_WRONG_SHARE = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """A hypothesis in the bandit: how many texts it rated, the sum of the utilities, and the step of the latest."""
+    """A hypothesis in the bandit: how many texts it rated, the sum of the utilities, and its last step."""
 
     id: str
     visits: int = 0
@@ -95,10 +95,10 @@ def rank_arms(arms: Iterable[Arm], step: int, alpha: float, procedure: Procedure
 
 
 def select(matrix: FloatArray, labels: FloatArray, settings: HypoEvalSettings) -> list[int]:
-    """Return the columns of the criteria kept: the best `selected` by Pearson correlation, of those eligible.
+    """Return the columns of the criteria kept: of those eligible, the `settings.selected` with the highest correlation.
 
-    Eligible are columns with ratings of at least half of the texts; in the improved procedure only positive
-    correlations, if there are any.
+    Eligible are columns with ratings of at least half of the texts; in the improved procedure only those
+    with positive correlations, if there are any.
     """
     r = np.nan_to_num(label_correlations(matrix, labels), nan=-2.0)
     rated = (~np.isnan(matrix)).mean(axis=0) if len(matrix) else np.zeros(matrix.shape[1])
@@ -112,23 +112,25 @@ def hopeless_columns(matrix: FloatArray, labels: FloatArray, rounds_left: int, s
     """Return the columns to drop, `rounds_left` rounds of rating before the end.
 
     Successive halving (Karnin, Koren and Somekh 2013, ICML) for several best arms: one and a half times as many as are
-    selected enter the last round, and twice as many each round before it.
+    selected enter the last round, and each earlier round has twice as many as the next.
     """
     r = label_correlations(matrix, labels)
     ranked = sorted(range(len(r)), key=lambda column: (-np.nan_to_num(r[column], nan=-2.0), column))
     return sorted(ranked[math.ceil(0.75 * 2**rounds_left * settings.selected) :])
 
 
-def predictions(matrix: FloatArray, columns: Sequence[int]) -> FloatArray:
+def mean_ratings(matrix: FloatArray, columns: Sequence[int]) -> FloatArray:
     means = np.ma.masked_invalid(matrix[:, list(columns)]).mean(axis=1).round(DIGITS)
     return np.ma.filled(means.astype(float), np.nan)
 
 
-def reselected(matrix: FloatArray, labels: FloatArray, groups: Sequence[str], settings: HypoEvalSettings) -> FloatArray:
-    """Return cross-validated predictions by the criteria that the other groups' labels select; NaN if none."""
+def cross_validated(
+    matrix: FloatArray, labels: FloatArray, groups: Sequence[str], settings: HypoEvalSettings
+) -> FloatArray:
+    """Return each text's mean rating by the criteria that the other groups' labels select; NaN if none is selected."""
 
-    def predict(others: np.ndarray, inside: np.ndarray) -> FloatArray:
-        return predictions(matrix[inside], select(matrix[others], labels[others], settings))
+    def predict(others: np.ndarray, held_out: np.ndarray) -> FloatArray:
+        return mean_ratings(matrix[held_out], select(matrix[others], labels[others], settings))
 
     return interface.cross_validated(groups, predict)
 
@@ -140,7 +142,7 @@ def final_bank(
     both, half = bool(learned and literature), size // 2
     if procedure == "paper":
         most = half if both else size
-        return tuple(each for side in (learned, literature) for each in draw.sample(side, min(most, len(side))))
+        return tuple(each for kind in (learned, literature) for each in draw.sample(kind, min(most, len(kind))))
     if not both:
         return (*learned, *literature)[:size]
     if procedure == "published":
@@ -154,7 +156,7 @@ def final_bank(
 TOKENS_AROUND = 1000
 TOKENS_PER_HYPOTHESIS = 500
 
-# The id of a hypothesis, a text's score by it, and the verdict "too high", "too low" or "close" beside its label.
+# The id of a hypothesis, a text's score by it, and the verdict on the score: "too high", "too low" or "close".
 Prediction = Mapping[str, Any]
 
 
@@ -233,22 +235,22 @@ def propose_prompt(
 async def refine(
     hypotheses: tuple[Criterion, ...], material: ProposalContext, assignment: Assignment, generator: Judge
 ) -> tuple[Criterion, ...]:
-    """Return the hypotheses revised by `material`; unchanged without a usable reply."""
+    """Return the hypotheses revised in view of `material`; unchanged without a usable reply."""
     reasons = material.reasons(assignment.aspect.name)
     numbers = {(each.example, each.rater): each.number for each in reasons}
     payload = [_payload(hypothesis) for hypothesis in hypotheses]
     cited_numbers = ({numbers.get((each.example, each.rater)) for each in one.evidence.reasons} for one in hypotheses)
     shown = [{**each, "reasons": sorted(filter(None, own))} for each, own in zip(payload, cited_numbers, strict=True)]
     answer = await ask(generator, propose_prompt(len(hypotheses), material, assignment, shown))
-    before = hypotheses[0].evidence
-    if answer.value is None or [_payload(each.criterion(before)) for each in answer.value.hypotheses] == payload:
+    old_evidence = hypotheses[0].evidence
+    if answer.value is None or [_payload(each.criterion(old_evidence)) for each in answer.value.hypotheses] == payload:
         return hypotheses
-    evidence = before.model_copy(
+    evidence = old_evidence.model_copy(
         update={
-            "refined": before.refined + 1,
-            "examples": tuple(dict.fromkeys((*before.examples, *(example.id for example in material.examples)))),
-            "findings": tuple(dict.fromkeys((*before.findings, *(finding.id for finding in material.findings)))),
-            "origin": "labels and literature" if material.findings else before.origin,
+            "refined": old_evidence.refined + 1,
+            "examples": tuple(dict.fromkeys((*old_evidence.examples, *(example.id for example in material.examples)))),
+            "findings": tuple(dict.fromkeys((*old_evidence.findings, *(finding.id for finding in material.findings)))),
+            "origin": "labels and literature" if material.findings else old_evidence.origin,
         }
     )
     # The reply cannot cite reasons that the prompt did not show, so those of the earlier wording are kept. A reply with
@@ -391,13 +393,13 @@ def predict_label(
     predictions = []
     for criterion in by_id(criteria):
         if (score := scores.get(criterion.id)) is not None:
-            off = "too high" if score > label else "too low"
+            direction = "too high" if score > label else "too low"
             is_wrong = abs(score - label) > tolerance(theta, scale)
-            predictions.append({"id": criterion.id, "score": score, "verdict": off if is_wrong else "close"})
+            predictions.append({"id": criterion.id, "score": score, "verdict": direction if is_wrong else "close"})
     return tuple(predictions)
 
 
-# Shares of the texts that are rated in each round; after each but the last, hopeless hypotheses are dropped.
+# Shares of the texts that are rated in each round; after each round but the last, hopeless hypotheses are dropped.
 ROUNDS = (0.25, 0.5, 1.0)
 
 
@@ -449,11 +451,11 @@ class _HypoEvalRun:
             shown.sort(key=lambda example: example not in spread)
         else:
             random.Random(self.seed).shuffle(shown)
-        self.first = tuple(shown[: settings.initial_examples])
+        self.first_texts = tuple(shown[: settings.initial_examples])
         self.order = shown if training_input.examples else []
         self.labels = {example.id: example.scores[aspect] for example in self.order}
         self.findings = training_input.findings if "literature" in settings.sources else ()
-        # All hypotheses by id in the order of addition; the arms of those not dropped; why the others were.
+        # All hypotheses by id in the order of addition; the arms of those not dropped; why the others were dropped.
         self.criteria: dict[str, Criterion] = {}
         self.arms: dict[str, Arm] = {}
         self.reasons: dict[str, str] = {}
@@ -518,7 +520,7 @@ class _HypoEvalRun:
             raise JudgeError(f"No hypothesis could be obtained: {self.failures[-1]}")
 
     async def _run_bandit(self) -> None:
-        settings, total, first = self.settings, len(self.order), self.first
+        settings, total, first = self.settings, len(self.order), self.first_texts
         added = await self._add(settings.initial_hypotheses, ProposalContext(first, self.findings))
         await self._visit(added, first if total else (), len(first))
         wrong: dict[str, tuple[Example, tuple[Prediction, ...]]] = {}
@@ -586,7 +588,7 @@ class _HypoEvalRun:
         self._keep_only(best, f"reward below the best {size} after {step} labelled texts")
 
     def _by_preference(self) -> tuple[list[Criterion], list[Criterion]]:
-        """Return the rated hypotheses by reward or accuracy, and those from literature in the generator's order."""
+        """Return the rated hypotheses, highest reward or accuracy first, and those from literature as proposed."""
         learned = self._ranked(len(self.order))
         if self.settings.procedure == "published":
             best = sorted(self.arms.values(), key=lambda arm: (-arm.accuracy, arm.id))
@@ -626,10 +628,10 @@ class _HypoEvalRun:
             end = round(share * len(self.order))
             await self._rate(self.alive, self.order[:end])
             if self.settings.drop_hopeless and rounds_left:
-                # All ratings count: hypotheses from the bandit have some of later texts too.
+                # All ratings count: hypotheses from the bandit have some ratings of later texts too.
                 names = list(self.arms)
-                out = hopeless_columns(self._scores(names), labels, rounds_left, self.settings)
-                kept = (name for column, name in enumerate(names) if column not in out)
+                hopeless = hopeless_columns(self._scores(names), labels, rounds_left, self.settings)
+                kept = (name for column, name in enumerate(names) if column not in hopeless)
                 self._keep_only(kept, f"tracked the labels too little when {end} texts were rated by the bank")
             doing = f"{end} of {len(self.order)} texts rated by {len(self.arms)} hypotheses"
             self.on_progress(doing, 0.5 + 0.5 * share)
@@ -639,18 +641,18 @@ class _HypoEvalRun:
         candidates = tuple(self.arms)
         matrix = self._scores(candidates)
         # Without labels, the generator's order of importance decides.
-        selected, kept_ones = candidates[: settings.selected], f"first {settings.selected}"
+        selected, what_is_kept = candidates[: settings.selected], f"first {settings.selected}"
         if ids:
             if np.isnan(matrix).all():
                 raise JudgeError("The judge gave no usable rating for any training text.", "Try another `judge`.")
             selected = tuple(candidates[column] for column in select(matrix, labels, settings))
-            kept_ones = f"{settings.selected} that track the labels best"
+            what_is_kept = f"{settings.selected} that track the labels best"
             if not selected:
                 raise JudgeError(
                     f"No hypothesis was rated on at least half of the {len(ids)} texts.",
                     "If its replies failed, run it again with `retry_failed`; else try another `judge`.",
                 )
-        self._keep_only(selected, f"not among the {kept_ones}")
+        self._keep_only(selected, f"not among the {what_is_kept}")
         all_scores = self._scores(self.criteria)
         for criterion, column in zip(tuple(self.criteria.values()), all_scores.T, strict=True):
             requested = len(self.ratings[criterion.id])
@@ -660,7 +662,7 @@ class _HypoEvalRun:
             requests = (rate(example, kept, self.assignment, self.judge, "concatenated") for example in self.order)
             scores = floats(overall.score for (overall,) in await asyncio.gather(*requests))
         else:
-            scores = predictions(matrix, [candidates.index(name) for name in selected])
+            scores = mean_ratings(matrix, [candidates.index(name) for name in selected])
         dropped = [each for each in self.criteria.values() if each.id in self.reasons]
         return interface.Learned(
             part=Part(
@@ -673,17 +675,17 @@ class _HypoEvalRun:
             candidates=candidates,
             ratings=tuple(tuple(self.ratings[name][example] for name in candidates) for example in ids),
             scores=scores,
-            reselected=reselected(matrix, labels, self.groups, settings),
+            reselected=cross_validated(matrix, labels, self.groups, settings),
             notes=tuple(self.notes),
         )
 
 
 def learning_calls(training_input: interface.TrainingInput, settings: HypoEvalSettings) -> interface.LearningCalls:
     n, from_labels = len(training_input.examples), "labels" in settings.sources
-    later = bool(training_input.unrated)
+    rated_later = bool(training_input.unrated)
     refills = max(0, n - settings.initial_examples) // settings.wrong_bank if from_labels else 0
     # Hypotheses that another step has rated are extended once.
-    refills += later and from_labels
+    refills += rated_later and from_labels
     first = {"prior knowledge": settings.selected, "literature": 0}.get(settings.sources, settings.initial_hypotheses)
     with_literature = bool(training_input.findings) and "literature" in settings.sources
     hypotheses = first + refills * settings.new_hypotheses + with_literature * settings.from_literature
@@ -694,12 +696,12 @@ def learning_calls(training_input: interface.TrainingInput, settings: HypoEvalSe
     rounds = settings.refine_rounds
     if settings.procedure == "improved":
         rounds = with_literature * rounds // 2
-    proposals = bool(first) + with_literature + refills * (1 if later else 1 + rounds)
+    proposals = bool(first) + with_literature + refills * (1 if rated_later else 1 + rounds)
     return interface.LearningCalls(
-        judge=(0 if later else ratings + overall) + redundancy,
+        judge=(0 if rated_later else ratings + overall) + redundancy,
         generator=proposals,
         shown=settings.initial_examples if from_labels else 0,
-        unrated=hypotheses if later else 0,
+        unrated=hypotheses if rated_later else 0,
     )
 
 
@@ -715,7 +717,7 @@ HYPOEVAL = interface.Method(
     criterion_kind="hypothesis",
     shares_call=lambda settings: HypoEvalSettings.model_validate(settings).ask != "concatenated",
     shows_reasons=lambda settings: "labels" in settings.sources,
-    # The published procedures are rounds of ratings and proposals.
+    # The published procedures propose in view of ratings, round by round.
     rated_later=lambda settings: settings.procedure == "improved",
     extend=extend,
     # In the recorded judgments of a strong model, one call about all hypotheses agreed with people as well as one call

@@ -74,7 +74,7 @@ class HypoEvalSettings(MethodSettings):
 
     drop_hopeless: bool = True
     """Whether the hypotheses with the lowest correlation are dropped before all texts are rated: after a quarter of the
-    texts all but three times, after half of them all but one and a half times as many as are selected."""
+    texts three times as many as are selected stay, after half of the texts one and a half times as many."""
 
     @property
     def from_literature(self) -> int:
@@ -121,7 +121,7 @@ def _fields(example: Example, criteria: Sequence[Criterion], assignment: Assignm
     return {**assignment.fields(), **text, "criteria": payload}
 
 
-# The least share of the hypotheses' weight with a rating.
+# The least share of the hypotheses' weight that those with a rating must have.
 MIN_RATED_WEIGHT = 0.5
 
 

@@ -78,8 +78,8 @@ async def learn(
         rate=scoring.rate_question,
         counts=counts,
         score=lambda verdicts, some: scoring.score_verdicts(verdicts, some, assignment.scale)[0],
-        select=functools.partial(select_questions, proposed=True) if by_labels else None,
-        reselect=bool(texts) and (by_labels or any(each.evidence.examples for each in questions)),
+        select=functools.partial(select_questions, proposed_must_track=True) if by_labels else None,
+        cross_validate=bool(texts) and (by_labels or any(each.evidence.examples for each in questions)),
     )
     on_progress(f"{len(learned.part.criteria)} questions kept", 1.0)
     return replace(learned, notes=(*filter(None, [failure]), *learned.notes))
@@ -111,7 +111,7 @@ def learning_calls(training_input: interface.TrainingInput, settings: scoring.Se
 
 
 TOKENS_PER_PROPOSAL = 200
-# Labelled texts in the prompt of a proposal.
+# Most labelled texts in the prompt of a proposal.
 TEXTS_SHOWN = 6
 
 

@@ -182,7 +182,7 @@ TOKENS_PER_WEIGHT = 24
 
 @dataclass(frozen=True, slots=True)
 class VerificationPlan:
-    """What is the same for all texts."""
+    """The questions, units and settings of the verification of all texts."""
 
     questions: tuple[Criterion, ...]
     dimensions: Mapping[str, str]
@@ -213,7 +213,7 @@ class TextVerification:
     """The verification of one text: units, all of one kind, and what they are compared with.
 
     Attributes:
-        texts: whole texts; where units are facts, only those of which some facts are missing.
+        texts: the texts to compare with; where units are facts, only those of which some facts are missing.
         facts: by id.
         lacking: by a question's id, why it cannot be asked of this text.
     """
@@ -235,8 +235,8 @@ class TextVerification:
 def verdict_prompts(verification: TextVerification) -> list[Prompt[KeyedReply]]:
     """Return the prompts with every question about every unit.
 
-    If the judge weighs the questions, the first prompt with all of them requests the weights too. If there is none, a
-    separate prompt does.
+    If the judge weighs the questions, the first prompt with all of them requests the weights too. If no prompt has
+    all questions, a separate prompt requests the weights.
     """
     plan, most = verification.plan, verification.plan.settings.most_per_call
     # The questions that can be asked, by template and by the material whose facts must support a unit.
@@ -247,17 +247,17 @@ def verdict_prompts(verification: TextVerification) -> list[Prompt[KeyedReply]]:
         support = question_of(question).support if verification.kind == "fact" and not verification.rated else None
         template = "seal/rate" if verification.rated else "seal/support" if support else "seal/verify"
         groups.setdefault((template, support), []).append(question)
-    parts = [
+    arguments = [
         (template, chunk, units, material)
         for (template, material), questions in groups.items()
         for chunk in prompting.chunks(questions, most)
         for units in prompting.chunks(verification.units, max(1, most // len(chunk)))
     ]
-    prompts = [_verdict_prompt(verification, *part) for part in parts]
+    prompts = [_verdict_prompt(verification, *each) for each in arguments]
     if not prompts or not plan.judge_weighs:
         return prompts
     if _shown_ids(prompts[0].fields, "questions") == [question.id for question in plan.questions]:
-        return [_verdict_prompt(verification, *parts[0], weigh=True), *prompts[1:]]
+        return [_verdict_prompt(verification, *arguments[0], weigh=True), *prompts[1:]]
     return [_verdict_prompt(verification, "seal/verify", plan.questions, (), weigh=True), *prompts]
 
 
@@ -405,7 +405,7 @@ class Unit:
 async def decompose(
     text: str, plan: VerificationPlan, judge: Judge, facts: SentenceFacts | None = None
 ) -> tuple[Kind, tuple[Unit, ...]]:
-    """Return the text's units in order and their kind; the whole text as one if it has too few of them.
+    """Return the kind of the text's units, and the units in order: the whole text alone if there would be too few.
 
     A sentence whose facts could not be obtained, or a text that could not be split, is a unit with a fault.
     """
@@ -490,8 +490,8 @@ async def judge_text(example: Example, plan: VerificationPlan, judge: Judge) -> 
     facts: dict[Material, dict[str, str]] = {}
     if kind == "fact" and askable:
         requests = (extract_facts({name: text}, words, judge) for name, text in texts.items() if name not in extracted)
-        for of_text in await asyncio.gather(*requests):
-            extracted |= of_text
+        for facts_of_text in await asyncio.gather(*requests):
+            extracted |= facts_of_text
         # If some facts are missing, the units that they support would count as wrong.
         incomplete: dict[Material, str] = {}
         for name in texts:
