@@ -140,7 +140,10 @@ def test_the_verdict_on_texts_that_a_rubric_was_not_learned_from_is_kept_with_it
     evaluation = lab.evaluate(ROWS, "news")
     kept = lab.load("news").evaluation
     assert (kept.n, kept.groups, kept.judge) == (12, len({row["source"] for row in ROWS}), "embedded")
-    assert kept.verdict == evaluation.summaries["coherence"].deciding.gains
+    found = evaluation.summaries["coherence"]
+    assert kept.verdict == found.deciding.gains
+    assert kept.errors == found.errors["news@1"]
+    assert kept.order == found.evaluators[0].result.agreement.pearson
 
 
 def test_learning_says_its_stage_and_how_many_calls_are_left(tmp_path: Path) -> None:

@@ -301,20 +301,22 @@ def first_screen(rows: Sequence[StoredRow]) -> str:
     real, stored = [each for each in rows if each["case"] != "simulated"], stored_rows("small_judge", "local")
     small = ("rubric, one criterion a call", DIRECT, f"{DIRECT}, calibrated")
     lines = []
-    for title, field, own in (("error", "errors", "error"), ("order", "spearman", "spearman")):
+    measures = (
+        ("error in points", "error in points", "errors", "error"),
+        ("order over all texts", "order within groups", "spearman", "spearman"),
+    )
+    for title, title_of_small, field, own in measures:
         offline = (f"{np.mean([each[field][who] or 0 for each in real]):.2f}" for who in (RUBRIC, DIRECT))
         lines.append([f"{title}, offline judge", *offline, "–"])
         of_small = (interval([each[own] for each in stored if each["evaluator"] == who]) for who in small)
-        lines.append([f"{title}, small model", *of_small])
+        lines.append([f"{title_of_small}, small model", *of_small])
     aspects = len({each["case"] for each in real})
-    table = markdown(["on unseen texts", "rubric", DIRECT, "then calibrated"], lines)
+    table = markdown(["on unseen texts", "rubric", DIRECT, f"{DIRECT}, calibrated"], lines)
     notes = (
         "Unseen: in no group of learning. Error: mean absolute, in points of the raters' scale, lower is better. "
-        "Order: Spearman's correlation, higher is better, over all texts with the offline judge, within groups with "
-        "the small model. Offline judge: means over "
-        f"{len(real)} draws of 30 labels, {aspects} aspects of 5 public sets; –: not measured. Small model: 1.5 "
-        "billion parameters, asked about one criterion a call, 4 aspects; in brackets 90\N{NO-BREAK SPACE}% "
-        "intervals over groups."
+        "Order: Spearman's correlation, higher is better. Brackets: 90\N{NO-BREAK SPACE}% intervals over groups. –: "
+        f"not measured. Offline judge: means over {len(real)} draws of 30 labels, {aspects} aspects of 5 public sets. "
+        "Small model: 1.5 billion parameters, asked about one criterion a call, 4 aspects."
     )
     return f"{table}\n\n{notes}"
 

@@ -345,13 +345,14 @@ class Validation(FrozenModel):
 
 
 class EvaluationRecord(FrozenModel):
-    """The verdict of an evaluation on texts that a version was not learned from.
+    """The verdict on a version, and its agreement with people, on texts that it was not learned from.
 
     Attributes:
         judge, data: the judge that scored the texts, and the digest of texts and labels.
         n, groups: the numbers of texts, and of their groups.
         level: whether correlations are within groups, over all texts or between systems.
         verdict: the one that decides, against another rubric or the best free baseline.
+        errors, order: the version's own; `errors` are of graded scores, `order` is Pearson or for two levels AUROC.
     """
 
     created: datetime
@@ -361,6 +362,8 @@ class EvaluationRecord(FrozenModel):
     groups: Count
     level: Level
     verdict: GateVerdict
+    errors: ScoreErrors | None = None
+    order: Interval | None = None
 
 
 class RecordedText(FrozenModel):

@@ -432,18 +432,21 @@ def evaluation_summaries(evaluation: Evaluation) -> dict[str, EvaluationSummary 
 
 def evaluation_records(evaluation: Evaluation) -> dict[str, EvaluationRecord]:
     """Return the verdicts of the view by version, without those on texts that the version has learned from."""
-    verdicts: dict[str, tuple[Level, GateVerdict]] = {}
-    for summary in evaluation.summaries.values():
-        best, deciding = (summary.evaluators[0], summary.deciding) if summary else (None, None)
-        if summary and best and not best.seen and not summary.scale.names and deciding and deciding.gains:
-            verdicts[best.ref] = summary.level, deciding.gains
+    verdicts: dict[str, tuple[Level, GateVerdict, Interval]] = {}
+    for summary in filter(None, evaluation.summaries.values()):
+        for row in () if summary.scale.names else summary.evaluators:
+            # Of several learned rubrics only the best is compared with the baseline methods.
+            decides = summary.deciding if row is summary.evaluators[0] else None if row.best else row.best_baseline
+            if decides and decides.gains and not row.seen:
+                verdicts[row.ref] = summary.level, decides.gains, row.result.agreement.pearson
     for each in _verdicts(evaluation):
-        against = f"{wording.BASELINE}{each.best}"
-        verdicts |= {ref: ("dataset", gain.model_copy(update={"against": against})) for ref, gain in each.gains.items()}
+        against, aurocs = f"{wording.BASELINE}{each.best}", {found.name: found.auroc for found in each.found}
+        for ref, gain in each.gains.items():
+            verdicts[ref] = "dataset", gain.model_copy(update={"against": against}), aurocs[ref]
     records = {}
     for scored in (_scored(evaluation, version) for version in evaluation.versions):
         if scored.version.ref in verdicts:
-            level, verdict = verdicts[scored.version.ref]
+            level, verdict, order = verdicts[scored.version.ref]
             records[scored.version.ref] = EvaluationRecord(
                 created=datetime.now(UTC),
                 judge=scored.scores[0].judge,
@@ -451,6 +454,8 @@ def evaluation_records(evaluation: Evaluation) -> dict[str, EvaluationRecord]:
                 **_count_scored(scored.values, scored.groups),
                 level=level,
                 verdict=verdict,
+                errors=None if scored.version.rubric.scores_on.names else scored.errors,
+                order=order,
             )
     return records
 

@@ -39,9 +39,9 @@ from rubriclab.report.rubrics import (
     CHANGES,
     MEASURED_AT,
     badge_of,
+    badge_on_other_texts,
     change_in_agreement,
     change_words,
-    compared_on_other_texts,
     explanation_view,
     score_axis_of,
 )
@@ -136,7 +136,7 @@ Figures = Mapping[str, tuple[Interval, str]]
 def summary(version: Version) -> dict[str, Any]:
     """Return what a list of versions shows of one; searches look through `words`, in lower case."""
     provenance, rubric = version.provenance, version.rubric
-    badge, evaluation = badge_of(version), version.evaluation
+    badge, evaluated = badge_of(version), badge_on_other_texts(version)
     agreement, measured = _recorded_agreement(version)
     elsewhere = f", {MEASURED_AT[provenance.held_out_by]}" if provenance.held_out_by != "learning" else ""
     verdict = f"{badge.words}{elsewhere}" if provenance.validation else badge.words
@@ -144,12 +144,13 @@ def summary(version: Version) -> dict[str, Any]:
     criteria, idle = wording.contents(rubric.criteria), sum(not term.weight for term in rubric.terms.values())
     if idle:
         criteria += f"; {wording.counted(idle, 'criterion')} {'has' if idle == 1 else 'have'} weight 0"
-    parts = (version.ref, *version.tags, rubric.aspect.name, rubric.task, verdict, judge, origin)
+    verdicts = (verdict, evaluated.words) if evaluated else (verdict,)
+    parts = (version.ref, *version.tags, rubric.aspect.name, rubric.task, *verdicts, judge, origin)
     return {
         "version": version,
         "verdict": verdict,
         "badge": badge if provenance.validation else None,
-        "evaluated": evaluation and (wording.outcome(evaluation.verdict.overall), compared_on_other_texts(evaluation)),
+        "evaluated": evaluated,
         "kind": SCORES if rubric.threshold is None else DECISIONS,
         "agreement": agreement,
         "measured": measured,

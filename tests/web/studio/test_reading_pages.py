@@ -8,10 +8,12 @@ from pathlib import Path
 
 import httpx
 import pytest
+from commands import HELDOUT
 from sqlalchemy import create_engine, text
-from studio_samples import READING_PAGES, WORDS, Client, served
+from studio_samples import READING_PAGES, WORDS, Client, rows, served
 
 from rubriclab import Lab
+from rubriclab.report.wording import estimate
 
 
 @pytest.fixture
@@ -34,10 +36,29 @@ def ids_of(page: httpx.Response) -> list[str]:
 def test_the_list_shows_the_newest_version_of_each_rubric_with_verdict_price_and_judge(reader: Client) -> None:
     page = reader.get("/")
     assert ids_of(page) == ["bare@1", "grown@4", "hostile@1", "news@1", "paid@1"]
-    assert len(re.findall(r"\d embedded", words_of(page))) == 4
+    assert words_of(page).count("judge: embedded") == 4
     assert "5 of 5 rubrics" in words_of(page)
     assert ids_of(reader.get("/", search="ANNA 4.")) == ["grown@4"]
     assert "No rubric matches" in words_of(reader.get("/", search="nothing"))
+
+
+def test_the_list_shows_the_verdict_on_other_texts_with_its_own_figures(store: Path, lab: Lab) -> None:
+    own = Lab(store, progress=None, notify=lambda _text: None)
+    own.learn(rows(), name="direct", methods="direct", task="summarization", aspect="coherence", scale=(1, 5))
+    own.evaluate(HELDOUT, ["news", "direct"])
+    own.evaluate(HELDOUT, "paid", judge="embedded")
+    evaluation = own.load("news").evaluation
+    assert evaluation is not None
+    assert evaluation.errors is not None
+    with served(store) as studio:
+        shown = {each: words_of(studio.get("/", search=f"{each}@1")) for each in ("news", "direct", "paid", "bare")}
+        both = words_of(studio.get("/", search="coherence"))
+    assert f"error {estimate(evaluation.errors.absolute)}" in shown["news"]
+    assert "direct@1, on" in shown["news"]
+    assert "news@1 was compared with it" in both
+    assert "the text feature" in shown["direct"]
+    assert "not compared with the judge asked directly" in shown["paid"]
+    assert "not measured" in shown["bare"]
 
 
 def test_a_version_is_found_by_name_number_or_tag_and_anything_else_is_not(reader: Client) -> None:
