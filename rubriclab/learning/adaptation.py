@@ -69,7 +69,7 @@ class RatedTexts:
 
 
 async def rate(rubric: Rubric, ref: str, examples: Sequence[Example], judge: Judge, under_way: int = 16) -> RatedTexts:
-    """Return the texts rated by the version `ref`, at most `under_way` at a time; errors as for `score_text`."""
+    """Return the texts with ratings by the version `ref`, at most `under_way` at a time; errors as for `score_text`."""
     rows, scores, reason = list[tuple[Cell, ...]](), list[float | None](), None
     async for score in score_stream(rubric, examples, judge, ref, under_way):
         cells = {rating.id: cell_of(rating) for rating in score.criteria}
@@ -89,7 +89,7 @@ async def rate_parts(
     *,
     on_progress: Progress = ignore_progress,
 ) -> RatedTexts:
-    """Return the texts rated by the criteria of `parts`, prompted as for `rubric`; errors as for `rate`."""
+    """Return the texts with ratings by the criteria of `parts`, asked as for `rubric`; errors as for `score_text`."""
     assignment, aggregation = assignment_of(rubric), rubric.aggregation
     ask = aggregation.ask if aggregation else "by method"
     rivals, form = (aggregation.rivals, aggregation.form) if aggregation else (None, None)

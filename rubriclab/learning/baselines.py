@@ -29,7 +29,7 @@ def feature_values(examples: Sequence[Example], names: Sequence[str]) -> FloatAr
 
 
 def best_feature(examples: Sequence[Example], aspect: str) -> Baseline | None:
-    """Return the text feature, defined for every text, that correlates most with the scores of `aspect`."""
+    """Return the text feature, defined for every text, that correlates most with the labels of `aspect`."""
     labels, values = [example.scores[aspect] for example in examples], feature_values(examples, FEATURE_NAMES)
     complete = [
         (name, column) for name, column in zip(FEATURE_NAMES, values.T, strict=True) if not np.isnan(column).any()

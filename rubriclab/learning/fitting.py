@@ -49,7 +49,7 @@ Asking = Literal["in one call", "with rivals", "by method"]
 
 @dataclass(frozen=True)
 class Recall:
-    """A level of verdicts, 0 or 1, and the least share of its texts that a threshold must find."""
+    """One of two levels of labels, 0 or 1, and the least share of its texts that a threshold must find."""
 
     level: int
     least: float

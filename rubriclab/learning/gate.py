@@ -171,16 +171,16 @@ class EvaluatorComparison:
 
     @cached_property
     def level(self) -> GateLevel:
-        return "dataset" if self.of_verdicts else gate_level(self.table.labels, self.table.groups)
+        return "dataset" if self.two_levels else gate_level(self.table.labels, self.table.groups)
 
     @property
-    def of_verdicts(self) -> bool:
+    def two_levels(self) -> bool:
         return self.table.scale.names is not None
 
     def evaluator_agreement(self, evaluator: Evaluator) -> version.EvaluatorAgreement:
         table, scores, points = self.table, evaluator.scores, evaluator.points
         auroc = brier = errors = None
-        if self.of_verdicts:
+        if self.two_levels:
             auroc = verdict_statistic("AUROC", [scores], table.labels, table.groups)
             brier = None if points is None else verdict_statistic("Brier score", [points], table.labels, table.groups)
         elif points is not None:
@@ -202,7 +202,7 @@ class EvaluatorComparison:
         table, gain = self.table, None
         points = [each.points for each in (other, rubric) if each.points is not None]
         if len(points) == 2 and not np.isnan(sum(points)).all():
-            if self.of_verdicts:
+            if self.two_levels:
                 gain = verdict_statistic("Brier score", points, table.labels, table.groups)
             else:
                 gain = less_error(points, table.labels, table.groups)
@@ -211,7 +211,7 @@ class EvaluatorComparison:
         return verdict_on(other.name, change, gain, table.scale, labels=labels, clusters=clusters)
 
     def difference(self, first: FloatArray, second: FloatArray) -> Interval:
-        if self.of_verdicts:
+        if self.two_levels:
             return verdict_statistic("AUROC", [first, second], self.table.labels, self.table.groups)
         return difference(first, second, self.table.labels, self.table.groups, level=self.level).interval.rounded()
 
@@ -225,7 +225,7 @@ class EvaluatorComparison:
 def verdict_on(
     other: str, difference: Interval, gain: Interval | None, scale: Scale, *, labels: int, clusters: int
 ) -> version.GateVerdict:
-    """Return the verdict from a difference in correlation and in error; `clusters` is the number of groups."""
+    """Return the verdict from the `difference` in correlation and the `gain`, less error; `clusters` counts groups."""
     outcome = outcome_of(difference, version.MIN_EFFECT, clusters)
     min_effect = version.MIN_BRIER_EFFECT if scale.names else version.MIN_ERROR_EFFECT * scale.width
     error_outcome = outcome_of(gain, min_effect, clusters) if gain else None

@@ -292,7 +292,7 @@ class TextChange(FlippedText):
 
 
 class RankAgreement(FrozenModel):
-    """Rank correlations before and after, within groups of several texts or over all texts."""
+    """Rank correlations of scores before with scores after, within groups of several texts or over all texts."""
 
     level: Literal["group", "dataset"]
     texts: int
@@ -322,7 +322,7 @@ class LimitCheck(FrozenModel):
 
 
 class HumanDifference(FrozenModel):
-    """The difference of two sets' mean human scores, estimated from scores and labels."""
+    """The difference of two sets' mean human scores, estimated from scores and labels of the texts `labels_of`."""
 
     difference: Interval
     labels: int

@@ -30,7 +30,7 @@ class TextFault:
     """A fault of a text that a criterion finds, with the judge's reason.
 
     Attributes:
-        aim: what a text without the fault is like: the hypothesis's highest level, or the question's better answer.
+        asks, aim: the criterion's statement, and its aim: a hypothesis's highest level, or a question's better answer.
         sentences: the numbers of the sentences at fault, from 1; empty if the whole text is at fault.
     """
 

@@ -42,7 +42,7 @@ class Score:
 
     Attributes:
         interval: for the score that people would give; `None` without a score or if the rubric has no intervals.
-        verdict: the level of a text by a rubric for verdicts, whose score is the probability of the better level.
+        verdict: the text's level by a rubric for two levels, whose score is the probability of the better level.
         rivals: `together` if one call rated the text and others of its group. Such a score is not comparable with a
             score from a call about the text alone.
         replies: the raw replies that could not be used, if an answer is missing.

@@ -353,7 +353,7 @@ class Study:
 
     @cached_property
     def verdicts(self) -> FloatArray | None:
-        """The held-out verdicts, 0 or 1, NaN without a score; `None` if labels are not verdicts."""
+        """The held-out verdicts, 0 or 1, NaN without a score; `None` unless labels have two levels."""
         if self.assignment.scale.names is None:
             return None
         return self._held_out_verdicts(self.selected.held_out.scores, self.threshold_by_hand)

@@ -79,7 +79,7 @@ def verdict_agreement(
     whose order does not depend on the labels of folds, such as scores before calibration.
     """
     known = ~np.isnan(scores) & ~np.isnan(verdicts) & (labels != 0.5)
-    values, found, passes = scores[known], verdicts[known] == 1, labels[known] > 0.5
+    values, judged, passes = scores[known], verdicts[known] == 1, labels[known] > 0.5
     group_of = _known_groups(groups, known)
     single = int(group_of.max(initial=-1)) + 1 == len(values)
 
@@ -98,9 +98,9 @@ def verdict_agreement(
 
     def kappa(weights: FloatArray) -> FloatArray:
         total = weights.sum(axis=1)
-        agreed = quotient(weights @ (found == passes), total)
-        judged, labelled = quotient(weights @ found, total), quotient(weights @ passes, total)
-        by_chance = judged * labelled + (1 - judged) * (1 - labelled)
+        agreed = quotient(weights @ (judged == passes), total)
+        judged_rate, label_rate = quotient(weights @ judged, total), quotient(weights @ passes, total)
+        by_chance = judged_rate * label_rate + (1 - judged_rate) * (1 - label_rate)
         return quotient(agreed - by_chance, 1 - by_chance)
 
     # Bins of about equally many texts.
@@ -108,9 +108,9 @@ def verdict_agreement(
     bins = [rows for rows in np.array_split(ascending, min(BINS, max(len(values) // 5, 1))) if len(rows)]
     return VerdictAgreement(
         name=name,
-        cells=tuple(int(((found == judged) & (passes == labelled)).sum()) for labelled in (0, 1) for judged in (0, 1)),
-        recalls=(share(~found, ~passes), share(found, passes)),
-        precisions=(share(~passes, ~found), share(passes, found)),
+        cells=tuple(int(((judged == verdict) & (passes == label)).sum()) for label in (0, 1) for verdict in (0, 1)),
+        recalls=(share(~judged, ~passes), share(judged, passes)),
+        precisions=(share(~passes, ~judged), share(passes, judged)),
         balanced_accuracy=statistic("balanced accuracy", verdicts[known]),
         kappa=_over_groups(kappa, group_of, -1),
         auroc=statistic("AUROC", values if order is None else order[known]),
@@ -151,9 +151,9 @@ def _statistic(statistic: VerdictStatistic, values: FloatArray, passes: BoolArra
             return quotient(((passing @ above) * failing).sum(axis=1), passing.sum(axis=1) * failing.sum(axis=1))
         if statistic == "Brier score":
             return quotient(weights @ np.square(values - passes), weights.sum(axis=1))
-        found = values == 1
+        judged = values == 1
         low, high = (
-            quotient(weights @ ((found == level) & (passes == level)), weights @ (passes == level)) for level in (0, 1)
+            quotient(weights @ ((judged == level) & (passes == level)), weights @ (passes == level)) for level in (0, 1)
         )
         return (low + high) / 2
 
@@ -224,5 +224,5 @@ def _known_groups(groups: Sequence[str], known: BoolArray) -> IntArray:
 def _over_groups(statistic: Statistic, group_of: IntArray, least: float, *, mean: bool = False) -> Interval:
     """Return a statistic of weighted texts, from `least` to 1, with its interval over the groups in `group_of`."""
     clusters = int(group_of.max(initial=-1)) + 1
-    found = estimate(lambda counts: statistic(counts[:, group_of]), clusters, elements=len(group_of), mean=mean)
-    return found.within(least, 1).rounded()
+    interval = estimate(lambda counts: statistic(counts[:, group_of]), clusters, elements=len(group_of), mean=mean)
+    return interval.within(least, 1).rounded()

@@ -265,7 +265,7 @@ def _baseline(
         unrated = int(bool(training_input.unrated))
         return interface.LearningCalls(texts * settings.calls, generator_calls, unrated=unrated)
 
-    score, usual = scorer(form), {"presets": {}, "prompts": (form.template,), "rated_later": lambda _settings: True}
+    score, defaults = scorer(form), {"presets": {}, "prompts": (form.template,), "rated_later": lambda _settings: True}
     return interface.Method(
         name=name,
         note=note,
@@ -275,7 +275,7 @@ def _baseline(
         score=score,
         learning_calls=calls,
         single_criterion=True,
-        **{"needs_labels": False, **usual, **more},
+        **{"needs_labels": False, **defaults, **more},
     )
 
 

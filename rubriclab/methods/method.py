@@ -37,7 +37,7 @@ class TrainingInput:
     """The input of learning.
 
     Attributes:
-        examples: labelled texts, each with a score for the assignment's aspect; may be empty for a method that needs
+        examples: labelled texts, each with a label for the assignment's aspect; may be empty for a method that needs
             none.
         findings: from literature.
         checklist: seed questions; `None` if the method uses none.

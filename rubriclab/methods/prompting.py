@@ -52,7 +52,7 @@ async def for_each(
     items: Sequence[S],
     request: Callable[[S], Coroutine[Any, Any, T]],
     on_progress: Progress,
-    unit: str,
+    progress_words: str,
     start: float = 0.0,
 ) -> list[T]:
     """Return the result of a request for each item, in order; progress starts at the share `start` of all work."""
@@ -62,7 +62,7 @@ async def for_each(
         nonlocal done
         result = await request(item)
         done += 1
-        on_progress(f"{done} of {len(items)} {unit}", start + (1 - start) * done / len(items))
+        on_progress(f"{done} of {len(items)} {progress_words}", start + (1 - start) * done / len(items))
         return result
 
     return await asyncio.gather(*map(counted, items))

@@ -182,8 +182,8 @@ class _SEEvalRun:
         if settings.elicitation == "open":
             self.steps = await holistic.write_steps(self.assignment, settings, self.generator)
         count = settings.explanations if self.order else 1
-        texts = await elicit(count, self.assignment, self.judge, settings, self.steps)
-        criteria = [self._criterion(f"e{number}", text) for number, text in enumerate(texts, 1)]
+        wordings = await elicit(count, self.assignment, self.judge, settings, self.steps)
+        criteria = [self._criterion(f"e{number}", wording) for number, wording in enumerate(wordings, 1)]
         self.on_progress(f"{len(criteria)} explanations elicited", 0.1)
 
         best, held_out_scores = await self._choose(criteria)

@@ -97,7 +97,7 @@ def shown_criteria(parts: Sequence[Part]) -> dict[str, list[dict[str, Any]]]:
         "criteria": [criterion_payload(each) for each in by_id(c for _, c in criteria) if each.kind == "hypothesis"],
         "sub_dimensions": [sub for asked, dimensions in questions for sub in sub_dimension_fields(asked, dimensions)],
         "overall": [
-            {"id": each.id, "by": what, "text": "" if what == "definition" else each.statement} for what, each in scores
+            {"id": each.id, "by": by, "text": "" if by == "definition" else each.statement} for by, each in scores
         ],
     }
 

@@ -141,7 +141,7 @@ class KeyedReply(pydantic.BaseModel):
             return handler(raw)
         read_by: ReadBy = "id"
         if raw.keys() == {each.id for each in cls.expected}:
-            entries = {id_: _Values((value,)) for id_, value in raw.items()}
+            entries = {id_: _ValuesOfId((value,)) for id_, value in raw.items()}
         else:
             entries, read_by = _Recognition(cls.expected, raw).entries()
         salvage = is_salvage(info)
@@ -217,7 +217,7 @@ def _form_text(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str
 
 
 @dataclass(frozen=True, slots=True)
-class _Values:
+class _ValuesOfId:
     values: tuple[Any, ...]
 
 
@@ -225,7 +225,7 @@ def _usable_entry(
     value: Any, handler: pydantic.ValidatorFunctionWrapHandler, info: pydantic.ValidationInfo, *, form: Any
 ) -> Any:
     """Return the entry; in salvage mode `None` if it is invalid, or differs from another one with the same id."""
-    values = value.values if isinstance(value, _Values) else ()
+    values = value.values if isinstance(value, _ValuesOfId) else ()
     if not is_salvage(info):
         if len(values) > 1:
             raise ValueError(f"one entry was expected; got {len(values)}")
@@ -282,7 +282,7 @@ class _Recognition:
         self._by_name = _unique((_plain(name), each.id) for each in expected for name in each.names)
         self._listed = list(self._entries_in(raw))
 
-    def entries(self) -> tuple[dict[str, _Values], ReadBy]:
+    def entries(self) -> tuple[dict[str, _ValuesOfId], ReadBy]:
         """Return the entries with each id, and the least certain way in which one was recognised."""
         found: dict[str, list[Any]] = {}
         read_by: ReadBy = "id"
@@ -301,12 +301,12 @@ class _Recognition:
                 read_by = "name" if entry_read_by == "name" else read_by
         if at_top:
             # Entries elsewhere, such as in a verdict that the reply quotes, may contradict these but not replace them.
-            return {id_: _Values(tuple(found[id_])) for id_ in found if id_ in at_top}, read_by
+            return {id_: _ValuesOfId(tuple(found[id_])) for id_ in found if id_ in at_top}, read_by
         unrecognised = [values for values in groups.values() if _RECOGNISED not in values]
         if not shifted and (in_order := self._by_order(found, unrecognised)):
             found |= {id_: [value] for id_, value in in_order.items()}
             read_by = "order"
-        return {id_: _Values(tuple(values)) for id_, values in found.items()}, read_by
+        return {id_: _ValuesOfId(tuple(values)) for id_, values in found.items()}, read_by
 
     def _entries_in(self, raw: Mapping[Any, Any]) -> Iterator[_Entry]:
         """Yield the entries at the top of a reply (group 0), and of each list or object in it (groups from 1)."""

@@ -686,9 +686,9 @@ def learning_calls(training_input: interface.TrainingInput, settings: HypoEvalSe
     refills = max(0, n - settings.initial_examples) // settings.wrong_bank if from_labels else 0
     # Hypotheses that another step has rated are extended once.
     refills += rated_later and from_labels
-    first = {"prior knowledge": settings.selected, "literature": 0}.get(settings.sources, settings.initial_hypotheses)
+    initial = {"prior knowledge": settings.selected, "literature": 0}.get(settings.sources, settings.initial_hypotheses)
     with_literature = bool(training_input.findings) and "literature" in settings.sources
-    hypotheses = first + refills * settings.new_hypotheses + with_literature * settings.from_literature
+    hypotheses = initial + refills * settings.new_hypotheses + with_literature * settings.from_literature
     ratings = 2 * n + refills * settings.wrong_bank if settings.ask == "together" else hypotheses * n
     overall = n if settings.ask == "concatenated" else 0
     comparisons = 1 + refills if settings.procedure == "improved" else hypotheses * (hypotheses - 1) // 2
@@ -696,7 +696,7 @@ def learning_calls(training_input: interface.TrainingInput, settings: HypoEvalSe
     rounds = settings.refine_rounds
     if settings.procedure == "improved":
         rounds = with_literature * rounds // 2
-    proposals = bool(first) + with_literature + refills * (1 if rated_later else 1 + rounds)
+    proposals = bool(initial) + with_literature + refills * (1 if rated_later else 1 + rounds)
     return interface.LearningCalls(
         judge=(0 if rated_later else ratings + overall) + redundancy,
         generator=proposals,

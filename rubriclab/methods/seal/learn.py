@@ -189,7 +189,7 @@ async def propose(
 
 
 def texts_to_show(training_input: interface.TrainingInput) -> tuple[Example, ...]:
-    """Return at most `TEXTS_SHOWN` labelled texts at even distances in the ranking by score, lowest first."""
+    """Return at most `TEXTS_SHOWN` labelled texts at even distances in the ranking by label, lowest first."""
     labels = training_input.labels
     return interface.pick_evenly(sorted(training_input.in_order, key=lambda example: labels[example.id]), TEXTS_SHOWN)
 

@@ -307,7 +307,7 @@ MAX_FACTS = 6
 TOKENS_PER_FACT = 32
 
 
-def _few_enough(facts: list[str], info: ValidationInfo) -> list[str]:
+def _check_number_of_facts(facts: list[str], info: ValidationInfo) -> list[str]:
     most = info.context["most"] if info.context else len(facts)
     if len(facts) > most and not is_salvage(info):
         raise ValueError(f"at most {most} facts are wanted of one sentence; got {len(facts)}")
@@ -315,7 +315,7 @@ def _few_enough(facts: list[str], info: ValidationInfo) -> list[str]:
 
 
 # The facts of one sentence; none if it states nothing.
-StatedFacts = Annotated[list[Words], AfterValidator(_few_enough)]
+StatedFacts = Annotated[list[Words], AfterValidator(_check_number_of_facts)]
 # The example's field that a text is from.
 TextField = Literal["output"] | Material
 # The facts of each sentence of a text, or why they could not be obtained.
