@@ -246,6 +246,8 @@ def check_each(files: Sequence[str | Path], options: CheckOptions) -> list[Check
 
 @dataclass
 class _FileCheck:
+    """What is known of one file or table while it is read and checked; `result` does both."""
+
     raw: RawRows
     options: CheckOptions
     numbered: list[checks.NumberedExample] = field(default_factory=list)
@@ -469,6 +471,8 @@ _ARTICLES_AND_AUXILIARIES = word_set("a an the is are was were do does did")
 
 @dataclass(frozen=True)
 class Duplicate:
+    """A question, by id and text, that asks the same as an earlier question, whose id is `repeats`."""
+
     question: str
     text: str
     repeats: str

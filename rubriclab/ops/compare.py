@@ -249,8 +249,8 @@ def _criteria(
     all_changes = np.array([pair.changes for pair in pairs]).reshape(len(pairs), len(criteria), 2)
     rating_changes, contribution_changes = all_changes.transpose(2, 1, 0)
     groups, rated = np.array([pair.group for pair in pairs], dtype=str), ~np.isnan(rating_changes)
-    known = [(row[mask], units(groups[mask].tolist())) for row, mask in zip(rating_changes, rated, strict=True)]
-    p_values = [mean_p_value(*each) for each in known]
+    samples = [(row[mask], units(groups[mask].tolist())) for row, mask in zip(rating_changes, rated, strict=True)]
+    p_values = [mean_p_value(*each) for each in samples]
     adjusted, changes = adjust_p_values(p_values), []
     for column, (pair, row) in enumerate(zip(criteria, contribution_changes, strict=True)):
         criterion, contributions = pair.after or pair.before, row[~np.isnan(row)]
@@ -261,7 +261,7 @@ def _criteria(
                 state=pair.state,
                 title=criterion.statement if criterion.question else criterion.trait,
                 pairs=int(rated[column].sum()),
-                difference=paired_mean(*known[column]).within(-1.0, 1.0).rounded(),
+                difference=paired_mean(*samples[column]).within(-1.0, 1.0).rounded(),
                 p=p_values[column],
                 adjusted_p=adjusted[column],
                 contribution=rounded_number(contributions.mean()) if len(contributions) else None,
@@ -467,7 +467,7 @@ def drift(
     """
     if options.anchor:
         return _look_job(workspace, data, before, after, options)
-    scoring, rubrics, threshold = _sides_of_drift(workspace, data, before, after, options)
+    scoring, rubrics, threshold = _prepare_drift(workspace, data, before, after, options)
 
     async def run() -> CompareResult:
         pairs: list[paired.PairedScore] = []
@@ -506,7 +506,7 @@ def _look_job(
     return Job(lambda: scoring.estimate(("judge",)), run)
 
 
-def _sides_of_drift(
+def _prepare_drift(
     workspace: Workspace, data: Data, before: str | Version, after: str | Version | None, options: DriftOptions
 ) -> tuple[ColumnScoring, paired.RubricPair, float]:
     judges = options.judges

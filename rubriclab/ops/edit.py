@@ -132,10 +132,10 @@ class RatedRubric:
     def ratings(self) -> Candidates:
         aggregation, parts = self.rubric.aggregation, []
         for method in dict.fromkeys(each.method for each in self.candidates):
-            own = next((part for part in self.rubric.parts if part.method == method), None)
-            known = {criterion.id for criterion in all_criteria(own)} if own else set()
-            new = [each.criterion for each in self.candidates if each.method == method]
-            criteria = [*(own.criteria if own else ()), *(each for each in new if each.id not in known)]
+            part = next((each for each in self.rubric.parts if each.method == method), None)
+            part_ids = {criterion.id for criterion in all_criteria(part)} if part else set()
+            proposed = [each.criterion for each in self.candidates if each.method == method]
+            criteria = [*(part.criteria if part else ()), *(each for each in proposed if each.id not in part_ids)]
             parts.append(part_with(self.rubric, method, self.settings, criteria))
         return Candidates(
             examples=self.examples,
@@ -333,12 +333,12 @@ class EditableVersion:
         rubric, provenance = self.version.rubric, self.version.provenance
         aspect, scale, of_criteria = rubric.aspect.name, rubric.scores_on, rubric.scale
         recorded, texts = (self.record.candidates, self.record.texts) if self.record else ((), ())
-        known = {each.criterion.id for each in recorded}
-        own = [
+        recorded_ids = {each.criterion.id for each in recorded}
+        unrecorded = [
             stored.Candidate(method=part.method, criterion=criterion, kept=True, made_from=criterion.evidence.examples)
             for part in rubric.parts
             for criterion in part.criteria
-            if criterion.id not in known
+            if criterion.id not in recorded_ids
         ]
         # A recorded text may have another id in `examples`. If it is absent, a text of its group replaces it.
         id_of = {text_digest(text): text.id for text in self.examples}
@@ -348,7 +348,7 @@ class EditableVersion:
             if shown_id := id_of.get(text_digest(text.example)) or first_of_group.get(text.group):
                 current_id[text.id] = shown_id
         rows = [self.cells.get(text.id, {}) for text in self.examples]
-        candidates = [each for each in (*recorded, *own) if all(each.criterion.id in row for row in rows)]
+        candidates = [each for each in (*recorded, *unrecorded) if all(each.criterion.id in row for row in rows)]
         made_from = [sorted({current_id[old] for old in each.made_from if old in current_id}) for each in candidates]
         move = partial(scale.moved_to, of_criteria)
         examples = (

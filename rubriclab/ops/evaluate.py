@@ -113,20 +113,20 @@ def evaluate(
             if refused := sum(score.unscored == CANNOT_ASSESS for score in rows):
                 left_out = f"{count(refused, 'text')} left out of all figures, as {CANNOT_ASSESS}"
                 workspace.notify(f"{scoring.name}: {left_out}")
-        fault = next((scoring.unanswered for scoring in scorings if scoring.unanswered), None)
+        unanswered = next((scoring.unanswered for scoring in scorings if scoring.unanswered), None)
         results: list[Result] = []
         for aspect in aspects:
             of_aspect = [version for version in versions if version.rubric.aspect.name == aspect]
             labelled_texts = texts[of_aspect[0].ref]
-            best = {each.ref: each.provenance.baseline for each in of_aspect if each.provenance.baseline}
+            chosen = {each.ref: each.provenance.baseline for each in of_aspect if each.provenance.baseline}
             evaluators = []
             for name in (each.ref for each in of_aspect):
                 rows = scores[name]
                 missing, answers = sum(row.answers_missing for row in rows), sum(row.answers for row in rows)
                 evaluators.append(Evaluator(name, floats(row.score for row in rows), missing, answers))
-            evaluators += baseline_evaluators(labelled_texts, best)
+            evaluators += baseline_evaluators(labelled_texts, chosen)
             results += measure_agreement(labelled_texts, evaluators, aspect)
-        evaluation = Evaluation(versions, tuple(results), used, scores, workspace.effort(), fault)
+        evaluation = Evaluation(versions, tuple(results), used, scores, workspace.effort(), unanswered)
         if not options.include_training:
             await workspace.off_event_loop(_store_verdicts, workspace, evaluation)
         return evaluation
@@ -420,14 +420,14 @@ def _agreement_on(
 
 def _judge_pair(first: str, second: str, scores: Mapping[str, FloatArray], cluster: IntArray) -> JudgePair:
     both = ~np.isnan(scores[first]) & ~np.isnan(scores[second])
-    x, y, unit = scores[first][both], scores[second][both], renumber(cluster[both])
+    x, y, unit_numbers = scores[first][both], scores[second][both], renumber(cluster[both])
     spearman = estimate(
-        lambda counts: spearman_rows(x, y, np.take(counts, unit, axis=1)),
-        int(unit.max(initial=-1)) + 1,
+        lambda counts: spearman_rows(x, y, np.take(counts, unit_numbers, axis=1)),
+        int(unit_numbers.max(initial=-1)) + 1,
         elements=len(x),
         correlation=True,
     )
-    return JudgePair(first, second, len(x), spearman, paired_mean(x - y, unit))
+    return JudgePair(first, second, len(x), spearman, paired_mean(x - y, unit_numbers))
 
 
 def _count_answered_twice(table: FloatArray) -> int:

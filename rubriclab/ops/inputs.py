@@ -245,8 +245,8 @@ def check_text_fields(
     name: str | None = None,
 ) -> None:
     """Raise FieldMissing if none of `examples` has a field that all training texts of `version` had."""
-    name, first = name or describe(data), _first_rows(data, options, 1)
-    _check_fields(version, examples, f"No row of {name} has", first[0][0] if first else None, options.mapping)
+    name, first_rows = name or describe(data), _first_rows(data, options, 1)
+    _check_fields(version, examples, f"No row of {name} has", first_rows[0][0] if first_rows else None, options.mapping)
     for note in notes_of_missing_fields(version, missing_fields(version, examples), name, len(examples)):
         notify(note)
 
@@ -289,8 +289,8 @@ def _proposal(row: Any, mapping: FieldMap, missing: Sequence[ShownField], needed
     unsure = {*missing, *({"source", "context"} - {*needed})}
     columns = {field: column for field, column in mapping.columns.items() if field not in unsure}
     cells = row.items() if isinstance(row, Mapping) else ()
-    free = {name: cell for name, cell in cells if str(name).partition(".")[0] not in (*FIELDS, *TABLES)}
-    named = propose_mapping([free], mapped=columns)
+    unread = {name: cell for name, cell in cells if str(name).partition(".")[0] not in (*FIELDS, *TABLES)}
+    named = propose_mapping([unread], mapped=columns)
     return mapping_text(columns | {field: named.get(field, "COLUMN") for field in missing})
 
 

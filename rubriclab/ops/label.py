@@ -96,7 +96,7 @@ class Submission(FrozenModel):
 
 @dataclass(frozen=True)
 class ShownItem:
-    """What a rater sees at a position: no system, no id, and no other rater's label."""
+    """What a rater sees at a position, with that rater's `former` judgment: no system, id, or other rater's label."""
 
     position: int
     total: int
@@ -115,14 +115,14 @@ class Labeling:
         texts: Sequence[LabelText],
         options: LabelOptions,
         *,
-        former: Sequence[PairwiseComparison] = (),
+        preferences: Sequence[PairwiseComparison] = (),
     ) -> None:
         self.question = question
         self.options = options
         self.texts = tuple(texts)
         self._text_of = {text.key: text for text in texts}
         self._store = store
-        self._former = tuple(former)
+        self._preferences = tuple(preferences)
         self._lock = threading.RLock()
         self._history = judging.History()
         self._last_read = 0
@@ -213,7 +213,7 @@ class Labeling:
             for rater in history.raters
         }
         ratings = [each for of_rater in judgments.values() for each in of_rater if each.kind == "rating"]
-        rows = tuple(labelled_rows(self.texts, history, self.question, self._former, self.options.mapping))
+        rows = tuple(labelled_rows(self.texts, history, self.question, self._preferences, self.options.mapping))
         return LabelResult(
             aspect=self.question.aspect.name,
             rows=rows,
@@ -280,8 +280,8 @@ def prepare_labeling(workspace: Workspace, data: Data, options: LabelOptions) ->
     if not texts:
         raise DataError(f"{rows.where} has no texts to label.", "Give rows with a field 'output'.")
     question = question_of(options, examples)
-    former = [pair for _, pair in select_comparisons(rows.comparisons, examples, question.aspect.name)]
-    return Labeling(store, question, tuple(texts.values()), options, former=former)
+    preferences = [pair for _, pair in select_comparisons(rows.comparisons, examples, question.aspect.name)]
+    return Labeling(store, question, tuple(texts.values()), options, preferences=preferences)
 
 
 DEFAULT_SCALE = text_model.Scale(low=1, high=5, whole=True)
@@ -349,10 +349,10 @@ def labelled_rows(
     texts: Sequence[LabelText],
     history: judging.History,
     question: judging.LabelQuestion,
-    former: Sequence[PairwiseComparison] = (),
+    preferences: Sequence[PairwiseComparison] = (),
     mapping: FieldMap = NATIVE,
 ) -> Iterator[dict[str, Any]]:
-    """Yield each text that has a label or was compared with others, then the preferences in `former`.
+    """Yield each text that has a label or was compared with another text, then the `preferences` of the file.
 
     A rater's label is the first judgment of a text; the second judgment only measures consistency. The score is the
     mean of all raters, including raters in the file. Columns are named as in `mapping`.
@@ -361,13 +361,13 @@ def labelled_rows(
     for judgment in history.all():
         if judgment.kind in ("rating", "cannot judge") and not judgment.again and judgment.text in ratings:
             ratings[judgment.text].append(judgment)
-    compared = {name for each in former for name in (each.better, each.worse)}
+    compared = {name for each in preferences for name in (each.better, each.worse)}
     for text in texts:
         row = _row(text, ratings[text.key], question)
         labels = row.get("scores", {}).keys() | row.get("annotations", {}).keys()
         if question.aspect.name in labels or text.example.id in compared:
             yield _with_user_columns(row, columns)
-    for each in former:
+    for each in preferences:
         preference = {"preferred": each.better, "over": each.worse, "tie": each.tie or None}
         about = {**preference, "aspect": each.aspect, "rater": each.rater}
         yield {name: value for name, value in about.items() if value is not None}

@@ -302,9 +302,9 @@ def _keep(file: Path, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     """Add findings to a file, and return them with their ids; a claim that the file has already is not added again."""
     entries, kept = {each.id: each for each in _findings_in(file)}, {}
     for finding in findings:
-        same = (each for each in entries.values() if (each.citation, each.claim) == (finding.citation, finding.claim))
-        free = (name for name in (f"{finding.id}-{number}" for number in count(1)) if name not in entries)
-        entry = next(same, None) or finding.model_copy(update={"id": next(free)})
+        equal = (each for each in entries.values() if (each.citation, each.claim) == (finding.citation, finding.claim))
+        free_ids = (name for name in (f"{finding.id}-{number}" for number in count(1)) if name not in entries)
+        entry = next(equal, None) or finding.model_copy(update={"id": next(free_ids)})
         # All data sets that the claim was found for: it is left out in tests on each of them.
         benchmarks = tuple(dict.fromkeys((*entry.benchmarks, *finding.benchmarks)))
         entries[entry.id] = kept[entry.id] = entry.model_copy(update={"benchmarks": benchmarks})

@@ -67,7 +67,7 @@ from rubriclab.ops.workspace import (
 )
 from rubriclab.stats.intervals import MIN_GROUPS
 
-# The ways of asking that `score_stream` takes.
+# How texts are rated: several of a group in one call, or `apart`; `None` for the way the rubric was learned with.
 Rivals = RivalLimits | Literal["apart"] | None
 
 
@@ -382,9 +382,8 @@ def _read_score(line: bytes, rows: Rows, where: str) -> ScoredRow:
         raise DataError(f"{where}: got {got}, expected a row of scores.", _RESTART_HINT) from None
     row = next(rows, None)
     if row is None:
-        raise DataError(
-            f"{where}: there are more scores than rows in {rows.where}: the texts have changed.", _RESTART_HINT
-        )
+        problem = f"{where}: there are more scores than rows in {rows.where}: the texts have changed."
+        raise DataError(problem, _RESTART_HINT)
     scored = ScoredRow(score, rows.row, row if isinstance(row, Example) else None, addresses_judge)
     cells = orjson.loads(json_line(with_columns(rows.row, found)))
     if score.id != (row.id if isinstance(row, Example) else fault_id(row)) or cells != written:

@@ -63,8 +63,8 @@ def with_columns(row: Any, found: Mapping[str, Any]) -> dict[str, Any]:
     """
     columns = row if isinstance(row, Mapping) else {}
     renamed = {f"input.{name}" if name in found else str(name): cell for name, cell in columns.items()}
-    own = columns.get("id")
-    if "id" in columns and str(int(own) if isinstance(own, float) and own.is_integer() else own) == found.get("id"):
+    cell = columns.get("id")
+    if "id" in columns and str(int(cell) if isinstance(cell, float) and cell.is_integer() else cell) == found.get("id"):
         del renamed["input.id"]
     return {**renamed, **found}
 
@@ -369,6 +369,7 @@ class ScoreDistribution:
 
     @property
     def own_labels(self) -> bool:
+        """Whether any of these texts has a label."""
         return not np.isnan(np.array(self.labels)).all()
 
     @property

@@ -322,9 +322,8 @@ async def measure_transfer(
         on_progress(f"rating {len(target.examples)} texts by the rubric", 0.0)
         rated = await adaptation.rate(rubric, source.ref, target.examples, judge, workspace.under_way)
     if np.isnan(rated.scores).all():
-        raise errors.JudgeError(
-            f"None of {len(rated.examples)} texts could be scored; the latest reason: {rated.reason}"
-        )
+        problem = f"None of {len(rated.examples)} texts could be scored"
+        raise errors.JudgeError(f"{problem}; the latest reason: {rated.reason}")
     unlabelled = Transfer(
         rubric=source.ref,
         judge=judge.name,
@@ -411,15 +410,16 @@ def outside_training_range(rubric: Rubric, record: TrainingRecord | None, rated:
     if aggregation is None or record is None:
         return None
     ids = [candidate.criterion.id for candidate in record.candidates]
-    known = floats(
+    training_values = floats(
         raw_value(aggregation, {name: cell.score for name, cell in zip(ids, row, strict=True) if cell.applies})
         for row in record.cells
     )
-    values, known = adaptation.raw_values(aggregation, rated), known[~np.isnan(known)]
+    training_values = training_values[~np.isnan(training_values)]
+    values = adaptation.raw_values(aggregation, rated)
     scored = ~np.isnan(values)
-    if not len(known) or not scored.any():
+    if not len(training_values) or not scored.any():
         return None
-    outside = (values[scored] < known.min()) | (values[scored] > known.max())
+    outside = (values[scored] < training_values.min()) | (values[scored] > training_values.max())
     groups = [example.group for example, has_score in zip(rated.examples, scored.tolist(), strict=True) if has_score]
     return paired_mean(outside.astype(float), units(groups)).within(0, 1).rounded()
 

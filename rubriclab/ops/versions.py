@@ -130,9 +130,8 @@ def tag(store: Store, ref: str, tag: str, notify: Notify, *, force: bool = False
     version = store.load(ref)
     validation = version.provenance.validation
     if tag == PRODUCTION and validation is None:
-        notify(
-            f"{version.ref} never went through the gate: nothing shows that it is better than asking the judge directly"
-        )
+        unproven = "nothing shows that it is better than asking the judge directly"
+        notify(f"{version.ref} never went through the gate: {unproven}")
     elif tag == PRODUCTION and validation and validation.outcome != "better":
         from rubriclab.report.rubrics import verdict
 

@@ -181,9 +181,8 @@ class Store(Closing):
     def check_file(self) -> None:
         """Raise an error if the opened SQLite file was removed or replaced, as what is written to it would be lost."""
         if _inode(sqlite_file(self._engine.url)) != self._inode:
-            raise StoreUnavailable(
-                f"The store {self.place} was removed or replaced while it was open.", "Put it back, and open it again."
-            )
+            problem = f"The store {self.place} was removed or replaced while it was open."
+            raise StoreUnavailable(problem, "Put it back, and open it again.")
 
     @cached_property
     def answers(self) -> AnswerTable:

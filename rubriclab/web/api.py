@@ -470,9 +470,8 @@ def _address(host: str, tokens: Tokens) -> str:
     try:
         address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host.strip("[]"))
     except ValueError:
-        raise SettingsError(
-            f"`host`: expected an address such as 127.0.0.1, got {host!r}.", "0.0.0.0 is every address."
-        ) from None
+        problem = f"`host`: expected an address such as 127.0.0.1, got {host!r}."
+        raise SettingsError(problem, "0.0.0.0 is every address.") from None
     if not tokens and not address.is_loopback:
         file = "`token_file=FILE`"
         raise SettingsError(

@@ -316,9 +316,8 @@ def _key() -> bytes:
             os.close(new)
         key = file.read_bytes()
     except OSError as error:
-        raise SettingsError(
-            f"The key of the pages, {file}, cannot be kept: {error.strerror}.", "Make its folder writable."
-        ) from None
+        problem = f"The key of the pages, {file}, cannot be kept: {error.strerror}."
+        raise SettingsError(problem, "Make its folder writable.") from None
     if len(key) != KEY_BYTES:
         raise SettingsError(f"The key of the pages, {file}, has {len(key)} bytes instead of {KEY_BYTES}.", "Delete it.")
     return key
