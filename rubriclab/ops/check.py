@@ -596,9 +596,8 @@ def _choose_groups(sizes: Counter[str], options: SplitOptions, notify: Notify) -
 def _group(row: Any, example: Example, by: str) -> str:
     if by == "group":
         return example.group
-    value = (
-        example.system if by == "system" else reading.look_up(row, by) if isinstance(row, Mapping) else reading.ABSENT
-    )
+    cell = reading.look_up(row, by) if isinstance(row, Mapping) else reading.ABSENT
+    value = example.system if by == "system" else cell
     if value is None or value is reading.ABSENT:
         raise DataError(f"The text {example.id!r} has no {by!r} to split by.", "Name another column: `by=COLUMN`.")
     return str(value)

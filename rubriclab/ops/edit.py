@@ -253,10 +253,8 @@ def unmeasured_ids(rated: RatedRubric, refit: fitting.SelectedRubric, ids: Colle
 
 def redundant_pairs(rated: RatedRubric, refit: fitting.SelectedRubric) -> tuple[tuple[str, str, float], ...]:
     correlations, ids = design(rated.table).correlations, [each.criterion.id for each in rated.candidates]
-    pairs = ((one, two) for two in refit.fit.columns for one in refit.fit.columns if one < two)
-    return tuple(
-        (ids[two], ids[one], float(correlations[one, two])) for one, two in pairs if correlations[one, two] >= REDUNDANT
-    )
+    pairs = ((i, j) for j in refit.fit.columns for i in refit.fit.columns if i < j)
+    return tuple((ids[j], ids[i], float(correlations[i, j])) for i, j in pairs if correlations[i, j] >= REDUNDANT)
 
 
 def effect_of(

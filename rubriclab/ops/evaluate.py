@@ -79,8 +79,8 @@ def evaluate(
     choices = [work.judge_of(version, options.judge, workspace.store, workspace.notify) for version in versions]
     aspects = {version.rubric.aspect.name: version.rubric.scores_on for version in versions}
     examples = used = usable_texts(data, options, aspects.items(), workspace.notify)
-    learned = {text for version in versions if has_seen_labels(version.rubric) for text in version.provenance.texts}
-    repeated = sum(text_digest(each) in learned for each in examples)
+    trained_on = {text for version in versions if has_seen_labels(version.rubric) for text in version.provenance.texts}
+    repeated = sum(text_digest(each) in trained_on for each in examples)
     repeats = f"{count(repeated, 'text')} equal to one of learning" if repeated else ""
     if not options.include_training:
         used = unseen_examples(examples, versions)
@@ -111,8 +111,8 @@ def evaluate(
         for scoring in scorings:
             scores[scoring.name] = rows = tuple([scored.score async for scored in scoring.stream()])
             if refused := sum(score.unscored == CANNOT_ASSESS for score in rows):
-                left_out = f"{count(refused, 'text')} left out of all figures, as {CANNOT_ASSESS}"
-                workspace.notify(f"{scoring.name}: {left_out}")
+                message = f"{count(refused, 'text')} left out of all figures, as {CANNOT_ASSESS}"
+                workspace.notify(f"{scoring.name}: {message}")
         unanswered = next((scoring.unanswered for scoring in scorings if scoring.unanswered), None)
         results: list[Result] = []
         for aspect in aspects:
@@ -367,18 +367,18 @@ def interrater_agreement(
     groups = [example.group for example in examples]
     cluster = units(groups)
     scores = {judge: floats(row.score for row in rows) for judge, rows in scored.items()}
-    table, known = np.stack(list(scores.values())), {criterion.id: criterion for criterion in rubric.criteria}
+    table, by_id = np.stack(list(scores.values())), {criterion.id: criterion for criterion in rubric.criteria}
     rated = [[{rating.id: rating for rating in score.criteria} for score in rows] for rows in scored.values()]
     # A method may give one rating for all criteria, under an id that is not a criterion of the rubric.
     ids = dict.fromkeys(rating for rows in rated for row in rows for rating in row)
     agreements = []
-    for name in (*(name for name in known if name in ids), *(name for name in ids if name not in known)):
+    for name in (*(name for name in by_id if name in ids), *(name for name in ids if name not in by_id)):
         cells = [[row.get(name) for row in rows] for rows in rated]
         values = np.stack([floats(rating.score if rating else None for rating in row) for row in cells])
         inapplicable = sum(rating is not None and not rating.applies for row in cells for rating in row)
-        is_question = name in known and known[name].kind == "question"
+        is_question = name in by_id and by_id[name].kind == "question"
         kind: Kind = "yes/no" if is_question and np.isin(values[~np.isnan(values)], (0, 1)).all() else "graded"
-        trait = known[name].trait if name in known else "all criteria as one"
+        trait = by_id[name].trait if name in by_id else "all criteria as one"
         agreements.append((values, _agreement_on(values, cluster, kind, name, trait=trait, inapplicable=inapplicable)))
     pooled = []
     for kind in get_args(Kind):
@@ -390,9 +390,10 @@ def interrater_agreement(
             pooled.append(replace(found, criteria=len(tables)))
     judges = []
     for judge, values in scores.items():
-        has = values[~np.isnan(values)]
-        mean, deviation = float(has.mean()) if len(has) else None, float(has.std(ddof=1)) if len(has) > 1 else None
-        judges.append(JudgeScores(judge, len(has), len(values) - len(has), mean, deviation))
+        given = values[~np.isnan(values)]
+        deviation = float(given.std(ddof=1)) if len(given) > 1 else None
+        mean, unscored = float(given.mean()) if len(given) else None, len(values) - len(given)
+        judges.append(JudgeScores(judge, len(given), unscored, mean, deviation))
     return InterraterAgreement(
         aspect=rubric.aspect.name,
         scale=rubric.scores_on,

@@ -418,15 +418,15 @@ class Improving:
 def prepare_improvement(workspace: Workspace, data: Data, rubric: str | Version, options: ImproveOptions) -> Improving:
     version = version_of(workspace, rubric)
     rewriting.require_reasons(version.rubric, version.ref)
-    alone = without_rivals(version.rubric)
-    if alone is not version.rubric:
+    apart = without_rivals(version.rubric)
+    if apart is not version.rubric:
         learned = f"{version.ref} was learned from scores of texts that were rated together"
         workspace.notify(f"{learned}; here each text is rated by itself, as a rewrite has no rivals")
     judge = judge_of(version, options.judge, workspace.store, workspace.notify)
     writer = judge
     if options.writer and options.writer != judge.spec:
         writer = JudgeChoice(judge_named(options.writer, workspace.notify))
-    return Improving(workspace, data, version, alone, {"judge": judge, "writer": writer}, options)
+    return Improving(workspace, data, version, apart, {"judge": judge, "writer": writer}, options)
 
 
 async def improve(workspace: Workspace, data: Data, rubric: str | Version, options: ImproveOptions) -> ImproveResult:

@@ -409,8 +409,8 @@ def _row(text: LabelText, ratings: Sequence[judging.HumanJudgment], question: ju
         numbers = example.annotations.get(aspect, ())
         earlier = {EARLIER: scores[aspect]} if aspect in scores else {}
         if numbers:
-            named = {f"{EARLIER} {number}": value for number, value in enumerate(numbers, start=1)}
-            earlier = text_model.named_annotations(example, aspect) or named
+            numbered = {f"{EARLIER} {number}": value for number, value in enumerate(numbers, start=1)}
+            earlier = text_model.named_annotations(example, aspect) or numbered
         annotations[aspect] = by_rater = earlier | values
         scores[aspect] = math.fsum(by_rater.values()) / len(by_rater)
     if new_reasons := {each.rater: each.reason for each in ratings if each.reason}:
@@ -500,14 +500,14 @@ def plan(workspace: Workspace, data: Data, rubric: str | Version, options: PlanO
 
 def _pool(rows: Rows, version: Version, options: PlanOptions, notify: Notify) -> tuple[PoolText, ...]:
     """Return the texts to rate, and notify of rows left out; memory holds only a bounded number of rows."""
-    learned, aspect = frozenset(version.provenance.texts), version.rubric.aspect.name
+    trained_on, aspect = frozenset(version.provenance.texts), version.rubric.aspect.name
     faults, counts = list[str](), Counter[str]()
 
     def unlabelled() -> Iterator[tuple[str, PoolText]]:
         for row in rows:
             if isinstance(row, RowError):
                 faults.append(str(row))
-            elif (key := text_model.text_digest(row)) in learned:
+            elif (key := text_model.text_digest(row)) in trained_on:
                 counts["learned"] += 1
             elif aspect in row.scores:
                 counts["labelled"] += 1

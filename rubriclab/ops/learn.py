@@ -221,20 +221,20 @@ def training_of(workspace: Workspace, data: Data, options: LearnOptions) -> Trai
     if "text_features" in options.methods:
         hint = "Add them to other methods: `text_features=include`."
         raise SettingsError("`methods`: text features alone cannot make a rubric.", hint)
-    if alone := options.single_method:
+    if single_method := options.single_method:
         for field in options.joint_settings:
-            why = f"`methods={alone}` alone leaves nothing to choose"
+            why = f"`methods={single_method}` alone leaves nothing to choose"
             hint = "Leave `methods` out, or name several."
             raise SettingsError(f"`{field}` is for rubrics of several methods: {why}.", hint)
-        names, chosen = [alone], options.settings
+        names, chosen = [single_method], options.settings
     else:
         features = ("text_features",) if options.text_features == "include" else ()
         names = [*dict.fromkeys(options.methods or DEFAULT_METHODS), *features]
         chosen = {**options.settings, JOINT: {**options.settings.get(JOINT, {}), **options.joint_settings}}
     methods = [method_named(name) for name in names]
-    resolved = resolve_settings(methods, joint=not alone, configured=workspace.settings, chosen=chosen)
-    if alone and options.checklist and not methods[0].checklists:
-        workspace.notify(f"`checklist` is left out: {alone} asks no questions of a checklist")
+    resolved = resolve_settings(methods, joint=not single_method, configured=workspace.settings, chosen=chosen)
+    if single_method and options.checklist and not methods[0].checklists:
+        workspace.notify(f"`checklist` is left out: {single_method} asks no questions of a checklist")
     checklists: list[tuple[Method, Checklist | None]] = []
     for method in methods:
         file = options.checklist if method.checklists else None
@@ -249,7 +249,7 @@ def training_of(workspace: Workspace, data: Data, options: LearnOptions) -> Trai
         else:
             checklists.append((method, checklist))
     shared = next((checklist for _, checklist in checklists if checklist), None)
-    needs_labels = not alone or methods[0].needs_labels
+    needs_labels = not single_method or methods[0].needs_labels
     training_input = _training_input(data, shared, options, workspace.notify, labels_needed=needs_labels)
     plans = (
         Plan(method, replace(training_input, checklist=checklist), resolved.methods[method.name])

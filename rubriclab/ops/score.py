@@ -117,16 +117,16 @@ class Scoring:
     rivals: Rivals = field(init=False)
 
     def __post_init__(self) -> None:
-        name, given = "the rubric" if self.name == UNSAVED else self.name, self.options
-        self.rivals = rivals_of(given, self.rubric, name, self.workspace.notify)
-        self.on_ray = given.workers > 1 or given.ray_address is not None
-        option, fault = "workers" if given.workers > 1 else "ray_address", None
+        name, options = "the rubric" if self.name == UNSAVED else self.name, self.options
+        self.rivals = rivals_of(options, self.rubric, name, self.workspace.notify)
+        self.on_ray = options.workers > 1 or options.ray_address is not None
+        option, conflict = "workers" if options.workers > 1 else "ray_address", None
         if rival_limits(self.rubric, self.rivals):
-            fault, hint = "texts that are rated together are scored in one process", ", or give `rivals=apart`"
+            conflict, hint = "texts that are rated together are scored in one process", ", or give `rivals=apart`"
         elif self.judge:
-            fault, hint = f"{self.judge.name} is connected in this process, where others cannot use it", ""
-        if self.on_ray and fault:
-            raise SettingsError(f"`{option}`: {fault};", f"leave `{option}` out{hint}.")
+            conflict, hint = f"{self.judge.name} is connected in this process, where others cannot use it", ""
+        if self.on_ray and conflict:
+            raise SettingsError(f"`{option}`: {conflict};", f"leave `{option}` out{hint}.")
         self.summary = ScoreDistribution(self.rubric.scores_on, threshold=self.rubric.threshold)
         self.bad_labels: list[str] = []
         self.filled: set[str] = set()  # options whose column has a cell in some row
@@ -139,8 +139,8 @@ class Scoring:
     async def stream(self) -> AsyncGenerator[ScoredRow]:
         """Yield one scored row for each row, in order; a faulty row is unscored, with its fault as the reason."""
         work, rows, pending = self.workspace, self._rows(), deque[inputs.ReadRow]()
-        kept = self.counts.rows
-        stream = inputs.with_progress(work, self._scores(inputs.append_pending(rows, pending)), self.data, kept)
+        rows_kept = self.counts.rows
+        stream = inputs.with_progress(work, self._scores(inputs.append_pending(rows, pending)), self.data, rows_kept)
         async with aclosing(stream) as scores:
             async for score in scores:
                 row, example = pending.popleft()
@@ -152,15 +152,15 @@ class Scoring:
         inputs.notify_left_out(rows, work.notify)
         for note in rival_notes(self.counts.rivals):
             work.notify(f"{self.name}: {note}")
-        for warning in self.warnings(self.counts.rows - kept):
+        for warning in self.warnings(self.counts.rows - rows_kept):
             work.notify(warning)
 
     def warnings(self, texts: int) -> list[str]:
         """Return warnings of fields that some of the scored `texts` lack, and of texts that address the judge."""
         counts, name = self.counts, inputs.describe(self.data)
         lacking = inputs.notes_of_missing_fields(self.version, counts.without, name, texts) if self.version else []
-        marked = f"{counts.addresses_judge:,} of {counts.rows:,} texts address the judge"
-        return [*lacking, marked] if counts.addresses_judge else lacking
+        addressing = f"{counts.addresses_judge:,} of {counts.rows:,} texts address the judge"
+        return [*lacking, addressing] if counts.addresses_judge else lacking
 
     def count(self, scored: ScoredRow) -> None:
         self.counts.add(scored)

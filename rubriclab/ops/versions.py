@@ -139,9 +139,9 @@ def tag(store: Store, ref: str, tag: str, notify: Notify, *, force: bool = False
             stays = f"{version.ref} stays without the tag {PRODUCTION}. {verdict(version)}"
             raise BelowThreshold(stays, "To tag it all the same, use `force`.")
         notify(f"forced, whatever the gate says of {version.ref}: {verdict(version)}")
-    before = [each.ref for each in store.log(version.name) if tag in each.tags]
+    tagged_before = [each.ref for each in store.log(version.name) if tag in each.tags]
     tagged = store.tag(ref, tag)
-    for name in before:
+    for name in tagged_before:
         if name != tagged.ref:
             notify(f"{tag} was {name} before")
     return tagged

@@ -282,18 +282,18 @@ def summarize(
     versions = {each.name: each for each in (*scored, *calibrated)}
     aspect = scored[0].version.rubric.aspect.name
     defined = [row for row in results if row.aspect == aspect and row.agreement.pearson.value is not None]
-    measured = {row.agreement.level for row in defined if row.evaluator in versions}
-    if not measured:
+    levels = {row.agreement.level for row in defined if row.evaluator in versions}
+    if not levels:
         return None
     level: Level = gate_level(scored[0].labels, scored[0].groups)
-    if level not in measured:
-        level = next(each for each in LEVELS if each in measured)
+    if level not in levels:
+        level = next(each for each in LEVELS if each in levels)
     rows = [row for row in defined if row.agreement.level == level]
     rows.sort(key=lambda row: -(row.agreement.pearson.value or 0.0))
     free_scores = {_key(baseline.name): baseline.scores for baseline in free_baselines}
     # A version that consists of one baseline method counts as a baseline, not as a rubric.
     methods = {each.name: [installed(part.method) for part in each.version.rubric.parts] for each in scored}
-    as_baselines = {ref for ref, own in methods.items() if len(own) == 1 and own[0] and own[0].is_baseline}
+    as_baselines = {ref for ref, each in methods.items() if len(each) == 1 and each[0] and each[0].is_baseline}
     of_versions = [row for row in rows if row.evaluator in versions]
     baselines = [row for row in of_versions if row.evaluator in as_baselines]
     ranked = [row for row in of_versions if row not in baselines] or baselines
@@ -322,10 +322,10 @@ def summarize(
     other_baselines += [
         replace(by_name[each.version.ref], evaluator=each.name) for each in calibrated if each.version.ref in by_name
     ]
-    with_baselines = tuple(_comparison(ranked[0], row, versions, free_scores) for row in other_baselines)
+    baseline_comparisons = tuple(_comparison(ranked[0], row, versions, free_scores) for row in other_baselines)
     scale = scored[0].version.rubric.scores_on
     of_raters = rater_errors(scored[0].texts, aspect, scale)
-    return EvaluationSummary(aspect, level, evaluators, with_baselines, errors, scale, of_raters)
+    return EvaluationSummary(aspect, level, evaluators, baseline_comparisons, errors, scale, of_raters)
 
 
 def _comparison(
@@ -340,8 +340,8 @@ def _comparison(
     scale, gain = scored.version.rubric.scores_on, None
     if other_scored and other_scored.version.rubric.scores_on == scale and not scale.names and found.n:
         gain = less_error([other_values, scored.values], labels, groups)
-    gains = verdict_on(other.evaluator, found.interval, gain, scale, labels=found.n, clusters=found.clusters)
-    defined = gains if gain or found.interval.value is not None or found.too_few_groups else None
+    verdict = verdict_on(other.evaluator, found.interval, gain, scale, labels=found.n, clusters=found.clusters)
+    defined = verdict if gain or found.interval.value is not None or found.too_few_groups else None
     basis = _count_scored(other_values + scored.values, groups) if gain else {}
     return EvaluatorComparison(other, defined, found.n, found.groups, basis)
 
