@@ -440,9 +440,8 @@ def evaluation_records(evaluation: Evaluation) -> dict[str, EvaluationRecord]:
             if decides and decides.gains and not row.seen:
                 verdicts[row.ref] = summary.level, decides.gains, row.result.agreement.pearson
     for each in _verdicts(evaluation):
-        against, aurocs = f"{wording.BASELINE}{each.best}", {found.name: found.auroc for found in each.found}
-        for ref, gain in each.gains.items():
-            verdicts[ref] = "dataset", gain.model_copy(update={"against": against}), aurocs[ref]
+        aurocs = {found.name: found.auroc for found in each.found}
+        verdicts |= {ref: ("dataset", gain, aurocs[ref]) for ref, gain in each.gains.items()}
     records = {}
     for scored in (_scored(evaluation, version) for version in evaluation.versions):
         if scored.version.ref in verdicts:
@@ -521,8 +520,8 @@ def _verdicts(evaluation: Evaluation) -> Iterator[EvaluatedVerdicts]:
             decided = verdicts_of(each.values, rubric.threshold)
             found.append(verdict_agreement(ref, each.values, decided, labels, groups))
             gain = verdict_statistic("AUROC", [each.values, free_scores[best]], labels, groups)
-            clusters = len(set(groups))
-            gains[ref] = verdict_on(best, gain, None, rubric.scores_on, labels=len(labels), clusters=clusters)
+            against, clusters = f"{wording.BASELINE}{best}", len(set(groups))
+            gains[ref] = verdict_on(against, gain, None, rubric.scores_on, labels=len(labels), clusters=clusters)
         if not found:
             continue
         if raters := raters_verdicts([text.annotations.get(aspect, ()) for text in scored[0].texts], groups):

@@ -130,18 +130,15 @@ def compared_on_other_texts(evaluation: EvaluationRecord) -> str:
     return f"{preposition} {other}, on {texts}, evaluated on {evaluation.created:%Y-%m-%d}"
 
 
-def badge_on_other_texts(version: Version) -> Badge | None:
-    """Return the verdict of the latest evaluation, with the version's own figures; `None` if there was none."""
-    found, measures = version.evaluation, VERDICTS if version.rubric.scores_on.names else GRADED
-    if found is None:
-        return None
+def badge_on_other_texts(version: Version, found: EvaluationRecord) -> Badge:
+    """Return the verdict of an evaluation, with the version's own figures."""
+    measures = VERDICTS if version.rubric.scores_on.names else GRADED
     error = f"error {estimate(found.errors.absolute)}" if found.errors else ""
     order = f"{measures.order} {wording.LEVELS[found.level]} {estimate(found.order)}" if found.order else ""
     words, remark = wording.outcome(found.verdict.overall), compared_on_other_texts(found)
     if not evaluation_prevails(version, deciding_rubric(found)):
         words, remark = "not compared with the judge asked directly", f"{words} {remark}"
-    tone = TONES.get(found.verdict.overall, "warning")
-    return Badge(words, tone, remark, ", ".join(filter(None, (error, order))))
+    return Badge(words, TONES.get(found.verdict.overall, "warning"), remark, ", ".join(filter(None, (error, order))))
 
 
 def gain_outcomes(verdict: GateVerdict, level: str = "", groups: int = 0) -> tuple[str, str]:

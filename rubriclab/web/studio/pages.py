@@ -136,16 +136,15 @@ Figures = Mapping[str, tuple[Interval, str]]
 def summary(version: Version) -> dict[str, Any]:
     """Return what a list of versions shows of one; searches look through `words`, in lower case."""
     provenance, rubric = version.provenance, version.rubric
-    badge, evaluated = badge_of(version), badge_on_other_texts(version)
-    agreement, measured = _recorded_agreement(version)
+    evaluated = version.evaluation and badge_on_other_texts(version, version.evaluation)
+    badge, (agreement, measured) = badge_of(version), _recorded_agreement(version)
     elsewhere = f", {MEASURED_AT[provenance.held_out_by]}" if provenance.held_out_by != "learning" else ""
     verdict = f"{badge.words}{elsewhere}" if provenance.validation else badge.words
     judge, origin = wording.judge(provenance), _origin(version)
     criteria, idle = wording.contents(rubric.criteria), sum(not term.weight for term in rubric.terms.values())
     if idle:
         criteria += f"; {wording.counted(idle, 'criterion')} {'has' if idle == 1 else 'have'} weight 0"
-    verdicts = (verdict, evaluated.words) if evaluated else (verdict,)
-    parts = (version.ref, *version.tags, rubric.aspect.name, rubric.task, *verdicts, judge, origin)
+    parts = (version.ref, *version.tags, rubric.aspect.name, rubric.task, verdict, judge, origin)
     return {
         "version": version,
         "verdict": verdict,
@@ -159,7 +158,7 @@ def summary(version: Version) -> dict[str, Any]:
         "criteria": criteria,
         "created": wording.utc_time(version.created),
         "origin": origin,
-        "words": "\n".join(parts).lower(),
+        "words": "\n".join((*parts, evaluated.words if evaluated else "")).lower(),
     }
 
 
