@@ -210,7 +210,7 @@ def adapt_relearned(target: LabelledTarget, trained: Trained) -> AdaptedRubric:
 def mean_aggregation(target: LabelledTarget) -> Aggregation:
     """Return the aggregation whose score is the mean of the ratings, weighted by the criteria's own weights.
 
-    Centers and spreads are those of the target texts. A criterion that is constant over them has a spread of one point.
+    Centers and spreads are those of the target texts; where a criterion does not vary, its spread is one point.
     """
     table = target.table
     criteria = [candidate.criterion for candidate in target.rated.candidates]

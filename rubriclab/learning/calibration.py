@@ -72,7 +72,7 @@ def logistic(raw: FloatArray, labels: FloatArray, parameters: int = WEIGHT_PARAM
 def mean_rating_map(
     weights: FloatArray, centers: FloatArray, spreads: FloatArray, is_share: BoolArray, scale: Scale
 ) -> Calibration:
-    """Return the map to the mean of ratings, weighted; weights are positive, `is_share` marks ratings from 0 to 1."""
+    """Return the map to the weighted mean rating; weights are positive, and `is_share` marks ratings from 0 to 1."""
     width, bottom = np.where(is_share, scale.width, 1.0), np.where(is_share, scale.low, 0.0)
     weights_per_point = weights / (spreads * width)
     total = float(weights_per_point.sum())

@@ -112,7 +112,7 @@ class Candidates:
         return tuple(parts)
 
     def dropped_with_parts(self, kept: Collection[str], reasons: Mapping[str, str]) -> tuple[DroppedCriterion, ...]:
-        """Return all criteria of parts without one in `kept`, each with its reason, else with the method's reason."""
+        """Return all criteria of parts without any in `kept`, with the reasons in `reasons` or else the method's."""
         kept_methods = {part.method for part in self.parts_with(kept)}
         dropped_parts = (part for part in self.parts if part.method not in kept_methods)
         return tuple(each for part in dropped_parts for each in self._dropped_criteria(part, kept, reasons))

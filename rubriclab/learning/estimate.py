@@ -117,7 +117,7 @@ class _PromptCollector(EmbeddedJudge):
 
 
 def _prompts_of(work: Callable[[Judge], Coroutine[Any, Any, None]]) -> list[Prompt[Any]]:
-    """Return the prompts of `work`. It runs in a thread of its own, since an event loop may be running in this one."""
+    """Return the prompts of `work`. It runs in a thread of its own, since the caller's may run an event loop."""
     judge = _PromptCollector()
     with ThreadPoolExecutor(1) as pool:
         pool.submit(lambda: asyncio.run(work(judge))).result()
@@ -129,7 +129,7 @@ def estimate_learning(
 ) -> tuple[CallEstimate, CallEstimate]:
     """Return estimates for the judge and for the generator, from their numbers of calls.
 
-    A typical prompt is that of the `direct` baseline. A prompt that shows several texts counts as as many.
+    A typical prompt is that of the `direct` baseline. The tokens of a prompt count once for each text that it shows.
     """
     texts = examples[:SAMPLE] or [Example(id="0", output="", group="0")]
     criterion = whole_aspect(assignment, assignment.aspect.definition)

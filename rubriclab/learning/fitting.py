@@ -36,15 +36,15 @@ from rubriclab.stats.intervals import DIGITS, Interval, grouped_folds, jackknife
 
 # Confidence of the intervals of single scores and of weights.
 INTERVAL_CONFIDENCE = 0.9
-# Significant digits of stored centers and spreads; those of text features can be tiny or huge.
+# Significant digits of stored centers and spreads, which can be tiny or huge for text features.
 SIGNIFICANT = DIGITS + 3
 # Decimal places of scores that are ranked. Equal scores must stay equal, though linear algebra has rounding errors that
 # depend on the processor.
 SCORE_DIGITS = 9
-# More groups are divided into this many bundles, which are left out in turn (delete-a-group jackknife).
+# More groups than this are divided into this many bundles, which are left out in turn (delete-a-group jackknife).
 MAX_BUNDLES = 50
 
-Asking = Literal["in one call", "with rivals", "by method"]
+WayOfAsking = Literal["in one call", "with rivals", "by method"]
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,9 @@ class JointSettings(BaseModel):
     criteria: Whole = Field(default=8, ge=1, le=30)
     """Maximum number of criteria beside the scores of the whole text."""
 
-    ask: Asking = "in one call"
-    """Whether scoring calls the judge once for all criteria of a text, once for those of several texts of a group, or
-    for each method. If a method cannot share a call, each method has its own."""
+    ask: WayOfAsking = "in one call"
+    """Whether scoring calls the judge once for all criteria of a text, once for several texts of a group, or once for
+    each method. If a method cannot share a call, each method has its own."""
 
     rivals_per_call: Whole = Field(default=10, ge=2, le=100)
     """Maximum number of texts in a call about texts of one group."""

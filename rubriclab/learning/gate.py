@@ -55,14 +55,14 @@ from rubriclab.stats.reliability import ceiling, krippendorff_alpha
 
 GateLevel = Literal["group", "dataset"]
 
-# Rivals are at least so many texts of a group with labels that differ. If half of all texts are rivals, correlations
+# Rivals are the texts of a group of three or more whose labels differ. If half of all texts are rivals, correlations
 # are within groups. The number of groups does not decide, as it differs between learning and other labels.
 MIN_RIVALS, MIN_SHARE_OF_RIVALS = 3, 0.5
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluator:
-    """An evaluator's scores, shape (texts,), NaN where it has none; `points` are on the labels' scale."""
+    """An evaluator's scores, shape (texts,), NaN where missing; `points` are on the labels' scale."""
 
     name: str
     kind: Literal["rubric", "judged", "baseline"]
@@ -116,7 +116,7 @@ def validation(
     best = max(baselines, key=lambda baseline: (correlation(baseline.name), baseline.name != CONSTANT))
     constant = next(baseline for baseline in baselines if baseline.name == CONSTANT)
     baseline_verdicts = [comparison.verdict(rubric, baseline) for baseline in dict.fromkeys((best, constant))]
-    # Other methods' scores are compared, but the gate does not depend on them.
+    # Other methods' scores are compared, but the gate does not depend on these comparisons.
     without_outcome = {"outcome": None, "error_outcome": None, "more_labels": None}
     return version.Validation(
         level=comparison.level,
@@ -263,7 +263,7 @@ CONTRADICTION = -0.3
 
 
 def contradiction(validation: version.Validation | None) -> tuple[str, str] | None:
-    """Return a doubt about the labels, and why: judge's scores fall as labels rise, or raters contradict each other."""
+    """Return a doubt about labels, and why: the judge's scores fall as labels rise, or raters contradict each other."""
     for each in validation.evaluators if validation else ():
         value = each.order.value if each.name in (version.DIRECT, version.WHOLE) else None
         # AUROC is 0.5 at chance.
@@ -330,7 +330,7 @@ class RaterScores:
 
 
 def raters(examples: Sequence[Example], aspect: str, scale: Scale) -> version.Raters | None:
-    """Return the raters' agreement and the ceiling that it sets at the gate's level; `None` below two raters."""
+    """Return the raters' agreement and the ceiling that agreement sets at the gate's level; `None` below two raters."""
     rated, group_names = rater_scores(examples, aspect), [example.group for example in examples]
     if rated is None:
         return None
@@ -344,7 +344,7 @@ def raters(examples: Sequence[Example], aspect: str, scale: Scale) -> version.Ra
 
 
 def rater_errors(examples: Sequence[Example], aspect: str, scale: Scale) -> ScoreErrors | None:
-    """Return the errors of single raters, each against the mean of the others; `None` below two raters."""
+    """Return the errors of single raters, each against the mean of a text's other raters; `None` below two raters."""
     annotations = [example.annotations.get(aspect, ()) for example in examples]
     single, others, groups = rater_and_others(annotations, [example.group for example in examples])
     return score_errors(single, others, groups, scale.width) if groups else None

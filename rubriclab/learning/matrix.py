@@ -80,7 +80,7 @@ def rating_matrix(
     limits = free_limits(signed)
     for column, criterion in enumerate(criteria):
         limits[column] = bounds.get(criterion.id, limits[column])
-    # Texts of a group share a source. A candidate generated from one of them has seen the source of all.
+    # Texts of a group share a source. A candidate generated from one text of a group has seen the source of all.
     group_of = {example.id: group for example, group in zip(examples, groups, strict=True)}
     seen_groups = ({group_of[name] for name in candidate.made_from} for candidate in candidates)
     seen = [[group in sources for group in groups] for sources in seen_groups]

@@ -228,7 +228,7 @@ LabelSource = Literal["both", "before", "after", "learning"]
 
 # Figures are rounded: a figure exceeds a limit only if it is beyond the limit by more than this.
 TOLERANCE = 1e-6
-# If a larger share of the texts lacks a score, the others may not be representative: no limit is reported as met.
+# If a larger share of the texts lacks a score, the other texts may not be representative: no limit is reported as met.
 MAX_UNSCORED = 0.1
 
 
@@ -302,7 +302,7 @@ class RankAgreement(FrozenModel):
 
 
 class FlipSummary(FrozenModel):
-    """Texts that cross the threshold, as a share of those with both scores, and those that moved farthest."""
+    """Texts that cross the threshold, as a share of texts with both scores, and texts that moved farthest."""
 
     threshold: float
     texts: int
@@ -381,7 +381,7 @@ class Comparison(FrozenModel):
     def needed(self) -> int | None:
         """How many labels, or pairs without labels, give an even chance of a decision if the difference stays as it is.
 
-        `None` if unknown: labels of other texts do not tell how many of these are needed.
+        `None` if unknown: labels of other texts do not tell how many labels of these texts are needed.
         """
         found, number = (self.human.difference, self.human.labels) if self.human else (self.difference, self.pairs)
         of_others, distance = (

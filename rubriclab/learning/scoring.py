@@ -71,7 +71,7 @@ class Score:
 
     @property
     def by_share(self) -> list[CriterionRating]:
-        """The ratings, the one with the largest share of the score first."""
+        """The ratings, largest share of the score first."""
         return sorted(self.criteria, key=lambda each: -abs(each.contribution or 0.0))
 
     def to_row(self) -> dict[str, Any]:
@@ -222,7 +222,7 @@ async def ratings_of_texts(
     rivals: RivalLimits | None = None,
     form: CallForm | None = None,
 ) -> list[tuple[CriterionRating, ...]]:
-    """Return each text's ratings; calls are about several texts if there are `rivals`, else about one in this form."""
+    """Return each text's ratings; calls are about several texts if there are `rivals`, else about one in the `form`."""
     if rivals is None or ask == "by method":
         return await gather_in_order(
             ratings_of(example, parts, ask, assignment, judge, form=form) for example in examples

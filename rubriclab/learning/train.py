@@ -247,7 +247,7 @@ class Study:
                 )
         return round(threshold, DIGITS)
 
-    def not_assessed(self) -> Iterator[str]:
+    def not_assessed_notes(self) -> Iterator[str]:
         if self.assignment.scale.names is None:
             return
         cells = self.candidates.cells_for(self.ask)
@@ -445,7 +445,7 @@ async def train_joint(
         baseline=best_feature(candidates.examples, assignment.aspect.name),
         validation=study.validation,
     )
-    notes = (*notes, *candidates.notes, *study.not_assessed(), *study.notes)
+    notes = (*notes, *candidates.notes, *study.not_assessed_notes(), *study.notes)
     return Trained(rubric, provenance, notes, study.record(rubric))
 
 

@@ -175,7 +175,7 @@ def rater_and_others(
 
 
 def raters_verdicts(annotations: Sequence[Sequence[float]], groups: Sequence[str]) -> VerdictAgreement | None:
-    """Return how single raters agree with the majority of the others; `None` if no text has two raters."""
+    """Return how single raters agree with the majority of a text's other raters; `None` if no text has two raters."""
     ratings, others, rated_groups = rater_and_others(annotations, groups)
     return verdict_agreement(RATERS, ratings, ratings, others, rated_groups) if rated_groups else None
 

@@ -19,12 +19,12 @@ from rubriclab.learning.calibration import MIN_SHRINKAGE
 from rubriclab.learning.matrix import ROUNDING, RatingMatrix, centers_and_spreads, standardise
 from rubriclab.stats.correlation import BoolArray, FloatArray
 
-# For labels of variance 1. Chosen on 220 learning sets of 20 aspects with the offline judge and three recorded ones of
+# For labels of variance 1. Chosen on 220 learning sets of 20 aspects with the offline judge and three sets recorded of
 # a language model; agreement on other groups changes by at most 0.02 from half to twice each value.
 NOISE = 0.9  # standard deviation of the error e
 PRIOR_SPREAD = 0.5  # standard deviation of the scores by the prior mean
 COMPOSITE_ERROR = 0.3  # prior standard deviation of the weight of a composite: the weighted sum of one kind of columns
-WEIGHT_VARIANCE = 0.25  # variance that weights have besides, shared equally among the columns
+WEIGHT_VARIANCE = 0.25  # variance of single weights beside that of composites, shared equally among them
 # Prior weight of each kind of column, divided by the sum over the kinds that are present. The best `WHOLE` was 0.65 to
 # 0.8 with a language model on the recorded sets, and 0.5 with the offline judge.
 WHOLE, JUDGED, MEASURED = 0.75, 0.25, 0.2
@@ -219,7 +219,7 @@ def constrain_weights(
         limits: lowest and highest share of each weight, shape (m, 2). They are scaled if no shares within them sum to
             1, for example in a fold that leaves out a criterion with a fixed weight.
         signs: shape (m,); used for weights that may have either sign.
-        fallback: if the most probable weights are all 0, the weights within the limits nearest to it are returned.
+        fallback: weights; the nearest ones within the limits are returned if the most probable ones are all 0.
     """
     sign = np.where(limits[:, 0] >= 0, 1.0, np.where(limits[:, 1] <= 0, -1.0, np.where(signs < 0, -1.0, 1.0)))
     low, high = np.maximum(np.sort(limits * sign[:, np.newaxis], axis=1), 0.0).T

@@ -41,7 +41,7 @@ async def gather_all(requests: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
 
 
 async def gather_in_order(requests: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """Return the results in order, as `asyncio.gather`; a single one runs in the caller's task, which is quicker."""
+    """Return the results in order, as `asyncio.gather`; a single request runs in the caller's task, to be quick."""
     coroutines = list(requests)
     if len(coroutines) == 1:
         return [await coroutines[0]]

@@ -176,7 +176,7 @@ def learn_from_answers(
     select: Callable[[Sequence[Criterion], AnswerMatrix], DroppedAndNotes] | None,
     cross_validate: bool,
 ) -> Learned:
-    """Return the part with the questions that `select` keeps, and with the dropped ones and the reasons.
+    """Return the part with the questions that `select` keeps, and with the dropped questions and the reasons.
 
     Args:
         part: all questions that were asked, and those that were dropped before.

@@ -254,7 +254,7 @@ async def filter_questions(
     *,
     lacking: Sequence[str] = (),
 ) -> tuple[tuple[Criterion, ...], tuple[DroppedCriterion, ...], tuple[str, ...]]:
-    """Return the questions that the model keeps, at most `settings.most`; the others; and notes for the user.
+    """Return the questions that the model keeps, at most `settings.most`; the dropped ones; and notes for the user.
 
     `lacking` names, in the task's words, what no text has; a question that mentions it is dropped without a call.
     If every question would be dropped, the seeds are kept.

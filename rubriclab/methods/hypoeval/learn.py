@@ -97,8 +97,8 @@ def rank_arms(arms: Iterable[Arm], step: int, alpha: float, procedure: Procedure
 def select(matrix: FloatArray, labels: FloatArray, settings: HypoEvalSettings) -> list[int]:
     """Return the columns of the criteria kept: of those eligible, the `settings.selected` with the highest correlation.
 
-    Eligible are columns with ratings of at least half of the texts; in the improved procedure only those
-    with positive correlations, if there are any.
+    Eligible are columns with ratings of at least half of the texts; in the improved procedure only those with
+    positive correlations, if there are any.
     """
     r = np.nan_to_num(label_correlations(matrix, labels), nan=-2.0)
     rated = (~np.isnan(matrix)).mean(axis=0) if len(matrix) else np.zeros(matrix.shape[1])
@@ -253,8 +253,8 @@ async def refine(
             "origin": "labels and literature" if material.findings else old_evidence.origin,
         }
     )
-    # The reply cannot cite reasons that the prompt did not show, so those of the earlier wording are kept. A reply with
-    # fewer hypotheses may have left out any of them, so they are matched by trait.
+    # The reply cannot cite reasons that the prompt did not show, so reasons of the earlier wording are kept. A reply
+    # with fewer hypotheses may have left out any, so new wordings are matched to earlier ones by trait.
     replies = answer.value.hypotheses[: len(hypotheses)]
     index_of = {each.trait: index for index, each in enumerate(hypotheses)}
     refined = []
@@ -335,7 +335,7 @@ def proposal_form(scores: tuple[float, ...], *, citing: bool) -> type[Hypothesis
     return create_model("HypothesisProposal", __base__=HypothesisProposal, hypotheses=(several, ...))
 
 
-# Share of the best hypotheses that must miss a text's label for it to count as wrong.
+# Share of the best hypotheses that must miss a text's label for the text to count as wrong.
 WRONG_SHARE = 0.5
 
 
@@ -490,7 +490,7 @@ class _HypoEvalRun:
         return added
 
     async def _rate(self, criteria: Sequence[Criterion], examples: Iterable[Example]) -> None:
-        """Request the ratings that were not requested before; failed ones are not requested again."""
+        """Request the ratings that were not requested before; failed ratings are not requested again."""
         # One overall rating does not distinguish hypotheses, so learning requests a rating by each.
         ask_how: Ask = "separately" if self.settings.ask == "concatenated" else self.settings.ask
 

@@ -314,7 +314,7 @@ def _check_number_of_facts(facts: list[str], info: ValidationInfo) -> list[str]:
     return facts[:most]
 
 
-# The facts of one sentence; none if it states nothing.
+# The facts of one sentence; none if the sentence states nothing.
 StatedFacts = Annotated[list[Words], AfterValidator(_check_number_of_facts)]
 # The example's field that a text is from.
 TextField = Literal["output"] | Material
@@ -636,7 +636,7 @@ def verdict_matrix(verdicts: TextVerdicts, questions: Sequence[Criterion]) -> Fl
 
 
 def rate_question(text_verdicts: TextVerdicts, question: Criterion) -> CriterionRating:
-    """Return a question's rating, also of a text without a score: the share of units that pass, or their mean."""
+    """Return a question's rating, also of a text without a score: the share of units that pass, or their mean rating."""
     if not text_verdicts.units:
         return CriterionRating(question.id, None, text_verdicts.fault or "")
     units = tuple(text_verdicts.verdicts[unit.id, question.id] for unit in text_verdicts.units)
