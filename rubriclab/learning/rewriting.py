@@ -244,7 +244,7 @@ def rewrite_prompt(
 
 
 def typical_rewrite_prompt(rubric: Rubric, example: Example) -> Prompt[RewriteReply]:
-    """Return the prompt if every criterion finds a fault, in the first sentence if it judges units, else in the whole text."""
+    """Return the prompt if all criteria find a fault, in the first sentence if they judge units, else in the text."""
     faults = [
         TextFault(criterion.trait, criterion.statement, rubric.aspect.definition, (1,) if part.units else (), "")
         for part in rubric.parts

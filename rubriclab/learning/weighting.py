@@ -24,7 +24,7 @@ from rubriclab.stats.correlation import BoolArray, FloatArray
 NOISE = 0.9  # standard deviation of the error e
 PRIOR_SPREAD = 0.5  # standard deviation of the scores by the prior mean
 COMPOSITE_ERROR = 0.3  # prior standard deviation of the weight of a composite: the weighted sum of one kind of columns
-WEIGHT_VARIANCE = 0.25  # variance of single weights beside that of composites, shared equally among them
+WEIGHT_VARIANCE = 0.25  # total variance of single weights, in equal shares, beside that of composites
 # Prior weight of each kind of column, divided by the sum over the kinds that are present. The best `WHOLE` was 0.65 to
 # 0.8 with a language model on the recorded sets, and 0.5 with the offline judge.
 WHOLE, JUDGED, MEASURED = 0.75, 0.25, 0.2

@@ -41,7 +41,7 @@ async def gather_all(requests: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
 
 
 async def gather_in_order(requests: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """Return the results in order, as `asyncio.gather`; a single request runs in the caller's task, to be quick."""
+    """Return the results in order, as `asyncio.gather`; a single request is quicker in the caller's task."""
     coroutines = list(requests)
     if len(coroutines) == 1:
         return [await coroutines[0]]

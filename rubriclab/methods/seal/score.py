@@ -636,7 +636,7 @@ def verdict_matrix(verdicts: TextVerdicts, questions: Sequence[Criterion]) -> Fl
 
 
 def rate_question(text_verdicts: TextVerdicts, question: Criterion) -> CriterionRating:
-    """Return a question's rating, also of a text without a score: the share of units that pass, or their mean rating."""
+    """Return a question's rating, also if the text has no score: the share of units that pass, or their mean rating."""
     if not text_verdicts.units:
         return CriterionRating(question.id, None, text_verdicts.fault or "")
     units = tuple(text_verdicts.verdicts[unit.id, question.id] for unit in text_verdicts.units)
