@@ -57,7 +57,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A text with its other columns and the raters' answers; `line` is its first line."""
+    """A text with its other columns and the raters' answers; `line` is the number of its first line."""
 
     line: int
     columns: Mapping[str, Any]

@@ -28,7 +28,7 @@ from rubriclab.models.text import (
     parse_scale,
     scale_of,
     turned_levels,
-    verdict_scale,
+    two_level_scale,
 )
 from rubriclab.stats.intervals import MIN_GROUPS
 
@@ -137,7 +137,7 @@ def _select_sound(
     values = [value for example in examples for value in values_of(example, aspect)]
     given_scale = parse_scale(scale, labels, values) if isinstance(scale, str) else scale
     if given_scale and isinstance(scale, str) and not scale.endswith(":any"):
-        two_levels = verdict_scale(values)
+        two_levels = two_level_scale(values)
         given_scale = two_levels if two_levels and two_levels.same_ends(given_scale) else given_scale
     if given_scale:
         # Words that mean two levels have no place on another scale, and are named before their scores are faults.
@@ -265,12 +265,12 @@ def _lines_of(values: Iterable[tuple[NumberedExample | RowError, float]]) -> dic
 def _numbers_text(numbers: Mapping[float, Sequence[str]]) -> str:
     if len(numbers) > MAX_OUTSIDE:
         return ", ".join(map(format_score, sorted(numbers)[:MAX_OUTSIDE])) + " …"
-    parts = []
+    texts = []
     for number, lines in numbers.items():
         first, more = lines[:MAX_LINES], len(lines) - MAX_LINES
         where = join_names([*first, *([f"{more} more"] if more > 0 else [])])
-        parts.append(f"{format_score(number)} in line{'s' if len(lines) > 1 else ''} {where}")
-    return "; ".join(parts)
+        texts.append(f"{format_score(number)} in line{'s' if len(lines) > 1 else ''} {where}")
+    return "; ".join(texts)
 
 
 def unassessed_notes(rows: Rows, aspect: str) -> Iterator[str]:
@@ -298,7 +298,7 @@ def _raise_if_any(
 
 
 def _check_labels(numbered: Sequence[NumberedExample], compared: int, aspect: str, rows: Rows) -> None:
-    """Raise a `DataError` if there are no labels, or none in one of several files."""
+    """Raise a `DataError` if there are no labels, or if one of several files has no labels."""
     labels: Counter[str] = Counter()
     for each in numbered:
         labels[each.where] += is_labelled(each.example, aspect)

@@ -296,18 +296,18 @@ def look_up(row: Mapping[str, Any], column: str) -> Any:
     if column in row:
         return row[column]
     value: Any = row
-    parts = column.split(".")
-    for index, part in enumerate(parts, start=1):
-        name = part.removesuffix("[]")
+    steps = column.split(".")
+    for index, step in enumerate(steps, start=1):
+        name = step.removesuffix("[]")
         if value is None:
             return None
         if not isinstance(value, Mapping) or name not in value:
             return ABSENT
         value = value[name]
-        if name != part and value is not None:
+        if name != step and value is not None:
             if not isinstance(value, list | tuple):
                 return ABSENT
-            path = ".".join(parts[index:])
+            path = ".".join(steps[index:])
             values = [look_up(each, path) if path and isinstance(each, Mapping) else each for each in value]
             return [each for each in values if each is not ABSENT and each is not None]
     return value
@@ -333,7 +333,7 @@ def propose_mapping(
 
     Columns are matched by usual names. Without a match, the output is the column of chats, or else the column with the
     longest texts. Columns of numbers become scores of `aspect`, or annotations if several are named after the aspect or
-    raters or hold numbers of one small range. Without such columns, columns of usual words for levels become these.
+    raters or hold numbers of one small range. Without columns of numbers, columns of usual words for levels are taken.
     """
     cells = {column: [row.get(column) for row in rows] for column in _columns(rows)}
     native = {column for column in cells if column.partition(".")[0] in (*FIELDS, *TABLES)} | mapped.keys()
@@ -484,7 +484,7 @@ def _mean_length(cells: Sequence[Any]) -> float:
 
 
 def _levels(cells: Mapping[str, Sequence[Any]], aspect: str | None) -> tuple[set[str], set[str]]:
-    """Return columns of a few short words: those with a name or words as for scores, those of usual words only."""
+    """Return columns of a few short words: likely scores by name or by shared words; only usual words for levels."""
     words = {column: _short_words(values) for column, values in cells.items()}
     by_name = {column for column in cells if is_score_name(column) or (aspect and _is_similar(column, aspect))}
     least = {column: 1 if column in by_name else 2 for column in cells}

@@ -412,7 +412,7 @@ def from_rows(rows: Any, where: str = "rows", options: ReadingOptions | None = N
 def join_rows(several: Sequence[Rows]) -> Rows:
     """Return the examples and faults of several sources, one after the other.
 
-    While they are read, `Rows.source` is that of the latest row; at the end, it has the names of all.
+    While they are read, `Rows.source` is the source of the latest row; at the end, it has the names of all sources.
     """
     counts = Counter[str]()
     first = several[0]

@@ -71,7 +71,7 @@ _AROUND = " \t\r\n[](){}<>\"'`*.-–—"
 class FieldError(Exception):
     """An invalid value of a field; `word` is a text in place of a number.
 
-    `single` tells whether the value is the score of one named rater, without which the row can be used.
+    `single` tells whether the value is the score of one named rater, so that the row can be used without the score.
     """
 
     def __init__(self, field: str | None, got: str, expected: str, word: str | None = None) -> None:

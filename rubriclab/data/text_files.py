@@ -330,17 +330,17 @@ def first_records(lines: Sequence[str], dialect: Dialect) -> list[tuple[int, lis
 def join_header(where: str, rows: Sequence[Sequence[Any]]) -> list[str]:
     """Return the columns' names, joined by dots if there are several header rows; an unnamed column's is empty.
 
-    In all rows but the last, an empty cell repeats the one to its left, as in an export of merged cells.
+    In all rows but the last, an empty cell repeats the cell to its left, as in an export of merged cells.
     """
     if len({len(cells) for cells in rows}) > 1:
         lengths = ", ".join(str(len(cells)) for cells in rows)
         raise DataError(f"{where}: the header rows have {lengths} cells;", "give each as many.")
-    parts = [[(f"{cell:g}" if isinstance(cell, float) else str(cell)).strip() for cell in cells] for cells in rows]
-    has_name = [any(column) for column in zip(*parts, strict=True)]
-    for cells in parts[:-1]:
+    names = [[(f"{cell:g}" if isinstance(cell, float) else str(cell)).strip() for cell in cells] for cells in rows]
+    has_name = [any(column) for column in zip(*names, strict=True)]
+    for cells in names[:-1]:
         for index in range(1, len(cells)):
             cells[index] = cells[index] or cells[index - 1]
-    joined = (".".join(part for part in column if part) for column in zip(*parts, strict=True))
+    joined = (".".join(filter(None, column)) for column in zip(*names, strict=True))
     columns = [column if is_named else "" for column, is_named in zip(joined, has_name, strict=True)]
     repeated = [column for column in columns if column and columns.count(column) > 1]
     if repeated:
@@ -357,12 +357,12 @@ def _records(
     After a broken record, only its first line is lost. Bytes that are not UTF-8 become lone surrogates, so that errors
     can name their field.
     """
-    returned: deque[tuple[int, bytes | RowError]] = deque()
+    unread: deque[tuple[int, bytes | RowError]] = deque()
     used: list[tuple[int, bytes | RowError]] = []
 
     def record() -> Iterator[str]:
         size = 0
-        while numbered_line := returned.popleft() if returned else next(lines, None):
+        while numbered_line := unread.popleft() if unread else next(lines, None):
             used.append(numbered_line)
             line = numbered_line[1]
             if isinstance(line, RowError):
@@ -377,7 +377,7 @@ def _records(
         try:
             cells: list[str] | RowError | None = next(csv.reader(record(), delimiter=delimiter, strict=True), None)
         except csv.Error as error:
-            returned.extendleft(reversed(used[1:]))
+            unread.extendleft(reversed(used[1:]))
             cells = RowError(where, used[0][0], None, f"a broken CSV row ({error})", "cells with every quote closed")
         if not used:
             return

@@ -111,7 +111,7 @@ class OpenRubric(ClosingRubric):
 
 
 def metadata_of(score: Score) -> dict[str, Any]:
-    """Return rubric, judge and interval of a score, its verdict if there is one, and its criteria by id."""
+    """Return rubric, judge and interval of a score, its level of any two, and its criteria by id."""
     return {
         "rubric": score.rubric,
         "judge": recorded_name(score.judge),

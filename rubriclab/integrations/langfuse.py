@@ -15,7 +15,7 @@ with evaluator.imported_from("Langfuse", "langfuse"):
 
 # The source of scores that people give on Langfuse's pages.
 HUMAN_SOURCES = ("ANNOTATION",)
-# Types of scores that are labels; the others are notes and corrections.
+# Types of scores that are labels; scores of other types are notes and corrections.
 LABEL_TYPES = ("NUMERIC", "BOOLEAN", "CATEGORICAL")
 
 

@@ -39,7 +39,7 @@ class RubricEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Args:
         task, aspect, definition, generator, name, methods, seed: as for `Lab.learn`.
         scale: the raters' scale, `(1, 5)`; by default taken from `y`, in cross-validation separately for each fold.
-        judge: as for `Lab`; by default the offline one.
+        judge: as for `Lab`; by default the offline judge.
         store: path or URL of the store in which `fit` saves a version; by default the user's own.
         mapping: the columns of fields: `{"output": "summary"}`.
         learn_options: other options of `Lab.learn`: `{"text_features": "include"}`.
@@ -210,7 +210,7 @@ class RubricRegressor(RegressorMixin, RubricEstimator):  # type: ignore[misc]
 class RubricClassifier(ClassifierMixin, RubricEstimator):  # type: ignore[misc]
     """A classifier of texts by labels of two levels: words such as pass and fail, booleans, or any two values.
 
-    The usual words for verdicts tell which level is better; for other values, the larger one is better. Arguments and
+    Usual words such as pass and fail tell which level is better; of other values, the larger is better. Arguments and
     other attributes are those of `RubricEstimator`.
 
     Attributes:

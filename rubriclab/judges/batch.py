@@ -94,7 +94,7 @@ class BatchModel(LanguageModel):
     def batch_price(self) -> Price | None:
         return self._price.times(ASSUMED_SHARE) if self._price else batch_price_of(self.model)[0]
 
-    def line(self, name: str, prompt: Prompt[Any]) -> bytes:
+    def request_line(self, name: str, prompt: Prompt[Any]) -> bytes:
         self._sent_with = self._adjusted
         model, provider = self._model_and_provider
         messages, settings = self._messages(prompt), self._settings(prompt)
@@ -294,7 +294,7 @@ T = TypeVar("T")
 
 # Seconds without a new prompt after which a wave is complete.
 QUIET = 1.0
-# Fewer prompts are sent one by one, at the usual price.
+# A wave of fewer prompts is sent one by one, at the usual price.
 MIN_BATCH = 10
 # Seconds between the first two checks whether a batch is done.
 PAUSE = 10.0
@@ -340,7 +340,7 @@ class BatchStore(Storage, Protocol):
     """Keeps the batches that providers are processing, so that an interrupted command collects them."""
 
     def save(self, batch: OpenBatch, /) -> None:
-        """Store a batch in place of the one with its key, if there is one."""
+        """Store a batch in place of any batch with the same key."""
 
     def remove(self, key: str, /) -> None:
         """Remove a batch, if it is there."""
@@ -461,7 +461,7 @@ class BatchScheduler(JudgeWrapper):
         lines = bytearray()
         for key, request in unsent.items():
             # Without the prefix: providers take names of at most 64 characters.
-            line = self.judge.line(key.removeprefix(PREFIX), request.prompt)
+            line = self.judge.request_line(key.removeprefix(PREFIX), request.prompt)
             if requests and (len(requests) == self.largest or len(lines) + len(line) > MAX_UPLOAD_BYTES):
                 await self._send(requests, bytes(lines))
                 requests, lines = {}, bytearray()

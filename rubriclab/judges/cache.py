@@ -51,7 +51,7 @@ InFlight = dict[str, "asyncio.Future[Exception | None]"]
 
 @dataclass(eq=False, repr=False)
 class Cached(JudgeWrapper):
-    """A judge that returns cached answers, and calls the wrapped judge for all others.
+    """A judge that returns cached answers, and calls the wrapped judge for answers that are not cached.
 
     - Every reply is cached, even an unusable or filtered one, since it was paid for. So is a reply that arrives soon
       after its request was cancelled. Errors are not cached.

@@ -110,7 +110,7 @@ def own_readings(text: str) -> tuple[Reading, ...]:
 
 
 def readings(fields: Mapping[str, Any], text: str) -> tuple[Reading, ...]:
-    """Return the features that `text` names; if none, those that usually correlate with the aspect."""
+    """Return the features that `text` names; if it names none, features that usually correlate with the aspect."""
     return _readings(text, *_aspect_of(fields))
 
 
@@ -384,7 +384,7 @@ def _least_supported(text: str, others: Sequence[str]) -> tuple[bool, list[int],
 
 
 def _verdicts_of_units(fields: Fields, verdict: Callable[[Fields, str], Answer]) -> Answer:
-    """Return the verdict by each question on the text of each unit, and weights if requested."""
+    """Return the verdict on each unit's text for each question, and weights if requested."""
     texts = {unit["id"]: unit.get("text") or f"{unit['first']} {unit['second']}" for unit in fields["units"]}
     questions = fields["questions"]
     equal = {question["id"]: 1 / len(questions) for question in questions}
@@ -477,7 +477,7 @@ def _convert(fields: Fields) -> Answer:
 
 
 def _rewrite(fields: Fields) -> Answer:
-    """Replace each failing sentence, or the last if none fails, by the most similar one of source, context, reference.
+    """Replace each failing sentence, or else the last, with the most similar sentence of source, context, reference.
 
     If none of their sentences is new to the text, the failing one is removed. Later samples draw from the most similar.
     """

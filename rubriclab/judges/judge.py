@@ -361,7 +361,7 @@ def parse_reply(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
     """Return the reply as the prompt's reply model, or `None` and the fault.
 
     A judge may quote a verdict from the judged text beside its own verdict. Therefore prose and code fences around the
-    JSON object are accepted only if all objects that fit the model are equal, and no other verdict may be around them.
+    JSON object are accepted only if all objects that fit the model are equal and no other verdict is around them.
     """
     if reply.filtered:
         return None, FILTERED
@@ -424,17 +424,17 @@ def _holds_another_verdict(around: Sequence[str], verdict: Mapping[str, Any], ke
 
 def _verdicts(value: Any, owner: str = "") -> Iterator[tuple[str, float | str]]:
     """Yield each number, yes or no twice: with its own key, and with the key or id of its entry."""
-    for part in value if isinstance(value, list) else ():
-        yield from _verdicts(part)
+    for entry in value if isinstance(value, list) else ():
+        yield from _verdicts(entry)
     if not isinstance(value, dict):
         return
     owner = owner or str(value.get("id", ""))
-    for key, part in value.items():
-        plain = None if key in REASONS else _plain_value(part)
+    for key, entry in value.items():
+        plain = None if key in REASONS else _plain_value(entry)
         if plain is not None:
             yield key, plain
             yield owner or key, plain
-        yield from _verdicts(part, key)
+        yield from _verdicts(entry, key)
 
 
 def _plain_value(value: Any) -> float | str | None:

@@ -215,7 +215,7 @@ class CacheMarks:
 
 
 def tokens_read_and_written(usage: Any, most: int) -> tuple[int, int]:
-    """Return the prompt tokens read from the provider's cache and written to it; 0 for an unusable number."""
+    """Return the prompt tokens read from the provider's cache and written to it; 0 for no number or above `most`."""
     details = getattr(usage, "prompt_tokens_details", None)
 
     def reported(detail: str, name: str) -> int:
@@ -478,8 +478,8 @@ class LanguageModel:
             info = providers.model_info(self.model)
             input_cost = info.get("input_cost_per_token") or 0.0
             costs = [info.get(f"cache_{kind}_input_token_cost") for kind in ("read", "creation")]
-            reading, writing = (input_cost if cost is None else cost for cost in costs)
-            saved = from_cache * (input_cost - reading) - to_cache * (writing - input_cost)
+            read_cost, write_cost = (input_cost if cost is None else cost for cost in costs)
+            saved = from_cache * (input_cost - read_cost) - to_cache * (write_cost - input_cost)
         cost: float | None = None
         if prompt_tokens and (completion_tokens or not text):
             # litellm's figure includes discounts such as cached input, but is 0 for unknown models.
@@ -539,7 +539,7 @@ async def close_connections() -> None:
 
 
 class OddWord(HiddenFormReply):
-    """A word that is given only by a server that supports schemas."""
+    """A reply with a word that only a server with support for schemas can know."""
 
     tree: Literal["quilvarroon"]
 

@@ -98,8 +98,8 @@ def without_keys(text: str, environment: Mapping[str, str] | None = None) -> str
 def holds_secret(address: str) -> bool:
     """Return whether an address has a parameter that is named like a secret, or a part that looks like a key."""
     return any(
-        _PARAMETER.search(form) or any(re.search(r"\d", match[0]) for match in _FORMS.finditer(form))
-        for form in (address, unquote(address))
+        _PARAMETER.search(text) or any(re.search(r"\d", match[0]) for match in _FORMS.finditer(text))
+        for text in (address, unquote(address))
     )
 
 
@@ -113,29 +113,29 @@ def _keys(environment: Mapping[str, str] | None) -> list[str]:
 def _encoded_key(key: str) -> re.Pattern[str]:
     """Return a pattern for the key percent-encoded, wholly or partly, escaped for JSON, and in base64."""
     content = key.encode("utf-8", "surrogateescape")
-    forms = []
-    for before in range(3):  # the number of preceding bytes modulo 3; each has a form in base64
+    patterns = []
+    for before in range(3):  # the number of preceding bytes modulo 3, on which the key in base64 depends
         # Characters that also encode neighbouring bytes are left out.
-        form = b64encode(b"\0" * before + content).decode().rstrip("=")
-        form = form[(0, 2, 3)[before] : (before + len(content)) * 8 // 6].replace("+", r"[+\-]").replace("/", "[/_]")
-        forms.append(rf"[A-Za-z0-9+/_\-]{{0,3}}{form}[A-Za-z0-9+/_\-]{{0,3}}={{0,2}}")
+        code = b64encode(b"\0" * before + content).decode().rstrip("=")
+        code = code[(0, 2, 3)[before] : (before + len(content)) * 8 // 6].replace("+", r"[+\-]").replace("/", "[/_]")
+        patterns.append(rf"[A-Za-z0-9+/_\-]{{0,3}}{code}[A-Za-z0-9+/_\-]{{0,3}}={{0,2}}")
     literal = ""
     for character in key:
         percent = "".join(f"%{byte:02x}" for byte in character.encode("utf-8", "surrogateescape"))
         literal += rf"(?:\\?{re.escape(character)}|(?i:{percent}|\\u{ord(character):04x}))"
-    return re.compile("|".join([literal, *forms]))
+    return re.compile("|".join([literal, *patterns]))
 
 
 @lru_cache(maxsize=64)
 def _partial_key(key: str) -> re.Pattern[str]:
-    """Return a pattern for the start or end of a key: a long part, or a short one beside marks for the rest."""
+    """Return a pattern for the start or end of a key: many characters, or a few beside marks for the rest."""
     mask = r"(?:(?<!\*)\*{2,}+|(?<!\.)\.{2,}+|…|(?<!•)•{2,}+|(?<![xX])[xX]{4,}+)"
     gap = r"[\w\-]{0,100}"
-    parts = [rf"{re.escape(key[:SHOWN_END])}{gap}{mask}[\w\-*.…•]*", rf"{mask}{gap}{re.escape(key[-SHOWN_END:])}"]
+    patterns = [rf"{re.escape(key[:SHOWN_END])}{gap}{mask}[\w\-*.…•]*", rf"{mask}{gap}{re.escape(key[-SHOWN_END:])}"]
     # Eight characters at either end of a long key are no common word, so they need no marks beside them.
     if len(key) >= 2 * MIN_KEY and re.fullmatch(r"[\w\-]+", key[:MIN_KEY] + key[-MIN_KEY:]):
-        parts += [rf"{re.escape(key[:MIN_KEY])}[\w\-*.…•]*", rf"{gap}{re.escape(key[-MIN_KEY:])}"]
-    return re.compile("|".join(parts))
+        patterns += [rf"{re.escape(key[:MIN_KEY])}[\w\-*.…•]*", rf"{gap}{re.escape(key[-MIN_KEY:])}"]
+    return re.compile("|".join(patterns))
 
 
 # The authority ends where the path begins; clients differ on backslashes, so either slash ends it.
@@ -490,7 +490,7 @@ def _error_fields(message: str) -> Mapping[str, Any]:
 _UNITS = {"mil": 0.001, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 _UNIT = r"(?:milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|h|days?|d)(?![a-z])"
 _DURATION = rf"(?:\d{{1,9}}(?:\.\d{{1,9}})?\s?{_UNIT}[\s,]{{0,2}})+"
-_PART = re.compile(r"([\d.]+)\s?(mil|ms|s|m|h|d)", re.IGNORECASE)
+_AMOUNT = re.compile(r"([\d.]+)\s?(mil|ms|s|m|h|d)", re.IGNORECASE)
 _WAIT = re.compile(
     rf"(?:retry|try again|wait|resets? in|next request in)[^\d\n]{{0,30}}?(?P<wait>{_DURATION})", re.IGNORECASE
 )
@@ -525,7 +525,7 @@ def _seconds(value: str) -> float | None:
 
 
 def _duration(text: str) -> float:
-    return sum(float(number) * _UNITS[unit.lower()] for number, unit in _PART.findall(text))
+    return sum(float(number) * _UNITS[unit.lower()] for number, unit in _AMOUNT.findall(text))
 
 
 def _seconds_until(date: str) -> float:

@@ -38,7 +38,7 @@ class FoundObject:
 
 
 def json_objects(text: str) -> Iterator[FoundObject]:
-    """Yield the complete outermost objects in `text`, left to right; none inside a damaged one."""
+    """Yield the complete outermost objects in `text`, left to right; no object inside a damaged object."""
     plain, offset, damaged = _UNUSUAL_SPACE.sub(" ", text), 0, 0
     while damaged < MAX_DAMAGED and (opening := _OBJECT_START.search(plain, offset)):
         begin = opening.start()
@@ -95,7 +95,7 @@ def _decoded(text: str, begin: int, end: int) -> FoundObject:
 
 _WORD = r"[\w:.-]{0,30}?(?:think|thought|reason|reflect|analysis|scratch|monologue|deliberat)\w{0,10}"
 _NAME = rf"{_WORD}(?:\s[^<>|\[\]]{{0,100}})?"
-# Tags of any such name, as DeepSeek, Qwen and others have them; Mistral's; Kimi's; Cohere's; Gemma's; the channels of
+# Tags with a name as in `_NAME`, of DeepSeek, Qwen and others; tags of Mistral, Kimi, Cohere and Gemma; the channels of
 # gpt-oss, also where a server has removed its special tokens.
 _TAG = re.compile(
     rf"</{_NAME}>|<\|(?:/|end_){_NAME}\|>|\[(?:/|END ){_NAME}\]|\u25c1/{_NAME}\u25b7|<unused95>|<channel\|>"

@@ -59,7 +59,7 @@ RECEPTION: ContextVar[Reception | None] = ContextVar("reception", default=None)
 
 
 def text_limit(prompt: Prompt[Any], spare_tokens: int, max_bytes: int) -> int:
-    """Return the bytes that a reply may have; `spare_tokens` are those for hidden reasoning."""
+    """Return the bytes that a reply may have; `spare_tokens` are the tokens for hidden reasoning."""
     return min(max_bytes, MAX_BYTES_PER_TOKEN * (prompt.max_tokens + spare_tokens))
 
 
@@ -129,7 +129,7 @@ def _whole_number(value: Any) -> int | None:
 
 
 def why_empty(choice: Any) -> str:
-    """Return why a response's choice has no text, or "" if it does not say; `choice` is `None` if there is none."""
+    """Return why a response has no text, or "" if the response does not say; `choice` is `None` if it has no choice."""
     if choice is None:
         return "the response held no reply."
     message = choice.message
@@ -234,7 +234,7 @@ def _run(texts: Sequence[str], text: str) -> slice | None:
     return slice(bounds.index(start), bounds.index(start + len(text)))
 
 
-# With a smaller probability of all legal scores, the judge was about to write something else, or many are not reported.
+# If all legal scores together have less probability, the judge was about to write something else or not all are listed.
 MIN_SHARE = 0.5
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 # Characters that may surround a number within its token.

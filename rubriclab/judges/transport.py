@@ -107,7 +107,7 @@ def bound_sdk_responses(handler: Any, module: Any, name: str) -> None:
 
 
 async def close_transports() -> bool:
-    """Close the connections of this event loop and of ended ones, and return whether none are left open."""
+    """Close the connections of this event loop and of ended event loops; return whether no connection is left open."""
     for transport in list(_open_transports):
         if not transport.in_use_elsewhere:
             await transport.aclose()

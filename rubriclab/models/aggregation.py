@@ -180,7 +180,7 @@ class AggregatedScore:
     contributions: Mapping[str, float]
 
 
-def combine(aggregation: Aggregation, scores: Mapping[str, float | None], scale: Scale) -> AggregatedScore:
+def combine(aggregation: Aggregation, ratings: Mapping[str, float | None], scale: Scale) -> AggregatedScore:
     """Return one text's score with its interval, and each criterion's contribution to the score.
 
     There is no score if ratings are missing for `MAX_MISSING` or more of the weight of the criteria that apply, or if
@@ -188,11 +188,11 @@ def combine(aggregation: Aggregation, scores: Mapping[str, float | None], scale:
     times distance from the center, and sum to the difference from an average text's score.
 
     Args:
-        scores: ratings by criterion; `None` if the rating is missing, no entry if the criterion does not apply.
+        ratings: by criterion; `None` if the rating is missing, no entry if the criterion does not apply.
         scale: the scale of the ratings.
     """
-    z = standardised(aggregation, scores)
-    if _too_much_missing(aggregation, scores, z):
+    z = standardised(aggregation, ratings)
+    if _too_much_missing(aggregation, ratings, z):
         return AggregatedScore(None, None, None, {})
     weighted = _weighted(aggregation, z)
     raw = math.fsum(weighted.values())
@@ -218,24 +218,24 @@ def average_score(aggregation: Aggregation, scale: Scale) -> float:
     return rounded_number(scale.moved_to(aggregation.onto or scale, value))
 
 
-def raw_value(aggregation: Aggregation, scores: Mapping[str, float | None]) -> float | None:
-    """Return the weighted sum of a text's standardised scores, `None` where `combine` gives no score."""
-    z = standardised(aggregation, scores)
-    return None if _too_much_missing(aggregation, scores, z) else math.fsum(_weighted(aggregation, z).values())
+def raw_value(aggregation: Aggregation, ratings: Mapping[str, float | None]) -> float | None:
+    """Return the weighted sum of a text's standardised ratings, `None` where `combine` gives no score."""
+    z = standardised(aggregation, ratings)
+    return None if _too_much_missing(aggregation, ratings, z) else math.fsum(_weighted(aggregation, z).values())
 
 
-def standardised(aggregation: Aggregation, scores: Mapping[str, float | None]) -> dict[str, float]:
+def standardised(aggregation: Aggregation, ratings: Mapping[str, float | None]) -> dict[str, float]:
     """Return each rating that is present as its distance from its criterion's center, divided by the spread."""
-    scored = ((term, scores.get(term.criterion)) for term in aggregation.terms)
-    return {term.criterion: (score - term.center) / term.spread for term, score in scored if score is not None}
+    rated = ((term, ratings.get(term.criterion)) for term in aggregation.terms)
+    return {term.criterion: (rating - term.center) / term.spread for term, rating in rated if rating is not None}
 
 
 def _weighted(aggregation: Aggregation, z: Mapping[str, float]) -> dict[str, float]:
     return {term.criterion: term.weight * z.get(term.criterion, 0.0) for term in aggregation.terms}
 
 
-def _too_much_missing(aggregation: Aggregation, scores: Mapping[str, float | None], z: Mapping[str, float]) -> bool:
-    applicable = math.fsum(abs(term.weight) for term in aggregation.terms if term.criterion in scores)
+def _too_much_missing(aggregation: Aggregation, ratings: Mapping[str, float | None], z: Mapping[str, float]) -> bool:
+    applicable = math.fsum(abs(term.weight) for term in aggregation.terms if term.criterion in ratings)
     present = math.fsum(abs(term.weight) for term in aggregation.terms if term.criterion in z)
     # The tolerance is for sums of weights that differ from half by rounding.
     return not z or applicable - present >= MAX_MISSING * applicable - 1e-9

@@ -42,7 +42,7 @@ class Item(NamedTuple):
 class LabelQuestion(Assignment):
     @cached_property
     def digest(self) -> str:
-        """Digest of task, aspect, definition and scale; the numbers 1 and 1.0 give the same."""
+        """Digest of task, aspect, definition and scale; the numbers 1 and 1.0 give the same digest."""
         scale = [float(self.scale.low), float(self.scale.high), self.scale.whole]
         return digest([self.words.task, self.aspect.name, self.aspect.definition, scale])
 
@@ -254,7 +254,7 @@ def consistency_of(judgments: Mapping[Item, HumanJudgment]) -> Consistency | Non
     ]
     if not rated:
         return None
-    differences = [abs(one - two) for one, two in rated]
+    differences = [abs(first - second) for first, second in rated]
     same = sum(difference == 0 for difference in differences) / len(differences)
     return Consistency(len(rated), same, statistics.fmean(differences))
 

@@ -214,7 +214,7 @@ class Rubric(Displayed, FrozenModel):
 
     @property
     def threshold(self) -> float | None:
-        """For labels of two levels, the lowest score that passes: 0.5 unless one was learned. `None` for others."""
+        """The lowest score that passes, 0.5 unless a threshold was learned; `None` if the scale has not two levels."""
         learned = self.aggregation.threshold if self.aggregation else None
         return (0.5 if learned is None else learned) if self.scores_on.names else None
 

@@ -307,13 +307,13 @@ def scale_of(labels: Iterable[float], annotations: Iterable[float] = ()) -> Scal
     """
     labels, annotations = list(labels), list(annotations)
     values = [*labels, *annotations]
-    if (two_levels := verdict_scale(annotations or labels)) and all(0 <= label <= 1 for label in labels):
+    if (two_levels := two_level_scale(annotations or labels)) and all(0 <= label <= 1 for label in labels):
         return two_levels
     low, high = math.floor(min(values)), math.ceil(max(values))
     return Scale(low=low, high=max(high, low + 1), whole=_all_whole(labels))
 
 
-def verdict_scale(values: Iterable[float]) -> Scale | None:
+def two_level_scale(values: Iterable[float]) -> Scale | None:
     values = list(values)
     if not values or not set(values) <= {0, 1}:
         return None
@@ -444,7 +444,7 @@ def shipped_aspects(task: str) -> tuple[Aspect, ...]:
 
 
 def task_words(task: str) -> TaskWords:
-    """Return the words for a task's fields; neutral ones for an unknown task."""
+    """Return the words for a task's fields; neutral words for an unknown task."""
     return TaskWords(task=task, **_task(task).words.model_dump())
 
 

@@ -237,7 +237,7 @@ class Text:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """Names of characters and others: words with a capital inside a sentence, in lower case."""
+        """Names, such as those of characters: words with a capital inside a sentence, in lower case."""
         inner = chain.from_iterable(sentence[1:] for sentence in self.cased_words)
         capitalised = (word.lower().removesuffix("'s") for word in inner if word[0].isupper())
         return frozenset(word for word in capitalised if len(word) > 1 and word not in FUNCTION_WORDS)
@@ -334,7 +334,7 @@ def copied_runs(text: Text, source: Text) -> list[int]:
 
 
 def _stumbles(text: Text) -> int:
-    """Count adjacent words that English does not allow; in other languages, where "an." may end a sentence, doubled."""
+    """Count pairs of words that English does not allow; in other languages only doubled words: "an." may end a text."""
     stumbles = [pair for pair in pairwise(_WORD_OR_MARK.findall(unify(text.raw).lower())) if _is_stumble(*pair)]
     is_english = share(sum(map(FUNCTION_WORDS.__contains__, text.words)), len(text.words)) > _ENGLISH_SHARE
     return sum(is_english or left == right for left, right in stumbles)
@@ -350,7 +350,7 @@ def _is_stumble(left: str, right: str) -> bool:
 
 
 def _linked_sentences(text: Text) -> float:
-    """Return the share of sentences that share a word with the one before, or begin with a reference or connective."""
+    """Return the share of sentences that share a word with the sentence before, or begin with a link to it."""
     stems = [frozenset(content_stems(words)) for words in text.sentence_words]
     begins_with_link = [not _LINKS.isdisjoint(words[:3]) for words in text.sentence_words]
     linked = [begins_with_link[i] or bool(stems[i - 1] & stems[i]) for i in range(1, len(stems))]

@@ -40,7 +40,7 @@ class Version(Displayed):
             addresses. `None` if it was learned in this store.
         confirmed: whether the user has confirmed that this version may choose the judge.
         new: whether the call that returned this version created it.
-        evaluation: the latest one on texts that it was not learned from; `None` if there is none in this store.
+        evaluation: the latest evaluation on texts that it was not learned from; `None` if this store has none.
     """
 
     name: str
@@ -191,7 +191,7 @@ class EvaluatorAgreement(FrozenModel):
 
 
 class MoreLabels(FrozenModel):
-    """How many more labels give a decision in half of all cases, and in four of five; `None` above `MAX_LABELS`."""
+    """How many more labels decide in half of all cases (`even`) and in 80 % (`likely`); `None` above `MAX_LABELS`."""
 
     even: Count | None
     likely: Count | None
@@ -222,7 +222,7 @@ class GateVerdict(FrozenModel):
 
     @property
     def overall(self) -> Outcome:
-        """Worse if it is so in order or in error, else better if in either, else not better if in all known ones."""
+        """`worse` if a known outcome is, else `better` if one is, else `not better` if all are, else `inconclusive`."""
         outcomes = {self.outcome, self.error_outcome} - {None}
         if "worse" in outcomes:
             return "worse"
@@ -242,7 +242,7 @@ def deciding_verdict(
 ) -> GateVerdict | None:
     """Return the verdict that decides: against the judge asked directly or the best free baseline, the worse of both.
 
-    The calibrated judge takes the place of the uncalibrated one if the rubric is worse than the calibrated one only.
+    The calibrated judge takes the place of the uncalibrated one if the rubric is worse than the calibrated judge only.
     """
     if direct and calibrated and calibrated.error_outcome == "worse" and direct.overall != "worse":
         direct = calibrated
@@ -298,7 +298,7 @@ class Validation(FrozenModel):
         level: whether correlations are within groups or over all texts.
         folds: the number of folds that the groups are divided into; each fold is scored without its labels.
         training: the rubric on the labels that it was fitted to.
-        evaluators: the rubric first, then the others, best first.
+        evaluators: the rubric first, then the other evaluators, the best first.
         verdicts: against the best free baseline, and against the same judge asked directly, uncalibrated and
             calibrated; these decide. The verdicts against each method alone follow, and do not decide.
         raters: `None` if single raters' scores are not known.
@@ -351,8 +351,8 @@ class EvaluationRecord(FrozenModel):
         judge, data: the judge that scored the texts, and the digest of texts and labels.
         n, groups: the numbers of texts, and of their groups.
         level: whether correlations are within groups, over all texts or between systems.
-        verdict: the one that decides, against another rubric or the best free baseline.
-        errors, order: the version's own; `errors` are of graded scores, `order` is Pearson or for two levels AUROC.
+        verdict: the verdict that decides, against another rubric or the best free baseline.
+        errors, order: of the version: errors of graded scores; Pearson, or AUROC for labels of two levels.
     """
 
     created: datetime

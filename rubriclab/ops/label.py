@@ -299,7 +299,7 @@ def question_of(options: LabelOptions, examples: Sequence[text_model.Example] = 
 
 def _scale(given: str | None, labels: Sequence[float]) -> text_model.Scale:
     verdicts = (
-        text_model.verdict_scale(labels)
+        text_model.two_level_scale(labels)
         if len(set(labels)) > 1 or any(isinstance(v, text_model.WordScore) for v in labels)
         else None
     )

@@ -228,7 +228,7 @@ def _texts_at_level(
 
 
 class Coefficient(Protocol):
-    """A correlation of weighted rows, such as `rubriclab.stats.spearman_rows`."""
+    """A correlation of weighted rows, such as `rubriclab.stats.correlation.spearman_rows`."""
 
     def __call__(self, x: FloatArray, y: FloatArray, weights: FloatArray | None = None, /) -> FloatArray: ...
 
@@ -360,7 +360,7 @@ def _fisher_interval(value: float, systems: int, coefficient: Coefficient) -> In
 
 
 def _system_means(texts: ScoredTexts) -> FloatArray:
-    """Return the mean of each system by each evaluator, then by the human scores, shape (evaluators + 1, systems)."""
+    """Return each system's mean of each evaluator's scores, last of human scores, shape (evaluators + 1, systems)."""
     sizes = np.bincount(texts.system)
     rows = (*texts.predicted, texts.human)
     return np.stack([np.round(np.bincount(texts.system, scores) / sizes, MEAN_DIGITS) for scores in rows])
@@ -369,8 +369,8 @@ def _system_means(texts: ScoredTexts) -> FloatArray:
 def _kendall_error(texts: ScoredTexts, tau: float) -> float:
     """Return the standard error of Kendall's correlation between systems by Samara & Randles."""
     count, means = texts.systems, _system_means(texts)[[0, -1]]
-    first, second = (np.sign(np.round(each[:, np.newaxis] - each, MEAN_DIGITS)) for each in means)
-    concordant = (first * second).sum(axis=1)
+    predicted, human = (np.sign(np.round(each[:, np.newaxis] - each, MEAN_DIGITS)) for each in means)
+    concordant = (predicted * human).sum(axis=1)
     spread = float(np.square(concordant - concordant.mean()).sum())
     return math.sqrt(2 / (count * (count - 1)) * (2 * (count - 2) / (count * (count - 1) ** 2) * spread + 1 - tau**2))
 

@@ -25,7 +25,7 @@ MAX_CORRELATION = 1 - 1e-9
 
 
 def pearson(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
-    """Return Pearson's correlation of two vectors, NaN if one is constant; errors as for `pearson_rows`."""
+    """Return Pearson's correlation of two vectors, NaN if either is constant; errors as for `pearson_rows`."""
     return float(pearson_rows(x, y)[0])
 
 
@@ -35,7 +35,7 @@ def spearman(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
 
 
 def pearson_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> FloatArray:
-    """Return Pearson's correlations of paired rows, shape (rows,), NaN where one of a pair is constant.
+    """Return Pearson's correlations of paired rows, shape (rows,), NaN where either row of a pair is constant.
 
     Args:
         x: shape (n,), or (rows, n).
@@ -101,7 +101,7 @@ def label_correlations(ratings: FloatArray, labels: FloatArray) -> FloatArray:
 
 
 def fisher_z(r: npt.ArrayLike) -> FloatArray:
-    """Return Fisher's transform of correlations; finite, as perfect ones are clipped."""
+    """Return Fisher's transform of correlations; perfect correlations are clipped, so that it is finite."""
     return np.asarray(np.arctanh(np.clip(r, -MAX_CORRELATION, MAX_CORRELATION)))
 
 

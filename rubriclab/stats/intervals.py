@@ -235,7 +235,7 @@ def jackknife_interval(
     """Return a statistic with its interval from its replicates: its values with each part left out, shape (parts,).
 
     There is no interval with fewer than `MIN_GROUPS` replicates or if one is NaN. If all replicates are equal,
-    only a mean has an interval: equal rank correlations may be far from the true one.
+    only a mean has an interval: equal rank correlations may be far from the true correlation.
     """
     count = len(replicates)
     if value is None or count < MIN_GROUPS or np.isnan(replicates).any():
@@ -292,9 +292,9 @@ def predict_folds(fold: IntArray, predict: Callable[[BoolArray, BoolArray], Floa
 
 
 def bundle_units(unit: IntArray, number: int, seed: int) -> IntArray:
-    """Return each text's bundle of units, from 0, shape (n,); there are `number` bundles, or one per unit if fewer.
+    """Return each text's bundle of units, from 0, shape (n,): `number` bundles, or one per unit if units are fewer.
 
-    Each unit goes to the bundle with the fewest texts. The largest units come first, equal ones in random order.
+    Each unit goes to the bundle with the fewest texts. The largest units come first, equally large ones at random.
     """
     sizes = np.bincount(unit)
     drawn = np.random.default_rng(seed).permutation(len(sizes))

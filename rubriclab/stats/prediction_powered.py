@@ -101,7 +101,7 @@ class ScoredSet:
         return LabelledScores(labels, scores, renumber(self.unit[has_label]), np.arange(len(labels)))
 
     def mean_and_influence(self, factor: float) -> tuple[float, FloatArray]:
-        """Return the mean of the multiplied scores, corrected by any labels, and the influence of each text on it."""
+        """Return the mean of the multiplied scores, corrected with any labels, and each text's influence on it."""
         has_label = ~np.isnan(self.labels)
         mean = float(self.weights @ self.scores)
         influence = factor * self.weights * (self.scores - mean)
@@ -116,9 +116,9 @@ class ScoredSet:
 def mean_by_own_labels(texts: ScoredSet, stratum: IntArray) -> Interval:
     """Return the mean human score of partly labelled texts, with Student's interval over groups.
 
-    Each stratum is corrected by its own labels, which belong to texts drawn at random; strata are numbered from 0. A
+    Each stratum is corrected with its own labels, of texts drawn at random from it; strata are numbered from 0. A
     partly labelled stratum needs labels in `MIN_GROUPS` groups. If its labels are all equal, the variance of all
-    labelled texts is used for it. If all labels are equal there is no interval.
+    labelled texts takes the place of its own. If the labels of all strata are equal, there is no interval.
     """
     has_label, count = ~np.isnan(texts.labels), len(texts.scores)
     influence, value, fewest_groups, extra_variance = np.zeros(count), 0.0, count, 0.0
@@ -154,8 +154,8 @@ def difference_by_own_labels(before: ScoredSet, after: ScoredSet) -> Interval:
     """Return the difference of the mean human scores of two partly labelled sets, with Student's interval.
 
     What the texts of a group have in common cancels. Each set needs labels in `MIN_GROUPS` groups. If a set's labels
-    are all equal, the variance of both sets' labelled texts is used for it. If all labels are equal there is no
-    interval.
+    are all equal, the variance of both sets' labelled texts takes the place of its own. If the labels of both sets are
+    equal, there is no interval.
     """
     labelled = before.labelled, after.labelled
     groups = min(each.groups for each in labelled)
@@ -188,8 +188,8 @@ def difference_by_other_labels(
     groups = [len(np.unique(side.unit)) for side in (before, after)]
     if labelled.groups < MIN_GROUPS or min(groups) < 2:
         return Interval(None)
-    first, second = (replace(side, labels=np.full_like(side.labels, np.nan)) for side in (before, after))
-    value, squares = _difference(first, second, factor)
+    before, after = (replace(side, labels=np.full_like(side.labels, np.nan)) for side in (before, after))
+    value, squares = _difference(before, after, factor)
     shares, variances = _system_shares(labelled.residuals, labelled.system)
     of_sets = 2 * changed**2 * shares + changed * (1 - shares) * sum(1 / number for number in groups)
     spread = float(np.square(labelled.scores - labelled.scores.mean()).sum())
@@ -200,10 +200,10 @@ def difference_by_other_labels(
 
 def _difference(before: ScoredSet, after: ScoredSet, factor: float) -> tuple[float, float]:
     """Return the difference of the corrected means, and the sum of the groups' squared influences."""
-    (first, of_first), (second, of_second) = (side.mean_and_influence(factor) for side in (before, after))
+    (mean_before, of_before), (mean_after, of_after) = (side.mean_and_influence(factor) for side in (before, after))
     number_of_groups = max(int(side.unit.max()) for side in (before, after)) + 1
-    sums = np.bincount(after.unit, of_second, number_of_groups) - np.bincount(before.unit, of_first, number_of_groups)
-    return second - first, float(np.square(sums).sum())
+    sums = np.bincount(after.unit, of_after, number_of_groups) - np.bincount(before.unit, of_before, number_of_groups)
+    return mean_after - mean_before, float(np.square(sums).sum())
 
 
 def _factor(scores: FloatArray, labels: FloatArray) -> float:
@@ -248,6 +248,6 @@ def distributions_differ(scores: FloatArray, groups: int, labelled: LabelledScor
 
     samples = scores, labelled.scores
     ends = np.concatenate(samples)
-    first, second = (np.searchsorted(np.sort(sample), ends, side="right") / len(sample) for sample in samples)
-    distance = float(np.abs(first - second).max())
+    shares, labelled_shares = (np.searchsorted(np.sort(each), ends, side="right") / len(each) for each in samples)
+    distance = float(np.abs(shares - labelled_shares).max())
     return bool(kolmogorov(math.sqrt(groups * labelled.groups / (groups + labelled.groups)) * distance) <= MAX_P)

@@ -85,14 +85,14 @@ class RubricRun:
     def store(self, marks: plugin.MarkValues) -> str | None:
         """Return the store of a test; `None` for the user's own."""
         where = self.settings.value("store", marks.store)
-        return None if where is None else resolve_store(where, self.settings.base("store", marks.store))
+        return None if where is None else resolve_store(where, self.settings.folder_of("store", marks.store))
 
     def judge(self, marks: plugin.MarkValues) -> str | None:
-        """Return the judge of a test; `None` for the one that the rubric was learned with."""
+        """Return the judge of a test; `None` for the judge that the rubric was learned with."""
         name = self.settings.value("judge", marks.judge)
         if name is None or not name.startswith(RECORDED_PREFIX):
             return name
-        return f"{RECORDED_PREFIX}{self.settings.base('judge', marks.judge) / name.removeprefix(RECORDED_PREFIX)}"
+        return f"{RECORDED_PREFIX}{self.settings.folder_of('judge', marks.judge) / name.removeprefix(RECORDED_PREFIX)}"
 
     def scorer(self, ref: str, marks: plugin.MarkValues) -> TextScorer:
         """Return the rubric named `ref`; the first call opens it."""
@@ -202,7 +202,7 @@ class RubricFixture:
 
     @without_inner_frames
     def __call__(self, ref: str | None = None) -> RubricChecker:
-        """Return the rubric named `ref` (`NAME`, `NAME@3`, `NAME@production`), or else the one that a mark names."""
+        """Return the rubric named `ref` (`NAME`, `NAME@3`, `NAME@production`), or else the rubric of the mark."""
         name = ref or self._marks.ref
         if name is None:
             hint = 'Write rubric("NAME"), or mark the test: @pytest.mark.rubric("NAME").'

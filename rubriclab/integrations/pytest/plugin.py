@@ -69,7 +69,7 @@ class Settings:
     def source(self, name: str) -> str:
         return VARIABLES[name] if name in self.environment and name not in self.command_line else FLAGS[name]
 
-    def base(self, name: str, mark: str | None) -> Path:
+    def folder_of(self, name: str, mark: str | None) -> Path:
         return self.folder if mark is None or name in self.command_line else self.root
 
     def path(self, name: str) -> Path | None:
