@@ -74,7 +74,7 @@ class Texts(NamedTuple):
 
     labels: FloatArray
     scores: FloatArray
-    unit: IntArray
+    group: IntArray
     system: IntArray
     expected: FloatArray | None = None
 
@@ -188,9 +188,9 @@ def inference(learned_from: Texts, texts: Texts, rng: np.random.Generator) -> di
     for _ in range(LABELLINGS):
         own = _labelled(texts, rng)
         intervals = (
-            paired_mean(texts.scores, texts.unit),
-            corrected_mean(float(texts.scores.mean()), len(texts.unit), int(texts.unit.max()) + 1, labelled),
-            mean_by_own_labels(ScoredSet(texts.scores, own, texts.unit, np.ones(len(own))), np.zeros_like(texts.unit)),
+            paired_mean(texts.scores, texts.group),
+            corrected_mean(float(texts.scores.mean()), len(texts.group), int(texts.group.max()) + 1, labelled),
+            mean_by_own_labels(ScoredSet(texts.scores, own, texts.group, np.ones(len(own))), np.zeros(len(own), int)),
         )
         for method, each in zip(METHODS, intervals, strict=True):
             found.setdefault(f"mean {method}", []).append((each, mean))
@@ -210,7 +210,7 @@ def difference(
     pair: tuple[int, int], texts: Texts, own: FloatArray, labelled: LabelledScores
 ) -> Iterator[tuple[str, Interval, float]]:
     """Yield the interval of two systems' difference by each method, with the true one; for groups that both have."""
-    first, second = ({int(texts.unit[n]): n for n in np.flatnonzero(texts.system == system)} for system in pair)
+    first, second = ({int(texts.group[n]): n for n in np.flatnonzero(texts.system == system)} for system in pair)
     shared = sorted(first.keys() & second.keys())
     if len(shared) < 5:
         return
@@ -230,9 +230,9 @@ def difference(
 
 def _labelled(texts: Texts, rng: np.random.Generator) -> FloatArray:
     """Return the labels of a share of the groups, NaN for others."""
-    groups = int(texts.unit.max()) + 1
+    groups = int(texts.group.max()) + 1
     chosen = rng.permutation(groups)[: max(5, round(OWN * groups))]
-    return np.where(np.isin(texts.unit, chosen), texts.labels, np.nan)
+    return np.where(np.isin(texts.group, chosen), texts.labels, np.nan)
 
 
 def simulated(rng: np.random.Generator) -> tuple[Texts, Texts]:

@@ -83,7 +83,7 @@ def compare_outputs(
     sets = scored_sets(rubric.aspect.name, old_scored, new_scored, training_groups, in_pairs=bool(index_pairs))
     sides = []
     for outputs, labelled_set in zip((before, after), (each.labelled for each in sets), strict=True):
-        unit_names = [str(unit) for unit in labelled_set.unit]
+        unit_names = [str(number) for number in labelled_set.group]
         errors = score_errors(labelled_set.scores, labelled_set.labels, unit_names, scale.width)
         update = {"labelled": len(labelled_set.labels), "errors": errors}
         sides.append(summary(outputs, scale).model_copy(update=update))
@@ -225,11 +225,11 @@ def _unpaired_difference(before: ppi.ScoredSet, after: ppi.ScoredSet) -> Interva
     """
     from scipy.stats import ttest_ind
 
-    old_groups, new_groups = np.unique(before.unit), np.unique(after.unit)
+    old_groups, new_groups = np.unique(before.group), np.unique(after.group)
     if not len(old_groups) or not len(new_groups):
         return Interval(None)
     old, new = (
-        np.bincount(side.unit, side.scores)[groups] / np.bincount(side.unit)[groups]
+        np.bincount(side.group, side.scores)[groups] / np.bincount(side.group)[groups]
         for side, groups in ((before, old_groups), (after, new_groups))
     )
     if np.array_equal(old_groups, new_groups):

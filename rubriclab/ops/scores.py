@@ -356,9 +356,9 @@ class ScoreDistribution:
     def _human_mean(self, texts: ppi.ScoredSet) -> Interval:
         found = Interval(None)
         if len(texts.scores) and self.own_labels:
-            found = ppi.mean_by_own_labels(texts, np.zeros_like(texts.unit))
+            found = ppi.mean_by_own_labels(texts, np.zeros_like(texts.group))
         elif len(texts.scores) and self.learned:
-            groups = int(texts.unit.max()) + 1
+            groups = int(texts.group.max()) + 1
             found = ppi.corrected_mean(float(texts.scores.mean()), len(texts.scores), groups, self.learned)
         return found.within(self.scale.low, self.scale.high)
 

@@ -147,15 +147,15 @@ def standard_error(values: FloatArray, groups: IntArray) -> float:
     return float(np.sqrt(count / (count - 1) * np.square(sums).sum()) / len(values))
 
 
-def paired_mean(differences: FloatArray, unit: IntArray) -> Interval:
+def paired_mean(differences: FloatArray, groups: IntArray) -> Interval:
     """Return the mean of paired differences, with its 95 % interval if there are two groups or more.
 
-    `unit` is the group of each difference, numbered from 0 without gaps.
+    `groups` is the group of each difference, numbered from 0 without gaps.
     """
     if not len(differences):
         return Interval(None)
-    count, mean = int(unit.max()) + 1, float(differences.mean())
-    return Interval(mean) if count < 2 else student_mean(mean, standard_error(differences, unit), count - 1)
+    count, mean = int(groups.max()) + 1, float(differences.mean())
+    return Interval(mean) if count < 2 else student_mean(mean, standard_error(differences, groups), count - 1)
 
 
 def student_mean(mean: float, error: float, freedom: int) -> Interval:
@@ -164,17 +164,17 @@ def student_mean(mean: float, error: float, freedom: int) -> Interval:
     return student_interval(mean, error, freedom)
 
 
-def mean_p_value(differences: FloatArray, unit: IntArray) -> float | None:
+def mean_p_value(differences: FloatArray, groups: IntArray) -> float | None:
     """Return the two-sided p value of no mean difference; `None` with fewer than two groups.
 
     If all groups have the same mean, it is the p value of the sign test over groups, as Student's is undefined.
     """
     from scipy.special import stdtr
 
-    freedom = int(unit.max(initial=0))
+    freedom = int(groups.max(initial=0))
     if freedom < 1:
         return None
-    mean, error = float(differences.mean()), standard_error(differences, unit)
+    mean, error = float(differences.mean()), standard_error(differences, groups)
     if error > NO_SPREAD * max(1.0, abs(mean)):
         return 2 * float(stdtr(freedom, -abs(mean) / error))
     return 1.0 if abs(mean) <= NO_SPREAD else 0.5**freedom

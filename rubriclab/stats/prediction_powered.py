@@ -39,18 +39,18 @@ class LabelledScores:
     """Labels of texts and the scores given without knowing them, as arrays of shape (n,) without NaN.
 
     Attributes:
-        unit: the group of each text, numbered from 0 without gaps.
+        group: the number of each text's group, from 0 without gaps.
         system: the number of the system that wrote each text, from 0; a text of unknown origin has one of its own.
     """
 
     labels: FloatArray
     scores: FloatArray
-    unit: IntArray
+    group: IntArray
     system: IntArray
 
     @property
     def groups(self) -> int:
-        return int(self.unit.max(initial=-1)) + 1
+        return int(self.group.max(initial=-1)) + 1
 
     @property
     def factor(self) -> float:
@@ -69,7 +69,7 @@ def corrected_mean(mean: float, texts: int, groups: int, labelled: LabelledScore
     if labelled.groups < MIN_GROUPS or not texts:
         return Interval(None)
     value = labelled.factor * mean + float(labelled.residuals.mean())
-    error = standard_error(labelled.residuals, labelled.unit) * math.sqrt(1 + _variance_ratio(labelled, groups, texts))
+    error = standard_error(labelled.residuals, labelled.group) * math.sqrt(1 + _variance_ratio(labelled, groups, texts))
     # Two degrees of freedom less, for the residuals' mean and the factor.
     return student_interval(value, error, labelled.groups - 2)
 
@@ -85,20 +85,20 @@ class ScoredSet:
     """Texts with scores and some labels, NaN for a missing label, as arrays of shape (n,).
 
     Attributes:
-        unit: the group of each text, numbered from 0; the two sets of a difference share the numbers.
+        group: the number of each text's group, from 0; the two sets of a difference share the numbers.
         weights: each text's weight in the mean; their sum is 1.
     """
 
     scores: FloatArray
     labels: FloatArray
-    unit: IntArray
+    group: IntArray
     weights: FloatArray
 
     @property
     def labelled(self) -> LabelledScores:
         has_label = ~np.isnan(self.labels)
         labels, scores = self.labels[has_label], self.scores[has_label]
-        return LabelledScores(labels, scores, renumber(self.unit[has_label]), np.arange(len(labels)))
+        return LabelledScores(labels, scores, renumber(self.group[has_label]), np.arange(len(labels)))
 
     def mean_and_influence(self, factor: float) -> tuple[float, FloatArray]:
         """Return the mean of the multiplied scores, corrected with any labels, and each text's influence on it."""
@@ -134,7 +134,7 @@ def mean_by_own_labels(texts: ScoredSet, stratum: IntArray) -> Interval:
             return Interval(None)
         factor, center, number_unlabelled = labelled.factor, float(labelled.residuals.mean()), int(unlabelled.sum())
         value += float((factor * texts.scores[unlabelled] + center).sum()) / count
-        ratio = _variance_ratio(labelled, len(np.unique(texts.unit[unlabelled])), number_unlabelled)
+        ratio = _variance_ratio(labelled, len(np.unique(texts.group[unlabelled])), number_unlabelled)
         weight = number_unlabelled / count * math.sqrt(1 + ratio)
         if all_labelled and np.ptp(labelled.labels) == 0:
             extra_variance += weight**2 * float(all_labelled.residuals.var(ddof=1)) / labelled.groups
@@ -144,8 +144,8 @@ def mean_by_own_labels(texts: ScoredSet, stratum: IntArray) -> Interval:
         return Interval(value, value, value)
     if all_labelled and np.ptp(all_labelled.labels) == 0:
         return Interval(value)
-    groups = len(np.unique(texts.unit[has_label]))
-    squares = float(np.square(np.bincount(texts.unit, influence)).sum())
+    groups = len(np.unique(texts.group[has_label]))
+    squares = float(np.square(np.bincount(texts.group, influence)).sum())
     freedom = max(groups - 2 - int(stratum.max()), fewest_groups - 2)
     return student_interval(value, math.sqrt(groups / (groups - 1) * squares + extra_variance), freedom)
 
@@ -185,7 +185,7 @@ def difference_by_other_labels(
     `labelled` are other texts. `changed` is the share of pairs whose texts differ: equal texts get equal labels.
     """
     factor, count = labelled.factor, len(labelled.labels)
-    groups = [len(np.unique(side.unit)) for side in (before, after)]
+    groups = [len(np.unique(side.group)) for side in (before, after)]
     if labelled.groups < MIN_GROUPS or min(groups) < 2:
         return Interval(None)
     before, after = (replace(side, labels=np.full_like(side.labels, np.nan)) for side in (before, after))
@@ -201,8 +201,8 @@ def difference_by_other_labels(
 def _difference(before: ScoredSet, after: ScoredSet, factor: float) -> tuple[float, float]:
     """Return the difference of the corrected means, and the sum of the groups' squared influences."""
     (mean_before, of_before), (mean_after, of_after) = (side.mean_and_influence(factor) for side in (before, after))
-    number_of_groups = max(int(side.unit.max()) for side in (before, after)) + 1
-    sums = np.bincount(after.unit, of_after, number_of_groups) - np.bincount(before.unit, of_before, number_of_groups)
+    number_of_groups = max(int(side.group.max()) for side in (before, after)) + 1
+    sums = np.bincount(after.group, of_after, number_of_groups) - np.bincount(before.group, of_before, number_of_groups)
     return mean_after - mean_before, float(np.square(sums).sum())
 
 
@@ -235,7 +235,7 @@ def _system_shares(residuals: FloatArray, system: IntArray) -> tuple[FloatArray,
 
 def labels_for_margin(labelled: LabelledScores, margin: float) -> int:
     """Return about how many labels a 95 % interval of plus or minus `margin` needs if there are many scored texts."""
-    error = standard_error(labelled.residuals, labelled.unit)
+    error = standard_error(labelled.residuals, labelled.group)
     return math.ceil(len(labelled.labels) * (1.96 * error / margin) ** 2)
 
 
