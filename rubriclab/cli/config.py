@@ -153,10 +153,10 @@ def defaults_from(config: Config, commands: Mapping[str, Sequence[click.Paramete
         settings += [f"{method}.{key}={text}" for key, text in texts.items()]
     defaults = dict[str, dict[str, Any]]()
     for name, by_key in options.items():
-        used = by_key.keys() & keys
+        used_keys = by_key.keys() & keys
         if name == CONFIRMING and not config.is_named:
-            used &= {USED_TO_CONFIRM} if config.trusted else set()
-        defaults[name] = {str(by_key[key].name): partial(_checked_value, config, by_key[key], key) for key in used}
+            used_keys &= {USED_TO_CONFIRM} if config.trusted else set()
+        defaults[name] = {str(by_key[key].name): partial(_checked_value, config, by_key[key], key) for key in used_keys}
         if settings:
             defaults[name]["configured"] = configured
     return defaults

@@ -577,14 +577,14 @@ def _choose_groups(sizes: Counter[str], options: SplitOptions, notify: Notify) -
     if options.train >= texts:
         problem = f"`train={options.train}` leaves none of {count(texts, 'text')} to evaluate on."
         raise DataError(problem, "Give a smaller number.")
-    chosen, taken = list[str](), 0
+    chosen, texts_taken = list[str](), 0
     for group in sorted(sizes, key=lambda name: digest([options.seed, name])):
-        if taken >= options.train or len(chosen) == len(sizes) - 1:
+        if texts_taken >= options.train or len(chosen) == len(sizes) - 1:
             break
         chosen.append(group)
-        taken += sizes[group]
-    if taken != options.train:
-        notify(f"{count(taken, 'text')} to learn from instead of {options.train}, as no {options.by} is divided")
+        texts_taken += sizes[group]
+    if texts_taken != options.train:
+        notify(f"{count(texts_taken, 'text')} to learn from instead of {options.train}, as no {options.by} is divided")
     if len(sizes) == texts:
         notify(f"every text is a {options.by} of its own: rivals of one source may be on both sides")
     if options.by == "group" and len(chosen) < MIN_GROUPS:

@@ -261,12 +261,12 @@ def training_of(workspace: Workspace, data: Data, options: LearnOptions) -> Trai
 def _training_input(
     data: Data, checklist: Checklist | None, options: LearnOptions, notify: Notify, *, labels_needed: bool
 ) -> TrainingInput:
-    task, own = options.task, options.checklist
-    if own and checklist:
+    task, own_checklist = options.task, options.checklist
+    if own_checklist and checklist:
         for each in lint(checklist).duplicates:
-            notify(f"{own}: the question {each.question!r} asks the same as {each.repeats!r}")
+            notify(f"{own_checklist}: the question {each.question!r} asks the same as {each.repeats!r}")
     shipped = options.aspect in (aspect.name for aspect in shipped_aspects(task))
-    definition = options.definition or (checklist.definition if checklist and (own or not shipped) else None)
+    definition = options.definition or (checklist.definition if checklist and (own_checklist or not shipped) else None)
     aspect = find_aspect(task, options.aspect, definition)
     rows = rows_of(data, options, notify)
     training = training_examples(

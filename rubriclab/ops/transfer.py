@@ -443,7 +443,7 @@ def as_trained(
         texts = recorded_texts(rated.examples, target.aspect, *mapped)
         record = TrainingRecord(texts=texts, candidates=rated.candidates, cells=rated.cells)
     names = ("examples", "groups", "texts")
-    both = {name: tuple(sorted({*getattr(provenance, name), *getattr(before, name)})) for name in names}
+    combined = {name: tuple(sorted({*getattr(provenance, name), *getattr(before, name)})) for name in names}
     origin = TransferOrigin(
         action=action,
         judge=before.judge,
@@ -451,7 +451,7 @@ def as_trained(
         data=before.data,
         labels=len(rated.examples),
     )
-    return Trained(adapted.rubric, provenance.model_copy(update={**both, "transfer": origin}), notes, record)
+    return Trained(adapted.rubric, provenance.model_copy(update={**combined, "transfer": origin}), notes, record)
 
 
 def _provenance(
@@ -483,8 +483,8 @@ def _provenance(
     verdicts: tuple[VerdictAgreement, ...] = ()
     if table.scale.names and (threshold := adapted.rubric.threshold) is not None:
         recall = target.settings.recall(table.scale.names)
-        given = threshold if reused else threshold_by_hand(aggregation)
-        passed = held_out_verdicts(adapted.scores, table.labels, target.fold, recall, given)
+        fixed = threshold if reused else threshold_by_hand(aggregation)
+        passed = held_out_verdicts(adapted.scores, table.labels, target.fold, recall, fixed)
         verdicts = (verdict_agreement(JOINT, adapted.scores, passed, table.labels, table.groups, order=adapted.raw),)
     return Provenance(
         **fields,

@@ -106,14 +106,14 @@ def judge_of(version: Version, named: str | None, store: Store, notify: Notify) 
 
 def generator_of(version: Version, store: Store, notify: Notify) -> JudgeChoice | None:
     """Return the model that proposed the criteria of a version, if it is not the judge and may be asked again."""
-    made, address = version.provenance, version.provenance.generator_address
-    if (made.generator, address) == (made.judge, made.judge_address):
+    provenance, address = version.provenance, version.provenance.generator_address
+    if (provenance.generator, address) == (provenance.judge, provenance.judge_address):
         return None
-    source = imported_source(version, made.generator_from, store)
-    if made.generator == EMBEDDED or source is None or source.trusted:
-        is_apart = address is not None and address != made.judge_address
-        return JudgeChoice(made.generator, address, source.ref if source else None, is_apart)
-    generator = quoted_judge(made.generator, address)
+    source = imported_source(version, provenance.generator_from, store)
+    if provenance.generator == EMBEDDED or source is None or source.trusted:
+        is_apart = address is not None and address != provenance.judge_address
+        return JudgeChoice(provenance.generator, address, source.ref if source else None, is_apart)
+    generator = quoted_judge(provenance.generator, address)
     notify(f"the judge proposes criteria, not {generator}, as {source.ref} was imported and is not confirmed")
     return None
 
@@ -126,10 +126,10 @@ def imported_source(version: Version, recorded: str | None, store: Store) -> Ver
 
 
 def online_judges(version: Version) -> dict[str, tuple[str, str | None]]:
-    """Return the name and address, by role, of the different judges that a version names, without the offline one."""
-    made = version.provenance
-    judges = {"judge": (made.judge, made.judge_address)}
-    if (generator := (made.generator, made.generator_address)) != judges["judge"]:
+    """Return the name and address, by role, of the different judges that a version names, except the offline judge."""
+    provenance = version.provenance
+    judges = {"judge": (provenance.judge, provenance.judge_address)}
+    if (generator := (provenance.generator, provenance.generator_address)) != judges["judge"]:
         judges["generator"] = generator
     return {role: judge for role, judge in judges.items() if judge[0] != EMBEDDED}
 

@@ -404,7 +404,7 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
         title_of=lambda evaluator: _evaluator_title(evaluator, versions),
         versions={version.ref: version for version in versions},
         examples=evaluation.examples,
-        judges=list(dict.fromkeys(wording.judge(made, score.judge) for made, score in judgments)),
+        judges=list(dict.fromkeys(wording.judge(provenance, score.judge) for provenance, score in judgments)),
         details=[]
         if brief
         else [_details(each, summaries[each.version.rubric.aspect.name], evaluation.results) for each in scored],

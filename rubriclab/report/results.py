@@ -251,8 +251,8 @@ def difference_view(difference: VersionDiff, *, with_effect: bool = True) -> Vie
     """Return the differences between two versions; `with_effect` adds the title and the effect of an edit."""
     remarks = {"reselected": OPTIMISTIC if difference.labels_proposed else ""}
     remarks |= dict.fromkeys(FITTED, ", fitted" if difference.optimistic else "")
-    verdicts = any(change.statistic == "auroc" for change in difference.agreement)
-    titles = {**STATISTICS, "reselected": f"{'AUROC' if verdicts else 'Spearman'}, cross-validated"}
+    two_levels = any(change.statistic == "auroc" for change in difference.agreement)
+    titles = {**STATISTICS, "reselected": f"{'AUROC' if two_levels else 'Spearman'}, cross-validated"}
     agreement = [
         (titles[change.statistic] + remarks.get(change.statistic, ""), change)
         for change in difference.agreement

@@ -159,8 +159,8 @@ def _agreement(a: Provenance, b: Provenance) -> tuple[AgreementChange, ...]:
     if not (a.agreement or b.agreement):
         return ()
     # If only one version has labels of two levels, both are compared by correlations.
-    verdicts = all(provenance.agreement is None or provenance.agreement.auroc for provenance in (a, b))
-    held_out, fitted = (HELD_OUT_VERDICTS, FITTED_VERDICTS) if verdicts else (HELD_OUT, FITTED)
+    two_levels = all(provenance.agreement is None or provenance.agreement.auroc for provenance in (a, b))
+    held_out, fitted = (HELD_OUT_VERDICTS, FITTED_VERDICTS) if two_levels else (HELD_OUT, FITTED)
     names = [*(held_out if a.validation or b.validation else ()), *fitted]
     # Without selection by labels, `reselected` equals Spearman's correlation, and with a gate the gate's figure.
     names += ["reselected"] if _optimistic(a, b) and not (a.validation and b.validation) else []
