@@ -174,14 +174,14 @@ class HeldOut:
 class CandidatePool:
     """The columns that a rubric is selected from, and those that it has `always`.
 
-    The `most` best columns are selected; `None` selects all. With `reasons`, criteria of weight 0 are kept for the
-    reasons that they show, since they need no additional call.
+    The `most` best columns are selected; `None` selects all. With `keep_weightless`, criteria of weight 0 are kept
+    for the reasons in their ratings, since they need no additional call.
     """
 
     columns: tuple[int, ...]
     always: tuple[int, ...] = ()
     most: int | None = None
-    reasons: bool = False
+    keep_weightless: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +196,7 @@ def select_rubric(table: RatingMatrix, settings: JointSettings, ask: Ask) -> Sel
     """Return the rubric of the best criteria, all scores of the whole and text features, with held-out scores."""
     is_always = table.holistic | table.signed
     others, always = (tuple(np.flatnonzero(each).tolist()) for each in (~is_always, is_always))
-    pool = CandidatePool(others, always, settings.criteria, reasons=ask == "in one call")
+    pool = CandidatePool(others, always, settings.criteria, keep_weightless=ask == "in one call")
     return SelectedRubric(fit(table, pool), cross_validate(table, settings, pool))
 
 
@@ -311,7 +311,7 @@ def _fit_rows(
         clipped = np.clip(shares, lowest, highest)
         # Only rounding errors are clipped.
         shares = np.where(np.abs(clipped - shares) <= 2 * 10.0**-DIGITS, clipped, shares)
-    kept = (np.abs(shares) > 0) | (np.isin(columns, pool.columns) & pool.reasons)
+    kept = (np.abs(shares) > 0) | (np.isin(columns, pool.columns) & pool.keep_weightless)
     chosen, shares = columns[kept].tolist(), shares[kept]
     centers, spreads = round_significant(matrix.centers[chosen]), matrix.spreads[chosen]
     spreads = round_significant(np.where(spreads > 0, spreads, 1.0))

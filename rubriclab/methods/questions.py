@@ -243,7 +243,7 @@ def select_questions(
         # Questions are written to speak for a text, so a slightly negative correlation is more likely due to chance.
         if measured and correlation < 0 and p_as_low < AGAINST:
             dropped[column] = f"runs against the labels: {figures.format('low', p_as_low)}"
-        elif reason := _constant(answers, column) or _not_discriminating(question, answers, column, ends):
+        elif reason := _why_constant(answers, column) or _why_not_discriminating(question, answers, column, ends):
             dropped[column] = reason
     if not proposed_must_track or len(untracked) == len(questions):
         untracked = {}
@@ -261,7 +261,7 @@ def select_questions(
     return {questions[column].id: dropped[column] for column in sorted(dropped)}, notes
 
 
-def _constant(answers: AnswerMatrix, column: int) -> str | None:
+def _why_constant(answers: AnswerMatrix, column: int) -> str | None:
     good = answers.good[:, column]
     present = good[~np.isnan(good)]
     if not len(present) and (~answers.applies[:, column]).sum() >= MIN_ANSWERS:
@@ -271,7 +271,7 @@ def _constant(answers: AnswerMatrix, column: int) -> str | None:
     return None
 
 
-def _not_discriminating(question: Criterion, answers: AnswerMatrix, column: int, ends: float) -> str | None:
+def _why_not_discriminating(question: Criterion, answers: AnswerMatrix, column: int, ends: float) -> str | None:
     """Return why a generated question is dropped if the worst texts pass it as often as the best; else `None`.
 
     No question is dropped if the two ends of the labels overlap.

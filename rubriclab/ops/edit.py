@@ -217,9 +217,9 @@ def refit_rubric(rated: RatedRubric, selected: FoldSelection) -> fitting.Selecte
             if (each.kept and (each.by_hand == "added" or each.criterion.id in rated.bounds))
             or (each.criterion.id in learned and each.by_hand != "removed")
         ]
-        return fitting.CandidatePool(tuple(columns) or rated.kept_columns, reasons=True)
+        return fitting.CandidatePool(tuple(columns) or rated.kept_columns, keep_weightless=True)
 
-    table, pool = rated.table, fitting.CandidatePool(rated.kept_columns, reasons=True)
+    table, pool = rated.table, fitting.CandidatePool(rated.kept_columns, keep_weightless=True)
     return fitting.SelectedRubric(
         fitting.fit(table, pool, least_redundant=KEEP_ALL),
         fitting.fit_folds(table, selected.folds, pool_of, least_redundant=KEEP_ALL),
