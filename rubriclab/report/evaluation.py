@@ -370,6 +370,7 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
     fitted = (each.version.rubric.aggregation for each in graded_versions)
     nominal = {wording.percent(each.conformal.confidence) for each in fitted if each and each.conformal}
     calibrated = calibrated_direct(graded_versions)
+    uncalibrated = [each.version.ref for each in graded_versions if not each.version.rubric.aggregation]
     errors = [*map(error_row, (*graded_versions, *calibrated)), *map(raters_row, graded.values())]
     # The results of rubrics, and those of free baselines, by aspect and level.
     blocks: dict[tuple[str, str], tuple[list[Result], list[Result]]] = {}
@@ -388,11 +389,7 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
         errors=list(filter(None, errors)),
         calibrated=calibrated,
         # One that is also shown calibrated needs no advice to calibrate it.
-        uncalibrated=[
-            each.version.ref
-            for each in graded_versions
-            if not each.version.rubric.aggregation and each.version not in [twin.version for twin in calibrated]
-        ],
+        uncalibrated=[ref for ref in uncalibrated if ref not in {twin.version.ref for twin in calibrated}],
         nominal=nominal.pop() if len(nominal) == 1 else "",
         several=len({aspect for aspect, _ in blocks}) > 1,
         blocks=blocks,

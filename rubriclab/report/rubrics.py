@@ -121,21 +121,15 @@ def evaluation_prevails(version: Version, other_rubric: str) -> bool:
     return bool(other_rubric) or validation is None or validation.deciding is validation.free
 
 
-def compared_on_other_texts(evaluation: EvaluationRecord) -> str:
-    """Return against what, on which texts and when an evaluation gave its verdict."""
-    name = wording.evaluator_parts(evaluation.verdict.against)[0]
-    other = deciding_rubric(evaluation) or f"the text feature {name!r}"
-    preposition = PREPOSITIONS.get(evaluation.verdict.overall, "compared with")
-    texts = f"{count(evaluation.n, 'other text')} of {count(evaluation.groups, 'group')}"
-    return f"{preposition} {other}, on {texts}, evaluated on {evaluation.created:%Y-%m-%d}"
-
-
 def badge_on_other_texts(version: Version, found: EvaluationRecord) -> Badge:
-    """Return the verdict of an evaluation, with the version's own figures."""
+    """Return the verdict of an evaluation, against what, on which texts and when, with the version's own figures."""
     measures = VERDICTS if version.rubric.scores_on.names else GRADED
     error = f"error {estimate(found.errors.absolute)}" if found.errors else ""
     order = f"{measures.order} {wording.LEVELS[found.level]} {estimate(found.order)}" if found.order else ""
-    words, remark = wording.outcome(found.verdict.overall), compared_on_other_texts(found)
+    other = deciding_rubric(found) or f"the text feature {wording.evaluator_parts(found.verdict.against)[0]!r}"
+    texts = f"{count(found.n, 'other text')} of {count(found.groups, 'group')}, evaluated on {found.created:%Y-%m-%d}"
+    words = wording.outcome(found.verdict.overall)
+    remark = f"{PREPOSITIONS.get(found.verdict.overall, 'compared with')} {other}, on {texts}"
     if not evaluation_prevails(version, deciding_rubric(found)):
         words, remark = "not compared with the judge asked directly", f"{words} {remark}"
     return Badge(words, TONES.get(found.verdict.overall, "warning"), remark, ", ".join(filter(None, (error, order))))
