@@ -298,18 +298,15 @@ def question_of(options: LabelOptions, examples: Sequence[text_model.Example] = 
 
 
 def _scale(given: str | None, labels: Sequence[float]) -> text_model.Scale:
-    verdicts = (
-        text_model.two_level_scale(labels)
-        if len(set(labels)) > 1 or any(isinstance(v, text_model.WordScore) for v in labels)
-        else None
-    )
+    shows_levels = len(set(labels)) > 1 or any(isinstance(label, text_model.WordScore) for label in labels)
+    two_levels = text_model.two_level_scale(labels) if shows_levels else None
     levels = tuple(level.strip() for level in given.split(":")) if given else ()
     if len(levels) == 2 and all(levels) and not any(character.isdigit() for level in levels for character in level):
         scale = text_model.Scale(low=0, high=1, whole=True, names=(levels[0], levels[1]))
     elif given:
         # Ratings on a scale with whole ends are whole numbers unless the scale says otherwise.
         scale = text_model.parse_scale(given, (0.0,))
-    elif verdicts:
+    elif two_levels:
         scale = text_model.Scale(low=0, high=1, whole=True)
     else:
         scale = DEFAULT_SCALE if all(map(DEFAULT_SCALE.contains, labels)) else text_model.scale_of(labels)
@@ -317,18 +314,17 @@ def _scale(given: str | None, labels: Sequence[float]) -> text_model.Scale:
         first = text_model.format_score(outside[0])
         problem = f"Not all labels in the file are on the scale, {scale.describe()}: {first}."
         raise DataError(problem, "Give the scale of these labels, or leave `scale` out.")
-    if verdicts and verdicts.names != ("0", "1") and scale.whole and not scale.names and verdicts.same_ends(scale):
-        return scale.model_copy(update={"names": verdicts.names})
+    has_words = two_levels and two_levels.names != ("0", "1")
+    if two_levels and has_words and scale.whole and not scale.names and two_levels.same_ends(scale):
+        return scale.model_copy(update={"names": two_levels.names})
     return scale
 
 
 def learn_options(options: LabelOptions, scale: text_model.Scale) -> dict[str, str]:
     words = {word: score for score, word in enumerate(scale.names or ()) if word.casefold() not in VERDICT_WORDS}
-    levels = mapping_text(
-        {word: text_model.format_score(score) for word, score in (options.level_scores or words).items()}
-    )
+    levels = {word: text_model.format_score(score) for word, score in (options.level_scores or words).items()}
     text = f"{text_model.format_score(scale.low)}:{text_model.format_score(scale.high)}{'' if scale.whole else ':any'}"
-    values = {"task": options.task, "aspect": options.aspect, "scale": text, "levels": levels}
+    values = {"task": options.task, "aspect": options.aspect, "scale": text, "levels": mapping_text(levels)}
     values |= {"map": mapping_text(user_columns(options.mapping)), "definition": options.definition or ""}
     return {name: value for name, value in values.items() if value}
 

@@ -197,9 +197,8 @@ def relearning(version: Version, target: TargetTexts, workspace: Workspace) -> T
             plans.append(Plan(method, replace(training_input, checklist=checklist), settings))
     if plans:
         return TrainingRun(tuple(plans), resolved.joint)
-    workspace.notify(
-        f"{version.ref} cannot be relearned: its methods need a checklist; rubriclab has none for {aspect}"
-    )
+    lacking = f"its methods need a checklist; rubriclab has none for {aspect}"
+    workspace.notify(f"{version.ref} cannot be relearned: {lacking}")
     return None
 
 

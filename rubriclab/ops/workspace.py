@@ -142,10 +142,8 @@ def named_judges(version: Version) -> str:
 
 def _notify_embedded(judge: str, why: str, notify: Notify) -> None:
     if judge == EMBEDDED:
-        explanation = (
-            "it measures texts offline, by English word lists, and is no language model (name another with `judge`)"
-        )
-        notify(f"judge: embedded{why}; {explanation}")
+        explanation = "it measures texts offline, by English word lists, and is no language model"
+        notify(f"judge: embedded{why}; {explanation} (name another with `judge`)")
 
 
 # The environment variable with the key of a generator whose server is neither the provider's own nor the judge's.

@@ -444,9 +444,8 @@ def read_reply(request_digest: str, text: str, reply_digest: str) -> dict[str, A
     """Return the reply in `text`; raise `DamagedAnswer` if it does not match its digest or is no JSON object."""
     hint = "See: `rubriclab verify --repair`"
     if answer_digest(request_digest, text) != reply_digest:
-        raise DamagedAnswer(
-            f"The answer {request_digest} does not match its digest: it was changed after it was stored.", hint
-        )
+        fault = f"The answer {request_digest} does not match its digest: it was changed after it was stored."
+        raise DamagedAnswer(fault, hint)
     try:
         reply = json.loads(text)
     except ValueError:

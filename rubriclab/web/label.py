@@ -273,9 +273,8 @@ def access_of(question: LabelQuestion, options: LabelOptions, port: int) -> serv
 
 def addresses(access: server.Access, port: int) -> list[str]:
     if not access.links:
-        return [
-            f"Label at http://{server.LOOPBACK}:{port}/ until you press Ctrl-C. Every answer is kept as it is given."
-        ]
+        ending = "until you press Ctrl-C. Every answer is kept as it is given."
+        return [f"Label at http://{server.LOOPBACK}:{port}/ {ending}"]
     shared = server.local_address()
     lines = [f"{rater}: http://{shared}:{port}{access.path(rater)}" for rater in access.links]
     return ["Send each rater their own link; whoever has it rates in their name. Press Ctrl-C to end.", *lines]
