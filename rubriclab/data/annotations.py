@@ -46,7 +46,7 @@ MIN_COMMENT_LENGTH = 25
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A rater's answer to a question, and the reason; `kind` is `None` if the export does not tell it."""
+    """A rater's answer to a question, and the reason; `kind` is `None` if the export does not tell the kind."""
 
     question: str
     rater: str

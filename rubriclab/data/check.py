@@ -418,9 +418,9 @@ def _is_valid(score: float, scale: Scale | None) -> bool:
 
 
 def _duplicates(numbered: Iterable[NumberedExample]) -> Iterator[RowError]:
-    first: dict[str, NumberedExample] = {}
+    first_by_id: dict[str, NumberedExample] = {}
     for row in numbered:
-        earlier = first.setdefault(row.example.id, row)
+        earlier = first_by_id.setdefault(row.example.id, row)
         if earlier is not row:
             texts = {(each.example.output, each.example.source, each.example.context) for each in (row, earlier)}
             option = "`mapping=rater=COLUMN`"

@@ -362,14 +362,14 @@ def propose_mapping(
         if column := _find_named(few, names) or _find_compound(few, names):
             proposal["system"] = column
             del remaining[column]
-    worded, of_level_words = _levels(remaining, aspect)
-    score_columns = numbers - {column for column in numbers if _are_measured(column, unmapped[column], aspect)} | worded
+    likely, of_level_words = _columns_of_words(remaining, aspect)
+    score_columns = numbers - {column for column in numbers if _are_measured(column, unmapped[column], aspect)} | likely
     chosen = score_columns & remaining.keys() or of_level_words
     scored = {column: values for column, values in remaining.items() if column in chosen}
     is_scored = any(column.startswith((f"scores.{aspect}", f"annotations.{aspect}")) for column in native)
     others = rated_aspects(rows, proposal.get("aspect") or mapped.get("aspect", "aspect"))
     if aspect and not is_scored and (not others or target in map(_plain, others)):
-        proposal |= dict(_scores(scored, aspect))
+        proposal |= dict(_score_fields(scored, aspect))
     return proposal
 
 
@@ -483,14 +483,14 @@ def _mean_length(cells: Sequence[Any]) -> float:
     return sum(len(cell) for cell in cells if isinstance(cell, str)) / max(len(cells), 1)
 
 
-def _levels(cells: Mapping[str, Sequence[Any]], aspect: str | None) -> tuple[set[str], set[str]]:
-    """Return columns of a few short words: likely scores by name or by shared words; only usual words for levels."""
+def _columns_of_words(cells: Mapping[str, Sequence[Any]], aspect: str | None) -> tuple[set[str], set[str]]:
+    """Return columns of a few short words: those that are likely scores, and those whose words are usual for levels."""
     words = {column: _short_words(values) for column, values in cells.items()}
     by_name = {column for column in cells if is_score_name(column) or (aspect and _is_similar(column, aspect))}
     least = {column: 1 if column in by_name else 2 for column in cells}
     few = {column: texts for column, texts in words.items() if least[column] <= len(texts) <= MAX_LEVEL_WORDS}
     many = [column for column in few if len(cells[column]) > MAX_LEVEL_WORDS]
-    alike = {one for one in many if any(one != two and _are_alike(few[one], few[two]) for two in many)}
+    alike = {column for column in many if any(column != c and _are_alike(few[column], few[c]) for c in many)}
     usual = {column for column, texts in few.items() if all(w in VERDICT_WORDS or is_level_word(w) for w in texts)}
     return alike | (by_name & few.keys()), usual
 
@@ -534,7 +534,7 @@ def _numbers(cells: Iterable[Any]) -> list[float]:
     return [number for number in map(read, cells) if isinstance(number, int | float) and not isinstance(number, bool)]
 
 
-def _scores(cells: Mapping[str, Sequence[Any]], aspect: str) -> Iterator[tuple[str, str]]:
+def _score_fields(cells: Mapping[str, Sequence[Any]], aspect: str) -> Iterator[tuple[str, str]]:
     columns, plain_aspect = list(cells), _plain(aspect)
     same = [column for column in columns if _plain(column) == plain_aspect]
     similar = same if len(same) == 1 else [column for column in columns if _is_similar(column, aspect)]
@@ -581,7 +581,7 @@ def _missing_values(value: Any) -> Any:
 
 
 def _level_scores(value: Any) -> Any:
-    pairs = map(_level, comma_values(value)) if isinstance(value, str) else value.items()
+    pairs = map(_parse_level, comma_values(value)) if isinstance(value, str) else value.items()
     scores: dict[str, float] = {}
     for label, score in pairs:
         word, number = str(label).strip().casefold(), float(score)
@@ -596,7 +596,7 @@ def _level_scores(value: Any) -> Any:
     return scores
 
 
-def _level(pair: str) -> tuple[str, float]:
+def _parse_level(pair: str) -> tuple[str, float]:
     word, equals, score = pair.rpartition("=")
     if re.fullmatch(r"\s*\d+:\d+\s*", pair):
         parse_scale(pair)
@@ -690,10 +690,10 @@ DEFAULTS = ReadingOptions()
 def changed_options(options: ReadingOptions) -> dict[str, str]:
     """Return the reading options that differ from the defaults, as texts by name; a flag is empty."""
     values = {name: getattr(options, name) for name in ReadingOptions.model_fields}
-    return {name: _text(value) for name, value in values.items() if value != getattr(DEFAULTS, name)}
+    return {name: _option_text(value) for name, value in values.items() if value != getattr(DEFAULTS, name)}
 
 
-def _text(value: Any) -> str:
+def _option_text(value: Any) -> str:
     match value:
         case True:
             return ""

@@ -162,9 +162,9 @@ class RawRows:
 def raw_file_rows(source: str | Path | text_files.Lines, options: ReadingOptions) -> RawRows:
     if not isinstance(source, str | Path):
         name = getattr(source, "name", None)
-        return _stream(name if isinstance(name, str) else "stream", source, options)
+        return _stream_rows(name if isinstance(name, str) else "stream", source, options)
     if str(source) == "-":
-        return _converted_if_export(_stream("stdin", sys.stdin.buffer, options), options)
+        return _converted_if_export(_stream_rows("stdin", sys.stdin.buffer, options), options)
     path = Path(source)
     kind = _check_kind(path, options)
     if kind in WORKBOOK:
@@ -176,7 +176,7 @@ def raw_file_rows(source: str | Path | text_files.Lines, options: ReadingOptions
         rows = parquet_rows(path, options.max_row_bytes)
         raw = RawRows(SourceFormat(str(path), "Parquet"), rows, options.rules(typed=True), table=True)
     else:
-        raw = _text(path, kind, options)
+        raw = _text_file_rows(path, kind, options)
     return _converted_if_export(raw, options)
 
 
@@ -217,12 +217,12 @@ def _converted_if_export(raw: RawRows, options: ReadingOptions) -> RawRows:
     return RawRows(source, iter(rows), rules, table=True)
 
 
-def _stream(where: str, lines: text_files.Lines, options: ReadingOptions) -> RawRows:
+def _stream_rows(where: str, lines: text_files.Lines, options: ReadingOptions) -> RawRows:
     rows = text_files.json_lines(where, text_files.bounded_lines(where, lines, options.max_row_bytes))
     return RawRows(SourceFormat(where, "JSON Lines", UTF_8), rows, options.rules(typed=True))
 
 
-def _text(path: Path, kind: str, options: ReadingOptions) -> RawRows:
+def _text_file_rows(path: Path, kind: str, options: ReadingOptions) -> RawRows:
     where, max_bytes = str(path), options.max_row_bytes
     sample, complete = text_files.read_sample(path)
     text_files.check_text(where, sample)

@@ -91,7 +91,7 @@ class RubricMetric(BaseMetric, ClosingRubric):  # type: ignore[misc]
 
 
 def row_of(test_case: LLMTestCase) -> dict[str, Any]:
-    """Return the row of a test case; the parts of its retrieval context, or else of its context, are joined."""
+    """Return the row of a test case; the pieces of its retrieval context, or else of its context, are joined."""
     pieces = test_case.retrieval_context or test_case.context or ()
     context = "\n\n".join(piece if isinstance(piece, str) else f"{piece.source}: {piece.context}" for piece in pieces)
     row = {

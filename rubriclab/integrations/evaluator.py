@@ -111,7 +111,7 @@ class OpenRubric(ClosingRubric):
 
 
 def metadata_of(score: Score) -> dict[str, Any]:
-    """Return rubric, judge and interval of a score, its level of any two, and its criteria by id."""
+    """Return rubric, judge and interval of a score, its criteria by id, and, on a scale of two levels, its verdict."""
     return {
         "rubric": score.rubric,
         "judge": recorded_name(score.judge),
@@ -136,7 +136,7 @@ def _only(names: Any, argument: str, field: str) -> str:
 
 
 def rationale(score: Score, rubric: Rubric) -> str:
-    """Return a line with the score or the reason for its absence, and a line for each criterion by contribution."""
+    """Return a line with the score or why it is missing, and a line for each criterion, largest contribution first."""
     judge = f"judge {one_line(recorded_name(score.judge))}"
     if score.score is None:
         first = f"no score by {score.rubric} ({judge}): {one_line(score.unscored or '')}"

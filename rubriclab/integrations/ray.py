@@ -101,7 +101,7 @@ def _as_table(batch: Any) -> Any:
 
 
 def _with_scores(table: Any, scores: Sequence[Score], rubric: Rubric) -> Any:
-    """Return a table with the columns of the scores; they have the same types in every batch."""
+    """Return a table with the columns of the scores, whose types are the same in every batch."""
     import pyarrow
 
     score_columns, input_columns = _columns(scores, rubric), {}

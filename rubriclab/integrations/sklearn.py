@@ -139,7 +139,7 @@ class RubricEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _labels(self, y: Any) -> tuple[list[Any], dict[str, Any]]:
-        """Return the labels as rows hold them, and the options to read them by."""
+        """Return the labels as rows hold them, and the options for reading the rows."""
         raise NotImplementedError
 
     def _values(self, X: Any, instead: str = "") -> NDArray[np.float64]:

@@ -62,7 +62,7 @@ QUEUE_FULL = "token_limit_exceeded"
 
 @dataclass(frozen=True, slots=True)
 class BatchStatus:
-    """The progress of a batch. If `queue_full`, it failed because too many tokens are in the provider's queue."""
+    """The progress of a batch. If `queue_full`, the batch failed since too many tokens are in the queue."""
 
     state: str
     files: tuple[str, ...] = ()
@@ -221,7 +221,7 @@ class BatchModel(LanguageModel):
 
 
 def batch_price_of(model: str) -> tuple[Price | None, bool]:
-    """Return the price of `model` in a batch, and whether it is listed; if not, it is half of the usual price."""
+    """Return the price of `model` in a batch, and whether it is listed; an unlisted price is half the usual price."""
     usual = providers.price_of(model)
     if usual is None:
         return None, False

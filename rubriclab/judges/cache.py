@@ -36,7 +36,7 @@ class AnswerCache(Storage, Protocol):
     """Replies by the digest of their request."""
 
     def get(self, digest: str, /) -> dict[str, Any] | None:
-        """Return the answer cached under `digest`, or `None`; raise `DamagedAnswer` if it was changed."""
+        """Return the answer cached under `digest`, or `None`; raise `DamagedAnswer` if the answer was changed."""
 
     def put(self, digest: str, answer: dict[str, Any], /) -> bool:
         """Cache `answer` (JSON types only) unless `digest` has one already; return whether it was cached."""
@@ -57,7 +57,7 @@ class Cached(JudgeWrapper):
       after its request was cancelled. Errors are not cached.
     - If the cached reply is damaged or too large, the prompt's next sample is requested; with `retry_failed`, also if
       the cached reply is unusable.
-    - Of several identical requests at the same time, only the first is sent, and its reply or error is that of all.
+    - Of several identical requests at the same time, only the first is sent, and all of them get its reply or error.
       This also holds between judges that share an `in_flight`.
     - If several processes make the same call, all return the reply that was cached first.
     """
@@ -138,7 +138,7 @@ class Cached(JudgeWrapper):
         return replace(first, usage=reply.usage, cached=False) if first else reply  # our own call was paid for too
 
     async def _put(self, digest: str, answer: dict[str, Any]) -> bool:
-        """Return whether `answer` was cached. It was paid for, so a cancellation waits until it is stored."""
+        """Return whether `answer` was cached. As the answer was paid for, a cancellation waits until it is stored."""
         if not self.answers.remote:
             return self.answers.put(digest, answer)
         # Not a task: closing the event loop would cancel it, and a `put` still queued in the pool would never run.

@@ -44,7 +44,7 @@ class EmbeddedJudge:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The digest of the rules, so that answers of an older version are not taken for its own."""
+        """The digest of the rules, so that answers by older rules are not taken for answers by these."""
         return {"model": "embedded", "rules": _rules_digest()}
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
@@ -321,25 +321,25 @@ def _whole(fields: Fields, text: str) -> Answer:
 
 
 def _analyse(fields: Fields) -> Answer:
-    whole = _whole({**fields, "score_only": False}, _usual(fields))
+    whole = _whole({**fields, "score_only": False}, _usual_statement(fields))
     return {"analysis": whole["reasoning"], "score": whole["score"]}
 
 
-def _usual(fields: Fields) -> str:
+def _usual_statement(fields: Fields) -> str:
     """Return a statement about features that usually correlate with the aspect; in later samples, random features."""
     usual = readings(fields, "")
     random_ones = random.Random(fields["sample"]).sample(usual, min(FEATURES_PER_CRITERION, len(usual)))
     return statement_of(fields, random_ones if fields["sample"] else usual)
 
 
-def _learned(fields: Fields, observations: Sequence[Fields]) -> str:
+def _learned_statement(fields: Fields, observations: Sequence[Fields]) -> str:
     return statement_of(fields, learned_readings(fields, observations, FEATURES_PER_CRITERION))
 
 
 def _judge(fields: Fields) -> Answer:
     whole = {}
     for entry in fields["overall"]:
-        text = _usual(fields) if entry["by"] == "definition" else entry["text"]
+        text = _usual_statement(fields) if entry["by"] == "definition" else entry["text"]
         share, reason = measure(fields, text)
         whole[entry["id"]] = {"reason": reason, "score": _score(share, fields["scale"])}
     entries = {**_ratings(fields), **_answers(fields), **whole}
@@ -512,10 +512,10 @@ ANSWERS: Mapping[str, Callable[[Fields], Answer]] = {
     "checkeval/filter_dimension": lambda _: {"removed": []},
     "checkeval/answer": _answers,
     "deduplication/group": lambda _: {"groups": []},
-    "seeval/explain": lambda fields: {"explanation": _usual(fields)},
+    "seeval/explain": lambda fields: {"explanation": _usual_statement(fields)},
     "seeval/refine": lambda fields: {
         "reasoning": f"Compared text features with the labels of {len(fields['observations'])} texts.",
-        "explanation": _learned(fields, fields["observations"]),
+        "explanation": _learned_statement(fields, fields["observations"]),
     },
     "seeval/rate": lambda fields: _whole(fields, fields["explanation"]),
     "seal/split": lambda fields: {"sentences": split_sentences(fields["text"])},
@@ -527,9 +527,9 @@ ANSWERS: Mapping[str, Callable[[Fields], Answer]] = {
     "dcr/evaluate": _compare,
     "dcr/convert": _convert,
     "improve/rewrite": _rewrite,
-    "direct/rate": lambda fields: _whole(fields, _usual(fields)),
-    "few_shot/rate": lambda fields: _whole(fields, _learned(fields, fields["demonstrations"])),
-    "geval/steps": lambda fields: {"steps": [_usual(fields)]},
+    "direct/rate": lambda fields: _whole(fields, _usual_statement(fields)),
+    "few_shot/rate": lambda fields: _whole(fields, _learned_statement(fields, fields["demonstrations"])),
+    "geval/steps": lambda fields: {"steps": [_usual_statement(fields)]},
     "geval/rate": lambda fields: _whole(fields, fields["steps"]),
     "analyze_rate/rate": _analyse,
     "single_call/judge": _judge,

@@ -423,7 +423,7 @@ def _holds_another_verdict(around: Sequence[str], verdict: Mapping[str, Any], ke
 
 
 def _verdicts(value: Any, owner: str = "") -> Iterator[tuple[str, float | str]]:
-    """Yield each number, yes or no twice: with its own key, and with the key or id of its entry."""
+    """Yield each number and each yes or no twice: with its own key, and with the key or id of its entry."""
     for entry in value if isinstance(value, list) else ():
         yield from _verdicts(entry)
     if not isinstance(value, dict):

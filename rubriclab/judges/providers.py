@@ -353,7 +353,7 @@ OVERLOAD_STATUSES = {503, 529}
 MAX_MESSAGE = 300
 # Characters of a message that are searched: some of the patterns below take more than linear time.
 MAX_READ = 8_000
-# Characters of the longest key. A message is masked before its last ones are cut: half a key is not recognised.
+# Characters of the longest key. A message is masked before it is cut, since half a key would not be recognised.
 MAX_ECHOED_KEY = 8_000
 
 _NO_KEY = re.compile(r"missing\b.{0,200}?(api[ _]?key|credentials)|api_key client option must be set", re.IGNORECASE)

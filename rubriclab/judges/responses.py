@@ -263,7 +263,7 @@ def score_distribution(reply: Reply, legal: Sequence[float], field: str = "score
 
 
 def _span_of_number(text: str, field: str) -> tuple[int, int] | None:
-    """Return the start and end of the number of `field`, of a repeated key the last, if exactly one object has it."""
+    """Return where the number of `field` begins and ends, if exactly one object has the field; the last if repeated."""
     spans = [span for found in json_objects(text) if (span := span_of_value(text, found, field))]
     if len(spans) != 1 or not (number := _NUMBER.fullmatch(text[slice(*spans[0])].strip(' \t\n\r"'))):
         return None

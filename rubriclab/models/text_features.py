@@ -350,7 +350,7 @@ def _is_stumble(left: str, right: str) -> bool:
 
 
 def _linked_sentences(text: Text) -> float:
-    """Return the share of sentences that share a word with the sentence before, or begin with a link to it."""
+    """Return the share of sentences that repeat a word of the previous one, or begin with a reference or connective."""
     stems = [frozenset(content_stems(words)) for words in text.sentence_words]
     begins_with_link = [not _LINKS.isdisjoint(words[:3]) for words in text.sentence_words]
     linked = [begins_with_link[i] or bool(stems[i - 1] & stems[i]) for i in range(1, len(stems))]

@@ -455,7 +455,7 @@ _TEXT: TypeAdapter[Any] = TypeAdapter(RecordedText)
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A labelled text, and its distance from the text in question, in standard deviations of the criteria's ratings."""
+    """A labelled text, and its distance from a given text, in standard deviations of the criteria's ratings."""
 
     text: RecordedText
     distance: float
@@ -495,7 +495,7 @@ class TrainingAgreement(FrozenModel):
     Attributes:
         n: number of training texts with a score.
         optimistic: whether the rubric was learned from these labels.
-        reselected: `order`, cross-validated: for each group, criteria are selected again without its labels. Still
+        reselected: `order`, cross-validated: for each group, criteria are selected without the group's labels. Still
             optimistic, though less so, if labels also helped to propose the criteria.
     """
 
@@ -543,7 +543,7 @@ EditAction = Literal["drop", "reword", "merge", "add", "pin", "bound", "threshol
 
 
 class EditChange(FrozenModel):
-    """A change that a person made to criteria of the parent; `result` is the id of a criterion that it made.
+    """A change that a person made to criteria of the parent; `result` is the id of any criterion that the change made.
 
     `before` and `after` are the wording, the definition, the threshold or the limits of the weight.
     """

@@ -90,7 +90,7 @@ class Agreement:
 
 @dataclass(frozen=True)
 class AgreementDifference:
-    """A coefficient of one evaluator minus that of another, on the texts that both have scored."""
+    """A coefficient of one evaluator minus another evaluator's, on the texts that both have scored."""
 
     n: int
     groups: int
@@ -220,7 +220,7 @@ def _texts_at_level(
     level: Level,
     constant: ConstantRule,
 ) -> tuple[ScoredTexts, ScoredTexts]:
-    """Return the texts that every evaluator scored, and the part of them that is used at this level."""
+    """Return the texts that every evaluator scored, and those of them that are used at this level."""
     if level == "system" and systems is None:
         raise ValueError("systems: expected the system that wrote each text, for system level, got None")
     texts = scored_texts(predicted, human, groups, systems if level == "system" else None)
@@ -464,8 +464,8 @@ def score_errors(scores: FloatArray, labels: FloatArray, groups: Sequence[str], 
 def less_error(scores: Sequence[FloatArray], labels: FloatArray, groups: Sequence[str]) -> Interval:
     """Return the mean absolute error of the first scores minus the second's, on the texts that have both scores."""
     texts = scored_texts(scores, labels, groups, None)
-    first, second = np.abs(texts.predicted - texts.human)
-    return _mean_interval(first - second, texts)
+    first_errors, second_errors = np.abs(texts.predicted - texts.human)
+    return _mean_interval(first_errors - second_errors, texts)
 
 
 def _mean_interval(values: FloatArray, texts: ScoredTexts) -> Interval:
