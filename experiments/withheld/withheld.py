@@ -309,6 +309,8 @@ def first_screen(rows: Sequence[StoredRow]) -> str:
         offline = (f"{np.mean([each[field][who] or 0 for each in real]):.2f}" for who in (RUBRIC, DIRECT))
         lines.append([f"{title}, offline judge", *offline, "–"])
         of_small = (interval([each[own] for each in stored if each["evaluator"] == who]) for who in small)
+        # A narrow column breaks before an interval, not inside of it.
+        of_small = (figure.replace(", ", ",\N{NO-BREAK SPACE}") for figure in of_small)
         lines.append([f"{title_of_small}, small model", *of_small])
     aspects = len({each["case"] for each in real})
     table = markdown(["on unseen texts", "rubric", DIRECT, f"{DIRECT}, calibrated"], lines)

@@ -130,9 +130,10 @@ def badge_on_other_texts(version: Version, found: EvaluationRecord) -> Badge:
     texts = f"{count(found.n, 'other text')} of {count(found.groups, 'group')}, evaluated on {found.created:%Y-%m-%d}"
     words = wording.outcome(found.verdict.overall)
     remark = f"{PREPOSITIONS.get(found.verdict.overall, 'compared with')} {other}, on {texts}"
-    if not evaluation_prevails(version, deciding_rubric(found)):
-        words, remark = "not compared with the judge asked directly", f"{words} {remark}"
-    return Badge(words, TONES.get(found.verdict.overall, "warning"), remark, ", ".join(filter(None, (error, order))))
+    prevails = evaluation_prevails(version, deciding_rubric(found))
+    limit = "" if prevails else "; not compared with the judge asked directly"
+    figures = ", ".join(filter(None, (error, order)))
+    return Badge(words, TONES.get(found.verdict.overall, "warning"), remark, figures, limit)
 
 
 def gain_outcomes(verdict: GateVerdict, level: str = "", groups: int = 0) -> tuple[str, str]:
