@@ -60,9 +60,9 @@ def edited() -> Version:
 def on_other_texts(version: Version, outcome: Any, against: str) -> Version:
     """Return the version with an evaluation whose verdict has this outcome against this evaluator."""
     found = GateVerdict(against=against, outcome=outcome, difference=Interval(0.01, -0.01, 0.03))
-    created, own = datetime(2026, 11, 30, tzinfo=UTC), {"judge": "gpt-4o", "data": "sha256:d", "level": "group"}
-    own |= {"order": Interval(0.64, 0.29, 0.84)}
-    return replace(version, evaluation=EvaluationRecord(created=created, n=72, groups=18, verdict=found, **own))
+    own: dict[str, Any] = {"judge": "gpt-4o", "data": "sha256:d", "n": 72, "groups": 18, "level": "group"}
+    own |= {"created": datetime(2026, 11, 30, tzinfo=UTC), "order": Interval(0.64, 0.29, 0.84)}
+    return replace(version, evaluation=EvaluationRecord(verdict=found, **own))
 
 
 LABELS, GROUPS = np.tile([0.0, 1.0], 6), list("abcdef" * 2)
