@@ -121,7 +121,10 @@ def test_baselines_are_no_rubrics_and_the_best_rubric_is_held_against_each() -> 
         "INCONCLUSIVE news@1 compared with shown@1 Inconclusive in error over all texts and Pearson within groups. The "
     )
     assert " - Label texts of at least 6 more groups (sources). To select them: " in said
-    assert "news@1 are on average 0.00 [0.00, 0.00] points from people's, those of shown@1 0.00. news@1 correlates 1.00" in said
+    assert (
+        "news@1 are on average 0.00 [0.00, 0.00] points from people's, those of shown@1 0.00. news@1 correlates 1.00"
+        in said
+    )
     assert re.search(r"news@1 plain@1 .* better", said)
     assert "The best of several" not in said
     alone = summary_of((unlabelled(), against_people), (shown(), like_people))
