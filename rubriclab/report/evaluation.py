@@ -130,11 +130,15 @@ def calibrated_direct(scored: Sequence[ScoredVersion]) -> list[ScoredVersion]:
             calibrations.setdefault(key(version), (validation.direct_calibration, version.ref))
     calibrated = []
     for each in scored:
-        asked_directly = [part.method for part in each.version.rubric.parts] == [DIRECT]
+        asked_directly = _methods(each.version) == [DIRECT]
         if asked_directly and not each.version.rubric.aggregation and key(each.version) in calibrations:
             calibration, ref = calibrations[key(each.version)]
             calibrated.append(replace(each, calibration=calibration, calibrated_by=ref))
     return calibrated
+
+
+def _methods(version: Version) -> list[str]:
+    return [part.method for part in version.rubric.parts]
 
 
 def error_row(scored: ScoredVersion) -> RowWithBasis | None:
@@ -473,7 +477,7 @@ def verdict_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
         for found in each.found:
             rows.append({**start, "evaluator": found.name, **found.model_dump(mode="json", exclude={"name"})})
             if gain := each.gains.get(found.name):
-                rows[-1]["auroc_above"] = {each.best: asdict(gain.difference)}
+                rows[-1]["auroc_above"] = {wording.evaluator_parts(gain.against)[0]: asdict(gain.difference)}
         rows.append({**start, "evaluator": each.best, "auroc": asdict(each.best_auroc)})
     return rows
 
@@ -489,7 +493,7 @@ def error_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class EvaluatedVerdicts:
-    """How decisions on one aspect agree with the labels; `gains` are in AUROC over `best`, the best free baseline."""
+    """How decisions on one aspect agree with the labels; `gains` decide as in learning, `best` is a free baseline."""
 
     aspect: str
     names: tuple[str, str]
@@ -508,6 +512,7 @@ def _verdicts(evaluation: Evaluation) -> Iterator[EvaluatedVerdicts]:
         free_scores = {wording.evaluator_parts(each.name)[0]: each.scores for each in baselines}
         aurocs = {name: verdict_statistic("AUROC", [values], labels, groups) for name, values in free_scores.items()}
         best = max(aurocs, key=lambda name: aurocs[name].value or 0.0)
+        direct = {each.name: each.values for each in scored if _methods(each.version) == [DIRECT]}
         found, gains, thresholds, names = [], {}, dict[str, str](), ("", "")
         for each in scored:
             ref, rubric = each.version.ref, each.version.rubric
@@ -516,9 +521,15 @@ def _verdicts(evaluation: Evaluation) -> Iterator[EvaluatedVerdicts]:
             names, thresholds[ref] = rubric.scores_on.names, wording.threshold(rubric)
             decided = verdicts_of(each.values, rubric.threshold)
             found.append(verdict_agreement(ref, each.values, decided, labels, groups))
-            gain = verdict_statistic("AUROC", [each.values, free_scores[best]], labels, groups)
-            against, clusters = f"{wording.BASELINE}{best}", len(set(groups))
-            gains[ref] = verdict_on(against, gain, None, rubric.scores_on, labels=len(labels), clusters=clusters)
+            others = {} if ref in direct else dict(direct)
+            verdicts, others[f"{wording.BASELINE}{best}"] = [], free_scores[best]
+            for against, other in others.items():
+                gain = verdict_statistic("AUROC", [each.values, other], labels, groups)
+                errors = [other, each.values] if against in direct else []  # text features give no probabilities
+                error = verdict_statistic("Brier score", errors, labels, groups) if errors else None
+                counts = {"labels": len(labels), "clusters": len(set(groups))}
+                verdicts.append(verdict_on(against, gain, error, rubric.scores_on, **counts))
+            gains[ref] = deciding_verdict(verdicts[0], None, verdicts[-1]) or verdicts[0]
         if not found:
             continue
         if raters := raters_verdicts([text.annotations.get(aspect, ()) for text in scored[0].texts], groups):

@@ -305,8 +305,7 @@ class Store(Closing):
             row = _find_row(session, version.ref)
             if (row.rubric_digest, row.provenance_digest) != (version.digest, version.provenance_digest):
                 raise NotInStore(f"{version.ref} of this store is another version.")
-            content_digest = digest_text(content)
-            session.merge(EvaluationRow(name=row.name, number=row.number, content=content, digest=content_digest))
+            session.merge(EvaluationRow(name=row.name, number=row.number, content=content, digest=digest_text(content)))
 
         self._write(add)
 

@@ -211,8 +211,19 @@ def test_an_evaluation_shows_the_verdicts_on_other_texts(lab: Lab, rubric: Versi
         own = rows[ref]
         assert sum(own["cells"]) == len(as_verdicts(HELDOUT))
         assert all(own[name]["low"] <= own[name]["value"] <= own[name]["high"] for name in ("auroc", "brier", "kappa"))
-        ((baseline, above),) = own["auroc_above"].items()
-        assert above["value"] == pytest.approx(own["auroc"]["value"] - rows[baseline]["auroc"]["value"], abs=1e-5)
+        ((other, above),) = own["auroc_above"].items()
+        assert above["value"] == pytest.approx(own["auroc"]["value"] - rows[other]["auroc"]["value"], abs=1e-5)
+    # The judge asked directly decides where it is better, also if the rubric is better than what is free.
+    labels = (example.scores["ok"] for example in found.examples)
+    perfect = tuple(
+        replace(score, score=float(label)) for score, label in zip(found.scores[direct.ref], labels, strict=True)
+    )
+    beaten = replace(found, scores={**found.scores, direct.ref: perfect})
+    rows = {row["evaluator"]: row for row in beaten.to_row()["results"]}
+    assert rows[rubric.ref]["auroc_above"][direct.ref]["value"] == pytest.approx(
+        rows[rubric.ref]["auroc"]["value"] - 1, abs=1e-5
+    )
+    assert f"WORSE {rubric.ref} compared with {direct.ref}" in " ".join(str(beaten).split())
 
 
 def test_a_comparison_gives_percentage_points_of_pass_and_fail(lab: Lab, rubric: Version) -> None:
