@@ -54,7 +54,7 @@ def test_the_list_shows_the_verdict_on_other_texts_with_its_own_figures(store: P
         shown = {each: words_of(studio.get("/", search=f"{each}@1")) for each in ("news", "direct", "paid", "bare")}
         both = words_of(studio.get("/", search="coherence"))
     assert f"error {estimate(evaluation.errors.absolute)}" in shown["news"]
-    assert "compared with direct@1" in shown["news"]
+    assert " direct@1" in shown["news"]
     assert "news@1 was compared with it" in both
     assert "the text feature" in shown["direct"]
     assert "not compared with the judge asked directly" in shown["paid"]
