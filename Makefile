@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-WORKERS ?= 2
+# Three keep two processors busy, since tests wait for servers, browsers and databases too.
+WORKERS ?= 3
 
 # The extras of the tests in tests/integrations that can be installed together, with constraints.txt.
 INTEGRATIONS := inspect-ai,langfuse,langsmith,mcp,mlflow,parquet,phoenix,postgresql,pytest,ray,weave,xlsx
