@@ -15,7 +15,7 @@ class Document(str):
 
 
 class Displayed:
-    """Base of results that are displayed by their view."""
+    """Base of results that are displayed as their view."""
 
     __slots__ = ()
 
@@ -40,7 +40,7 @@ class Displayed:
         return {"text/html": self._repr_html_(), "text/plain": str(self)}
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}, shown by print>"
+        return f"<{type(self).__name__}: print() shows it>"
 
     def __str__(self) -> str:
         return str(self.view())

@@ -177,7 +177,8 @@ class Lab(Closing):
         self._settings = settings or {}
         self._record = Path(record) if record else None
         self._progress = progress
-        self._notify = _in_python(notify or _notify)
+        show = notify or _notify
+        self._notify: work.Notify = lambda text: show(as_python(text))
         self._judge_options = JudgeOptions(**options)
         self._budget = LocalBudget(self._judge_options.max_calls, self._judge_options.max_cost)
         self._streams = ExitStack()
@@ -571,13 +572,6 @@ class Lab(Closing):
 def _check_type(name: str, value: object, expected: str, valid: bool) -> None:
     if not valid:
         raise SettingsError(f"{name}: expected {expected}, got {describe(value)}.")
-
-
-def _in_python(notify: work.Notify) -> work.Notify:
-    def notify_in_python(text: str) -> None:
-        notify(as_python(text))
-
-    return notify_in_python
 
 
 def _notify(text: str) -> None:

@@ -400,7 +400,7 @@ def _write_scores(
     replies_end = Path(keep_replies).stat().st_size if resume and keep_replies and Path(keep_replies).exists() else 0
     replies = writing_rows(keep_replies, always=True, after=replies_end) if keep_replies else nullcontext(None)
     legend = views.results.criteria_rows(scoring.rubric)
-    scores_end = ops.score.keep_scores(scoring, output) if resume else 0
+    scores_end = ops.score.resume_scores(scoring, output) if resume else 0
     if scores_end:
         note(f"{scoring.counts.rows:,} rows of {output} are kept")
     scores = writing_rows(output, always=resume, dialect=dialect, legend=legend, after=scores_end)
@@ -418,7 +418,7 @@ def _write_scores(
         with noting_rows_on_error(lambda: scoring.counts.rows, output, advice):
             ops.workspace.finish(run)
         if not resume:
-            ops.score.record_of(output).unlink(missing_ok=True)
+            ops.score.record_path(output).unlink(missing_ok=True)
 
 
 @command("ImproveOptions", "CallOptions", "RubricOption", "RowsOutput", "Asking", section="Use a rubric")

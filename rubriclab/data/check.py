@@ -16,7 +16,7 @@ from rubriclab.data.rows import MAX_REASON, RowError, is_derived
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.characters import count, describe, did_you_mean, is_blank, join_names
 from rubriclab.models.text import (
-    MAX_TURNED,
+    MAX_REVERSED_LEVELS,
     Example,
     Scale,
     WordScore,
@@ -26,8 +26,8 @@ from rubriclab.models.text import (
     named_annotations,
     named_reasons,
     parse_scale,
+    reversed_levels,
     scale_of,
-    turned_levels,
     two_level_scale,
 )
 from rubriclab.stats.intervals import MIN_GROUPS
@@ -67,7 +67,7 @@ def training_examples(
     """Return the rows that have a label for `aspect`, with the given scale or the scale of the labels.
 
     A label is the row's score, or else the mean of its annotations, or else a score fitted to comparisons
-    (`fit_scores`). The scale is 0 to 1 if there are only comparisons. Unless `labels_needed`, labels that are too few
+    (`fit_scores`). The scale is 0 to 1 if there are only comparisons. Without `labels_needed`, labels that are too few
     or all equal are left out. With `skip_faulty`, faulty rows are left out too; if a row's only faults are scores of
     named raters, only these scores are left out. A note reports each omission.
 
@@ -77,105 +77,110 @@ def training_examples(
         SettingsError: if `scale` is invalid, or there is neither a scale nor a label.
     """
     rows = rows if isinstance(rows, Rows) else from_rows(rows)
-    numbered, comparisons, given_scale, skipped = _select_sound(rows, aspect, scale, skip_faulty=skip_faulty)
-    examples = tuple(row.example for row in numbered)
-    compared = [comparison for _, comparison in select_comparisons(comparisons, examples, aspect)]
-    rated = labelled(examples, aspect)
+    example_rows, comparisons, given_scale, skipped = _select_usable(rows, aspect, scale, skip_faulty=skip_faulty)
+    examples = tuple(row.example for row in example_rows)
+    aspect_comparisons = [comparison for _, comparison in select_comparisons(comparisons, examples, aspect)]
+    rated_examples = labelled(examples, aspect)
     if labels_needed:
-        _check_labels(numbered, len(compared), aspect, rows)
-    used_scale = given_scale or _scale(rated, compared, aspect)
-    notes = [*skipped, *unassessed_notes(rows, aspect), *_word_notes(numbered, used_scale, aspect)]
-    with_fitted, fit_notes = fit_scores(examples, compared, aspect, used_scale)
-    chosen = labelled(with_fitted, aspect)
-    labels = [example.scores[aspect] for example in chosen]
-    if about_others := len(comparisons) - len(compared):
+        _check_labels(example_rows, len(aspect_comparisons), aspect, rows)
+    used_scale = given_scale or _scale(rated_examples, aspect_comparisons, aspect)
+    _check_verdict_words(example_rows, used_scale, aspect)
+    notes = [*skipped, *unassessed_notes(rows, aspect), *_word_notes(example_rows, aspect)]
+    with_fitted, fit_notes = fit_scores(examples, aspect_comparisons, aspect, used_scale)
+    labelled_examples = labelled(with_fitted, aspect)
+    labels = [example.scores[aspect] for example in labelled_examples]
+    if about_others := len(comparisons) - len(aspect_comparisons):
         notes.append(f"comparisons of aspects other than {aspect!r} are left out: {about_others} of {len(comparisons)}")
     notes += fit_notes
-    if turned := turned_column(numbered, aspect):
-        column, levels = turned
-        turn = f"if {levels.partition('=')[0]} is the best in {column!r}, turn them: `level_scores={levels}`"
-        notes.append(f"{HIGHER_IS_BETTER}; {turn}")
-    notes += reversed_notes((row.example for row in numbered), aspect)
+    if column_and_levels := reversed_column_and_levels(example_rows, aspect):
+        column, levels = column_and_levels
+        hint = f"if {levels.partition('=')[0]} is the best in {column!r}, turn them: `level_scores={levels}`"
+        notes.append(f"{HIGHER_IS_BETTER}; {hint}")
+    notes += level_order_notes((row.example for row in example_rows), aspect)
     if used_scale.names:
         worse, better = used_scale.names
         notes.append(f"{TWO_LEVELS}{worse!r} and {better!r}: scores are probabilities of {better!r}")
         if ties := labels.count(0.5):
             notes.append(f"texts on which raters are tied, which figures of verdicts leave out: {ties}")
     elif given_scale:
-        notes += _narrow_notes(rated, aspect, given_scale)
+        notes += _narrow_scale_notes(rated_examples, aspect, given_scale)
     else:
         span = f"scale {_span(used_scale.low, used_scale.high, ' to ')}"
-        if rated:
+        if rated_examples:
             notes.append(f"{span} taken from the labels; give the scale if the raters used another")
-            notes += _outlier_notes(rated, aspect)
+            notes += _outlier_notes(rated_examples, aspect)
         else:
             notes.append(f"{span} by default, since there are only comparisons; give another scale if you prefer")
     if len(labels) < MIN_LABELS or len(set(labels)) == 1:
         if labels_needed:
-            raise _unusable(examples, labels, aspect)
+            raise _unusable_labels_error(examples, labels, aspect)
         why = f"rows with a score for {aspect!r}: {len(labels)}, and learning from labels needs at least {MIN_LABELS}"
         if len(labels) >= MIN_LABELS:
             why = f"all {len(labels)} scores for {aspect!r} are {format_score(labels[0])}"
         note = f"the rubric is made without labels, and its agreement with people is unknown: {why}"
         return Training((), used_scale, (note, *notes))
-    return Training(chosen, used_scale, (*_label_notes(examples, chosen, aspect), *notes, *_group_notes(chosen)))
+    return Training(
+        labelled_examples,
+        used_scale,
+        (*_label_notes(examples, labelled_examples, aspect), *notes, *_group_notes(labelled_examples)),
+    )
 
 
-def _select_sound(
+def _select_usable(
     rows: Rows, aspect: str, scale: Scale | str | None, *, skip_faulty: bool
-) -> tuple[list[NumberedExample], list[LinePair], Scale | None, tuple[str, ...]]:
+) -> tuple[list[ExampleRow], list[LinePair], Scale | None, tuple[str, ...]]:
     """Return the usable rows and comparisons, the given scale, and notes on what is left out."""
-    numbered, faults = list[NumberedExample](), list[RowError]()
+    example_rows, faults = list[ExampleRow](), list[RowError]()
     for row in rows:
         if isinstance(row, RowError):
             faults.append(row)
         else:
-            numbered.append(NumberedExample(rows.where, rows.line, row, rows.mapping))
+            example_rows.append(ExampleRow(rows.where, rows.line, row, rows.mapping))
     dropped_scores, where, comparisons = rows.skipped_scores, rows.where, rows.comparisons
-    examples = tuple(row.example for row in numbered)
+    examples = tuple(row.example for row in example_rows)
     labels = (example.scores[aspect] for example in labelled(examples, aspect))
-    values = [value for example in examples for value in values_of(example, aspect)]
+    values = [value for example in examples for value in annotations_or_score(example, aspect)]
     given_scale = parse_scale(scale, labels, values) if isinstance(scale, str) else scale
     if given_scale and isinstance(scale, str) and not scale.endswith(":any"):
         two_levels = two_level_scale(values)
         given_scale = two_levels if two_levels and two_levels.same_ends(given_scale) else given_scale
     if given_scale:
-        # Words that mean two levels have no place on another scale, and are named before their scores are faults.
-        any(_word_notes(numbered, given_scale, aspect))
+        # Before the scores of these words become faults.
+        _check_verdict_words(example_rows, given_scale, aspect)
     if skip_faulty:
-        numbered, outside = drop_invalid_ratings(numbered, aspect, given_scale)
+        example_rows, outside = drop_invalid_ratings(example_rows, aspect, given_scale)
         dropped_scores += outside
-        examples = tuple(row.example for row in numbered)
-    faults += training_faults(numbered, aspect, given_scale)
+        examples = tuple(row.example for row in example_rows)
+    faults += training_faults(example_rows, aspect, given_scale)
     faults += comparison_faults(where, comparisons, examples, {fault.id for fault in faults if fault.id})
     if not skip_faulty:
-        _raise_if_any(faults, verdict_words(values), numbers_beside_words(numbered, faults), given_scale)
-        return numbered, comparisons, given_scale, ()
+        _raise_faults(faults, verdict_words(values), numbers_beside_words(example_rows, faults), given_scale)
+        return example_rows, comparisons, given_scale, ()
     faulty = {(fault.where, fault.line) for fault in faults}
-    sound_rows = [row for row in numbered if (row.where, row.line) not in faulty]
-    ids = {row.example.id for row in sound_rows}
-    sound = [
+    usable_rows = [row for row in example_rows if (row.where, row.line) not in faulty]
+    ids = {row.example.id for row in usable_rows}
+    usable_comparisons = [
         (line, pair) for line, pair in comparisons if (where, line) not in faulty and {pair.better, pair.worse} <= ids
     ]
     count = len(faulty) + rows.skipped
     left_out = {"faulty rows are left out": count, "faulty scores of other rows are left out": dropped_scores}
     notes = [f"{reason}: {number}" for reason, number in left_out.items() if number]
     first = [f"the first fault: {faults[0]}"] if faults else []
-    return sound_rows, sound, given_scale, (*notes, *first)
+    return usable_rows, usable_comparisons, given_scale, (*notes, *first)
 
 
-def _scale(rated: tuple[Example, ...], compared: list[PairwiseComparison], aspect: str) -> Scale:
+def _scale(rated: tuple[Example, ...], comparisons: list[PairwiseComparison], aspect: str) -> Scale:
     if rated:
         annotations = (score for example in rated for score in example.annotations.get(aspect, ()))
         return scale_of((example.scores[aspect] for example in rated), annotations)
-    if not compared:
+    if not comparisons:
         hint = "Give it: `scale=LOW:HIGH`."
         raise SettingsError(f"No row has a score for {aspect!r}, so the scale is unknown.", hint)
     return COMPARED_SCALE
 
 
-def _narrow_notes(rated: Sequence[Example], aspect: str, scale: Scale) -> Iterator[str]:
-    scores = [value for example in rated for value in values_of(example, aspect)]
+def _narrow_scale_notes(rated: Sequence[Example], aspect: str, scale: Scale) -> Iterator[str]:
+    scores = [value for example in rated for value in annotations_or_score(example, aspect)]
     used = scale_of(scores) if scores else scale
     if used.width <= MAX_NARROW_SHARE * scale.width:
         spans = " of the given scale ".join(_span(each.low, each.high, " to ") for each in (used, scale))
@@ -183,14 +188,14 @@ def _narrow_notes(rated: Sequence[Example], aspect: str, scale: Scale) -> Iterat
         yield f"the scores use only {spans}; {remedy}"
 
 
-def limits_of(examples: Sequence[Example], aspect: str, given_scale: Scale | None) -> tuple[str, ...]:
-    """Return what limits every figure on these labels, without remedies, for the record of a version."""
-    narrow = _narrow_notes(examples, aspect, given_scale) if given_scale and not given_scale.names else ()
+def label_limits(examples: Sequence[Example], aspect: str, given_scale: Scale | None) -> tuple[str, ...]:
+    """Return what limits every figure that is measured on these labels, for the record of a version."""
+    narrow = _narrow_scale_notes(examples, aspect, given_scale) if given_scale and not given_scale.names else ()
     return (*repeated_notes(examples), *(note.partition(";")[0] for note in narrow))
 
 
 def _outlier_notes(rated: Sequence[Example], aspect: str) -> Iterator[str]:
-    scores = sorted(value for example in rated for value in values_of(example, aspect))
+    scores = sorted(value for example in rated for value in annotations_or_score(example, aspect))
     if len(set(scores)) < 3:
         return
     for end, next_one, other_end in ((scores[-1], scores[-2], scores[0]), (scores[0], scores[1], scores[-1])):
@@ -198,24 +203,24 @@ def _outlier_notes(rated: Sequence[Example], aspect: str) -> Iterator[str]:
             yield f"one score is far from all others: {format_score(end)}; correct it if it is a typing error"
 
 
-def turned_column(numbered: Sequence[NumberedExample], aspect: str) -> tuple[str, str] | None:
-    """Return a column whose name suggests that 1 is the best score, and the `level_scores` to turn its scores."""
-    values = {value for row in numbered for value in _all_values(row.example, aspect)}
-    columns = numbered[0].mapping.columns if numbered else {}
-    score_columns = [
-        column
-        for name, column in columns.items()
-        if f"{name}.".startswith((f"scores.{aspect}.", f"annotations.{aspect}."))
-    ]
-    column = next(filter(reading.may_rank_lowest_first, score_columns), None)
-    has_words = any(isinstance(value, WordScore) for value in values)
-    usable = column and values and not has_words and min(values) >= 1 and len(values) <= MAX_TURNED
-    return (column, turned_levels(values)) if column and usable else None
+def reversed_column_and_levels(example_rows: Sequence[ExampleRow], aspect: str) -> tuple[str, str] | None:
+    """Return a column in which 1 seems to be the best score, by its name, and the `level_scores` to reverse it."""
+    values = {value for row in example_rows for value in _score_and_annotations(row.example, aspect)}
+    columns = example_rows[0].mapping.columns if example_rows else {}
+    if not values or min(values) < 1 or len(values) > MAX_REVERSED_LEVELS:
+        return None
+    if any(isinstance(value, WordScore) for value in values):
+        return None
+    prefixes = f"scores.{aspect}.", f"annotations.{aspect}."
+    for name, column in columns.items():
+        if f"{name}.".startswith(prefixes) and reading.may_rank_lowest_first(column):
+            return column, reversed_levels(values)
+    return None
 
 
-def reversed_notes(examples: Iterable[Example], aspect: str) -> Iterator[str]:
+def level_order_notes(examples: Iterable[Example], aspect: str) -> Iterator[str]:
     """Yield a note if the user gave a usual word for a better level a lower score than one for a worse level."""
-    values = (value for example in examples for value in _all_values(example, aspect))
+    values = (value for example in examples for value in _score_and_annotations(example, aspect))
     scores = {value.word.casefold(): float(value) for value in values if isinstance(value, WordScore)}
     for worse, better in permutations(scores, 2):
         if reading.is_worse(worse, better) and scores[worse] > scores[better]:
@@ -223,36 +228,47 @@ def reversed_notes(examples: Iterable[Example], aspect: str) -> Iterator[str]:
             return
 
 
-def values_of(example: Example, aspect: str) -> tuple[float, ...]:
-    score = (example.scores[aspect],) if aspect in example.scores else ()
-    return example.annotations.get(aspect, ()) or score
+def annotations_or_score(example: Example, aspect: str) -> tuple[float, ...]:
+    """Return the annotations of a text, or its score if it has none."""
+    if annotations := example.annotations.get(aspect):
+        return annotations
+    return (example.scores[aspect],) if aspect in example.scores else ()
 
 
 def verdict_words(values: Iterable[float]) -> list[str]:
     return sorted({value.word for value in values if isinstance(value, WordScore) and value.usual})
 
 
-def _word_notes(numbered: Sequence[NumberedExample], scale: Scale, aspect: str) -> Iterator[str]:
-    """Yield a note on numbers among words for verdicts; raises DataError if the scale has more than two levels."""
-    values = [(row, value) for row in numbered for value in _all_values(row.example, aspect)]
-    words = verdict_words(value for _, value in values)
-    numbers = _lines_of(values)
-    beside = f"; the numbers beside them are {_numbers_text(numbers)}" if numbers else ""
+def _words_and_numbers(example_rows: Sequence[ExampleRow], aspect: str) -> tuple[list[str], dict[float, list[str]]]:
+    """Return the words for verdicts among the scores, and the lines of each number among them."""
+    values = [(row, value) for row in example_rows for value in _score_and_annotations(row.example, aspect)]
+    return verdict_words(value for _, value in values), _lines_by_number(values)
+
+
+def _check_verdict_words(example_rows: Sequence[ExampleRow], scale: Scale, aspect: str) -> None:
+    """Raise DataError if scores are words for verdicts, but the scale has more than two levels."""
+    words, numbers = _words_and_numbers(example_rows, aspect)
     if words and not scale.names:
+        number_text = f"; the numbers beside them are {_describe_numbers(numbers)}" if numbers else ""
         raise DataError(
             f"The scores for {aspect!r} are on a scale of more than two levels, but some are words for verdicts: "
-            f"{', '.join(map(repr, words))}{beside}.",
+            f"{', '.join(map(repr, words))}{number_text}.",
             f"Give the scores of these words: {reading.propose_level_scores(words, beside_numbers=True)}.",
         )
+
+
+def _word_notes(example_rows: Sequence[ExampleRow], aspect: str) -> Iterator[str]:
+    words, numbers = _words_and_numbers(example_rows, aspect)
     if words and numbers:
-        yield f"numbers among words for verdicts are read as these levels: {_numbers_text(numbers)}"
+        yield f"numbers among words for verdicts are read as these levels: {_describe_numbers(numbers)}"
 
 
-def _all_values(example: Example, aspect: str) -> tuple[float, ...]:
-    return (*([example.scores[aspect]] if aspect in example.scores else []), *example.annotations.get(aspect, ()))
+def _score_and_annotations(example: Example, aspect: str) -> tuple[float, ...]:
+    score = (example.scores[aspect],) if aspect in example.scores else ()
+    return score + example.annotations.get(aspect, ())
 
 
-def _lines_of(values: Iterable[tuple[NumberedExample | RowError, float]]) -> dict[float, list[str]]:
+def _lines_by_number(values: Iterable[tuple[ExampleRow | RowError, float]]) -> dict[float, list[str]]:
     """Return the lines of each value that was not read from a usual word for a verdict, the rarest value first."""
     numbers = [(row, float(value)) for row, value in values if not (isinstance(value, WordScore) and value.usual)]
     several = len({row.where for row, _ in numbers}) > 1
@@ -262,7 +278,7 @@ def _lines_of(values: Iterable[tuple[NumberedExample | RowError, float]]) -> dic
     return dict(sorted(lines.items(), key=lambda item: (len(item[1]), item[0])))
 
 
-def _numbers_text(numbers: Mapping[float, Sequence[str]]) -> str:
+def _describe_numbers(numbers: Mapping[float, Sequence[str]]) -> str:
     if len(numbers) > MAX_OUTSIDE:
         return ", ".join(map(format_score, sorted(numbers)[:MAX_OUTSIDE])) + " …"
     texts = []
@@ -280,37 +296,36 @@ def unassessed_notes(rows: Rows, aspect: str) -> Iterator[str]:
         yield f"answers that a text cannot be assessed, which are no labels: {number}"
 
 
-def _raise_if_any(
+def _raise_faults(
     faults: list[RowError], words: Sequence[str], numbers: Mapping[float, Sequence[str]], scale: Scale | None
 ) -> None:
     if not faults:
         return
     errors = [fault for row in sorted(faults, key=lambda fault: fault.line) for fault in row.all]
     texts = [str(fault) for fault in errors]
-    start = (
-        f"{count(len(texts), 'fault')} in the training rows; fix or remove each, since learning stops at faulty rows:"
-    )
-    left_out = "or leave out these scores, or rows that have no others: `skip_faulty`"
-    raise DataError(
-        "\n  ".join([start, *fault_hints(errors, words, numbers, scale), left_out, *first_faults(fault_lines(errors))]),
-        faults=texts,
-    )
+    number = count(len(texts), "fault")
+    start = f"{number} in the training rows; fix or remove each, since learning stops at faulty rows:"
+    hints = [
+        *fault_hints(errors, words, numbers, scale),
+        "or leave out these scores, or rows that have no others: `skip_faulty`",
+    ]
+    raise DataError("\n  ".join([start, *hints, *first_faults(fault_lines(errors))]), faults=texts)
 
 
-def _check_labels(numbered: Sequence[NumberedExample], compared: int, aspect: str, rows: Rows) -> None:
+def _check_labels(example_rows: Sequence[ExampleRow], comparison_count: int, aspect: str, rows: Rows) -> None:
     """Raise a `DataError` if there are no labels, or if one of several files has no labels."""
     labels: Counter[str] = Counter()
-    for each in numbered:
+    for each in example_rows:
         labels[each.where] += is_labelled(each.example, aspect)
-    # The texts that comparisons name may have a file of their own.
-    if compared or (labels.total() and all(labels.values())):
+    # The compared texts may have a file of their own.
+    if comparison_count or (labels.total() and all(labels.values())):
         return
     if labels.total():
         raise DataError(
             f"{min(labels, key=labels.__getitem__)}: no row has a score for {aspect!r}, though other files have some.",
             "Map the column of its scores too, or leave the file out.",
         )
-    row, examples = rows.row, [each.example for each in numbered]
+    row, examples = rows.row, [each.example for each in example_rows]
     if words := rows.source.choices.get(aspect):
         quoted = ", ".join(map(repr, words[: reading.MAX_LEVEL_WORDS]))
         hint = f"If they are levels, give their scores: {reading.propose_level_scores(words) or '`level_scores`'}."
@@ -327,7 +342,7 @@ def _check_labels(numbered: Sequence[NumberedExample], compared: int, aspect: st
     )
 
 
-def _unusable(examples: tuple[Example, ...], labels: list[float], aspect: str) -> DataError:
+def _unusable_labels_error(examples: tuple[Example, ...], labels: list[float], aspect: str) -> DataError:
     if len(labels) < MIN_LABELS:
         return DataError(
             f"Texts with a score for {aspect!r}: {len(labels)} of {len(examples)}; learning needs at least "
@@ -344,26 +359,26 @@ def scored_aspects(examples: Iterable[Example]) -> str:
     return f"there are scores for {aspects}" if aspects else "they have no scores at all"
 
 
-def _label_notes(examples: tuple[Example, ...], chosen: tuple[Example, ...], aspect: str) -> Iterator[str]:
-    if unlabelled := len(examples) - len(chosen):
+def _label_notes(examples: tuple[Example, ...], labelled_examples: tuple[Example, ...], aspect: str) -> Iterator[str]:
+    if unlabelled := len(examples) - len(labelled_examples):
         yield f"rows without a score for {aspect!r} are left out: {unlabelled} of {len(examples)}"
     if derived := sum(is_labelled(example, aspect) and aspect not in example.scores for example in examples):
         yield f"labels that are means of annotations, since the text has no score for {aspect!r}: {derived}"
 
 
-def _group_notes(chosen: tuple[Example, ...]) -> Iterator[str]:
-    groups = {example.group for example in chosen}
+def _group_notes(examples: tuple[Example, ...]) -> Iterator[str]:
+    groups = {example.group for example in examples}
     if len(groups) == 1:
         yield (
-            f"all {len(chosen)} texts are in one group ({chosen[0].group!r}): none can be left out, so "
+            f"all {len(examples)} texts are in one group ({examples[0].group!r}): none can be left out, so "
             "agreement on texts about other sources is unknown"
         )
     elif len(groups) < MIN_GROUPS:
         few = f"{len(groups)} groups are too few for intervals and a verdict on the rubric, which need at least"
         yield f"{few} {MIN_GROUPS}; label texts of {count(MIN_GROUPS - len(groups), 'more group')}"
-    if len(groups) == len(chosen):
+    if len(groups) == len(examples):
         yield "every text is a group of its own: agreement is measured over the data set, not within groups"
-    yield from repeated_notes(chosen)
+    yield from repeated_notes(examples)
 
 
 def repeated_notes(examples: Sequence[Example]) -> Iterator[str]:
@@ -378,7 +393,7 @@ def repeated_notes(examples: Sequence[Example]) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class NumberedExample:
+class ExampleRow:
     where: str
     line: int
     example: Example
@@ -389,19 +404,22 @@ class NumberedExample:
         return RowError(self.where, self.line, field, got, expected, self.example.id, column, outside=outside)
 
 
-def training_faults(numbered: Sequence[NumberedExample], aspect: str, scale: Scale | None) -> list[RowError]:
-    return [*_duplicates(numbered), *(fault for row in numbered for fault in _faults_of(row, aspect, scale))]
+def training_faults(example_rows: Sequence[ExampleRow], aspect: str, scale: Scale | None) -> list[RowError]:
+    return [
+        *_duplicates(example_rows),
+        *(fault for row in example_rows for fault in _example_faults(row, aspect, scale)),
+    ]
 
 
 def drop_invalid_ratings(
-    numbered: Sequence[NumberedExample], aspect: str, scale: Scale | None
-) -> tuple[list[NumberedExample], int]:
+    example_rows: Sequence[ExampleRow], aspect: str, scale: Scale | None
+) -> tuple[list[ExampleRow], int]:
     """Return the rows without named raters' scores that are outside the scale, and the number of these scores."""
-    rows, left_out = list[NumberedExample](), 0
-    for row in numbered:
+    rows, invalid_count = list[ExampleRow](), 0
+    for row in example_rows:
         by_rater = named_annotations(row.example, aspect)
         valid = {rater: score for rater, score in by_rater.items() if _is_valid(score, scale)}
-        left_out += len(by_rater) - len(valid)
+        invalid_count += len(by_rater) - len(valid)
         example = row.example
         if len(valid) < len(by_rater):
             annotations = {name: scores for name, scores in row.example.annotations.items() if name != aspect}
@@ -410,16 +428,16 @@ def drop_invalid_ratings(
                 annotations[aspect], raters[aspect] = tuple(valid.values()), tuple(valid)
             example = replace(example, annotations=annotations, raters=raters)
         rows.append(replace(row, example=example))
-    return rows, left_out
+    return rows, invalid_count
 
 
 def _is_valid(score: float, scale: Scale | None) -> bool:
     return scale.contains(score) if scale else math.isfinite(score)
 
 
-def _duplicates(numbered: Iterable[NumberedExample]) -> Iterator[RowError]:
-    first_by_id: dict[str, NumberedExample] = {}
-    for row in numbered:
+def _duplicates(example_rows: Iterable[ExampleRow]) -> Iterator[RowError]:
+    first_by_id: dict[str, ExampleRow] = {}
+    for row in example_rows:
         earlier = first_by_id.setdefault(row.example.id, row)
         if earlier is not row:
             texts = {(each.example.output, each.example.source, each.example.context) for each in (row, earlier)}
@@ -430,7 +448,7 @@ def _duplicates(numbered: Iterable[NumberedExample]) -> Iterator[RowError]:
             yield row.fault("id", got, f"an id of its own{hint if len(texts) == 1 else ''}")
 
 
-def _faults_of(row: NumberedExample, aspect: str, scale: Scale | None) -> Iterator[RowError]:
+def _example_faults(row: ExampleRow, aspect: str, scale: Scale | None) -> Iterator[RowError]:
     example = row.example
     if is_blank(example.output):
         yield row.fault("output", describe(example.output), "a non-empty text")
@@ -450,13 +468,15 @@ def _faults_of(row: NumberedExample, aspect: str, scale: Scale | None) -> Iterat
             yield row.fault(f"reasons.{aspect}", describe(reason), f"a text of at most {MAX_REASON:,} characters")
 
 
-def numbers_beside_words(numbered: Iterable[NumberedExample], faults: Sequence[RowError]) -> dict[float, list[str]]:
+def numbers_beside_words(example_rows: Iterable[ExampleRow], faults: Sequence[RowError]) -> dict[float, list[str]]:
     """Return the numbers among the scores of those aspects that have faulty words, each with its lines."""
     fields = {fault.field for row in faults for fault in row.all if fault.word and fault.field}
     aspects = {field.split(".")[1] for field in fields if "." in field}
-    rows: list[tuple[NumberedExample | RowError, Example]] = [(row, row.example) for row in numbered]
+    rows: list[tuple[ExampleRow | RowError, Example]] = [(row, row.example) for row in example_rows]
     rows += [(row, row.usable) for row in faults if row.usable]
-    return _lines_of((row, value) for row, text in rows for aspect in aspects for value in _all_values(text, aspect))
+    return _lines_by_number(
+        (row, value) for row, text in rows for aspect in aspects for value in _score_and_annotations(text, aspect)
+    )
 
 
 def fault_hints(
@@ -474,7 +494,7 @@ def fault_hints(
     proposal = reading.propose_level_scores([*words, *faulty], beside_numbers=bool(numbers)) if faulty else None
     hints = [f"if the words are levels or missing values, add {proposal}"] if proposal else []
     if hints and numbers and reading.levels_of([*words, *faulty])[0]:
-        beside = f"the scale of the numbers beside them ({_numbers_text(numbers)})"
+        beside = f"the scale of the numbers beside them ({_describe_numbers(numbers)})"
         hints = [f"{hints[0]}, with the score of each word on {beside} for N"]
     if any(reading.UNCALCULATED in fault.got for fault in faults):
         hints.append(
@@ -506,23 +526,21 @@ def _span(low: float, high: float, between: str = ":") -> str:
 
 def fault_lines(faults: Sequence[RowError]) -> list[str]:
     """Return a line for each fault; several equal faults, and cells with the same word, share a line."""
-    alike: dict[str, list[RowError]] = {}
+    faults_by_text: dict[str, list[RowError]] = {}
     for fault in faults:
-        alike.setdefault((fault.word or "").casefold() or fault.message, []).append(fault)
+        faults_by_text.setdefault((fault.word or "").casefold() or fault.message, []).append(fault)
     lines: dict[str, None] = {}
     for fault in faults:
-        same = alike[(fault.word or "").casefold() or fault.message]
-        first, columns = same[0], list(dict.fromkeys(each.column or each.field for each in same))
+        equal_faults = faults_by_text[(fault.word or "").casefold() or fault.message]
+        first, columns = equal_faults[0], list(dict.fromkeys(each.column or each.field for each in equal_faults))
         columns_text = f"column {columns[0]!r}" if len(columns) == 1 else f"{len(columns)} columns"
-        if len(same) < MIN_ALIKE:
+        if len(equal_faults) < MIN_ALIKE:
             line = str(fault)
         elif fault.word:
-            line = (
-                f"{first.where}: {first.word!r}: {len(same)} cells in {columns_text}, the first in line {first.line}; "
-                f"expected {first.expected}"
-            )
+            cells = f"{len(equal_faults)} cells in {columns_text}, the first in line {first.line}"
+            line = f"{first.where}: {first.word!r}: {cells}; expected {first.expected}"
         else:
-            line = f"{first.where}: {len(same)} rows, the first in line {first.line}: {first.message}"
+            line = f"{first.where}: {len(equal_faults)} rows, the first in line {first.line}: {first.message}"
         lines[line] = None
     return list(lines)
 

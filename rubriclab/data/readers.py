@@ -20,7 +20,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
-from rubriclab.data import text_files
+from rubriclab.data import mapping as reading, text_files
 from rubriclab.data.annotations import (
     RATINGS_TABLE,
     PairwiseComparison,
@@ -32,20 +32,6 @@ from rubriclab.data.annotations import (
     read_export,
 )
 from rubriclab.data.binary_files import parquet_rows, read_sheet
-from rubriclab.data.mapping import (
-    ABSENT,
-    DEFAULTS,
-    NATIVE,
-    UNTYPED,
-    UTF_8,
-    CellRules,
-    DefaultMap,
-    FieldMap,
-    Mark,
-    ReadingOptions,
-    SourceFormat,
-    look_up,
-)
 from rubriclab.data.rows import RowError, check_columns, example_of
 from rubriclab.data.write import FORMATS, JSON_LINES, table_kind
 from rubriclab.errors import DataError, SettingsError
@@ -54,7 +40,7 @@ from rubriclab.models.text import Example
 
 # Texts with more characters are not numbers, and are not cached.
 MAX_NUMBER_LENGTH = 40
-_POINT, _COMMA = UNTYPED, CellRules(typed=False, decimal_comma=True)
+_POINT, _COMMA = reading.UNTYPED, reading.CellRules(typed=False, decimal_comma=True)
 # What a score shows about the decimal mark. "point", "comma": it is a number only with this mark. "decimal …": it is a
 # decimal with this mark, thousands with the other mark. "same": the same number with both. "none": no number.
 _MarkEvidence = Literal["point", "comma", "decimal point", "decimal comma", "same", "none"]
@@ -62,8 +48,8 @@ _MarkEvidence = Literal["point", "comma", "decimal point", "decimal comma", "sam
 _FirstCells = dict[_MarkEvidence, tuple[int, Any]]
 
 
-def _readings(cell: Any) -> tuple[float | None, float | None]:
-    """Return a cell read with a decimal point, and read with a decimal comma; `None` if that gives no number."""
+def _numbers_by_mark(cell: Any) -> tuple[float | None, float | None]:
+    """Return the number in a cell as read with a decimal point, and as read with a decimal comma; `None` if none."""
     if isinstance(cell, str):
         return _POINT.number(cell), _COMMA.number(cell)
     stored = float(cell) if isinstance(cell, int | float) and not isinstance(cell, bool) else None
@@ -72,67 +58,78 @@ def _readings(cell: Any) -> tuple[float | None, float | None]:
 
 @lru_cache(maxsize=4096, typed=True)
 def _mark_evidence(cell: Any) -> _MarkEvidence:
-    point, comma = _readings(cell)
-    if point is None or comma is None:
-        return "comma" if comma is not None else "point" if point is not None else "none"
-    return "same" if point == comma else "decimal point" if abs(point) < abs(comma) else "decimal comma"
+    point, comma = _numbers_by_mark(cell)
+    if point is None:
+        return "none" if comma is None else "comma"
+    if comma is None:
+        return "point"
+    if point == comma:
+        return "same"
+    return "decimal point" if abs(point) < abs(comma) else "decimal comma"
 
 
 def decimal_mark(
-    where: str, rows: Iterable[tuple[int, Mapping[str, Any]]], options: ReadingOptions, delimiter: str | None = None
-) -> tuple[Mark | None, str | None]:
+    where: str,
+    rows: Iterable[tuple[int, Mapping[str, Any]]],
+    options: reading.ReadingOptions,
+    delimiter: str | None = None,
+) -> tuple[reading.Mark | None, str | None]:
     """Return the decimal mark of the scores in rows of untyped cells, and how the first ambiguous score is read.
 
-    Each row has its line number. The mark is `None` if no score has one. Scores that can be read in only one way
-    decide. Otherwise an ambiguous score is read with the format's usual mark (a comma if semicolons separate the cells,
-    else a point), if that makes it a decimal; if not, DataError is raised. Commas in annotations may separate raters,
-    so columns of annotations count only if each cell is one number and semicolons separate the cells.
+    Each row has its line number. The mark is `None` if no score has one. A score that is a number with only one of the
+    marks decides. Otherwise the format's usual mark is taken (a comma if semicolons separate the cells, else a point),
+    or DataError is raised if ambiguous scores would then have thousands instead of decimals. Commas in annotations may
+    separate raters: these columns count only if semicolons separate the cells and each cell is one number.
     """
     if options.decimal is not None:
         return options.decimal, None
     fields: dict[str, str] = {column: name for name, column in options.mapping.columns.items()}
     is_missing = options.rules(typed=False).is_missing
-    single, lists = dict[str, _FirstCells](), dict[str, _FirstCells]()
+    single_columns, list_columns = dict[str, _FirstCells](), dict[str, _FirstCells]()
     for index, (line, row) in enumerate(rows):
         if index == 0:
             for name in row:
                 table, *parts = fields.get(name, name).split(".", 2)
                 if parts and table in ("scores", "annotations"):
-                    (lists if table == "annotations" and len(parts) == 1 else single)[name] = {}
-        if not single and not lists:
+                    (list_columns if table == "annotations" and len(parts) == 1 else single_columns)[name] = {}
+        if not single_columns and not list_columns:
             break
-        for name, first_cells in chain(single.items(), lists.items()):
+        for name, first_cells in chain(single_columns.items(), list_columns.items()):
             if not is_missing(cell := row.get(name)):
                 is_long = isinstance(cell, str) and len(cell) > MAX_NUMBER_LENGTH
                 first_cells.setdefault("none" if is_long else _mark_evidence(cell), (line, cell))
-    usual: Mark = "comma" if delimiter == ";" else "point"
-    mark, unsure = _decide(where, single, usual)
+    usual_mark: reading.Mark = "comma" if delimiter == ";" else "point"
+    mark, ambiguous_score = _decide_mark(where, single_columns, usual_mark)
     if mark == "comma" or delimiter != ";":
-        return mark, unsure
-    usable = {name: first_cells for name, first_cells in lists.items() if not first_cells.keys() & {"point", "none"}}
-    list_mark, list_unsure = _decide(where, usable, usual)
-    return (list_mark, list_unsure) if list_mark == "comma" or list_unsure else (mark, unsure)
+        return mark, ambiguous_score
+    numbers = {name: cells for name, cells in list_columns.items() if not cells.keys() & {"point", "none"}}
+    list_mark, ambiguous_list_score = _decide_mark(where, numbers, usual_mark)
+    if list_mark == "comma" or ambiguous_list_score:
+        return list_mark, ambiguous_list_score
+    return mark, ambiguous_score
 
 
-def _decide(where: str, columns: Mapping[str, _FirstCells], usual: Mark) -> tuple[Mark | None, str | None]:
+def _decide_mark(
+    where: str, columns: Mapping[str, _FirstCells], usual_mark: reading.Mark
+) -> tuple[reading.Mark | None, str | None]:
     kinds = {kind for cells in columns.values() for kind in cells}
     if certain := kinds & {"point", "comma"}:
         return "comma" if certain == {"comma"} else "point", None
-    unsure = [
+    ambiguous = [
         (name, *first) for name, cells in columns.items() for kind, first in cells.items() if kind.startswith("decimal")
     ]
-    if not unsure:
+    if not ambiguous:
         return None, None
-    name, line, cell = unsure[0]
-    point, comma = _readings(cell)
-    if kinds - {"same", "none"} != {f"decimal {usual}"}:
+    name, line, cell = ambiguous[0]
+    point, comma = _numbers_by_mark(cell)
+    if kinds - {"same", "none"} != {f"decimal {usual_mark}"}:
         raise DataError(
             f"{where}:{line}: the score {cell!r} in column {name!r} is {point:.12g} with a decimal point and "
             f"{comma:.12g} with a decimal comma, and no other score shows which it has.",
             "Say which: `decimal=point` or `decimal=comma`.",
         )
-    decimal, thousand = (point, comma) if usual == "point" else (comma, point)
-    return usual, f"{cell!r} in line {line} as {decimal:.12g}, not {thousand:.12g}"
+    decimal, thousand = (point, comma) if usual_mark == "point" else (comma, point)
+    return usual_mark, f"{cell!r} in line {line} as {decimal:.12g}, not {thousand:.12g}"
 
 
 # The usual delimiter of each kind of text file.
@@ -151,36 +148,36 @@ _NO_FILE = "Give a file of rows, - for standard input, or in Python the texts as
 
 @dataclass(frozen=True, slots=True)
 class RawRows:
-    """Numbered raw rows (mappings, faults, other values); all rows of a `table` have the same columns."""
+    """Raw rows (mappings, faults, other values) with their lines; all rows of a table have the same columns."""
 
-    source: SourceFormat
-    numbered: text_files.RowStream
-    rules: CellRules
-    table: bool = False
+    source: reading.SourceFormat
+    rows: text_files.RowStream
+    rules: reading.CellRules
+    is_table: bool = False
 
 
-def raw_file_rows(source: str | Path | text_files.Lines, options: ReadingOptions) -> RawRows:
+def raw_file_rows(source: str | Path | text_files.Lines, options: reading.ReadingOptions) -> RawRows:
     if not isinstance(source, str | Path):
         name = getattr(source, "name", None)
         return _stream_rows(name if isinstance(name, str) else "stream", source, options)
     if str(source) == "-":
-        return _converted_if_export(_stream_rows("stdin", sys.stdin.buffer, options), options)
+        return _convert_export(_stream_rows("stdin", sys.stdin.buffer, options), options)
     path = Path(source)
     kind = _check_kind(path, options)
     if kind in WORKBOOK:
         source_format, sheet = read_sheet(path, options)
-        mark, unsure = decimal_mark(f"{path}, sheet {source_format.sheet!r}", sheet, options)
-        source_format = replace(source_format, decimal=mark, unsure=unsure)
-        raw = RawRows(source_format, iter(sheet), options.rules(typed=False, decimal=mark), table=True)
+        mark, ambiguous_score = decimal_mark(f"{path}, sheet {source_format.sheet!r}", sheet, options)
+        source_format = replace(source_format, decimal=mark, unsure=ambiguous_score)
+        raw = RawRows(source_format, iter(sheet), options.rules(typed=False, decimal=mark), is_table=True)
     elif kind == PARQUET:
         rows = parquet_rows(path, options.max_row_bytes)
-        raw = RawRows(SourceFormat(str(path), "Parquet"), rows, options.rules(typed=True), table=True)
+        raw = RawRows(reading.SourceFormat(str(path), "Parquet"), rows, options.rules(typed=True), is_table=True)
     else:
         raw = _text_file_rows(path, kind, options)
-    return _converted_if_export(raw, options)
+    return _convert_export(raw, options)
 
 
-def raw_data_rows(rows: Any, where: str, options: ReadingOptions) -> RawRows:
+def raw_data_rows(rows: Any, where: str, options: reading.ReadingOptions) -> RawRows:
     if isinstance(rows, Mapping):
         keys = ", ".join(repr(key) for key in rows)
         raise DataError(f"Expected rows, but {where} is a mapping with {keys}.", "Give one of its values.")
@@ -188,41 +185,41 @@ def raw_data_rows(rows: Any, where: str, options: ReadingOptions) -> RawRows:
         raise DataError(f"Data of the type {type(rows).__name__} has no rows;", f"{EXPECTED}.")
 
     numbered = enumerate(_mappings(rows, options.mapping), start=1)
-    raw = RawRows(SourceFormat(where, "rows"), numbered, options.rules(typed=True), table=_is_table(rows))
+    raw = RawRows(reading.SourceFormat(where, "rows"), numbered, options.rules(typed=True), is_table=_is_table(rows))
     # The rows of an iterator may come one at a time, and an export is read as a whole.
-    return raw if isinstance(rows, Iterator) else _converted_if_export(raw, options)
+    return raw if isinstance(rows, Iterator) else _convert_export(raw, options)
 
 
-def _converted_if_export(raw: RawRows, options: ReadingOptions) -> RawRows:
-    first = next(raw.numbered, None)
+def _convert_export(raw: RawRows, options: reading.ReadingOptions) -> RawRows:
+    first = next(raw.rows, None)
     if first is None:
         return raw
-    numbered = chain([first], raw.numbered)
+    rows_from_first = chain([first], raw.rows)
     if is_rating(first[1], options.mapping, raw.rules):
-        ratings = list(numbered)
+        ratings = list(rows_from_first)
         joined, details = join_ratings(raw.source.where, ratings, options.mapping, raw.rules)
-        present: dict[str, list[str]] = {}
+        cells_by_column: dict[str, list[str]] = {}
         for column, cell in chain.from_iterable(row.items() for _, row in ratings if isinstance(row, Mapping)):
-            present.setdefault(str(column), []).extend([] if raw.rules.is_missing(cell) else [str(cell)])
-        cells = {column: (len(texts), texts[0] if texts else "") for column, texts in present.items()}
+            cells_by_column.setdefault(str(column), []).extend([] if raw.rules.is_missing(cell) else [str(cell)])
+        cells = {column: (len(texts), texts[0] if texts else "") for column, texts in cells_by_column.items()}
         source = replace(raw.source, tool=RATINGS_TABLE, details=details, cells=cells)
-        return replace(raw, source=source, numbered=iter(joined))
+        return replace(raw, source=source, rows=iter(joined))
     converter = find_converter(first[1], raw.source.format)
     if converter is None:
-        return replace(raw, numbered=numbered)
+        return replace(raw, rows=rows_from_first)
     rules = options.rules(typed=False)
-    export = read_export(raw.source.where, numbered, *converter)
+    export = read_export(raw.source.where, rows_from_first, *converter)
     rows = export_rows(export, rules)
     source = replace(raw.source, tool=export.name, choices=export.choices, details=export.details())
-    return RawRows(source, iter(rows), rules, table=True)
+    return RawRows(source, iter(rows), rules, is_table=True)
 
 
-def _stream_rows(where: str, lines: text_files.Lines, options: ReadingOptions) -> RawRows:
+def _stream_rows(where: str, lines: text_files.Lines, options: reading.ReadingOptions) -> RawRows:
     rows = text_files.json_lines(where, text_files.bounded_lines(where, lines, options.max_row_bytes))
-    return RawRows(SourceFormat(where, "JSON Lines", UTF_8), rows, options.rules(typed=True))
+    return RawRows(reading.SourceFormat(where, "JSON Lines", reading.UTF_8), rows, options.rules(typed=True))
 
 
-def _text_file_rows(path: Path, kind: str, options: ReadingOptions) -> RawRows:
+def _text_file_rows(path: Path, kind: str, options: reading.ReadingOptions) -> RawRows:
     where, max_bytes = str(path), options.max_row_bytes
     sample, complete = text_files.read_sample(path)
     text_files.check_text(where, sample)
@@ -234,9 +231,9 @@ def _text_file_rows(path: Path, kind: str, options: ReadingOptions) -> RawRows:
     if kind in JSON_LINES:
         rules, rows = options.rules(typed=True), text_files.document_rows(path, text, max_bytes, encoding)
         if rows is not None:
-            return RawRows(SourceFormat(where, "JSON", encoding), enumerate(rows, start=1), rules)
+            return RawRows(reading.SourceFormat(where, "JSON", encoding), enumerate(rows, start=1), rules)
         lines = text_files.read_lines(path, max_bytes, encoding, newline)
-        return RawRows(SourceFormat(where, "JSON Lines", encoding), text_files.json_lines(where, lines), rules)
+        return RawRows(reading.SourceFormat(where, "JSON Lines", encoding), text_files.json_lines(where, lines), rules)
     usual, header_rows = DELIMITED[kind], options.header_rows
     dialect = text_files.sniff(text, usual, complete=complete, header_rows=header_rows, skipped=options.skip_rows)
     if options.delimiter:
@@ -256,32 +253,41 @@ def _text_file_rows(path: Path, kind: str, options: ReadingOptions) -> RawRows:
         with suppress(DataError):
             yield from ((line, row) for line, row in numbered() if isinstance(row, dict))
 
-    mark, unsure = decimal_mark(where, readable(), options, dialect.delimiter)
+    mark, ambiguous_score = decimal_mark(where, readable(), options, dialect.delimiter)
     name = "CSV" if kind == ".csv" else "TSV"
-    source = SourceFormat(where, name, encoding, dialect.delimiter, mark, unsure, DELIMITED[kind])
-    return RawRows(source, numbered(), options.rules(typed=False, decimal=mark), table=True)
+    source = reading.SourceFormat(where, name, encoding, dialect.delimiter, mark, ambiguous_score, DELIMITED[kind])
+    return RawRows(source, numbered(), options.rules(typed=False, decimal=mark), is_table=True)
 
 
-def _check_kind(path: Path, options: ReadingOptions) -> str:
+def _check_kind(path: Path, options: reading.ReadingOptions) -> str:
+    """Return the ending that names a file's format, or raise an error if the file or an option cannot be used."""
     kind = table_kind(path, (PARQUET, *WORKBOOK, *JSON_LINES, *DELIMITED))
     exists = os.path.exists(path)
     if kind is None and not exists and (any(map(str.isspace, path.name)) or not path.suffix):
         raise DataError(f"There is no file {preview(str(path))}.", _NO_FILE)
     if kind is None:
         raise DataError(f"{path}: unknown format.", _NAMES)
-    faults = {
-        "there is no such file": not exists,
-        "it is a folder": path.is_dir(),
-        "permission denied": exists and not os.access(path, os.R_OK),
-        "a table is read twice, and a pipe only once": exists and kind not in JSON_LINES and not path.is_file(),
-    }
-    if reason := next((reason for reason, is_so in faults.items() if is_so), None):
+    reason = ""
+    if not exists:
+        reason = "there is no such file"
+    elif path.is_dir():
+        reason = "it is a folder"
+    elif not os.access(path, os.R_OK):
+        reason = "permission denied"
+    elif kind not in JSON_LINES and not path.is_file():
+        reason = "a table is read twice, and a pipe only once"
+    if reason:
         raise DataError(f"{path} cannot be read: {reason}.", "Give a file of rows, or - for standard input.")
     tables = (*DELIMITED, *WORKBOOK)
-    applies: dict[str, Collection[str]] = {"sheet": WORKBOOK, "skip_hidden": WORKBOOK, "delimiter": DELIMITED}
-    applies |= {"encoding": (*JSON_LINES, *DELIMITED), "header_rows": tables, "skip_rows": tables, "decimal": tables}
-    for name, kinds in applies.items():
-        if kind not in kinds and getattr(options, name) != getattr(DEFAULTS, name):
+    kinds_by_option: dict[str, Collection[str]] = {"sheet": WORKBOOK, "skip_hidden": WORKBOOK, "delimiter": DELIMITED}
+    kinds_by_option |= {
+        "encoding": (*JSON_LINES, *DELIMITED),
+        "header_rows": tables,
+        "skip_rows": tables,
+        "decimal": tables,
+    }
+    for name, kinds in kinds_by_option.items():
+        if kind not in kinds and getattr(options, name) != getattr(reading.DEFAULTS, name):
             raise SettingsError(f"`{name}` does not apply to {path}, a {kind} file;", "leave it out.")
     return kind
 
@@ -292,7 +298,7 @@ def _is_table(rows: Any) -> bool:
     return any(hasattr(rows, name) for name in methods) or bool(getattr(rows, "column_names", None))
 
 
-def _mappings(rows: Any, mapping: FieldMap) -> Iterator[Any]:
+def _mappings(rows: Any, mapping: reading.FieldMap) -> Iterator[Any]:
     if hasattr(rows, "itertuples"):  # pandas
         tuples, missing = (frame.itertuples(index=False, name=None) for frame in (rows, rows.isna()))
         columns = [str(column) for column in rows.columns]
@@ -335,10 +341,10 @@ class Rows(Iterator[Example | RowError]):
         not_assessed: by field, how many raters' cells say that the text cannot be assessed.
     """
 
-    source: SourceFormat
+    source: reading.SourceFormat
     _parsed: Iterator[tuple[int, Any, ParsedRow]]
     _skip_faulty: bool = False
-    mapping: FieldMap = NATIVE
+    mapping: reading.FieldMap = reading.NATIVE
     not_assessed: Mapping[str, int] = field(default_factory=dict)
     line: int = field(default=0, init=False)
     row: Any = field(default=None, init=False)
@@ -382,7 +388,7 @@ class Rows(Iterator[Example | RowError]):
         return self._parsed
 
 
-def read(source: str | Path | text_files.Lines, options: ReadingOptions | None = None, **values: Any) -> Rows:
+def read(source: str | Path | text_files.Lines, options: reading.ReadingOptions | None = None, **values: Any) -> Rows:
     """Return the examples and faults of a file, of `-` (standard input), or of a stream or iterable of lines.
 
     The format follows from the file's name; standard input and streams are JSON Lines. Rows are read lazily, except
@@ -394,53 +400,54 @@ def read(source: str | Path | text_files.Lines, options: ReadingOptions | None =
             rows, is a table without the column of a field, or has a row of more than `max_line_bytes`.
         SettingsError: for an option that is unknown, out of bounds, or does not apply to the format.
     """
-    options = options or ReadingOptions(**values)
+    options = options or reading.ReadingOptions(**values)
     return _parse(raw_file_rows(source, options), options)
 
 
-def from_rows(rows: Any, where: str = "rows", options: ReadingOptions | None = None, **values: Any) -> Rows:
+def from_rows(rows: Any, where: str = "rows", options: reading.ReadingOptions | None = None, **values: Any) -> Rows:
     """Return the examples and faults of a table, or of any iterable of mappings, texts or examples.
 
     Tables are data frames of pandas and polars, tables of pyarrow and Hugging Face data sets. Rows are counted from 1.
     In a pandas frame NaN and NA are missing values; elsewhere NaN is a faulty score. Raises DataError if `rows` is no
     table, has no rows or lacks a column. `values` are fields of `ReadingOptions`, in place of `options`.
     """
-    options = options or ReadingOptions(**values)
+    options = options or reading.ReadingOptions(**values)
     return _parse(raw_data_rows(rows, where, options), options)
 
 
-def join_rows(several: Sequence[Rows]) -> Rows:
+def join_rows(sources: Sequence[Rows]) -> Rows:
     """Return the examples and faults of several sources, one after the other.
 
     While they are read, `Rows.source` is the source of the latest row; at the end, it has the names of all sources.
     """
     counts = Counter[str]()
-    first = several[0]
+    first = sources[0]
 
     def parsed() -> Iterator[tuple[int, Any, ParsedRow]]:
-        for rows in several:
+        for rows in sources:
             joined.source = rows.source
             yield from rows.every_row()
             counts.update(rows.not_assessed)
-        joined.source = replace(first.source, where=", ".join(rows.where for rows in several))
+        joined.source = replace(first.source, where=", ".join(rows.where for rows in sources))
 
     joined = Rows(first.source, parsed(), first._skip_faulty, first.mapping, counts)
     return joined
 
 
-def _parse(raw: RawRows, options: ReadingOptions) -> Rows:
+def _parse(raw: RawRows, options: reading.ReadingOptions) -> Rows:
     where, rules = raw.source.where, raw.rules
 
     def examples() -> Iterator[tuple[int, Any, ParsedRow]]:
-        is_checked, is_empty = not raw.table, True
-        for line, row in raw.numbered:
+        has_checked_columns, is_empty = not raw.is_table, True
+        for line, row in raw.rows:
             mapping = _native_if_output_absent(row, options.mapping)
-            mapping = mapping if options.needs_ratings else mapping.without_absent_ratings(row)
+            if not options.needs_ratings:
+                mapping = mapping.without_absent_ratings(row)
             # All rows of a table have the same columns: one error for the table instead of one for each row.
-            if not is_checked and isinstance(row, Mapping):
+            if not has_checked_columns and isinstance(row, Mapping):
                 aspect = getattr(options, "aspect", None) if options.needs_ratings else None
-                check_columns(row, where, mapping, (other for _, other in raw.numbered), aspect)
-                is_checked = True
+                check_columns(row, where, mapping, (other for _, other in raw.rows), aspect)
+                has_checked_columns = True
             is_empty = False
             yield line, row, parse_row(row, where, line, mapping, rules)
         if is_empty:
@@ -449,12 +456,15 @@ def _parse(raw: RawRows, options: ReadingOptions) -> Rows:
     return Rows(raw.source, examples(), options.skip_faulty, options.mapping, rules.not_assessed)
 
 
-def _native_if_output_absent(row: Any, mapping: FieldMap) -> FieldMap:
-    may_fall_back = isinstance(mapping, DefaultMap) and isinstance(row, Mapping) and "output" in row
-    return NATIVE if may_fall_back and look_up(row, mapping.columns.get("output", "output")) is ABSENT else mapping
+def _native_if_output_absent(row: Any, mapping: reading.FieldMap) -> reading.FieldMap:
+    if not (isinstance(mapping, reading.DefaultMap) and isinstance(row, Mapping) and "output" in row):
+        return mapping
+    return (
+        reading.NATIVE if reading.look_up(row, mapping.columns.get("output", "output")) is reading.ABSENT else mapping
+    )
 
 
-def parse_row(row: Any, where: str, line: int, mapping: FieldMap, rules: CellRules) -> ParsedRow:
+def parse_row(row: Any, where: str, line: int, mapping: reading.FieldMap, rules: reading.CellRules) -> ParsedRow:
     if isinstance(row, RowError | Example):
         return row
     comparisons = comparisons_of(row, where, line, mapping, rules)

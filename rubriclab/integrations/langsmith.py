@@ -14,7 +14,7 @@ with evaluator.imported_from("LangSmith", "langsmith"):
     from langsmith.evaluation import EvaluationResult, RunEvaluator
     from langsmith.schemas import Example, Feedback, Run
 
-# The type of feedback that people give on LangSmith's pages.
+# The source of feedback that people give on LangSmith's pages.
 HUMAN_SOURCES = ("app",)
 
 
@@ -42,23 +42,23 @@ class LangSmithEvaluator(evaluator.OpenRubric, RunEvaluator):  # type: ignore[mi
     def feedback_keys(self) -> list[str]:
         return [self.name]
 
-    def evaluate_run(self, run: Run, example: Example | None = None, *_ids: Any, **_named: Any) -> EvaluationResult:
+    def evaluate_run(self, run: Run, example: Example | None = None, *_args: Any, **_kwargs: Any) -> EvaluationResult:
         return self._result(self._scorer.score_row(self._row(run, example)))
 
     async def aevaluate_run(
-        self, run: Run, example: Example | None = None, *_ids: Any, **_named: Any
+        self, run: Run, example: Example | None = None, *_args: Any, **_kwargs: Any
     ) -> EvaluationResult:
         return self._result(await self._scorer.score_row_async(self._row(run, example)))
 
     def _result(self, score: Score) -> EvaluationResult:
-        scale, facts = self._scorer.rubric.scores_on, evaluator.metadata_of(score)
+        scale, metadata = self._scorer.rubric.scores_on, evaluator.metadata_of(score)
         return EvaluationResult(
             key=self.name,
             score=score.score,
             comment=evaluator.rationale(score, self._scorer.rubric),
-            metadata=facts,
+            metadata=metadata,
             feedback_config={"type": "continuous", "min": scale.low, "max": scale.high},
-            extra=facts if score.unscored is None else {**facts, "error": True},  # only `extra` is sent to LangSmith
+            extra=metadata if score.unscored is None else {**metadata, "error": True},
         )
 
 
@@ -89,17 +89,18 @@ def rows(
         return row_function(run) if example is None else {"group": str(example), **row_function(run)}
 
     texts = ((str(run.id), partial(row_in_group, run)) for run in runs)
-    selected = [
-        (each, score if isinstance(score, str) else float(score), each.feedback_source)
-        for each in sorted(feedback, key=lambda each: each.modified_at)
-        if each.run_id is not None and each.feedback_source is not None and each.feedback_source.type in sources
-        if isinstance(score := each.value if each.score is None else each.score, str | int | float)
-    ]
-    people = {(source.user_name, source.user_id) for _, _, source in selected}
-    ids = Counter(name for name, user_id in people if user_id)
+    scored = []
+    for each in sorted(feedback, key=lambda each: each.modified_at):
+        score, source = each.value if each.score is None else each.score, each.feedback_source
+        if each.run_id is None or source is None or source.type not in sources:
+            continue
+        if isinstance(score, str | int | float):
+            scored.append((each, score if isinstance(score, str) else float(score), source))
+    people = {(source.user_name, source.user_id) for _, _, source in scored}
+    ids_by_name = Counter(name for name, user_id in people if user_id)
     annotations = list[evaluator.Annotation]()
-    for each, score, source in selected:
+    for each, score, source in scored:
         name, user_id = source.user_name, str(source.user_id) if source.user_id else None
-        rater = user_id if user_id and (not name or ids[name] > 1) else name
+        rater = user_id if user_id and (not name or ids_by_name[name] > 1) else name
         annotations.append(evaluator.Annotation(str(each.run_id), each.key, score, rater, each.comment or None))
     return evaluator.rows_of_texts(texts, annotations)

@@ -180,14 +180,14 @@ class RubricEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         options = ReadingOptions(**reading)
         raw = raw_data_rows(texts, "X", options)
         rows = []
-        for number, row in raw.numbered:
+        for number, row in raw.rows:
             if not isinstance(row, Mapping):
                 raise DataError(f"X: expected texts or rows, got {describe(row)} in place {number}.", "Give texts.")
             rows.append({name: value for name, value in row.items() if str(name).partition(".")[0] not in LABELS})
         if not rows:
             raise DataError("X: expected at least one text, got none.", "Give texts.")
         column = options.mapping.columns.get("output", "output")
-        if raw.table or all(look_up(row, column) is ABSENT for row in rows):
+        if raw.is_table or all(look_up(row, column) is ABSENT for row in rows):
             check_columns(rows[0], "X", options.mapping)
         return rows
 

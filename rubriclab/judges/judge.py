@@ -99,7 +99,7 @@ class Ledger:
     """Running totals; several judges may share one. The attributes that are not listed here are those of `Effort`.
 
     Attributes:
-        texts: number of texts by outcome: `scored`, or why they have no score.
+        texts: numbers of texts by outcome, which is `scored` or the reason why there is no score.
         usage: of the replies from the provider; the cost is `None` once any price is unknown.
         damaged: digests of requests that were repeated because their cached answer is damaged.
     """
@@ -132,11 +132,12 @@ class Ledger:
         """Return the totals so far, and set this ledger to zero in place, since judges refer to it and to its sets."""
         totals = Ledger()
         totals.add(self)
-        for name, zero in ((each.name, getattr(Ledger(), each.name)) for each in fields(self)):
+        for each in fields(self):
+            zero = getattr(Ledger(), each.name)
             if isinstance(zero, set):
-                getattr(self, name).clear()
+                getattr(self, each.name).clear()
             else:
-                setattr(self, name, zero)
+                setattr(self, each.name, zero)
         return totals
 
     def effort(self, seconds: float) -> Effort:
@@ -178,7 +179,7 @@ class Judge(Protocol):
 
 @dataclass(eq=False, repr=False)
 class JudgeWrapper:
-    """Base of judges that add something to another judge, whose name, identity and ledger they have."""
+    """Base of judges that wrap another judge; name, identity and ledger are those of the wrapped judge."""
 
     judge: Judge
     ledger: Ledger | None = field(init=False)
@@ -226,11 +227,11 @@ class FakeJudge:
 MAX_CACHED_CHARACTERS = 2**23
 
 
-def _characters(_arguments: tuple[Any, ...], turns: tuple[Turn, ...]) -> int:
+def _count_characters(_arguments: tuple[Any, ...], turns: tuple[Turn, ...]) -> int:
     return sum(len(part) for turn in turns for part in turn.parts)
 
 
-@cached_by_size(MAX_CACHED_CHARACTERS, _characters)
+@cached_by_size(MAX_CACHED_CHARACTERS, _count_characters)
 def turns_of(prompt: Prompt[Any]) -> tuple[Turn, ...]:
     return tuple(render_turns(prompt))
 
@@ -256,13 +257,13 @@ def request_digest(identity: Mapping[str, Any], prompt: Prompt[Any]) -> str:
 
 def dump_reply(reply: Reply) -> dict[str, Any]:
     """Return `reply` in JSON types, without default values and without `cached`."""
-    dumped: dict[str, Any] = _reply().dump_python(reply, mode="json", exclude={"cached"}, exclude_defaults=True)
+    dumped: dict[str, Any] = _reply_adapter().dump_python(reply, mode="json", exclude={"cached"}, exclude_defaults=True)
     return dumped
 
 
 def load_reply(answer: Any) -> Reply:
     """Return the reply that `dump_reply` made, marked as cached; anything else is a `ValueError`."""
-    return _reply().validate_python({**answer, "cached": True} if isinstance(answer, Mapping) else answer)
+    return _reply_adapter().validate_python({**answer, "cached": True} if isinstance(answer, Mapping) else answer)
 
 
 @functools.lru_cache(maxsize=128)
@@ -271,7 +272,7 @@ def _schema_digest(reply: type[BaseModel]) -> str:
 
 
 @functools.cache
-def _reply() -> TypeAdapter[Reply]:
+def _reply_adapter() -> TypeAdapter[Reply]:
     return TypeAdapter(Reply)
 
 
@@ -298,14 +299,14 @@ _NUMBER_BOX = re.compile(r"\{\W{0,20}\d")
 
 @dataclass(frozen=True, slots=True)
 class UnusableReply:
-    """A raw reply that could not be used, though its repair may have succeeded. `prompt` is the prompt's name."""
+    """An unusable raw reply, though its repair may have succeeded. `prompt` is the prompt's name."""
 
     prompt: str
     text: str
     fault: str
 
 
-_COLLECTED: ContextVar[list[UnusableReply] | None] = ContextVar("collected", default=None)
+_UNUSABLE_REPLIES: ContextVar[list[UnusableReply] | None] = ContextVar("collected", default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,15 +324,15 @@ async def ask(
 ) -> JudgeAnswer[R]:
     """Return the judge's answer to `prompt`. If the first reply is unusable, one repair is requested.
 
-    If the repair is unusable too, the usable entries of the repair are kept, or else those of the first reply. Entries
-    are parsed by the model `salvage`, which finds `SALVAGE` of `rubriclab.prompts.prompt` in its validation context; a
-    `KeyedReply` needs no other model. Errors that concern all prompts are raised.
+    If the repair is unusable too, the usable entries of the repair are kept, or else those of the first reply. They are
+    parsed by the model `salvage`, by default the prompt's own model if that is a `KeyedReply`. The validation context
+    of this model has the key `SALVAGE` of `rubriclab.prompts.prompt`. Errors that concern all prompts are raised.
     """
 
     async def answer(request: Prompt[R]) -> tuple[Reply, R | None, str]:
         reply = await judge.reply(request)
         value, complaint = parse_reply(reply, request)
-        if value is None and (collected := _COLLECTED.get()) is not None:
+        if value is None and (collected := _UNUSABLE_REPLIES.get()) is not None:
             collected.append(UnusableReply(prompt.name, reply.text, complaint))
         return reply, value, complaint
 
@@ -347,8 +348,11 @@ async def ask(
     if salvage is None and issubclass(prompt.reply, KeyedReply):
         salvage = prompt.reply
     if value is None and salvage:
-        readings = [(each, parse_reply(each, prompt.salvaging(salvage))[0]) for each in (reply, first)]
-        reply, value = next((reading for reading in readings if reading[1] is not None), readings[0])
+        for salvaged in (reply, first):
+            value, _ = parse_reply(salvaged, prompt.salvaging(salvage))
+            if value is not None:
+                reply = salvaged
+                break
     if value is None:
         after_repair = ", also after one repair" if repair else ""
         return JudgeAnswer(None, f"unusable reply{after_repair}: {complaint}", reply=reply)
@@ -370,19 +374,21 @@ def parse_reply(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
         return None, reply.fault or ("it had hidden reasoning only." if reply.text.strip() else "it was empty.")
     answers: list[tuple[FoundObject, R]] = []
     complaint = ""
-    for found in json_objects(text):
-        fault = f"the JSON object {found.fault}" if found.fault else ""
+    for candidate in json_objects(text):
+        fault = f"the JSON object {candidate.fault}" if candidate.fault else ""
         try:
             if not fault:
-                answers.append((found, prompt.reply.model_validate(found.value, context=prompt.fields)))
+                answers.append((candidate, prompt.reply.model_validate(candidate.value, context=prompt.fields)))
         except ValidationError as error:
             fault = f"{faults(error)}."
-            fault = fault if len(fault) <= MAX_COMPLAINT else fault[: MAX_COMPLAINT - 1] + "…"
+            if len(fault) > MAX_COMPLAINT:
+                fault = fault[: MAX_COMPLAINT - 1] + "…"
         complaint = complaint or fault
     if answers and all(value == answers[0][1] for _, value in answers):
-        bounds = [0, *(bound for found, _ in answers for bound in (found.begin, found.end)), len(text)]
-        around = [text[begin:end] for begin, end in zip(bounds[::2], bounds[1::2], strict=True)]
-        if not _holds_another_verdict(around, answers[-1][0].value, _keys_of(prompt.reply)):
+        begins = [0, *(candidate.end for candidate, _ in answers)]
+        ends = [*(candidate.begin for candidate, _ in answers), len(text)]
+        surroundings = [text[begin:end] for begin, end in zip(begins, ends, strict=True)]
+        if not _holds_another_verdict(surroundings, answers[-1][0].value, _keys_of(prompt.reply)):
             return answers[0][1], ""
     if reply.truncated:
         complaint = f"it was cut off after {prompt.max_tokens} tokens; be shorter."
@@ -393,32 +399,32 @@ def parse_reply(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
 
 @functools.lru_cache(maxsize=512)
 def _keys_of(reply: type[BaseModel]) -> frozenset[str]:
-    return frozenset(filter(None, map(_plain, known_keys(reply))))
+    return frozenset(filter(None, map(_normalized, known_keys(reply))))
 
 
-def _plain(key: str) -> str:
+def _normalized(key: str) -> str:
     return key.strip().casefold()
 
 
-def _holds_another_verdict(around: Sequence[str], verdict: Mapping[str, Any], keys: Collection[str]) -> bool:
-    """Return whether the text `around` the answers may hold another verdict.
+def _holds_another_verdict(surroundings: Sequence[str], verdict: Mapping[str, Any], keys: Collection[str]) -> bool:
+    """Return whether the `surroundings` of the answers may hold another verdict.
 
     It may in three cases: an object has a key that contains one of `keys`; prose gives a key or id of `verdict` another
     number, yes or no; or a brace after the last answer stays open or is followed by a number.
     """
-    text = "\0".join(around)
+    text = "\0".join(surroundings)
     if not text.strip("\0 \n"):
         return False
-    if any(key in _plain(match["key"]) for match in _KEY.finditer(text) for key in keys):
+    if any(key in _normalized(match["key"]) for match in _KEY.finditer(text) for key in keys):
         return True
     known_values: dict[str, set[float | str]] = {}
     for key, value in _verdicts(verdict):
-        known_values.setdefault(_plain(key), set()).add(value)
+        known_values.setdefault(_normalized(key), set()).add(value)
     for match in _STATED.finditer(text):
-        values = known_values.get(_plain(match["key"]))
-        if values is not None and _plain_value(match["value"]) not in values:
+        values = known_values.get(_normalized(match["key"]))
+        if values is not None and _comparable_value(match["value"]) not in values:
             return True
-    _, brace, inside = unicodedata.normalize("NFKC", around[-1]).partition("{")
+    _, brace, inside = unicodedata.normalize("NFKC", surroundings[-1]).partition("{")
     return inside.count("{") + len(brace) > inside.count("}") or _NUMBER_BOX.search(brace + inside) is not None
 
 
@@ -430,14 +436,14 @@ def _verdicts(value: Any, owner: str = "") -> Iterator[tuple[str, float | str]]:
         return
     owner = owner or str(value.get("id", ""))
     for key, entry in value.items():
-        plain = None if key in REASONS else _plain_value(entry)
-        if plain is not None:
-            yield key, plain
-            yield owner or key, plain
+        comparable = None if key in REASONS else _comparable_value(entry)
+        if comparable is not None:
+            yield key, comparable
+            yield owner or key, comparable
         yield from _verdicts(entry, key)
 
 
-def _plain_value(value: Any) -> float | str | None:
+def _comparable_value(value: Any) -> float | str | None:
     text = str(value).strip().casefold()
     try:
         return float(text)
@@ -449,16 +455,16 @@ def _plain_value(value: Any) -> float | str | None:
 def unusable_replies() -> Iterator[list[UnusableReply]]:
     """Yield a list that collects the unusable replies of this context and of tasks that it creates."""
     replies = list[UnusableReply]()
-    outer = _COLLECTED.set(replies)
+    outer = _UNUSABLE_REPLIES.set(replies)
     try:
         yield replies
     finally:
-        _COLLECTED.reset(outer)
+        _UNUSABLE_REPLIES.reset(outer)
 
 
 @dataclass(eq=False, repr=False)
 class Metered(JudgeWrapper):
-    """A judge whose replies are counted in `total`. It is the outermost wrapper, so it sees every reply that is used.
+    """A judge whose replies are counted in `total`. It wraps the cache, so cached replies are counted too.
 
     A prompt counts as failed if its reply is missing or filtered, or if the reply to its repair is unusable.
     """

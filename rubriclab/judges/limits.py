@@ -16,16 +16,7 @@ from concurrent.futures import Future
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Protocol
 
-from rubriclab.errors import (
-    BudgetReached,
-    JudgeError,
-    JudgeRefused,
-    JudgeUnavailable,
-    PromptRejected,
-    ProviderDown,
-    ReplyTooLarge,
-    SettingsError,
-)
+from rubriclab import errors
 from rubriclab.judges.judge import JudgeWrapper, Reply, messages_of
 from rubriclab.judges.options import Price
 from rubriclab.judges.providers import estimated_tokens, most_tokens
@@ -96,7 +87,7 @@ class LocalBudget:
             await asyncio.wrap_future(settled)
         _log.info("budget reached after %d calls and %.4g US dollars: %s", self.calls, self.cost, problem)
         hint = "Run it again with a higher cap: answers so far are cached and not requested again."
-        raise BudgetReached(problem, hint)
+        raise errors.BudgetReached(problem, hint)
 
     def settle(self, reserved: float, cost: float | None) -> None:
         with self._lock:
@@ -145,7 +136,7 @@ class Budgeted(JudgeWrapper):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.budget.max_cost is not None and self.price is None:
-            raise SettingsError(
+            raise errors.SettingsError(
                 f"The price of {self.name} is unknown, so its cost cannot be capped.",
                 "Give it with `price=IN:OUT`, in US dollars per million prompt and completion tokens.",
             )
@@ -174,7 +165,7 @@ class Budgeted(JudgeWrapper):
             error = request.exception()
             if error is None and request.result().usage.cost_usd is not None:
                 cost = request.result().usage.cost_usd
-            elif isinstance(error, JudgeError) and not error.may_be_billed:
+            elif isinstance(error, errors.JudgeError) and not error.may_be_billed:
                 cost = None
         self.budget.settle(reserved, cost)
 
@@ -272,7 +263,7 @@ class Limited(JudgeWrapper):
     """
 
     limits: Limits
-    _refusal: JudgeRefused | None = field(default=None, init=False)
+    _refusal: errors.JudgeRefused | None = field(default=None, init=False)
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         refusal_before = self._refusal
@@ -284,11 +275,11 @@ class Limited(JudgeWrapper):
                 raise self._refusal
             reply = await self.judge.reply(prompt)
             used = (reply.usage.prompt_tokens + reply.usage.completion_tokens) or None
-        except JudgeUnavailable as error:
+        except errors.JudgeUnavailable as error:
             if error.retry_after and error.retry_after <= MAX_PAUSE:
                 pause = error.retry_after
             raise
-        except JudgeRefused as error:
+        except errors.JudgeRefused as error:
             self._refusal = error
             raise
         finally:
@@ -320,7 +311,7 @@ class LocalBreaker:
         self._failed_in_a_row += 1
         # Requests that were in flight when the limit was reached fail after it, with the same message.
         if self._failed_in_a_row >= self.most:
-            raise ProviderDown(
+            raise errors.ProviderDown(
                 f"{self.most} prompts in a row got no reply from {judge}; the last one: {reason}",
                 "Run it again when the provider is back; cached answers are not requested again.",
             )
@@ -352,24 +343,24 @@ class Retried(JudgeWrapper):
         while True:
             try:
                 reply = await self.judge.reply(prompt)
-            except JudgeUnavailable as error:
+            except errors.JudgeUnavailable as error:
                 if (task := asyncio.current_task()) and task.cancelling():
                     # litellm may report a cancellation as a failed connection.
                     raise asyncio.CancelledError from error
                 requested_pause = error.retry_after or 0.0
                 if requested_pause > MAX_PAUSE:
-                    raise ProviderDown(
+                    raise errors.ProviderDown(
                         f"{error.message} The provider asks for a pause of {requested_pause:g} seconds.",
                         "Run it again later; cached answers are not requested again.",
                     ) from error
                 if attempt == self.attempts:
                     await self.breaker.record_failure(self.name, error.message)
                     message = f"no reply after {self.attempts} attempts: {error.message}"
-                    raise JudgeUnavailable(message) from error
+                    raise errors.JudgeUnavailable(message) from error
                 backoff = min(self.max_wait, self.base * 2.0 ** (attempt - 1)) * self.rng.uniform(0.5, 1.0)
                 pause, cause = max(requested_pause, backoff), error.message
-            except PromptRejected as error:
-                if isinstance(error, ReplyTooLarge) or error.is_doubtful:
+            except errors.PromptRejected as error:
+                if isinstance(error, errors.ReplyTooLarge) or error.is_doubtful:
                     await self.breaker.record_failure(self.name, error.message)
                 else:
                     self.breaker.record_success()

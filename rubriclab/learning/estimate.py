@@ -86,7 +86,7 @@ def estimate_scoring(
             else:
                 await scoring.score_text(scoring.without_rivals(rubric), texts[0], judge, "")
 
-    return estimate_prompts(_prompts_of(score)) * (call_count / len(sample))
+    return estimate_prompts(_collect_prompts(score)) * (call_count / len(sample))
 
 
 def calls_per_text(
@@ -99,11 +99,11 @@ def calls_per_text(
         for example in sample:
             await scoring.ratings_of(example, parts, ask, assignment, judge, form=form)
 
-    return len(_prompts_of(rate)) / len(sample)
+    return len(_collect_prompts(rate)) / len(sample)
 
 
 class _PromptCollector(EmbeddedJudge):
-    """The offline judge, which keeps its prompts. Like most providers it reports no probabilities."""
+    """The offline judge, which collects its prompts. Like most providers it reports no probabilities."""
 
     def __init__(self) -> None:
         self.prompts: list[Prompt[Any]] = []
@@ -116,7 +116,7 @@ class _PromptCollector(EmbeddedJudge):
             raise PromptRejected(error.message) from error
 
 
-def _prompts_of(work: Callable[[Judge], Coroutine[Any, Any, None]]) -> list[Prompt[Any]]:
+def _collect_prompts(work: Callable[[Judge], Coroutine[Any, Any, None]]) -> list[Prompt[Any]]:
     """Return the prompts of `work`. It runs in a thread of its own, since the caller's may run an event loop."""
     judge = _PromptCollector()
     with ThreadPoolExecutor(1) as pool:
@@ -160,7 +160,7 @@ class JudgeEstimate(CallEstimate):
 class DryRun(Displayed):
     """Estimated calls, tokens and costs of an operation, by role.
 
-    With `batch`, costs are those of batches. The batch prices of the judges `assumed` are an assumption.
+    With `batch`, costs are those of batches. For the judges in `assumed`, the price of batches is an assumption.
     """
 
     roles: Mapping[str, JudgeEstimate]
@@ -172,10 +172,9 @@ class DryRun(Displayed):
 
     def lines(self) -> Iterator[str]:
         for role, each in self.roles.items():
-            unknown = "price unknown (`price`)"
-            money = unknown if each.cost_usd is None else f"${each.cost_usd:.4f}"
+            cost = "price unknown (`price`)" if each.cost_usd is None else f"${each.cost_usd:.4f}"
             tokens = f"{each.prompt_tokens:,} tokens read, {each.completion_tokens:,} written"
-            yield f"{role} {each.judge}: about {each.calls:,} calls, {tokens}, {money}"
+            yield f"{role} {each.judge}: about {each.calls:,} calls, {tokens}, {cost}"
         if self.batch:
             half = f" For {', '.join(self.assumed)} half of the usual price is assumed." if self.assumed else ""
             yield f"Costs are those of batches; prompts that are sent one by one cost the usual price.{half}"
@@ -187,15 +186,15 @@ class DryRun(Displayed):
 
 def dry_run(roles: Mapping[str, tuple[str, CallEstimate]], options: JudgeOptions) -> DryRun:
     estimates: dict[str, JudgeEstimate] = {}
-    assumed: set[str] = set()
+    assumed_judges: set[str] = set()
     for role, (judge, calls) in roles.items():
         price, is_assumed = _price(judge, options)
         cost = price.cost(calls.prompt_tokens, calls.completion_tokens) if price else None
         estimates[role] = JudgeEstimate(**asdict(calls), judge=judge, cost_usd=cost)
         if is_assumed:
-            assumed.add(judge)
+            assumed_judges.add(judge)
     batch = options.batch and any(makes_requests(judge) for judge, _ in roles.values())
-    return DryRun(estimates, batch, tuple(sorted(assumed)))
+    return DryRun(estimates, batch, tuple(sorted(assumed_judges)))
 
 
 def _price(judge: str, options: JudgeOptions) -> tuple[Price | None, bool]:

@@ -84,7 +84,7 @@ class HumanJudgment(FrozenModel):
     created: Moment
 
     @model_validator(mode="after")
-    def _complete(self) -> Self:
+    def _check_kind(self) -> Self:
         if (self.value is not None) != (self.kind == "rating"):
             raise ValueError(f"expected a value in a rating and nowhere else, got {self.value} in a {self.kind}")
         if (self.withdraws is not None) != (self.kind == "withdrawal"):
@@ -115,7 +115,7 @@ class History:
     def __init__(self, judgments: Iterable[HumanJudgment] = ()) -> None:
         self._judgments: dict[str, dict[str, HumanJudgment]] = {}
         self._withdrawn: set[str] = set()
-        self._applying: dict[str, dict[Item, HumanJudgment]] = {}
+        self._current: dict[str, dict[Item, HumanJudgment]] = {}
         for judgment in judgments:
             self.add(judgment)
 
@@ -125,26 +125,29 @@ class History:
         if judgment.id in by_id:
             return
         by_id[judgment.id] = judgment
-        applying = self._applying.setdefault(judgment.rater, {})
+        current = self._current.setdefault(judgment.rater, {})
         if judgment.kind != "withdrawal":
-            applying[judgment.item] = judgment
+            current[judgment.item] = judgment
             return
         self._withdrawn.add(str(judgment.withdraws))
-        applying.pop(judgment.item, None)
-        for former in by_id.values():
-            if former.item == judgment.item and self._may_apply(former):
-                applying[judgment.item] = former
+        current.pop(judgment.item, None)
+        for earlier in by_id.values():
+            if earlier.item == judgment.item and self._is_valid(earlier):
+                current[judgment.item] = earlier
 
     @property
     def raters(self) -> tuple[str, ...]:
-        return tuple(sorted(rater for rater, judgments in self._applying.items() if judgments))
+        return tuple(sorted(rater for rater, judgments in self._current.items() if judgments))
 
-    def of(self, rater: str) -> Mapping[Item, HumanJudgment]:
-        return self._applying.get(rater, {})
+    def by_rater(self, rater: str) -> Mapping[Item, HumanJudgment]:
+        return self._current.get(rater, {})
 
-    def all(self) -> tuple[HumanJudgment, ...]:
-        """Return all judgments that apply, by rater's name and then in order of the texts' first judgments."""
-        return tuple(judgment for rater in self.raters for judgment in self._applying[rater].values())
+    def current_judgments(self) -> tuple[HumanJudgment, ...]:
+        """Return all judgments that apply, by rater's name and then by the first judgment of the item.
+
+        A withdrawal moves an item to the end.
+        """
+        return tuple(judgment for rater in self.raters for judgment in self._current[rater].values())
 
     def find(self, rater: str, judgment_id: str) -> HumanJudgment | None:
         return self._judgments.get(rater, {}).get(judgment_id)
@@ -152,9 +155,9 @@ class History:
     def latest(self, rater: str, items: Container[Item]) -> HumanJudgment | None:
         """Return a rater's latest judgment that is about one of `items` and not withdrawn, or `None`."""
         newest_first = reversed(self._judgments.get(rater, {}).values())
-        return next((each for each in newest_first if each.item in items and self._may_apply(each)), None)
+        return next((each for each in newest_first if each.item in items and self._is_valid(each)), None)
 
-    def _may_apply(self, judgment: HumanJudgment) -> bool:
+    def _is_valid(self, judgment: HumanJudgment) -> bool:
         return judgment.kind != "withdrawal" and judgment.id not in self._withdrawn
 
 
@@ -179,11 +182,11 @@ def arrange_items(texts: Sequence[TextToJudge], rater: str) -> tuple[Item, ...]:
         group = text.example.group
         return groups[group], group, draw("text", text.key)
 
-    return tuple(_with_repeats([Item(text.key) for text in sorted(texts, key=rank)], draw))
+    return tuple(_insert_repeats([Item(text.key) for text in sorted(texts, key=rank)], draw))
 
 
-def _with_repeats(items: Sequence[Item], draw: Callable[..., int]) -> Iterator[Item]:
-    """Yield the items; an item from the first half of each ten is repeated among the next ten, or at the end."""
+def _insert_repeats(items: Sequence[Item], draw: Callable[..., int]) -> Iterator[Item]:
+    """Yield the items. An item from the first half of each ten is repeated among the next ten, or at the end."""
     blocks = [items[start : start + REPEAT_EVERY] for start in range(0, len(items), REPEAT_EVERY)]
     repeat: Item | None = None
     for block in blocks:
@@ -206,16 +209,19 @@ MIN_TIMED = 3
 
 @dataclass(frozen=True, slots=True)
 class Consistency:
-    """How consistent a rater is on items judged twice; `difference` is the mean absolute difference."""
+    """How consistent a rater is on items judged twice.
+
+    `equal_share` is the share of equal scores, and `difference` the mean absolute difference.
+    """
 
     repeats: int
-    same: float
+    equal_share: float
     difference: float
 
 
 @dataclass(frozen=True, slots=True)
 class RaterProgress:
-    """A rater's numbers of items, including repeats; skipped items are not done.
+    """A rater's numbers of items, repeats included; skipped items are not done.
 
     `seconds_left` is estimated from the median time of the rater's judgments; `None` if there are few.
     """
@@ -236,43 +242,42 @@ class RaterAgreement:
     alpha: Interval
 
 
-def progress_of(items: Sequence[Item], judgments: Mapping[Item, HumanJudgment]) -> RaterProgress:
+def rater_progress(items: Sequence[Item], judgments: Mapping[Item, HumanJudgment]) -> RaterProgress:
     judgments = {item: judgments[item] for item in items if item in judgments}
     done = [judgment for judgment in judgments.values() if judgment.kind != "skipped"]
     left = len(items) - len(done)
     timed = [judgment.seconds for judgment in done if judgment.seconds > 0]
     seconds = statistics.median(timed) * left if len(timed) >= MIN_TIMED else None
-    return RaterProgress(len(done), len(judgments) - len(done), len(items), seconds, consistency_of(judgments))
+    return RaterProgress(len(done), len(judgments) - len(done), len(items), seconds, rater_consistency(judgments))
 
 
-def consistency_of(judgments: Mapping[Item, HumanJudgment]) -> Consistency | None:
-    pairs = ((judgments.get(Item(text)), second) for (text, again), second in judgments.items() if again)
-    rated = [
-        (first.value, second.value)
-        for first, second in pairs
-        if first and first.value is not None and second.value is not None
-    ]
-    if not rated:
+def rater_consistency(judgments: Mapping[Item, HumanJudgment]) -> Consistency | None:
+    differences: list[float] = []
+    for item, second in judgments.items():
+        first = judgments.get(Item(item.text)) if item.again else None
+        if first and first.value is not None and second.value is not None:
+            differences.append(abs(first.value - second.value))
+    if not differences:
         return None
-    differences = [abs(first - second) for first, second in rated]
-    same = sum(difference == 0 for difference in differences) / len(differences)
-    return Consistency(len(rated), same, statistics.fmean(differences))
+    equal_share = differences.count(0) / len(differences)
+    return Consistency(len(differences), equal_share, statistics.fmean(differences))
 
 
 def rater_agreement(history: History, texts: Sequence[TextToJudge]) -> RaterAgreement | None:
     groups = {text.key: text.example.group for text in texts}
     rated = [
         (each.rater, each.text, each.value)
-        for each in history.all()
+        for each in history.current_judgments()
         if not each.again and each.text in groups and each.value is not None
     ]
     raters = {name: row for row, name in enumerate(sorted({rater for rater, _, _ in rated}))}
     if len(raters) < 2:
         return None
     units = {text: column for column, text in enumerate(sorted({text for _, text, _ in rated}))}
-    table = np.full((len(raters), len(units)), np.nan)
+    ratings = np.full((len(raters), len(units)), np.nan)
     for rater, text, value in rated:
-        table[raters[rater], units[text]] = value
+        ratings[raters[rater], units[text]] = value
     names, clusters = np.unique([groups[text] for text in units], return_inverse=True)
-    alpha = krippendorff_alpha(table, "interval", clusters if len(names) > 1 else None)
-    return RaterAgreement(len(raters), int(((~np.isnan(table)).sum(axis=0) >= 2).sum()), alpha)
+    alpha = krippendorff_alpha(ratings, "interval", clusters if len(names) > 1 else None)
+    raters_by_text = (~np.isnan(ratings)).sum(axis=0)
+    return RaterAgreement(len(raters), int((raters_by_text >= 2).sum()), alpha)

@@ -184,7 +184,7 @@ class WordScore(float):
 # A scale with more levels is described by five anchors, since descriptions of eleven levels would be too many.
 MAX_LEVELS = 7
 # The most grades that a message shows turned, so that a higher score is better.
-MAX_TURNED = 15
+MAX_REVERSED_LEVELS = 15
 ANCHORS = 5
 # Maximum absolute end of a scale, and minimum width; beyond these, differences between scores overflow or vanish.
 MAX_END = 1e9
@@ -287,14 +287,14 @@ def parse_scale(text: str, labels: Iterable[float] = (), values: Iterable[float]
         ) from None
     if low > high:
         hint = f"write the lowest first: `scale={format_score(high)}:{format_score(low)}`."
-        if _whole_ends(low, high) and scale.width < MAX_TURNED:
-            levels = turned_levels([*range(int(high), int(low) + 1), *values])
+        if _whole_ends(low, high) and scale.width < MAX_REVERSED_LEVELS:
+            levels = reversed_levels([*range(int(high), int(low) + 1), *values])
             hint = f"{hint} If {high:g} is the best grade, turn the grades instead: `level_scores={levels}`."
         raise SettingsError(f"The scale {text!r} begins with its highest score;", hint)
     return scale
 
 
-def turned_levels(scores: Iterable[float]) -> str:
+def reversed_levels(scores: Iterable[float]) -> str:
     """Return the value of `level_scores` that turns grades of which the lowest is the best: `1=3,2=2,3=1`."""
     values = sorted(set(scores))
     return ",".join(f"{format_score(value)}={format_score(values[0] + values[-1] - value)}" for value in values)

@@ -190,7 +190,7 @@ def check(data: Data, options: CheckOptions) -> CheckResult:
         proposed["level_scores"] = {word: float(score or index) for index, (word, score) in levels_in_order}
     if result.missing_words and not options.missing:
         proposed["missing"] = result.missing_words
-    if not proposed or (result.usable and result.aspects) or not (is_file or raw.table):
+    if not proposed or (result.usable and result.aspects) or not (is_file or raw.is_table):
         return result
     try:
         mapped = check(data, options.model_copy(update=proposed))
@@ -250,12 +250,12 @@ class _FileCheck:
 
     raw: RawRows
     options: CheckOptions
-    numbered: list[checks.NumberedExample] = field(default_factory=list)
+    example_rows: list[checks.ExampleRow] = field(default_factory=list)
     faults: list[RowError] = field(default_factory=list)
-    left_out: list[RowError] = field(default_factory=list)
+    dropped_faults: list[RowError] = field(default_factory=list)
     comparisons: list[tuple[int, PairwiseComparison]] = field(default_factory=list)
     sample: list[Mapping[str, Any]] = field(default_factory=list)
-    filled: Counter[str] = field(default_factory=Counter)
+    cell_counts: Counter[str] = field(default_factory=Counter)
     answers: Counter[str] = field(default_factory=Counter)
     problems: list[str] = field(default_factory=list)
     proposal: str | None = None
@@ -269,25 +269,25 @@ class _FileCheck:
         counts = Counter(name for each in self.examples for name in each.scores.keys() | each.annotations.keys())
         counts.update(comparison.aspect for _, comparison in self.comparisons if comparison.aspect)
         aspects = sorted(counts, key=lambda aspect: (-counts[aspect], aspect))
-        chosen = self.options.aspect or (aspects[0] if len(aspects) == 1 else None)
-        self._find_faults(chosen, aspects)
-        examples, scale = self.examples, self._scale(chosen)
-        checked = tuple(check_aspect(examples, name, scale if name == chosen else None) for name in aspects)
+        chosen_aspect = self.options.aspect or (aspects[0] if len(aspects) == 1 else None)
+        self._find_faults(chosen_aspect, aspects)
+        examples, scale = self.examples, self._scale(chosen_aspect)
+        checked = tuple(check_aspect(examples, name, scale if name == chosen_aspect else None) for name in aspects)
         cell_faults = [fault for row in sorted(self.faults, key=lambda fault: fault.line) for fault in row.all]
         skipped = len({fault.line for fault in cell_faults}) if self.options.skip_faulty else 0
         fault_lines = [] if self.options.skip_faulty else checks.first_faults(checks.fault_lines(cell_faults))
         self.problems += fault_lines
-        notes = [*self._training_notes(chosen, aspects), *self._column_notes(chosen, aspects)]
-        next_step = None if self.problems else self._next_step(data, chosen, checked)
+        notes = [*self._training_notes(chosen_aspect, aspects), *self._column_notes(chosen_aspect, aspects)]
+        next_step = None if self.problems else self._next_step(data, chosen_aspect, checked)
         if next_step and "level_scores" in next_step.options and not self.options.level_scores:
             notes = [note for note in notes if not note.startswith(checks.HIGHER_IS_BETTER)]
             best = next_step.options["level_scores"].partition("=")[0]
             explanation = f"{best} is taken for the best score, so the next command turns the scores"
             notes.append(f"{explanation}; leave out its `level_scores` if higher ones are better")
-        if chosen is None or not self.learnable:
+        if chosen_aspect is None or not self.learnable:
             notes += checks.repeated_notes(examples)
-        if left_out := [*cell_faults, *self.left_out] if self.options.skip_faulty else []:
-            notes += [f"left out: {line}" for line in checks.first_faults(checks.fault_lines(left_out))]
+        if dropped := [*cell_faults, *self.dropped_faults] if self.options.skip_faulty else []:
+            notes += [f"left out: {line}" for line in checks.first_faults(checks.fault_lines(dropped))]
             if not examples:
                 self.problems.append("no row can be used: all of them are faulty, and left out")
         for each in checked:
@@ -295,7 +295,7 @@ class _FileCheck:
             if warning_and_reason:
                 notes.append(f"{': '.join(warning_and_reason)}: ask the raters of {each.aspect!r} before learning")
         faulty_cells = 0 if self.options.skip_faulty else len(cell_faults)
-        numbers = checks.numbers_beside_words(self.numbered, [*self.faults, *self.left_out])
+        numbers = checks.numbers_beside_words(self.example_rows, [*self.faults, *self.dropped_faults])
         words = [fault.word for fault in cell_faults if fault.word]
         levels, missing_words = reading.levels_of(words, beside_numbers=bool(numbers))
         optional = ("source", "context", "reference", "system")
@@ -314,7 +314,7 @@ class _FileCheck:
             aspects=checked,
             problems=tuple(self.problems),
             problem_count=len(self.problems) - len(fault_lines) + faulty_cells,
-            hints=tuple(checks.fault_hints([*cell_faults, *self.left_out], numbers=numbers, scale=scale)),
+            hints=tuple(checks.fault_hints([*cell_faults, *self.dropped_faults], numbers=numbers, scale=scale)),
             notes=tuple(notes),
             next=None if self.problems else next_step,
             proposal=self.proposal,
@@ -326,25 +326,25 @@ class _FileCheck:
 
     @property
     def examples(self) -> tuple[Example, ...]:
-        return tuple(row.example for row in self.numbered)
+        return tuple(row.example for row in self.example_rows)
 
-    def _find_faults(self, chosen: str | None, aspects: Sequence[str]) -> None:
-        scale = self._scale(chosen)
-        if self.options.skip_faulty and chosen:
-            self.numbered, outside = checks.drop_invalid_ratings(self.numbered, chosen, scale)
+    def _find_faults(self, chosen_aspect: str | None, aspects: Sequence[str]) -> None:
+        scale = self._scale(chosen_aspect)
+        if self.options.skip_faulty and chosen_aspect:
+            self.example_rows, outside = checks.drop_invalid_ratings(self.example_rows, chosen_aspect, scale)
             self.skipped_scores += outside
-        if chosen and chosen in aspects:
-            self.faults += checks.training_faults(self.numbered, chosen, scale)
+        if chosen_aspect and chosen_aspect in aspects:
+            self.faults += checks.training_faults(self.example_rows, chosen_aspect, scale)
         self.faults += comparison_faults(self.raw.source.where, self.comparisons, self.examples)
         if self.options.skip_faulty:
             faulty = {fault.line for fault in self.faults}
-            self.numbered = [row for row in self.numbered if row.line not in faulty]
+            self.example_rows = [row for row in self.example_rows if row.line not in faulty]
             self.comparisons = [pair for pair in self.comparisons if pair[0] not in faulty]
 
     def _read(self) -> None:
         where, mapping, rules = self.raw.source.where, self.options.mapping, self.raw.rules
         readable = True
-        for line, row in self.raw.numbered:
+        for line, row in self.raw.rows:
             self.rows += 1
             if isinstance(row, Mapping):
                 if len(self.sample) < reading.MAX_SAMPLED:
@@ -353,8 +353,8 @@ class _FileCheck:
                     self.answers.update(
                         str(aspect) for aspect, answer in answers.items() if isinstance(answer, Mapping)
                     )
-                self.filled.update(str(column) for column, cell in row.items() if not rules.is_missing(cell))
-                if self.raw.table and len(self.sample) == 1 and readable:
+                self.cell_counts.update(str(column) for column, cell in row.items() if not rules.is_missing(cell))
+                if self.raw.is_table and len(self.sample) == 1 and readable:
                     try:
                         check_columns(row, where, mapping)
                     except DataError as error:
@@ -375,9 +375,9 @@ class _FileCheck:
 
     def _add(self, line: int, parsed: Example | RowError | tuple[PairwiseComparison, ...]) -> None:
         if isinstance(parsed, Example):
-            self.numbered.append(checks.NumberedExample(self.raw.source.where, line, parsed, self.options.mapping))
+            self.example_rows.append(checks.ExampleRow(self.raw.source.where, line, parsed, self.options.mapping))
         elif isinstance(parsed, RowError) and parsed.usable and self.options.skip_faulty:
-            self.left_out += parsed.all
+            self.dropped_faults += parsed.all
             self.skipped_scores += len(parsed.all)
             self._add(line, parsed.usable)
         elif isinstance(parsed, RowError):
@@ -385,7 +385,7 @@ class _FileCheck:
         else:
             self.comparisons += [(line, comparison) for comparison in parsed]
 
-    def _column_notes(self, chosen: str | None, aspects: Sequence[str]) -> Iterator[str]:
+    def _column_notes(self, chosen_aspect: str | None, aspects: Sequence[str]) -> Iterator[str]:
         columns = reading.output_columns(self.sample)
         if len(columns) > 1:
             melt = f"frame.melt(id_vars=[...], value_vars={columns!r}, var_name='system', value_name='output')"
@@ -397,31 +397,35 @@ class _FileCheck:
             rows = ", ".join(f"{aspect!r} ({number} rows)" for aspect, number in comments.items())
             yield f"no scores of {rows}: the answers were taken as comments, and are in the column 'answers'"
         column = self.options.mapping.columns.get("aspect", "aspect")
-        if (rated := reading.rated_aspects(self.sample, column)) and not self.numbered and chosen not in rated:
+        if (
+            (rated := reading.rated_aspects(self.sample, column))
+            and not self.example_rows
+            and chosen_aspect not in rated
+        ):
             yield f"the column {column!r} names the aspects {', '.join(map(repr, rated))}"
 
     def _scale(self, aspect: str | None) -> Scale | None:
         if self.options.scale is None or aspect is None:
             return None
-        values = (value for each in self.examples for value in checks.values_of(each, aspect))
+        values = (value for each in self.examples for value in checks.annotations_or_score(each, aspect))
         labels = (each.scores[aspect] for each in labelled(self.examples, aspect))
         return parse_scale(self.options.scale, labels, values)
 
-    def _training_notes(self, chosen: str | None, aspects: Sequence[str]) -> tuple[str, ...]:
-        if not self.numbered:
+    def _training_notes(self, chosen_aspect: str | None, aspects: Sequence[str]) -> tuple[str, ...]:
+        if not self.example_rows:
             return ()
-        if chosen is None:
+        if chosen_aspect is None:
             several = f"scores of several aspects: {', '.join(aspects)}; name one with `aspect`"
             none = "no scores: the texts can be scored, but nothing can be learned from them"
             return (several if aspects else none,)
         if self.problems:
             return ()
-        parsed = iter([(row.line, None, row.example) for row in self.numbered])
+        parsed = iter([(row.line, None, row.example) for row in self.example_rows])
         rows = Rows(self.raw.source, parsed, mapping=self.options.mapping)
         rows.comparisons = list(self.comparisons)
-        rows.first_skipped = next(iter((*self.left_out, *self.faults)), None)
+        rows.first_skipped = next(iter((*self.dropped_faults, *self.faults)), None)
         try:
-            training = checks.training_examples(rows, chosen, self.options.scale, skip_faulty=True)
+            training = checks.training_examples(rows, chosen_aspect, self.options.scale, skip_faulty=True)
             groups = len({example.group for example in training.examples})
             self.few_groups = groups if groups < MIN_GROUPS else None
             return training.notes
@@ -442,27 +446,35 @@ class _FileCheck:
             sampled = [row.get(name) for row in self.sample]
             example = next((str(cell) for cell in sampled if not self.raw.rules.is_missing(cell)), "")
             used = ", ".join(fields[name]) if name in fields else native
-            yield ColumnUse(name, used, *cells.get(name, (self.filled[name], example)))
+            yield ColumnUse(name, used, *cells.get(name, (self.cell_counts[name], example)))
 
-    def _next_step(self, data: Data, chosen: str | None, aspects: Sequence[AspectCheck]) -> NextStep:
+    def _next_step(self, data: Data, chosen_aspect: str | None, aspects: Sequence[AspectCheck]) -> NextStep:
         name = str(data) if isinstance(data, str | Path) else ""
         labels = {each.aspect: each.labels for each in aspects}
-        chosen = chosen or max(labels, key=lambda aspect: labels[aspect], default=None)
-        reading_options = self._reading_options(chosen)
-        if chosen and self.learnable and labels.get(chosen, 0) + len(self.comparisons) >= checks.MIN_LABELS:
+        chosen_aspect = chosen_aspect or max(labels, key=lambda aspect: labels[aspect], default=None)
+        reading_options = self._reading_options(chosen_aspect)
+        if (
+            chosen_aspect
+            and self.learnable
+            and labels.get(chosen_aspect, 0) + len(self.comparisons) >= checks.MIN_LABELS
+        ):
             scale = {"scale": str(self.options.scale)} if self.options.scale else {}
             task = self.options.task or "TASK"
-            needed = "" if is_defined(self.options.task, chosen) else "TEXT"
+            needed = "" if is_defined(self.options.task, chosen_aspect) else "TEXT"
             meaning = self.options.definition or needed
             definition = {"definition": meaning} if meaning else {}
-            return NextStep("learn", name, {"task": task, "aspect": chosen, **definition, **scale, **reading_options})
+            return NextStep(
+                "learn", name, {"task": task, "aspect": chosen_aspect, **definition, **scale, **reading_options}
+            )
         return NextStep("score", name, {"rubric": "REF", **reading_options})
 
     def _reading_options(self, aspect: str | None) -> dict[str, str]:
         """Return the reading options of the next command; they reverse grades if 1 is probably the best grade."""
         changed = reading.changed_options(self.options)
-        turned = checks.turned_column(self.numbered, aspect) if aspect and not self.options.level_scores else None
-        return {**changed, "level_scores": turned[1]} if turned else changed
+        if aspect is None or self.options.level_scores:
+            return changed
+        column_and_levels = checks.reversed_column_and_levels(self.example_rows, aspect)
+        return {**changed, "level_scores": column_and_levels[1]} if column_and_levels else changed
 
 
 # Words in which two questions with the same meaning may differ.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from rubriclab.data.check import reversed_notes, verdict_words
+from rubriclab.data.check import level_order_notes, verdict_words
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, NotInStore, SettingsError, StoreError
 from rubriclab.learning.baselines import feature_values
@@ -168,7 +168,7 @@ def _texts(
         if (outside and scale.names) or (verdict_words(labels) and not scale.names):
             fault = f"The labels of {aspect!r} are not on the scale of {version.ref}, {scale.describe()}."
             raise DataError(fault, "`rubriclab transfer` measures a rubric on labels of another scale.")
-        for note in reversed_notes(rows, aspect):
+        for note in level_order_notes(rows, aspect):
             notify(note)
         if outside:
             notify(f"{version.ref}: {count(outside, 'label')} outside of its scale, {scale.describe()}")

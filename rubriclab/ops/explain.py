@@ -30,8 +30,8 @@ MAX_IDS_IN_ERROR = 5
 class ScoreExplanation(Answered, Displayed):
     """A text's score and what it was computed from.
 
-    The contributions lead from `average`, the score of a text that every criterion rates as average, to the score.
-    `average` is `None` without learned weights. `labelled` is the record of the text if the rubric was learned from it.
+    `average` is the score of a text with the average rating on every criterion, `None` without learned weights; the
+    contributions lead from it to the score. `labelled` is the record of the text if the rubric was learned from it.
     """
 
     version: Version
@@ -50,9 +50,9 @@ class ScoreExplanation(Answered, Displayed):
             "labelled": held_out,
             "replies": [asdict(reply) for reply in self.score.replies],
             "nearest": [
-                {"id": near.text.id, "distance": round(near.distance, 6)}
-                | {"label": near.text.label, "predicted": near.text.predicted}
-                for near in self.nearest
+                {"id": neighbour.text.id, "distance": round(neighbour.distance, 6)}
+                | {"label": neighbour.text.label, "predicted": neighbour.text.predicted}
+                for neighbour in self.nearest
             ],
         }
 
@@ -67,19 +67,19 @@ def explain(
     version = version_of(workspace, rubric)
     if data is None:
         return _explain_recorded(workspace, version, options)
-    example = _example(workspace, data, options)
+    example = _read_example(workspace, data, options)
     if not _is_plain_text(data):
         check_text_fields(version, [example], data, options, notify=workspace.notify)
-    elif lacking := [name for name, number in missing_fields(version, [example]).items() if number]:
-        problem = f"The text has no {join_names(lacking)}, and every text that {version.ref} was learned from had one."
-        raise SettingsError(problem, f"Give {join_names(f'`{name}=FILE`' for name in lacking)}.")
+    elif missing := [name for name, number in missing_fields(version, [example]).items() if number]:
+        problem = f"The text has no {join_names(missing)}, and every text that {version.ref} was learned from had one."
+        raise SettingsError(problem, f"Give {join_names(f'`{name}=FILE`' for name in missing)}.")
     scoring = prepare_scoring(workspace, [example], version, ScoreOptions(judge=options.judge))
 
     async def run() -> ScoreExplanation:
         record = await workspace.off_event_loop(workspace.store.training, version.ref)
         (scored,) = [each async for each in scoring.stream()]
-        found = explanation_of(version, record, example, scored.score, options.nearest)
-        return replace(found, unanswered=scoring.unanswered)
+        explanation = build_explanation(version, record, example, scored.score, options.nearest)
+        return replace(explanation, unanswered=scoring.unanswered)
 
     return Job(scoring.estimate, run)
 
@@ -102,57 +102,57 @@ def _explain_recorded(workspace: Workspace, version: Version, options: ExplainOp
 
     async def run() -> ScoreExplanation:
         score = score_of_ratings(version.rubric, text.id, ratings, version.ref, version.provenance.judge)
-        return explanation_of(version, record, text.example, score, options.nearest)
+        return build_explanation(version, record, text.example, score, options.nearest)
 
     return Job(lambda: dry_run({}, workspace.options), run)
 
 
-def explanation_of(
+def build_explanation(
     version: Version, record: TrainingRecord | None, example: Example, score: Score, max_nearest: int
 ) -> ScoreExplanation:
     aggregation = version.rubric.aggregation
     content = (example.output, example.source, example.context)
     texts = record.texts if record else ()
-    same = [each for each in texts if (each.output, each.source, each.context) == content]
-    labelled = next((text for text in same if text.id == example.id), same[0] if same else None)
+    equal_texts = [each for each in texts if (each.output, each.source, each.context) == content]
+    labelled = next((text for text in equal_texts if text.id == example.id), equal_texts[0] if equal_texts else None)
     ratings = {each.id: each.score for each in score.criteria}
     nearest: tuple[Neighbour, ...] = ()
     if record and aggregation:
-        others = nearest_texts(record, aggregation, ratings, max_nearest + 1)
-        nearest = tuple(each for each in others if each.text is not labelled)[:max_nearest]
+        nearest_of_all = nearest_texts(record, aggregation, ratings, max_nearest + 1)
+        nearest = tuple(each for each in nearest_of_all if each.text is not labelled)[:max_nearest]
     average = average_score(aggregation, version.rubric.scale) if aggregation else None
     return ScoreExplanation(version, example, score, average, labelled, nearest)
 
 
-def _example(workspace: Workspace, data: Data, options: ExplainOptions) -> Example:
+def _read_example(workspace: Workspace, data: Data, options: ExplainOptions) -> Example:
     files = {name: path for name in ("source", "context") if (path := getattr(options, name)) is not None}
     if _is_plain_text(data):
-        given = {name: _plain_text(path) for name, path in files.items()}
-        return Example("text", _plain_text(str(data)), "text", given.get("source"), given.get("context"))
+        texts = {name: _read_text(path) for name, path in files.items()}
+        return Example("text", _read_text(str(data)), "text", texts.get("source"), texts.get("context"))
     for name in files:
         problem = f"`{name}` belongs to a plain text, and {describe(data)} has rows;"
         raise SettingsError(problem, f"write the {name} in the row's field '{name}'.")
-    found: list[Example] = []
+    examples: list[Example] = []
     for row in rows_of(data, options, workspace.notify):
         if not isinstance(row, Example):
             raise DataError(f"A row cannot be used: {row}", "Correct the row, or leave it out.")
         if row.id == options.id:
             return row
-        found.append(row)
+        examples.append(row)
     if options.id is not None:
         raise DataError(f"{describe(data)} has no text with the id {options.id!r}.")
-    if len(found) != 1:
-        ids = ", ".join(example.id for example in found[:MAX_IDS_IN_ERROR])
-        problem = f"{describe(data)} has {len(found):,} texts, and one is explained;"
+    if len(examples) != 1:
+        ids = ", ".join(example.id for example in examples[:MAX_IDS_IN_ERROR])
+        problem = f"{describe(data)} has {len(examples):,} texts, and one is explained;"
         raise SettingsError(problem, f"name it with `id=ID`, such as one of {ids}.")
-    return found[0]
+    return examples[0]
 
 
 def _is_plain_text(data: Data) -> bool:
     return isinstance(data, str | Path) and (str(data) == "-" or Path(data).suffix == PLAIN_TEXT)
 
 
-def _plain_text(path: str) -> str:
+def _read_text(path: str) -> str:
     try:
         text = decode_text(read_stdin() if path == "-" else read_file(Path(path))).strip()
     except Unreadable as error:

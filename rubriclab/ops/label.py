@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import Field
 
 from rubriclab.data.annotations import PairwiseComparison, comparison_faults, select_comparisons
-from rubriclab.data.check import first_faults, values_of
+from rubriclab.data.check import annotations_or_score, first_faults
 from rubriclab.data.mapping import NATIVE, TABLES, VERDICT_WORDS, FieldMap, mapping_text
 from rubriclab.data.readers import Rows
 from rubriclab.data.rows import RowError
@@ -138,7 +138,7 @@ class Labeling:
         if not 0 <= position < len(items):
             raise SettingsError(f"There is no item {position + 1}: {rater} has {len(items)}.", "Load the page again.")
         name, item = list(items.items())[position]
-        former = self._history.of(rater).get(item)
+        former = self._history.by_rater(rater).get(item)
         return ShownItem(position, len(items), name, self._text_of[item.text].example, former)
 
     def next_position(self, rater: str, after: int = -1, *, skipped: bool = False) -> int | None:
@@ -146,7 +146,7 @@ class Labeling:
 
         With `skipped`, return the next position that the rater has skipped.
         """
-        judgments = self._history.of(rater)
+        judgments = self._history.by_rater(rater)
         open_positions = [
             position
             for position, item in enumerate(self.items(rater))
@@ -179,7 +179,7 @@ class Labeling:
         )
         with self._lock:
             self._refresh()
-            former = self._history.of(rater).get(item)
+            former = self._history.by_rater(rater).get(item)
             if judgment.kind != "skipped" or former is None or former.kind == "skipped":
                 self._add(judgment)
         return list(items).index(submission.item)
@@ -200,7 +200,7 @@ class Labeling:
 
     def progress(self, rater: str) -> judging.RaterProgress:
         with self._lock:
-            return judging.progress_of(self.items(rater), self._history.of(rater))
+            return judging.rater_progress(self.items(rater), self._history.by_rater(rater))
 
     def agreement(self) -> judging.RaterAgreement | None:
         return judging.rater_agreement(self._snapshot(), self.texts)
@@ -209,7 +209,7 @@ class Labeling:
         history = self._snapshot()
         # The history may have judgments of texts in other files.
         judgments = {
-            rater: [each for item, each in history.of(rater).items() if item in self._positions(rater)]
+            rater: [each for item, each in history.by_rater(rater).items() if item in self._positions(rater)]
             for rater in history.raters
         }
         ratings = [each for of_rater in judgments.values() for each in of_rater if each.kind == "rating"]
@@ -236,7 +236,7 @@ class Labeling:
         """Return a copy of all judgments, including those of other processes; the copy is used without the lock."""
         with self._lock:
             self._refresh()
-            return judging.History(self._history.all())
+            return judging.History(self._history.current_judgments())
 
     def _refresh(self) -> None:
         for number, judgment in self._store.judgments(self.question.digest, self._last_read):
@@ -293,7 +293,7 @@ def question_of(options: LabelOptions, examples: Sequence[text_model.Example] = 
         problem = "`level_scores` would also reverse the numbers that people give here."
         raise SettingsError(problem, "Reverse those in the file.")
     aspect = text_model.find_aspect(options.task, options.aspect, options.definition)
-    labels = [value for example in examples for value in values_of(example, aspect.name)]
+    labels = [value for example in examples for value in annotations_or_score(example, aspect.name)]
     return judging.LabelQuestion(text_model.task_words(options.task), aspect, _scale(options.scale, labels))
 
 
@@ -354,7 +354,7 @@ def labelled_rows(
     mean of all raters, including raters in the file. Columns are named as in `mapping`.
     """
     ratings, columns = {text.key: list[judging.HumanJudgment]() for text in texts}, user_columns(mapping)
-    for judgment in history.all():
+    for judgment in history.current_judgments():
         if judgment.kind in ("rating", "cannot judge") and not judgment.again and judgment.text in ratings:
             ratings[judgment.text].append(judgment)
     compared = {name for each in preferences for name in (each.better, each.worse)}

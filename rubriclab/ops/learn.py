@@ -18,7 +18,7 @@ from typing import Any, NotRequired, TypedDict, TypeVar, Unpack
 from pydantic import BaseModel, ValidationError
 
 from rubriclab.base_options import first_fault, has_unknown_name
-from rubriclab.data.check import limits_of, scored_aspects, training_examples
+from rubriclab.data.check import label_limits, scored_aspects, training_examples
 from rubriclab.errors import ChecklistError, SettingsError, UnknownMethod
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.judges.judge import Judge
@@ -191,7 +191,7 @@ def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnR
         data_fields = {
             "literature_without": excluded_data_sets(options),
             "grades": options.grades,
-            "limits": limits_of(training_input.examples, training_input.assignment.aspect.name, given_scale),
+            "limits": label_limits(training_input.examples, training_input.assignment.aspect.name, given_scale),
         }
         version = await workspace.off_event_loop(
             store.save,

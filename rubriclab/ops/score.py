@@ -67,11 +67,11 @@ from rubriclab.ops.workspace import (
 )
 from rubriclab.stats.intervals import MIN_GROUPS
 
-# How texts are rated: several of a group in one call, or `apart`; `None` for the way the rubric was learned with.
+# How texts are rated: several of a group in one call, or `apart`; `None` as when the rubric was learned.
 Rivals = RivalLimits | Literal["apart"] | None
 
 
-def rivals_of(options: RivalOptions, rubric: Rubric, name: str, notify: Notify) -> Rivals:
+def resolve_rivals(options: RivalOptions, rubric: Rubric, name: str, notify: Notify) -> Rivals:
     """Return how `score_stream` asks about the texts, and notify if the rubric was learned in another way."""
     learned = rubric.aggregation.rivals if rubric.aggregation else None
     apart = options.rivals == "apart" or not (options.rivals or learned)
@@ -112,24 +112,25 @@ class Scoring:
     options: ScoreOptions
     version: Version | None = None
     judge: Judge | None = None  # a connected judge that several scorings share
-    remaining: Rows | None = None  # the rows still to score, if the scores of an earlier run are kept
+    remaining_rows: Rows | None = None  # if a run is resumed
     counts: ScoreCounts = field(default_factory=ScoreCounts)
     rivals: Rivals = field(init=False)
 
     def __post_init__(self) -> None:
         name, options = "the rubric" if self.name == UNSAVED else self.name, self.options
-        self.rivals = rivals_of(options, self.rubric, name, self.workspace.notify)
+        self.rivals = resolve_rivals(options, self.rubric, name, self.workspace.notify)
         self.on_ray = options.workers > 1 or options.ray_address is not None
-        option, conflict = "workers" if options.workers > 1 else "ray_address", None
-        if rival_limits(self.rubric, self.rivals):
-            conflict, hint = "texts that are rated together are scored in one process", ", or give `rivals=apart`"
-        elif self.judge:
-            conflict, hint = f"{self.judge.name} is connected in this process, where others cannot use it", ""
-        if self.on_ray and conflict:
-            raise SettingsError(f"`{option}`: {conflict};", f"leave `{option}` out{hint}.")
+        if self.on_ray:
+            option = "workers" if options.workers > 1 else "ray_address"
+            if rival_limits(self.rubric, self.rivals):
+                problem = f"`{option}`: texts that are rated together are scored in one process;"
+                raise SettingsError(problem, f"leave `{option}` out, or give `rivals=apart`.")
+            if self.judge:
+                problem = f"`{option}`: {self.judge.name} is connected in this process, where others cannot use it;"
+                raise SettingsError(problem, f"leave `{option}` out.")
         self.summary = ScoreDistribution(self.rubric.scores_on, threshold=self.rubric.threshold)
         self.bad_labels: list[str] = []
-        self.filled: set[str] = set()  # options whose column has a cell in some row
+        self.filled_options: set[str] = set()  # options whose column has a cell in some row
         self.columns: list[str] = []  # of the first row
 
     def estimate(self) -> DryRun:
@@ -145,7 +146,7 @@ class Scoring:
             async for score in scores:
                 row, example = pending.popleft()
                 if self.version and example:
-                    self.counts.without.update(inputs.missing_fields(self.version, [example]))
+                    self.counts.missing_fields.update(inputs.missing_fields(self.version, [example]))
                 scored = ScoredRow(score, row, example, example is not None and addresses_judge(example.output))
                 self.count(scored)
                 yield scored
@@ -157,10 +158,12 @@ class Scoring:
 
     def warnings(self, texts: int) -> list[str]:
         """Return warnings of fields that some of the scored `texts` lack, and of texts that address the judge."""
-        counts, name = self.counts, inputs.describe(self.data)
-        lacking = inputs.notes_of_missing_fields(self.version, counts.without, name, texts) if self.version else []
-        addressing = f"{counts.addresses_judge:,} of {counts.rows:,} texts address the judge"
-        return [*lacking, addressing] if counts.addresses_judge else lacking
+        counts, name, warnings = self.counts, inputs.describe(self.data), list[str]()
+        if self.version:
+            warnings += inputs.notes_of_missing_fields(self.version, counts.missing_fields, name, texts)
+        if counts.addresses_judge:
+            warnings.append(f"{counts.addresses_judge:,} of {counts.rows:,} texts address the judge")
+        return warnings
 
     def count(self, scored: ScoredRow) -> None:
         self.counts.add(scored)
@@ -169,7 +172,7 @@ class Scoring:
         options, group = self.options, scored.example.group if scored.example else None
         columns = {"labels_in": options.labels_in, "by": options.by}
         cells = {name: inputs.cell_of(scored.row, column) for name, column in columns.items() if column}
-        self.filled |= {name for name, cell in cells.items() if cell is not None}
+        self.filled_options |= {name for name, cell in cells.items() if cell is not None}
         cell, slice_cell = cells.get("labels_in"), cells.get("by")
         in_training = self.version is not None and group in self.version.provenance.groups
         label = math.nan if cell is None or in_training else self._label(scored.score.id, cell)
@@ -193,9 +196,9 @@ class Scoring:
             DataError: if a column that an option names is empty, or too few texts have labels.
         """
         for name in ("labels_in", "by"):
-            if (named := getattr(self.options, name)) and self.counts.rows and name not in self.filled:
+            if (column := getattr(self.options, name)) and self.counts.rows and name not in self.filled_options:
                 columns = f"The columns are {join_names(self.columns)}." if self.columns else None
-                raise DataError(f"`{name}={named}`: no row has anything in such a column.", columns)
+                raise DataError(f"`{name}={column}`: no row has anything in such a column.", columns)
         column, labelled = self.options.labels_in, self.summary.labelled
         if column is None:
             if self.version:
@@ -219,8 +222,8 @@ class Scoring:
         return score_stream(rubric, rows, judge, name, work.under_way, rivals=self.rivals, counts=counts)
 
     def _rows(self) -> Rows:
-        if self.remaining is not None:
-            return self.remaining
+        if self.remaining_rows is not None:
+            return self.remaining_rows
         rows = inputs.rows_of(self.data, self.options, self.workspace.notify)
         if self.version:
             inputs.check_next_rows(self.version, rows, inputs.describe(self.data), self.options)
@@ -250,8 +253,8 @@ def prepare_scoring(workspace: Workspace, data: Data, rubric: RubricLike | None,
         check_workers(workspace, options.workers, options.ray_address)
     if rubric is None:
         return _prepare_unvalidated(workspace, data, options)
-    if left_out := [f"`{name}`" for name in ("task", "aspect", "definition", "scale") if getattr(options, name)]:
-        workspace.notify(f"{', '.join(left_out)}: left out, as the rubric defines this")
+    if ignored_options := [f"`{name}`" for name in ("task", "aspect", "definition", "scale") if getattr(options, name)]:
+        workspace.notify(f"{', '.join(ignored_options)}: left out, as the rubric defines this")
     if isinstance(rubric, Rubric):
         choice = JudgeChoice(judge_named(options.judge, workspace.notify))
         return Scoring(workspace, data, rubric, UNSAVED, choice, options)
@@ -283,10 +286,10 @@ def _prepare_unvalidated(workspace: Workspace, data: Data, options: ScoreOptions
     aspect = find_aspect(options.task, options.aspect, options.definition)
     assignment = Assignment(task_words(options.task), aspect, parse_scale(options.scale or "1:5"))
     judge = judge_named(options.judge, workspace.notify)
-    defined = ["--definition", options.definition] if options.definition else []
-    learn = shlex.join(["rubriclab", "learn", "LABELLED", "--task", options.task, "--aspect", aspect.name, *defined])
-    unknown = "no label says how far these scores agree with people's"
-    workspace.notify(f"unvalidated: {unknown}; label about 30 texts and run `{learn}`")
+    learn = ["rubriclab", "learn", "LABELLED", "--task", options.task, "--aspect", aspect.name]
+    command = shlex.join([*learn, "--definition", options.definition] if options.definition else learn)
+    warning = "no label says how far these scores agree with people's"
+    workspace.notify(f"unvalidated: {warning}; label about 30 texts and run `{command}`")
     workspace.open_store(create=True)
     return Scoring(workspace, data, plain_question_rubric(assignment), UNVALIDATED, JudgeChoice(judge), options)
 
@@ -314,12 +317,12 @@ def is_resumable(scoring: Scoring, output: str) -> bool:
 def write_record(scoring: Scoring, output: str) -> None:
     """Write the record of a new run, if the run can be resumed."""
     if is_resumable(scoring, output):
-        with name_in_errors(record_of(output)):
-            record_of(output).write_bytes(json_line(_record(scoring)))
+        with name_in_errors(record_path(output)):
+            record_path(output).write_bytes(json_line(_record(scoring)))
 
 
-def keep_scores(scoring: Scoring, output: str) -> int:
-    """Count the complete rows of a file of scores, let `scoring` continue after them, and return their end, in bytes.
+def resume_scores(scoring: Scoring, output: str) -> int:
+    """Let `scoring` continue after the complete rows of a file of scores, and return where these end, in bytes.
 
     The record beside the file names the rubric, judge and options of the rows. A finished run has no record, and then
     every text must have a row.
@@ -327,8 +330,8 @@ def keep_scores(scoring: Scoring, output: str) -> int:
     Raises:
         DataError: if the rows are by another rubric or judge, with other options, or of other texts.
     """
-    path, record, end = Path(output), record_of(output), 0
-    unknown = DataError(f"{record} does not say by what the rows of {output} are scored.", _RESTART_HINT)
+    path, record, end = Path(output), record_path(output), 0
+    no_record = DataError(f"{record} does not say by what the rows of {output} are scored.", _RESTART_HINT)
     with path.open("rb") if path.exists() else BytesIO() as file:
         if not file.readline().endswith(b"\n"):
             write_record(scoring, output)
@@ -338,12 +341,12 @@ def keep_scores(scoring: Scoring, output: str) -> int:
             with suppress(OSError, orjson.JSONDecodeError):
                 written = orjson.loads(record.read_bytes())
             if not isinstance(written, dict):
-                raise unknown
+                raise no_record
             for name, wanted in _record(scoring).items():
                 if (got := written.get(name)) != wanted:
                     values = f"got the {name} {preview(str(got))}, expected {preview(str(wanted))}"
                     raise DataError(f"{record}: {values}: another run wrote {output}.", _RESTART_HINT)
-        scoring.remaining = rows = inputs.rows_of(scoring.data, scoring.options, scoring.workspace.notify)
+        scoring.remaining_rows = rows = inputs.rows_of(scoring.data, scoring.options, scoring.workspace.notify)
         file.seek(0)
         judge = recorded_name(scoring.choice.spec)
         for number, line in enumerate(file, start=1):
@@ -353,10 +356,10 @@ def keep_scores(scoring: Scoring, output: str) -> int:
             scored = _read_score(line, rows, f"{output}:{number}")
             scored_by = scored.score.rubric, recorded_name(scored.score.judge)
             if not has_record and scored_by != (scoring.name, judge):
-                raise unknown
+                raise no_record
             scoring.count(scored)
-    if not has_record and any(True for _ in rows):
-        raise unknown
+    if not has_record and next(rows, None) is not None:
+        raise no_record
     return end
 
 
@@ -366,7 +369,7 @@ def _record(scoring: Scoring) -> dict[str, Any]:
     return {"rubric": scoring.name, "digest": scoring.version.digest, "judge": scoring.choice.spec, **options}
 
 
-def record_of(output: str) -> Path:
+def record_path(output: str) -> Path:
     return Path(f"{output}.resume.json")
 
 
@@ -375,8 +378,8 @@ def _read_score(line: bytes, rows: Rows, where: str) -> ScoredRow:
     try:
         written = orjson.loads(line)
         # Columns of the text's row come before the score, and may have names of optional fields of a score.
-        found = dict(dropwhile(lambda cell: cell[0] != "id", written.items()))
-        score, addresses_judge = score_of(found), found["addresses_judge"]
+        score_cells = dict(dropwhile(lambda cell: cell[0] != "id", written.items()))
+        score, addresses_judge = score_of(score_cells), score_cells["addresses_judge"]
     except (ValueError, KeyError, AttributeError):
         got = preview(line.decode(errors="replace"))
         raise DataError(f"{where}: got {got}, expected a row of scores.", _RESTART_HINT) from None
@@ -385,7 +388,7 @@ def _read_score(line: bytes, rows: Rows, where: str) -> ScoredRow:
         problem = f"{where}: there are more scores than rows in {rows.where}: the texts have changed."
         raise DataError(problem, _RESTART_HINT)
     scored = ScoredRow(score, rows.row, row if isinstance(row, Example) else None, addresses_judge)
-    cells = orjson.loads(json_line(with_columns(rows.row, found)))
+    cells = orjson.loads(json_line(with_columns(rows.row, score_cells)))
     if score.id != (row.id if isinstance(row, Example) else fault_id(row)) or cells != written:
         problem = f"this score, of the text {preview(score.id)}, is not of the row in the same place"
         raise DataError(f"{where}: {problem}, {rows.where}:{rows.line}: the texts have changed.", _RESTART_HINT)
@@ -424,11 +427,11 @@ class TextScorer(Closing):
 
         async def open_rubric() -> None:
             # In the thread of the loop, which alone uses the store.
-            opened = prepare_scoring(workspace, (), rubric, options)
-            self.rubric, self.name, self.version = opened.rubric, opened.name, opened.version
-            judge = wrap(workspace.judge(opened.choice))
+            scoring = prepare_scoring(workspace, (), rubric, options)
+            self.rubric, self.name, self.version = scoring.rubric, scoring.name, scoring.version
+            judge = wrap(workspace.judge(scoring.choice))
             self.judge = judge.name
-            self._scoring = replace(opened, judge=judge)
+            self._scoring = replace(scoring, judge=judge)
 
         try:
             self._loop.run(open_rubric)

@@ -71,9 +71,10 @@ def with_columns(row: Any, found: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class ScoreCounts:
-    """Counts of rows; `without` counts, by field, the texts that lack a field that all training texts had.
+    """Counts of rows.
 
-    `reason` is the latest reason why a judged text has no score, `fault` the first reason why a row has no text.
+    `missing_fields` counts the texts without a field that all training texts had, by field. `reason` is the latest
+    reason why a judged text has no score, `fault` the first reason why a row has no text.
     """
 
     rows: int = 0
@@ -82,7 +83,7 @@ class ScoreCounts:
     addresses_judge: int = 0
     answers: int = 0
     answers_missing: int = 0
-    without: Counter[str] = field(default_factory=Counter)
+    missing_fields: Counter[str] = field(default_factory=Counter)
     reason: str | None = None
     fault: str | None = None
     rivals: RivalCounts = field(default_factory=RivalCounts)

@@ -202,7 +202,7 @@ def agreement_words(agreement: RaterAgreement | None) -> str:
 def consistency_words(consistency: Consistency | None) -> str:
     if consistency is None:
         return "nothing rated twice yet"
-    equal = f"{consistency.same:.0%} equal of {count(consistency.repeats, 'repeat')}"
+    equal = f"{consistency.equal_share:.0%} equal of {count(consistency.repeats, 'repeat')}"
     return f"{equal}, {consistency.difference:.2f} points apart on average"
 
 

@@ -13,25 +13,11 @@ from rubriclab.judges.cache import RECORDED_PREFIX as RECORDED
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.methods.catalogue import JOINT, installed
 from rubriclab.methods.holistic import HolisticSettings
+from rubriclab.models import version as stored
 from rubriclab.models.aggregation import Bounds, Term, threshold_by_hand
 from rubriclab.models.characters import count, join_names, judge_at, plain
 from rubriclab.models.rubric import Criterion, Evidence, Rubric
 from rubriclab.models.text import Scale, format_score
-from rubriclab.models.version import (
-    CALIBRATED,
-    DIRECT,
-    MIN_BRIER_EFFECT,
-    MIN_EFFECT,
-    MIN_ERROR_EFFECT,
-    VERDICTS,
-    WHOLE,
-    Baseline,
-    Effort,
-    EvaluatorAgreement,
-    Measures,
-    Provenance,
-    Validation,
-)
 from rubriclab.stats.agreement import ScoreErrors
 from rubriclab.stats.intervals import MIN_GROUPS, Interval
 
@@ -152,7 +138,7 @@ def utc_time(created: datetime) -> str:
     return f"{created.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
-def effort(spent: Effort) -> str:
+def effort(spent: stored.Effort) -> str:
     failed = "" if not spent.failed else f", {spent.failed:,} failed"
     repaired = "" if not spent.repaired else f", {spent.repaired:,} repaired"
     unclear = "" if not spent.by_name_or_order else f", {spent.by_name_or_order:,} read by name or order"
@@ -165,7 +151,7 @@ def effort(spent: Effort) -> str:
     return f"{calls}, {tokens}, {cost(spent.cost_usd)}, {spent.seconds:,.0f} s"
 
 
-def stages(spent: Effort) -> str:
+def stages(spent: stored.Effort) -> str:
     """Return the number of replies to each prompt with their tokens, largest first; empty if not recorded."""
     most_first = sorted(spent.stages.items(), key=lambda stage: (-stage[1], stage[0]))
     return ", ".join(
@@ -182,7 +168,7 @@ def cost(usd: float | None) -> str:
     return "less than $0.01" if usd < 0.005 else f"${usd:,.2f}"
 
 
-def baseline_feature(baseline: Baseline) -> str:
+def baseline_feature(baseline: stored.Baseline) -> str:
     from rubriclab.models.text_features import CATALOGUE
 
     titles = {entry.name: entry.title for entry in CATALOGUE}
@@ -240,7 +226,7 @@ SAVED_ANSWERS = "answers saved in a file"
 NEW_TEXTS = "; new texts need `--judge MODEL`"
 
 
-def judge(provenance: Provenance, name: str | None = None, address: str | None = None) -> str:
+def judge(provenance: stored.Provenance, name: str | None = None, address: str | None = None) -> str:
     """Return a judge of a version, by default the judge of learning; for a recording, the model that replied."""
     if not name:
         name, address = provenance.judge, provenance.judge_address
@@ -277,7 +263,7 @@ def threshold(rubric: Rubric) -> str:
     return f"{names[1]!r} from a score of {figure(rubric.threshold)}, {origin}"
 
 
-def transfer_summary(provenance: Provenance) -> str:
+def transfer_summary(provenance: stored.Provenance) -> str:
     """Return how a version was transferred from its parent; empty if it was not."""
     transfer = provenance.transfer
     if transfer is None:
@@ -286,7 +272,7 @@ def transfer_summary(provenance: Provenance) -> str:
     return f"{transfer.action} with {count(transfer.labels, 'label')} from a rubric of {transfer.aspect}{new_judge}"
 
 
-def labels(provenance: Provenance) -> str:
+def labels(provenance: stored.Provenance) -> str:
     if not provenance.examples:
         return "no labelled texts"
     return f"{count(len(provenance.examples), 'text')} of {count(len(provenance.groups), 'group')}"
@@ -434,9 +420,9 @@ def share(statistic: Interval, part: int, whole: int) -> str:
 # Wording for evaluators whose names are not self-explanatory.
 EVALUATORS: Mapping[str, str] = {
     JOINT: "this rubric",
-    DIRECT: "asked directly",
-    CALIBRATED: "asked directly, calibrated",
-    WHOLE: "only the question about the whole text, asked together with the criteria",
+    stored.DIRECT: "asked directly",
+    stored.CALIBRATED: "asked directly, calibrated",
+    stored.WHOLE: "only the question about the whole text, asked together with the criteria",
     "all text features": "a model of all text features",
     "best text feature": "the text feature chosen in each fold",
     "constant": "the same score for every text",
@@ -451,7 +437,7 @@ SINGLE_RATERS = "single raters, each against the mean of the others"
 
 def evaluator_name(name: str, *, in_sentence: bool = False) -> str:
     if name in EVALUATORS:
-        judge_of = "the same judge " if in_sentence and name in (DIRECT, CALIBRATED) else ""
+        judge_of = "the same judge " if in_sentence and name in (stored.DIRECT, stored.CALIBRATED) else ""
         return f"{judge_of}{EVALUATORS[name]}"
     note = method_note(name)
     return f"{note} ({name})" if note else name
@@ -469,7 +455,7 @@ def method_note(name: str) -> str:
     return method.note if method else ""
 
 
-def procedure(validation: Validation) -> str:
+def procedure(validation: stored.Validation) -> str:
     """Return the level, the procedure and the numbers of texts and groups of the agreement."""
     return (
         f"{LEVELS[validation.level]}, cross-validated on its {count(validation.n, 'training text')} of "
@@ -485,22 +471,22 @@ def outcome(value: str) -> str:
     return OUTCOMES.get(value, value)
 
 
-def least_gain(measures: Measures, scale: Scale) -> str:
+def least_gain(measures: stored.Measures, scale: Scale) -> str:
     """Return the least gain in order or error that matters; smaller gains are `no real gain`."""
-    if measures == VERDICTS:
-        return f"{MIN_BRIER_EFFECT} in Brier score or {MIN_EFFECT} in {VERDICTS.order}"
-    return f"{figure(least_less_error(scale))} points in error or {MIN_EFFECT} in {measures.order}"
+    if measures == stored.VERDICTS:
+        return f"{stored.MIN_BRIER_EFFECT} in Brier score or {stored.MIN_EFFECT} in {stored.VERDICTS.order}"
+    return f"{figure(least_less_error(scale))} points in error or {stored.MIN_EFFECT} in {measures.order}"
 
 
 def least_less_error(scale: Scale) -> float:
-    return MIN_BRIER_EFFECT if scale.names else MIN_ERROR_EFFECT * scale.width
+    return stored.MIN_BRIER_EFFECT if scale.names else stored.MIN_ERROR_EFFECT * scale.width
 
 
-def error_name(measures: Measures) -> str:
-    return VERDICTS.error if measures == VERDICTS else "error"
+def error_name(measures: stored.Measures) -> str:
+    return stored.VERDICTS.error if measures == stored.VERDICTS else "error"
 
 
-def fewer_texts(evaluator: EvaluatorAgreement, validation: Validation) -> str:
+def fewer_texts(evaluator: stored.EvaluatorAgreement, validation: stored.Validation) -> str:
     """Return on how many texts an evaluator was measured; empty if on as many texts as the rubric."""
     return f", on {evaluator.n} of {validation.n} texts" if evaluator.n != validation.n else ""
 

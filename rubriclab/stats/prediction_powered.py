@@ -17,16 +17,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rubriclab.stats import intervals
 from rubriclab.stats.correlation import FloatArray, IntArray
-from rubriclab.stats.intervals import (
-    MIN_GROUPS,
-    NO_SPREAD,
-    Interval,
-    renumber,
-    standard_error,
-    student_interval,
-    student_mean,
-)
 
 # Candidate shares of the residuals' variance that lies between systems.
 SYSTEM_SHARES = np.arange(10) / 10
@@ -61,17 +53,19 @@ class LabelledScores:
         return self.labels - self.factor * self.scores
 
 
-def corrected_mean(mean: float, texts: int, groups: int, labelled: LabelledScores) -> Interval:
+def corrected_mean(mean: float, texts: int, groups: int, labelled: LabelledScores) -> intervals.Interval:
     """Return the estimated mean human score, with its interval, of texts whose scores have this mean.
 
     `texts` and `groups` are their numbers. The estimate needs `MIN_GROUPS` groups of labelled texts.
     """
-    if labelled.groups < MIN_GROUPS or not texts:
-        return Interval(None)
+    if labelled.groups < intervals.MIN_GROUPS or not texts:
+        return intervals.Interval(None)
     value = labelled.factor * mean + float(labelled.residuals.mean())
-    error = standard_error(labelled.residuals, labelled.group) * math.sqrt(1 + _variance_ratio(labelled, groups, texts))
+    error = intervals.standard_error(labelled.residuals, labelled.group) * math.sqrt(
+        1 + _variance_ratio(labelled, groups, texts)
+    )
     # Two degrees of freedom less, for the residuals' mean and the factor.
-    return student_interval(value, error, labelled.groups - 2)
+    return intervals.student_interval(value, error, labelled.groups - 2)
 
 
 def _variance_ratio(labelled: LabelledScores, groups: int, texts: int) -> float:
@@ -98,7 +92,7 @@ class ScoredSet:
     def labelled(self) -> LabelledScores:
         has_label = ~np.isnan(self.labels)
         labels, scores = self.labels[has_label], self.scores[has_label]
-        return LabelledScores(labels, scores, renumber(self.group[has_label]), np.arange(len(labels)))
+        return LabelledScores(labels, scores, intervals.renumber(self.group[has_label]), np.arange(len(labels)))
 
     def mean_and_influence(self, factor: float) -> tuple[float, FloatArray]:
         """Return the mean of the multiplied scores, corrected with any labels, and each text's influence on it."""
@@ -113,7 +107,7 @@ class ScoredSet:
         return factor * mean + float(weights @ residuals), influence
 
 
-def mean_by_own_labels(texts: ScoredSet, stratum: IntArray) -> Interval:
+def mean_by_own_labels(texts: ScoredSet, stratum: IntArray) -> intervals.Interval:
     """Return the mean human score of partly labelled texts, with Student's interval over groups.
 
     Each stratum is corrected with its own labels, of texts drawn at random from it; strata are numbered from 0. A
@@ -130,8 +124,8 @@ def mean_by_own_labels(texts: ScoredSet, stratum: IntArray) -> Interval:
             continue
         labelled = replace(texts, labels=np.where(own_labelled, texts.labels, np.nan)).labelled
         fewest_groups = min(fewest_groups, labelled.groups)
-        if fewest_groups < MIN_GROUPS:
-            return Interval(None)
+        if fewest_groups < intervals.MIN_GROUPS:
+            return intervals.Interval(None)
         factor, center, number_unlabelled = labelled.factor, float(labelled.residuals.mean()), int(unlabelled.sum())
         value += float((factor * texts.scores[unlabelled] + center).sum()) / count
         ratio = _variance_ratio(labelled, len(np.unique(texts.group[unlabelled])), number_unlabelled)
@@ -141,16 +135,16 @@ def mean_by_own_labels(texts: ScoredSet, stratum: IntArray) -> Interval:
         else:
             influence[own_labelled] = weight * (labelled.residuals - center) / own_labelled.sum()
     if has_label.all():
-        return Interval(value, value, value)
+        return intervals.Interval(value, value, value)
     if all_labelled and np.ptp(all_labelled.labels) == 0:
-        return Interval(value)
+        return intervals.Interval(value)
     groups = len(np.unique(texts.group[has_label]))
     squares = float(np.square(np.bincount(texts.group, influence)).sum())
     freedom = max(groups - 2 - int(stratum.max()), fewest_groups - 2)
-    return student_interval(value, math.sqrt(groups / (groups - 1) * squares + extra_variance), freedom)
+    return intervals.student_interval(value, math.sqrt(groups / (groups - 1) * squares + extra_variance), freedom)
 
 
-def difference_by_own_labels(before: ScoredSet, after: ScoredSet) -> Interval:
+def difference_by_own_labels(before: ScoredSet, after: ScoredSet) -> intervals.Interval:
     """Return the difference of the mean human scores of two partly labelled sets, with Student's interval.
 
     What the texts of a group have in common cancels. Each set needs labels in `MIN_GROUPS` groups. If a set's labels
@@ -159,22 +153,22 @@ def difference_by_own_labels(before: ScoredSet, after: ScoredSet) -> Interval:
     """
     labelled = before.labelled, after.labelled
     groups = min(each.groups for each in labelled)
-    if groups < MIN_GROUPS:
-        return Interval(None)
+    if groups < intervals.MIN_GROUPS:
+        return intervals.Interval(None)
     centered = [(each.scores - each.scores.mean(), each.labels - each.labels.mean()) for each in labelled]
     factor = _factor(*map(np.concatenate, zip(*centered, strict=True)))
     value, squares = _difference(before, after, factor)
     residuals = np.concatenate([each.labels - factor * each.scores for each in labelled])
     groups_with_equal_labels = [each.groups for each in labelled if np.ptp(each.labels) == 0]
     if len(groups_with_equal_labels) == 2 and labelled[0].labels[0] == labelled[1].labels[0]:
-        return Interval(value)
+        return intervals.Interval(value)
     extra_variance = sum(float(residuals.var(ddof=1)) / number for number in groups_with_equal_labels)
-    return student_mean(value, math.sqrt(groups / (groups - 1) * squares + extra_variance), groups - 2)
+    return intervals.student_mean(value, math.sqrt(groups / (groups - 1) * squares + extra_variance), groups - 2)
 
 
 def difference_by_other_labels(
     before: ScoredSet, after: ScoredSet, labelled: LabelledScores, *, changed: float = 1.0
-) -> Interval:
+) -> intervals.Interval:
     """Return the difference of the mean human scores of two sets without labels, with Student's interval.
 
     The difference is the factor times the difference of the mean scores. Its variance has four parts: variation between
@@ -186,8 +180,8 @@ def difference_by_other_labels(
     """
     factor, count = labelled.factor, len(labelled.labels)
     groups = [len(np.unique(side.group)) for side in (before, after)]
-    if labelled.groups < MIN_GROUPS or min(groups) < 2:
-        return Interval(None)
+    if labelled.groups < intervals.MIN_GROUPS or min(groups) < 2:
+        return intervals.Interval(None)
     before, after = (replace(side, labels=np.full_like(side.labels, np.nan)) for side in (before, after))
     value, squares = _difference(before, after, factor)
     shares, variances = _system_shares(labelled.residuals, labelled.system)
@@ -195,7 +189,7 @@ def difference_by_other_labels(
     spread = float(np.square(labelled.scores - labelled.scores.mean()).sum())
     of_factor = (value / factor) ** 2 * float(labelled.residuals.var()) / spread if factor else 0.0
     error = math.sqrt(min(groups) / (min(groups) - 1) * squares + of_factor + float(variances @ of_sets))
-    return student_mean(value, error, count - 2)
+    return intervals.student_mean(value, error, count - 2)
 
 
 def _difference(before: ScoredSet, after: ScoredSet, factor: float) -> tuple[float, float]:
@@ -227,7 +221,7 @@ def _system_shares(residuals: FloatArray, system: IntArray) -> tuple[FloatArray,
         (len(residuals) - len(sizes)) * np.log(1 - SYSTEM_SHARES)
         + np.log(of_means).sum(axis=1)
         + np.log(precision)
-        + freedom * np.log(np.maximum(squares, NO_SPREAD))
+        + freedom * np.log(np.maximum(squares, intervals.NO_SPREAD))
     )
     likelihood = np.exp((deviances.min() - deviances) / 2)
     return SYSTEM_SHARES, squares / freedom * likelihood / likelihood.sum()
@@ -235,7 +229,7 @@ def _system_shares(residuals: FloatArray, system: IntArray) -> tuple[FloatArray,
 
 def labels_for_margin(labelled: LabelledScores, margin: float) -> int:
     """Return about how many labels a 95 % interval of plus or minus `margin` needs if there are many scored texts."""
-    error = standard_error(labelled.residuals, labelled.group)
+    error = intervals.standard_error(labelled.residuals, labelled.group)
     return math.ceil(len(labelled.labels) * (1.96 * error / margin) ** 2)
 
 

@@ -20,19 +20,9 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from rubriclab.stats import intervals
 from rubriclab.stats.agreement import check_choice
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
-from rubriclab.stats.intervals import (
-    MAX_PARTS,
-    MIN_GROUPS,
-    Interval,
-    bundle_units,
-    estimate,
-    jackknife_interval,
-    quotient,
-    renumber,
-    units,
-)
 
 Metric = Literal["nominal", "interval"]
 
@@ -40,7 +30,9 @@ Metric = Literal["nominal", "interval"]
 NO_SPREAD = 1e-12
 
 
-def krippendorff_alpha(ratings: npt.ArrayLike, metric: Metric, clusters: npt.ArrayLike | None = None) -> Interval:
+def krippendorff_alpha(
+    ratings: npt.ArrayLike, metric: Metric, clusters: npt.ArrayLike | None = None
+) -> intervals.Interval:
     """Return Krippendorff's alpha with its interval over clusters of units.
 
     Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability". Units with fewer than two ratings are left out. Two
@@ -53,11 +45,12 @@ def krippendorff_alpha(ratings: npt.ArrayLike, metric: Metric, clusters: npt.Arr
     check_choice("metric", metric, get_args(Metric))
     compared, cluster = _compared_units(ratings, clusters)
     if len(cluster) < 2:
-        return Interval(None)
+        return intervals.Interval(None)
     sizes = (~np.isnan(compared)).sum(axis=0)
     if metric == "nominal":
         # Each rating is a unit vector with a dimension for each value, so that all different ratings are equally far.
-        sums = _counts(compared)
+        values = np.unique(compared[~np.isnan(compared)])
+        sums = np.array([(compared == value).sum(axis=0) for value in values], dtype=float)
         squares = sums.sum(axis=0)
     else:
         # Centred and scaled so that no square overflows; alpha depends neither on the origin nor on the unit.
@@ -70,11 +63,11 @@ def krippendorff_alpha(ratings: npt.ArrayLike, metric: Metric, clusters: npt.Arr
     def statistic(counts: FloatArray) -> FloatArray:
         weights = counts[:, cluster]
         number, total = weights @ sizes, weights @ squares
-        between = total - quotient(np.square(weights @ sums.T).sum(axis=1), number)
+        between = total - intervals.quotient(np.square(weights @ sums.T).sum(axis=1), number)
         expected = np.where(between > NO_SPREAD * total, between / np.maximum(number - 1, 1), 0.0)
-        return 1 - quotient(weights @ within / np.maximum(number, 1), expected)
+        return 1 - intervals.quotient(weights @ within / np.maximum(number, 1), expected)
 
-    return estimate(statistic, int(cluster.max()) + 1, elements=compared.size, correlation=True)
+    return intervals.estimate(statistic, int(cluster.max()) + 1, elements=compared.size, correlation=True)
 
 
 def _compared_units(ratings: npt.ArrayLike, clusters: npt.ArrayLike | None) -> tuple[FloatArray, IntArray]:
@@ -87,12 +80,7 @@ def _compared_units(ratings: npt.ArrayLike, clusters: npt.ArrayLike | None) -> t
     if cluster.shape != (number,) or cluster.dtype.kind != "i":
         raise ValueError(f"clusters: expected {number} integers, one per unit, got {clusters!r}")
     compared = (~np.isnan(table)).sum(axis=0) >= 2
-    return table[:, compared], renumber(cluster[compared])
-
-
-def _counts(ratings: FloatArray) -> FloatArray:
-    """Return how often each distinct value is a rating of each unit, shape (values, units)."""
-    return np.array([(ratings == value).sum(axis=0) for value in np.unique(ratings[~np.isnan(ratings)])], dtype=float)
+    return table[:, compared], intervals.renumber(cluster[compared])
 
 
 def rater_variances(table: FloatArray, *, raters_known: bool) -> tuple[float, float]:
@@ -105,14 +93,14 @@ def rater_variances(table: FloatArray, *, raters_known: bool) -> tuple[float, fl
     filled = np.nan_to_num(table - np.nanmean(table) if table.size else table)
     sizes, sums, rated = present.sum(axis=0), filled.sum(axis=0), present.sum(axis=1)
     within_squares = np.square(filled).sum() - (np.square(sums) / sizes).sum()
-    within = residual = quotient(within_squares, sizes.sum() - table.shape[1])
+    within = residual = intervals.quotient(within_squares, sizes.sum() - table.shape[1])
     if raters_known:
         # The residual mean square after fitting effects of texts and raters, by the normal equations.
         values, vectors = np.linalg.eigh(np.diag(rated) - (present / sizes) @ present.T)
         projected = np.square((filled - present * (sums / sizes)).sum(axis=1) @ vectors)
         nonzero = values > 1e-9 * max(rated.max(initial=0), 1)
         explained = (projected[nonzero] / values[nonzero]).sum()
-        fitted = quotient(np.maximum(within_squares - explained, 0), (sizes - 1).sum() - nonzero.sum())
+        fitted = intervals.quotient(np.maximum(within_squares - explained, 0), (sizes - 1).sum() - nonzero.sum())
         residual = np.where(np.isnan(fitted), within, fitted)
     return float(within - residual), float(residual)
 
@@ -132,7 +120,9 @@ def ceiling(ratings: npt.ArrayLike, groups: npt.ArrayLike | None = None, *, rate
     """
     table = _matrix(ratings)
     rated = ~np.isnan(table).all(axis=0)
-    group = renumber(np.zeros(table.shape[1], dtype=np.int64)[rated] if groups is None else np.asarray(groups)[rated])
+    group = intervals.renumber(
+        np.zeros(table.shape[1], dtype=np.int64)[rated] if groups is None else np.asarray(groups)[rated]
+    )
     table = table[:, rated]
     severity, residual = rater_variances(table, raters_known=raters_known)
     if not math.isfinite(residual):
@@ -153,20 +143,20 @@ def ceiling(ratings: npt.ArrayLike, groups: npt.ArrayLike | None = None, *, rate
 
 def ceiling_interval(
     ratings: npt.ArrayLike, groups: Sequence[str], *, within: bool, raters_known: bool = True
-) -> Interval:
+) -> intervals.Interval:
     """Return the `ceiling` of correlations within groups or over all texts, with its jackknife interval over groups."""
-    table, unit = np.asarray(ratings, dtype=np.float64), units(groups)
-    group = renumber(np.array(groups, dtype=str)) if within else np.zeros(len(groups), dtype=np.int64)
-    part = bundle_units(unit, MAX_PARTS, seed=0)
+    table, unit = np.asarray(ratings, dtype=np.float64), intervals.units(groups)
+    group = intervals.renumber(np.array(groups, dtype=str)) if within else np.zeros(len(groups), dtype=np.int64)
+    part = intervals.bundle_units(unit, intervals.MAX_PARTS, seed=0)
 
     def ceiling_of(texts: BoolArray) -> float | None:
         return ceiling(table[:, texts], group[texts], raters_known=raters_known)
 
     value = ceiling_of(np.ones(len(groups), dtype=bool))
-    if value is None or unit.max() + 1 < MIN_GROUPS:
-        return Interval(value)
+    if value is None or unit.max() + 1 < intervals.MIN_GROUPS:
+        return intervals.Interval(value)
     replicates = np.array([ceiling_of(part != left_out) for left_out in range(part.max() + 1)], dtype=np.float64)
-    return jackknife_interval(value, replicates, correlation=True).within(0, 1)
+    return intervals.jackknife_interval(value, replicates, correlation=True).within(0, 1)
 
 
 def _matrix(ratings: npt.ArrayLike) -> FloatArray:

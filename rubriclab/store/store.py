@@ -738,10 +738,7 @@ def _measure_space(connection: Connection) -> Space:
         )
         return Space(pages * size, free * size)
     if connection.dialect.name == "postgresql":
-        sizes = (func.pg_total_relation_size(func.to_regclass(name)) for name in _quoted_tables(connection))
+        names = map(connection.dialect.identifier_preparer.format_table, METADATA.tables.values())
+        sizes = (func.pg_total_relation_size(func.to_regclass(name)) for name in names)
         return Space(int(connection.execute(select_columns(sum(sizes, start=literal(0)))).scalar_one()), None)
     return Space(None, None)
-
-
-def _quoted_tables(connection: Connection) -> list[str]:
-    return [connection.dialect.identifier_preparer.format_table(table) for table in METADATA.tables.values()]

@@ -13,17 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import models_json_schema
 from starlette.responses import Response
 
-from rubriclab import __version__
-from rubriclab.errors import (
-    BudgetReached,
-    DataError,
-    JudgeError,
-    JudgeUnavailable,
-    ProviderDown,
-    ReplayMiss,
-    SettingsError,
-    StoreError,
-)
+from rubriclab import __version__, errors
 from rubriclab.judges.cache import RECORDED_PREFIX, recorded_name
 from rubriclab.learning.scoring import Score
 from rubriclab.models.characters import plain
@@ -316,12 +306,12 @@ class Refused(Exception):
 
 # The code of each error, and the seconds to another attempt; the first class that matches applies.
 _REFUSALS: Sequence[tuple[type[Exception], str, int | None]] = (
-    (BudgetReached, "budget_reached", None),
-    (ProviderDown, "judge_unavailable", WHEN_DOWN),
-    (JudgeUnavailable, "judge_unavailable", WHEN_DOWN),
-    (ReplayMiss, "not_recorded", None),
-    (JudgeError, "judge_failed", None),
-    (StoreError, "store_unavailable", WHEN_LOCKED),
+    (errors.BudgetReached, "budget_reached", None),
+    (errors.ProviderDown, "judge_unavailable", WHEN_DOWN),
+    (errors.JudgeUnavailable, "judge_unavailable", WHEN_DOWN),
+    (errors.ReplayMiss, "not_recorded", None),
+    (errors.JudgeError, "judge_failed", None),
+    (errors.StoreError, "store_unavailable", WHEN_LOCKED),
     (Exception, "internal_error", None),
 )
 
@@ -330,7 +320,7 @@ def refusal_of(error: Exception) -> Refused:
     """Return an error as callers see it; messages of providers, stores and bugs are for the log only."""
     if isinstance(error, Refused):
         return error
-    if isinstance(error, SettingsError | DataError):
+    if isinstance(error, errors.SettingsError | errors.DataError):
         # The error's own hint is about options, which callers do not have.
         hint = " Send it with each text." if isinstance(error, FieldMissing) else ""
         return Refused("unusable_texts", f"{plain(error.message)}{hint}")

@@ -18,7 +18,7 @@ from waiting import until
 from rubriclab import write_rows
 from rubriclab.errors import DataError
 from rubriclab.ops.options import ScoreOptions
-from rubriclab.ops.score import Scoring, keep_scores, prepare_scoring
+from rubriclab.ops.score import Scoring, prepare_scoring, resume_scores
 from rubriclab.ops.workspace import Workspace, finish
 
 LINES = HELDOUT.read_bytes().splitlines(keepends=True)[:10]
@@ -69,13 +69,13 @@ def continued(scoring: Scoring, kept: list[dict[str, Any]], folder: Path) -> lis
     """Return the rows of scores that are kept and those that follow."""
     output = folder / "kept.jsonl"
     output.write_bytes(b"")
-    keep_scores(scoring, str(output))
+    resume_scores(scoring, str(output))
     write_rows(kept, output)
 
     async def rest() -> list[dict[str, Any]]:
         return [scored.to_row() async for scored in scoring.stream()]
 
-    keep_scores(scoring, str(output))
+    resume_scores(scoring, str(output))
     assert scoring.counts.rows == len(kept)
     return kept + finish(rest)
 
@@ -209,7 +209,7 @@ def test_rows_of_another_version_judge_or_options_are_refused(
     record = json.loads((folder / "scores.jsonl.resume.json").read_bytes())
     (commands.folder / "scores.jsonl.resume.json").write_text(json.dumps(record | changed))
     with pytest.raises(DataError, match=message):
-        keep_scores(scoring("texts.jsonl", **options), str(commands.folder / "scores.jsonl"))
+        resume_scores(scoring("texts.jsonl", **options), str(commands.folder / "scores.jsonl"))
 
 
 @pytest.mark.parametrize("content", [None, b"[]", b"{"])

@@ -113,21 +113,21 @@ def test_the_latest_judgment_of_each_rater_and_repeat_applies_and_a_withdrawal_r
     one, two = judged("anna", "a", value=3), judged("anna", "a", value=4)
     others = [judged("ben", "a", value=2), judged("anna", "a", value=5, again=True)]
     history = History([one, *others, two])
-    assert [(each.rater, each.again, each.value) for each in history.all()] == [
+    assert [(each.rater, each.again, each.value) for each in history.current_judgments()] == [
         ("anna", False, 4),
         ("anna", True, 5),
         ("ben", False, 2),
     ]
     for other in others:
         history.add(withdrawn(other))
-    assert history.of("anna") == {("a", False): two}
-    assert history.latest("anna", history.of("anna")) == two
+    assert history.by_rater("anna") == {("a", False): two}
+    assert history.latest("anna", history.by_rater("anna")) == two
     history.add(withdrawn(two))
-    assert history.of("anna") == {("a", False): one}
-    assert history.latest("anna", history.of("anna")) == one
+    assert history.by_rater("anna") == {("a", False): one}
+    assert history.latest("anna", history.by_rater("anna")) == one
     history.add(withdrawn(one))
-    assert history.of("anna") == {}
-    assert history.latest("anna", history.of("anna")) is None
+    assert history.by_rater("anna") == {}
+    assert history.latest("anna", history.by_rater("anna")) is None
     assert history.raters == ()
 
 
@@ -139,10 +139,10 @@ def test_undoing_everything_leaves_nothing_and_each_step_is_exact(steps: list[tu
         if value is not None:
             history.add(judged("anna", key, value=value))
             stack.append((key, value))
-        elif latest := history.latest("anna", history.of("anna")):
+        elif latest := history.latest("anna", history.by_rater("anna")):
             history.add(withdrawn(latest))
             stack.pop()
-        assert {item[0]: judgment.value for item, judgment in history.of("anna").items()} == dict(stack)
+        assert {item[0]: judgment.value for item, judgment in history.by_rater("anna").items()} == dict(stack)
 
 
 @pytest.mark.parametrize("name", ["", "  ", None, 3, "a\nb", "a\x00b", "\u202eanna", "x" * 61, "\ud800"])

@@ -32,19 +32,9 @@ from rubriclab.ops.explain import ScoreExplanation, explain as explain_score
 from rubriclab.ops.options import Edit, EditOptions, ExplainOptions
 from rubriclab.ops.versions import DisagreementsOptions, disagreements
 from rubriclab.ops.workspace import Job, Workspace, finish
-from rubriclab.report import wording
+from rubriclab.report import rubrics, wording
 from rubriclab.report.render import View, macro, typeset, view
 from rubriclab.report.results import difference_view, paired_effect
-from rubriclab.report.rubrics import (
-    CHANGES,
-    MEASURED_AT,
-    badge_of,
-    badge_on_other_texts,
-    change_in_agreement,
-    change_words,
-    explanation_view,
-    score_axis_of,
-)
 from rubriclab.report.wording import figure
 from rubriclab.stats.intervals import Interval
 from rubriclab.store.diff import compare as compare_versions
@@ -55,21 +45,21 @@ from rubriclab.web.studio.studio import CACHED_VERSIONS, PaidRequest, PriceQuote
 
 def version_routes(studio: Studio) -> list[BaseRoute]:
 
-    def rubrics(request: Request) -> Response:
+    def index(request: Request) -> Response:
         search = request.query_params.get("search", "")
         damaged: list[StoreError] = []
         newest = studio.shared.store.newest(damaged.append)
         summaries = [summary(version) for version in newest]
         words = search.lower().split()
-        found = [each for each in summaries if all(word in each["words"] for word in words)]
-        by_kind = {kind: [each for each in found if each["kind"] == kind] for kind in KINDS}
+        matches = [each for each in summaries if all(word in each["words"] for word in words)]
+        by_kind = {kind: [each for each in matches if each["kind"] == kind] for kind in KINDS}
         return studio.page(
             "rubrics.html",
             "Rubrics",
             tables=[(kind, rows, _common_level(rows)) for kind, rows in by_kind.items()],
-            recorded=any(wording.judge_option(each["version"]) for each in found),
+            recorded=any(wording.judge_option(each["version"]) for each in matches),
             store=_store_option(studio),
-            found=len(found),
+            found=len(matches),
             total=len(summaries),
             search=search,
             place=studio.shared.store.place,
@@ -96,13 +86,13 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
         version = studio.version(request.path_params["ref"])
         versions = studio.shared.store.log(version.name)
         others = [each for each in studio.shared.store.newest(lambda _error: None) if each.name != version.name]
-        chosen = request.query_params.get("with", "")
+        other_ref = request.query_params.get("with", "")
         # Without a choice, a version is compared with its parent, else with a child.
         candidates = sorted(
             (each for each in versions if each.ref != version.ref), key=lambda each: each.parent != version.ref
         )
         parent = [each for each in candidates if each.ref == version.parent]
-        other = studio.version(chosen) if chosen else next(iter(parent or candidates), None)
+        other = studio.version(other_ref) if other_ref else next(iter(parent or candidates), None)
         sides = [version, other] if other else []
         sides.sort(key=lambda each: each.number if other and other.name == version.name else each.created)
         difference = compare_versions(*sides) if sides else None
@@ -120,7 +110,7 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
         )
 
     return [
-        Route("/", rubrics),
+        Route("/", index),
         Route("/{ref}", show),
         Route("/{ref}/versions", versions),
         Route("/{ref}/compare", compare),
@@ -136,15 +126,16 @@ Figures = Mapping[str, tuple[Interval, str]]
 def summary(version: Version) -> dict[str, Any]:
     """Return what a list of versions shows of one; searches look through `words`, in lower case."""
     provenance, rubric = version.provenance, version.rubric
-    evaluated = version.evaluation and badge_on_other_texts(version, version.evaluation)
-    badge, (agreement, measured) = badge_of(version), _recorded_agreement(version)
-    elsewhere = f", {MEASURED_AT[provenance.held_out_by]}" if provenance.held_out_by != "learning" else ""
-    verdict = f"{badge.words}{elsewhere}" if provenance.validation else badge.words
+    evaluated = version.evaluation and rubrics.badge_on_other_texts(version, version.evaluation)
+    badge, (agreement, measured) = rubrics.badge_of(version), _recorded_agreement(version)
+    measured_at = f", {rubrics.MEASURED_AT[provenance.held_out_by]}" if provenance.held_out_by != "learning" else ""
+    verdict = f"{badge.words}{measured_at}" if provenance.validation else badge.words
     judge, origin = wording.judge(provenance), _origin(version)
     criteria, idle = wording.contents(rubric.criteria), sum(not term.weight for term in rubric.terms.values())
     if idle:
         criteria += f"; {wording.counted(idle, 'criterion')} {'has' if idle == 1 else 'have'} weight 0"
-    parts = (version.ref, *version.tags, rubric.aspect.name, rubric.task, verdict, judge, origin)
+    words = [version.ref, *version.tags, rubric.aspect.name, rubric.task, verdict, judge, origin]
+    words += [evaluated.words] if evaluated else []
     return {
         "version": version,
         "verdict": verdict,
@@ -158,31 +149,34 @@ def summary(version: Version) -> dict[str, Any]:
         "criteria": criteria,
         "created": wording.utc_time(version.created),
         "origin": origin,
-        "words": "\n".join((*parts, evaluated.words if evaluated else "")).lower(),
+        "words": "\n".join(words).lower(),
     }
 
 
 def _recorded_agreement(version: Version) -> tuple[Figures, str]:
     """Return a version's recorded agreement with people, and the labels that it was measured on."""
-    provenance, found = version.provenance, wording.recorded_agreement(version)
-    if found is None:
+    provenance, recorded = version.provenance, wording.recorded_agreement(version)
+    if recorded is None:
         return {}, ""
     validation, agreement = provenance.validation, provenance.agreement
-    figures = {found.measure: (found.value, found.level)}
-    if found.errors:
-        figures = {GRADED.error: (found.errors.absolute, ""), **figures}
-    if validation and not found.level:
+    figures = {recorded.measure: (recorded.value, recorded.level)}
+    if recorded.errors:
+        figures = {GRADED.error: (recorded.errors.absolute, ""), **figures}
+    if validation and not recorded.level:
         figures = {validation.measures.order: (validation.rubric.order, ""), **figures}
     elif agreement and not validation and not agreement.optimistic and not agreement.auroc:
-        figures[GRADED.order] = (agreement.pearson, found.level)
+        figures[GRADED.order] = (agreement.pearson, recorded.level)
     groups = validation.groups if validation else len(provenance.groups)
-    return figures, f"{count(found.n, 'label')} of {count(groups, 'group')}, {found.how.removeprefix('on labels ')}"
+    return (
+        figures,
+        f"{count(recorded.n, 'label')} of {count(groups, 'group')}, {recorded.how.removeprefix('on labels ')}",
+    )
 
 
 def _common_level(rows: list[dict[str, Any]]) -> str:
     """Return the level at which a column shows correlations, empty for decisions."""
-    found = {level for row in rows for _, level in row["agreement"].values()}
-    return next((level for level in wording.LEVELS.values() if level in found), "")
+    levels = {level for row in rows for _, level in row["agreement"].values()}
+    return next((level for level in wording.LEVELS.values() if level in levels), "")
 
 
 def _store_option(studio: Studio) -> str:
@@ -195,7 +189,7 @@ def _origin(version: Version) -> str:
     provenance = version.provenance
     if provenance.edit:
         changes = "; ".join(
-            f"{CHANGES[each.action]}{':' if each.action == 'definition' else ''} {change_words(each)}"
+            f"{rubrics.CHANGES[each.action]}{':' if each.action == 'definition' else ''} {rubrics.change_words(each)}"
             for each in provenance.edit.changes
         )
         return f"{changes}: {provenance.edit.because} (edited by {provenance.edit.author})"
@@ -245,20 +239,20 @@ def disagreement_routes(studio: Studio) -> list[BaseRoute]:
         query = request.query_params
         options = DisagreementsOptions(count=query.get("count", CASES_SHOWN), side=query.get("side", "both"))
         version = studio.version(request.path_params["ref"])
-        found = disagreements(version, studio.matrix(version).record, options)
-        axis = score_axis_of(found.version, found.record.texts)
+        result = disagreements(version, studio.matrix(version).record, options)
+        axis = rubrics.score_axis_of(result.version, result.record.texts)
         return studio.page(
             "disagreements.html",
             f"Disagreements of {version.ref}",
             version,
             "disagreements",
             verdict=View(macro("verdict_line", version)).body(),
-            cases=found.texts,
+            cases=result.texts,
             card=lambda each: View(macro("disagreement_card", axis, version, each, full=True)).body(),
             sides=SIDES,
             side=options.side,
             count=options.count,
-            more=options.count + CASES_SHOWN if len(found.texts) == options.count else None,
+            more=options.count + CASES_SHOWN if len(result.texts) == options.count else None,
         )
 
     return [Route("/{ref}/disagreements", page)]
@@ -280,20 +274,20 @@ class PastedText(PaidRequest):
         """Return the text as an example; SettingsError if it is empty or lacks a field of the version's texts."""
         if is_blank(self.output):
             raise SettingsError("Expected a text, got an empty one.", "Paste the text to explain.")
-        given = {name: None if is_blank(getattr(self, name)) else getattr(self, name) for name in FIELDS}
-        if missing := [name for name in version.provenance.text_fields or () if given.get(name, "") is None]:
+        fields = {name: None if is_blank(getattr(self, name)) else getattr(self, name) for name in FIELDS}
+        if missing := [name for name in version.provenance.text_fields or () if fields.get(name, "") is None]:
             raise SettingsError(
                 f"{version.ref} was learned from texts with their {join_names(missing)}; without, its score would "
                 "not be comparable.",
                 f"Give the {join_names(missing)} of the text.",
             )
-        return Example(PASTED, self.output, PASTED, given["source"], given["context"])
+        return Example(PASTED, self.output, PASTED, fields["source"], fields["context"])
 
 
 def explanation_routes(studio: Studio) -> list[BaseRoute]:
     def page(request: Request) -> Response:
         version, name = studio.version(request.path_params["ref"]), request.query_params.get("id")
-        shown, fault = _explain_labelled_text(studio, version, name) if name else (None, None)
+        explanation, fault = _explain_labelled_text(studio, version, name) if name else (None, None)
         return studio.page(
             "explain.html",
             "Why this score?",
@@ -301,8 +295,8 @@ def explanation_routes(studio: Studio) -> list[BaseRoute]:
             "explain",
             status=404 if fault else 200,
             name=name or "",
-            beside={field: field in (version.provenance.text_fields or ()) for field in FIELDS},
-            shown=shown,
+            fields={field: field in (version.provenance.text_fields or ()) for field in FIELDS},
+            shown=explanation,
             fault=fault,
         )
 
@@ -314,16 +308,16 @@ def explanation_routes(studio: Studio) -> list[BaseRoute]:
             example = pasted.example(version)
             return explain_score(workspace, [example], version, ExplainOptions(judge=studio.judge))
 
-        found = await studio.operations.run(prepare, pasted)
-        if isinstance(found, PriceQuote):
-            return JSONResponse({"price": found.to_row()})
-        return JSONResponse({"html": explanation_view(found.result).body(), "notices": found.notices})
+        outcome = await studio.operations.run(prepare, pasted)
+        if isinstance(outcome, PriceQuote):
+            return JSONResponse({"price": outcome.to_row()})
+        return JSONResponse({"html": rubrics.explanation_view(outcome.result).body(), "notices": outcome.notices})
 
     def suggestions(request: Request) -> Response:
-        wanted = request.query_params.get("q", "").casefold()
+        search = request.query_params.get("q", "").casefold()
         texts = studio.matrix(studio.version(request.path_params["ref"])).record.texts
-        found = (each.id for each in texts if wanted in each.id.casefold() or wanted in each.output.casefold())
-        return JSONResponse(list(islice(found, MAX_SUGGESTIONS)))
+        ids = (each.id for each in texts if search in each.id.casefold() or search in each.output.casefold())
+        return JSONResponse(list(islice(ids, MAX_SUGGESTIONS)))
 
     return [
         Route("/{ref}/explain", page),
@@ -337,7 +331,7 @@ def _explain_labelled_text(studio: Studio, version: Version, name: str) -> tuple
     with studio.workspace() as workspace:
         try:
             explaining = explain_score(workspace, None, version, ExplainOptions(id=name))
-            return explanation_view(finish(explaining.run)).body(), None
+            return rubrics.explanation_view(finish(explaining.run)).body(), None
         except RubriclabError as error:
             return None, error.text
 
@@ -348,29 +342,30 @@ class Draft(PaidRequest, Edit):
     name: str = ""
 
     def options(self, judge: str | None, *, preview: bool) -> EditOptions:
-        signed = {name: getattr(self, name).strip() or None for name in ("author", "because", "name")}
+        signature = {name: getattr(self, name).strip() or None for name in ("author", "because", "name")}
         changes = {name: getattr(self, name) for name in Edit.model_fields}
-        return EditOptions(**changes, **signed, preview=preview, judge=judge)
+        return EditOptions(**changes, **signature, preview=preview, judge=judge)
 
 
 def edit_routes(studio: Studio) -> list[BaseRoute]:
-    selecting = threading.Lock()
+    loading = threading.Lock()
 
     @lru_cache(CACHED_VERSIONS)
-    def selected(ref: str) -> EditableVersion:
+    def load_editable(ref: str) -> EditableVersion:
         with studio.workspace() as workspace:
-            found = editable_version(workspace, workspace.store.load(ref), EditOptions())
-            if found.version.rubric.aggregation and not found.unrated:
-                _ = found.selection  # computed and cached here, before the first edit needs it
-            return found
+            editable = editable_version(workspace, workspace.store.load(ref), EditOptions())
+            if editable.version.rubric.aggregation and not editable.unrated:
+                _ = editable.selection  # computed and cached here, before the first edit needs it
+            return editable
 
-    def editable_of(ref: str) -> EditableVersion:
+    def cached_editable(ref: str) -> EditableVersion:
         """Return a version with its criteria selected in each fold, which takes a second the first time."""
-        with selecting:
-            return selected(studio.version(ref).ref)
+        with loading:
+            return load_editable(studio.version(ref).ref)
 
     def page(request: Request) -> Response:
         version = studio.version(request.path_params["ref"])
+        threshold = version.rubric.threshold
         return studio.page(
             "edit.html",
             f"Edit {version.ref}",
@@ -378,37 +373,39 @@ def edit_routes(studio: Studio) -> list[BaseRoute]:
             "edit",
             terms=version.rubric.terms,
             fitted=version.rubric.aggregation is not None,
-            threshold=None if (least := version.rubric.threshold) is None else format_score(least),
+            threshold=None if threshold is None else format_score(threshold),
             by_hand=threshold_by_hand(version.rubric.aggregation) is not None,
         )
 
     async def ready(request: Request) -> Response:
         started = time.monotonic()
-        found = await run_in_threadpool(editable_of, request.path_params["ref"])
+        editable = await run_in_threadpool(cached_editable, request.path_params["ref"])
         seconds = round(time.monotonic() - started, 1)
-        return JSONResponse({"labels": f"{count(len(found.examples), 'labelled text')}", "seconds": seconds})
+        return JSONResponse({"labels": f"{count(len(editable.examples), 'labelled text')}", "seconds": seconds})
 
     async def run_edit(request: Request, *, preview: bool) -> Response:
         draft, started = await body_of(request, Draft), time.monotonic()
         options, ref = draft.options(studio.judge, preview=preview), request.path_params["ref"]
 
         def prepare(workspace: Workspace) -> Job[EditResult]:
-            editable = editable_of(ref)
+            editable = cached_editable(ref)
             return edit(workspace, editable.version, options, editable=editable)
 
-        found = await studio.operations.run(prepare, draft)
-        if isinstance(found, PriceQuote):
-            return JSONResponse({"price": found.to_row()})
-        saved, effect = found.result.saved, found.result.effect
+        outcome = await studio.operations.run(prepare, draft)
+        if isinstance(outcome, PriceQuote):
+            return JSONResponse({"price": outcome.to_row()})
+        saved, effect = outcome.result.saved, outcome.result.effect
         return JSONResponse(
             {
-                "lead": typeset(change_in_agreement(effect.statistic, effect.difference, effect.folds, effect.n)),
-                "html": view("edit_effect", found=found.result).body(),
+                "lead": typeset(
+                    rubrics.change_in_agreement(effect.statistic, effect.difference, effect.folds, effect.n)
+                ),
+                "html": view("edit_effect", found=outcome.result).body(),
                 "summary": effect_summary(effect),
                 "weights": {
                     each.criterion: wording.percent(each.after) for each in effect.weights if each.after is not None
                 },
-                "notices": found.notices,
+                "notices": outcome.notices,
                 "seconds": round(time.monotonic() - started, 1),
                 "saved": saved.ref if saved else None,
             }
@@ -436,18 +433,18 @@ MAX_REQUEST_BYTES = 1_000_000
 
 def application(studio: Studio) -> ASGIApp:
     pages = (version_routes, text_routes, disagreement_routes, edit_routes, explanation_routes)
-    of_pages = (route for page in pages for route in page(studio))
-    routes: list[BaseRoute] = [*static_routes(), *operation_routes(studio.operations), *of_pages]
+    page_routes = (route for page in pages for route in page(studio))
+    routes: list[BaseRoute] = [*static_routes(), *operation_routes(studio.operations), *page_routes]
 
     @asynccontextmanager
-    async def opened(_application: Starlette) -> AsyncIterator[None]:
+    async def lifespan(_application: Starlette) -> AsyncIterator[None]:
         with studio.shared:
             yield
 
     respond = partial(_error_response, studio)
     handlers: Mapping[Any, Callable[[Request, Exception], Response]] = {RubriclabError: respond, HTTPException: respond}
     return Guard(
-        Starlette(routes=routes, exception_handlers=handlers, lifespan=opened), studio.access, MAX_REQUEST_BYTES
+        Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan), studio.access, MAX_REQUEST_BYTES
     )
 
 
@@ -481,12 +478,13 @@ async def serve_studio(
 
 
 def _error_response(studio: Studio, request: Request, error: Exception) -> Response:
+    status, message = 422, plain(error.text if isinstance(error, RubriclabError) else str(error))
     if isinstance(error, HTTPException):
         status, message = error.status_code, "There is no such page." if error.status_code == 404 else error.detail
-    else:
-        of_provider = isinstance(error, RubriclabError) and error.exit_code == 4
-        status = 404 if isinstance(error, NotInStore) else 502 if of_provider else 422
-        message = plain(error.text if isinstance(error, RubriclabError) else str(error))
+    elif isinstance(error, NotInStore):
+        status = 404
+    elif isinstance(error, RubriclabError) and error.exit_code == 4:
+        status = 502
     if request.method not in SAFE_METHODS or "application/json" in request.headers.get("accept", ""):
         return JSONResponse({"error": message}, status)
     return studio.page("failed.html", "Not found" if status == 404 else "Error", status=status, message=message)
