@@ -119,35 +119,31 @@ class Evaluation(work.Answered, Displayed):
 
     def records(self) -> dict[str, EvaluationRecord]:
         """Return the verdicts by version, without those on texts that the version has learned from."""
-        verdicts: dict[str, tuple[Level, bool, GateVerdict, Interval]] = {}
+        measured: dict[str, dict[str, Any]] = {}
         for summary in filter(None, self.summaries.values()):
             for row in () if summary.scale.names else summary.evaluators:
                 # Of several learned rubrics only the best is compared with the baseline methods.
                 is_best = row is summary.evaluators[0]
                 deciding = summary.deciding if is_best else None if row.best else row.best_baseline
                 if deciding and deciding.gains and not row.seen:
-                    with_direct = is_best and summary.compared_with_direct
-                    verdicts[row.ref] = summary.level, with_direct, deciding.gains, row.result.agreement.pearson
+                    measured[row.ref] = {"level": summary.level, "verdict": deciding.gains}
+                    measured[row.ref] |= {"order": row.result.agreement.pearson, "errors": summary.errors.get(row.ref)}
+                    measured[row.ref]["compared_with_direct"] = is_best and summary.compared_with_direct
         for each in self.decisions:
-            aurocs = {found.name: found.auroc for found in each.agreements}
-            for ref, gain in each.gains.items():
-                verdicts[ref] = "dataset", each.compared_with_direct, gain, aurocs[ref]
-        records = {}
-        for scored in self.scored:
-            if scored.version.ref in verdicts:
-                level, with_direct, verdict, order = verdicts[scored.version.ref]
-                records[scored.version.ref] = EvaluationRecord(
-                    created=datetime.now(UTC),
-                    judge=scored.scores[0].judge,
-                    data=data_digest(scored.texts, scored.aspect),
-                    **_count_scored(scored.values, scored.groups),
-                    level=level,
-                    verdict=verdict,
-                    compared_with_direct=with_direct,
-                    errors=None if scored.version.rubric.scores_on.names else scored.errors,
-                    order=order,
-                )
-        return records
+            for found in (rubric for rubric in each.agreements if rubric.name in each.gains):
+                measured[found.name] = {"level": "dataset", "verdict": each.gains[found.name], "order": found.auroc}
+                measured[found.name]["compared_with_direct"] = each.compared_with_direct
+        return {
+            one.version.ref: EvaluationRecord(
+                created=datetime.now(UTC),
+                judge=one.scores[0].judge,
+                data=data_digest(one.texts, one.aspect),
+                **_count_scored(one.values, one.groups),
+                **measured[one.version.ref],
+            )
+            for one in self.scored
+            if one.version.ref in measured
+        }
 
     def to_row(self) -> dict[str, Any]:
         """Return the figures of the report; for labels of two levels, these are the figures of verdicts."""
