@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -76,7 +76,7 @@ class Evaluation(work.Answered, Displayed):
     def results(self) -> list[Result]:
         """The agreement of rubrics, then of free baselines, with the labels of each aspect."""
         results: list[Result] = []
-        for aspect, scored, free in self._by_aspect():
+        for aspect, scored, free in self.by_aspect:
             evaluators = [
                 Evaluator(
                     each.name,
@@ -102,20 +102,22 @@ class Evaluation(work.Answered, Displayed):
     @cached_property
     def summaries(self) -> Mapping[str, EvaluationSummary | None]:
         """The comparisons of each aspect's rubrics, `None` if no correlation is defined."""
-        return {aspect: summarize(scored, self.results, free) for aspect, scored, free in self._by_aspect()}
+        return {aspect: summarize(scored, self.results, free) for aspect, scored, free in self.by_aspect}
 
     @cached_property
     def decisions(self) -> list[EvaluatedDecisions]:
         """The agreement of decisions with labels, for each aspect whose rubrics decide."""
-        return list(filter(None, (evaluate_decisions(scored, free) for _, scored, free in self._by_aspect())))
+        return list(filter(None, (evaluate_decisions(scored, free) for _, scored, free in self.by_aspect)))
 
-    def _by_aspect(self) -> Iterator[tuple[str, list[ScoredVersion], list[Evaluator]]]:
-        """Yield each aspect with its versions and the free baselines, whose scores an evaluation does not contain."""
-        for aspect in dict.fromkeys(version.rubric.aspect.name for version in self.versions):
+    @cached_property
+    def by_aspect(self) -> list[tuple[str, list[ScoredVersion], list[Evaluator]]]:
+        """Each aspect with its versions and the free baselines, whose scores an evaluation does not contain."""
+        found = []
+        for aspect in dict.fromkeys(each.aspect for each in self.scored):
             scored = [each for each in self.scored if each.aspect == aspect]
-            baselines = ((each.version.ref, each.version.provenance.baseline) for each in scored)
-            chosen = {ref: baseline for ref, baseline in baselines if baseline}
-            yield aspect, scored, baseline_evaluators(scored[0].texts, chosen)
+            chosen = {one.version.ref: feature for one in scored if (feature := one.version.provenance.baseline)}
+            found.append((aspect, scored, baseline_evaluators(scored[0].texts, chosen)))
+        return found
 
     def records(self) -> dict[str, EvaluationRecord]:
         """Return the verdicts by version, without those on texts that the version has learned from."""
@@ -403,6 +405,11 @@ class ScoredVersion:
         """The errors on the scale of the scores; `None` if no text has a score."""
         return score_errors(self.values, self.labels, self.groups, self.version.rubric.scores_on.width)
 
+    @cached_property
+    def rater_errors(self) -> ScoreErrors | None:
+        """The errors of single raters; `None` if unknown."""
+        return rater_errors(self.texts, self.aspect, self.version.rubric.scores_on)
+
     @property
     def error_basis(self) -> dict[str, Any]:
         """The numbers of texts and groups behind `errors`, including groups without a correlation."""
@@ -566,8 +573,7 @@ def summarize(
     ]
     baseline_comparisons = tuple(_comparison(ranked[0], row, versions, free_scores) for row in other_baselines)
     scale = scored[0].version.rubric.scores_on
-    of_raters = rater_errors(scored[0].texts, aspect, scale)
-    return EvaluationSummary(aspect, level, evaluators, baseline_comparisons, errors, scale, of_raters)
+    return EvaluationSummary(aspect, level, evaluators, baseline_comparisons, errors, scale, scored[0].rater_errors)
 
 
 def _comparison(
@@ -596,9 +602,6 @@ def _count_scored(scores: FloatArray, groups: Sequence[str]) -> dict[str, int]:
 def _key(evaluator: str) -> str:
     """Return an evaluator's name without the remark on the rubrics that chose a free baseline."""
     return evaluator.partition(" (")[0]
-
-
-# Decisions between two levels.
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from rubriclab.learning.gate import rater_errors
 from rubriclab.learning.train import recorded_texts
 from rubriclab.learning.verdicts import level_agreement, verdict_statistic
 from rubriclab.methods.catalogue import installed
@@ -27,8 +26,6 @@ from rubriclab.stats.correlation import floats, pearson_rows
 from rubriclab.stats.intervals import Interval
 
 MAX_TEXTS, TITLE_LENGTH = 6, 60
-# The cells of a row, and the texts and groups that its figures are of.
-RowWithBasis = tuple[list[object], dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,37 +39,20 @@ class CriterionRow:
     unscored: int
 
 
-def error_row(scored: ScoredVersion) -> RowWithBasis | None:
-    """Return a row of the table of errors with its basis; `None` if no text has a score."""
-    if scored.errors is None:
-        return None
+def interval_coverage(scored: ScoredVersion) -> Markup:
+    """Return how many labels the scores' intervals contain, and whether two standard errors explain the difference."""
+    aggregation = scored.version.rubric.aggregation
     pairs = zip(scored.labels.tolist(), scored.scores, strict=True)
-    inside = [each.interval[0] <= label <= each.interval[1] for label, each in pairs if each.interval]
-    aggregation, coverage = scored.version.rubric.aggregation, Markup()
-    if inside and aggregation and aggregation.conformal:
-        share = f"{sum(inside):,} of {len(inside):,} ({wording.percent(sum(inside) / len(inside))}),"
-        coverage = line(share, quiet(fit_of_intervals(sum(inside), len(inside), aggregation.conformal.confidence)))
-    basis = scored.error_basis
-    cells = [*rubrics.error_cells(scored.errors), f"{basis['n']:,}", coverage or wording.UNMEASURED]
-    return [external(scored.name), *cells], {"aspect": scored.aspect, **basis}
-
-
-def fit_of_intervals(inside: int, number: int, confidence: float) -> str:
-    """Return whether the share of labels in intervals differs from `confidence` by more than two standard errors."""
-    excess, expected = inside - number * confidence, f"{wording.percent(confidence)} expected"
-    if abs(excess) <= 2 * math.sqrt(number * confidence * (1 - confidence)):
-        return f"{expected}, difference within chance"
-    return f"{expected}: {'wider than need be' if excess > 0 else 'too narrow'}"
-
-
-def raters_row(scored: ScoredVersion) -> RowWithBasis | None:
-    """Return the row of errors of single raters on the texts of `scored`; `None` if unknown."""
-    rubric = scored.version.rubric
-    errors = rater_errors(scored.texts, rubric.aspect.name, rubric.scores_on)
-    if errors is None:
-        return None
-    cells = [*rubrics.error_cells(errors), "", ""]
-    return [wording.SINGLE_RATERS, *cells], {"aspect": scored.aspect, "level": "dataset"}
+    covered = [each.interval[0] <= label <= each.interval[1] for label, each in pairs if each.interval]
+    if not covered or aggregation is None or aggregation.conformal is None:
+        return wording.UNMEASURED
+    n, inside, confidence = len(covered), sum(covered), aggregation.conformal.confidence
+    remark = f"{wording.percent(confidence)} expected"
+    if abs(inside - n * confidence) <= 2 * math.sqrt(n * confidence * (1 - confidence)):
+        remark = f"{remark}, difference within chance"
+    else:
+        remark = f"{remark}: {'wider than need be' if inside > n * confidence else 'too narrow'}"
+    return line(f"{inside:,} of {n:,} ({wording.percent(inside / n)}),", quiet(remark))
 
 
 def criterion_agreements(scored: ScoredVersion, level: Level) -> list[CriterionRow]:
@@ -95,20 +75,15 @@ def criterion_agreements(scored: ScoredVersion, level: Level) -> list[CriterionR
     return rows
 
 
-# The view.
-
-
 def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
     """Return the verdicts and all figures of an evaluation."""
     versions, summaries = {version.ref: version for version in evaluation.versions}, evaluation.summaries
-    scored, calibrated = evaluation.scored, evaluation.calibrated
-    judgments = [(each.version.provenance, score) for each in scored for score in each.scores]
-    graded_versions = evaluation.graded
+    scored, calibrated, graded_versions = evaluation.scored, evaluation.calibrated, evaluation.graded
+    judges = (wording.judge(each.version.provenance, score.judge) for each in scored for score in each.scores)
     graded = {each.aspect: each for each in graded_versions}
     fitted = (each.version.rubric.aggregation for each in graded_versions)
     nominal = {wording.percent(each.conformal.confidence) for each in fitted if each and each.conformal}
     uncalibrated = [each.version.ref for each in graded_versions if not each.version.rubric.aggregation]
-    errors = [*map(error_row, (*graded_versions, *calibrated)), *map(raters_row, graded.values())]
     # The results of rubrics, and those of free baselines, by aspect and level.
     blocks: dict[tuple[str, str], tuple[list[Result], list[Result]]] = {}
     deciding = {name: each and each.level for name, each in summaries.items()}
@@ -123,7 +98,7 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
         graded=graded,
         decisions=evaluation.decisions,
         summaries={name: each for name, each in summaries.items() if name in graded},
-        errors=list(filter(None, errors)),
+        with_errors=[(each, interval_coverage(each)) for each in (*graded_versions, *calibrated) if each.errors],
         calibrated=calibrated,
         # One that is also shown calibrated needs no advice to calibrate it.
         uncalibrated=[ref for ref in uncalibrated if ref not in {twin.version.ref for twin in calibrated}],
@@ -141,7 +116,7 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
         ],
         versions=versions,
         examples=evaluation.examples,
-        judges=list(dict.fromkeys(wording.judge(provenance, score.judge) for provenance, score in judgments)),
+        judges=list(dict.fromkeys(judges)),
         details=[] if brief else [_details(each, summaries[each.aspect], evaluation.results) for each in scored],
     )
 
