@@ -113,12 +113,12 @@ def course(arm: Arm, learned_from: Sequence[Example], assignment: Assignment, te
     training_input = TrainingInput(
         tuple(learned_from) if arm.labels else (),
         assignment,
-        load_findings(assignment.words.task, assignment.aspect.name, without=tested) if arm.literature else (),
+        load_findings(assignment.words.task, assignment.aspect.name, excluded=tested) if arm.literature else (),
     )
     methods = [METHODS[name] for name in arm.parts]
     is_joint = arm.method == "joint"
     try:
-        settings = resolve_settings(methods, joint=is_joint, chosen=arm.settings)
+        settings = resolve_settings(methods, joint=is_joint, options=arm.settings)
     except SettingsError as error:
         raise SettingsError(f"Arm {arm.name}: {error}") from None
     plans = []

@@ -264,8 +264,8 @@ def plan(call: Call, texts: str, *, rubric: str, output: str | None, dry_run: bo
         write_rows(output, result.to_rows(), dialect=ops.inputs.dialect_of(texts, options))
     if call.as_json:
         rows = zip(result.texts, result.to_rows(), strict=True)
-        chosen = [{"id": each.text.example.id, **row["plan"]} for each, row in rows]
-        row = {"rubric": result.version.ref, "pool": result.pool, "texts": chosen, "output": output}
+        plan_rows = [{"id": each.text.example.id, **row["plan"]} for each, row in rows]
+        row = {"rubric": result.version.ref, "pool": result.pool, "texts": plan_rows, "output": output}
         print_json({**row, **effort_row(result.effort)})
         return
     print_view(result.view(), err=output == "-")
@@ -572,7 +572,7 @@ def agree(call: Call, texts: str, *, rubric: str) -> None:
 
     TEXTS need no human scores. Agreement is reported for the scores, binned and not, and for each criterion.
     """
-    result = call.run(ops.agree.agree, texts, rubric, call.options(ops.options.AgreeOptions))
+    result = call.run(ops.evaluate.agree, texts, rubric, call.options(ops.options.AgreeOptions))
     call.show(result, {"rubric": result.version.ref, **result.agreement.to_row(), **effort_row(result.effort)})
     result.raise_if_unanswered()
 

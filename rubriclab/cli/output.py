@@ -59,9 +59,11 @@ def check_outputs(context: click.Context) -> None:
         raise SettingsError(problem, f"Give {printed[0]} PATH.")
     for flag, path in outputs:
         check_output(path, flag, inputs)
-    for (flag, path), (other, other_path) in combinations(outputs, 2):
+    for (flag, path), (other_flag, other_path) in combinations(outputs, 2):
         if same_file(path, other_path):
-            raise SettingsError(f"{flag} and {other} would both be written to {other_path}.", "Give each its own PATH.")
+            raise SettingsError(
+                f"{flag} and {other_flag} would both be written to {other_path}.", "Give each its own PATH."
+            )
 
 
 def check_output(path: str, name: str, inputs: list[str]) -> None:
@@ -76,12 +78,12 @@ def check_output(path: str, name: str, inputs: list[str]) -> None:
         raise SettingsError(f"{name} would overwrite {path}, which is a database.", "Give another PATH.")
 
 
-def same_file(one: str, other: str) -> bool:
+def same_file(path: str, other_path: str) -> bool:
     """Return whether two paths lead to the same file, also by links or before it exists; devices and pipes never do."""
-    first, second = Path(one), Path(other)
+    first, second = Path(path), Path(other_path)
     if first.exists() and second.exists():
         return not first.is_char_device() and not first.is_fifo() and first.samefile(second)
-    return os.path.normcase(os.path.realpath(one)) == os.path.normcase(os.path.realpath(other))
+    return os.path.normcase(os.path.realpath(first)) == os.path.normcase(os.path.realpath(second))
 
 
 def _given_values(context: click.Context) -> Iterator[tuple[click.Parameter, str]]:

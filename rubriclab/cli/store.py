@@ -78,11 +78,11 @@ def trust(call: Call, target: str | None, *, revoke: bool) -> None:
             message = f"{file} {'is no longer' if config.revoke(file) else 'was not'} confirmed"
         else:
             any_content = file.is_dir()
-            chosen = config.load_config(file / config.CONFIG_NAME if any_content else file)
-            assert chosen, "a file that was named is loaded or refused"
-            config.confirm(file, config.ANY_CONTENT if any_content else config.digest_of(chosen.content))
+            loaded_config = config.load_config(file / config.CONFIG_NAME if any_content else file)
+            assert loaded_config, "a file that was named is loaded or refused"
+            config.confirm(file, config.ANY_CONTENT if any_content else config.digest_of(loaded_config.content))
             changes = ", also with later changes" if any_content else " as it is now"
-            message = f"{chosen.file} is confirmed{changes}; it sets {chosen.summary() or 'nothing'}"
+            message = f"{loaded_config.file} is confirmed{changes}; it sets {loaded_config.summary() or 'nothing'}"
         call.show(message, {"file": str(file.resolve()), "confirmed": not revoke})
         return
     if call.values["store"] is None and loaded and config.USED_TO_CONFIRM in loaded.values:

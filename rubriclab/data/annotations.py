@@ -394,10 +394,10 @@ def join_ratings(
     all_rows = list(numbered)
     ratings = {line: Fields(row, mapping, rules) for line, row in all_rows if is_rating(row, mapping, rules)}
     left_out = {line: other for line, fields in ratings.items() if (other := other_aspect(fields))}
-    others = ", ".join(f"{aspect!r} ({count})" for aspect, count in Counter(left_out.values()).items())
+    other_aspects = ", ".join(f"{aspect!r} ({count})" for aspect, count in Counter(left_out.values()).items())
     if len(left_out) == len(ratings):
         proposal = f"`mapping=scores.{next(iter(left_out.values()))}=COLUMN`"
-        raise DataError(f"{where}: no rating is of a mapped aspect, but of {others}.", f"Map one: {proposal}.")
+        raise DataError(f"{where}: no rating is of a mapped aspect, but of {other_aspects}.", f"Map one: {proposal}.")
     ids = [str(fields.value("id")) for fields in ratings.values() if fields.is_given("id")]
     # If all ids differ, they identify ratings, not texts.
     key = (*_TEXT_KEY, "id") if len(set(ids)) < len(ids) else _TEXT_KEY
@@ -423,7 +423,7 @@ def join_ratings(
             except FieldError as error:
                 rows.append((line, make_fault(error, where, line, fields)))
     count = f"{len(ratings) - len(left_out):,} ratings of {len(texts):,} texts"
-    return rows, (count, *([f"ratings of other aspects left out: {others}"] if others else []))
+    return rows, (count, *([f"ratings of other aspects left out: {other_aspects}"] if other_aspects else []))
 
 
 def _add_rating(text: dict[str, Any], fields: Fields, has_raters: bool) -> None:
@@ -632,8 +632,8 @@ def _estimate_scores(
 def _fit_notes(
     examples: Sequence[Example], scored: Mapping[str, float], fits: Mapping[str, float], comparisons: str, center: str
 ) -> Iterator[str]:
-    beside = f" beside {len(scored)} scores" if scored else ""
-    yield f"{len(fits)} labels are fitted to {comparisons}{beside}, by a Bradley-Terry model"
+    score_text = f" beside {len(scored)} scores" if scored else ""
+    yield f"{len(fits)} labels are fitted to {comparisons}{score_text}, by a Bradley-Terry model"
     groups = {example.group for example in examples if example.id in fits}
     if alone := groups - {example.group for example in examples if example.id in scored}:
         yield (

@@ -443,8 +443,8 @@ def _duplicates(example_rows: Iterable[ExampleRow]) -> Iterator[RowError]:
             texts = {(each.example.output, each.example.source, each.example.context) for each in (row, earlier)}
             option = "`mapping=rater=COLUMN`"
             hint = f"; both hold the same text: if two people rated it, add {option}, or write one row with their mean"
-            other = f"line {earlier.line}" if earlier.where == row.where else f"{earlier.where}:{earlier.line}"
-            got = f"{row.example.id!r}, which {other} also has"
+            earlier_line = f"line {earlier.line}" if earlier.where == row.where else f"{earlier.where}:{earlier.line}"
+            got = f"{row.example.id!r}, which {earlier_line} also has"
             yield row.fault("id", got, f"an id of its own{hint if len(texts) == 1 else ''}")
 
 
@@ -494,8 +494,8 @@ def fault_hints(
     proposal = reading.propose_level_scores([*words, *faulty], beside_numbers=bool(numbers)) if faulty else None
     hints = [f"if the words are levels or missing values, add {proposal}"] if proposal else []
     if hints and numbers and reading.levels_of([*words, *faulty])[0]:
-        beside = f"the scale of the numbers beside them ({_describe_numbers(numbers)})"
-        hints = [f"{hints[0]}, with the score of each word on {beside} for N"]
+        scale_text = f"the scale of the numbers beside them ({_describe_numbers(numbers)})"
+        hints = [f"{hints[0]}, with the score of each word on {scale_text} for N"]
     if any(reading.UNCALCULATED in fault.got for fault in faults):
         hints.append(
             "to store the results of formulas, open the workbook in a spreadsheet program and save it; or leave the "

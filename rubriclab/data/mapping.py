@@ -161,9 +161,9 @@ def is_level_word(word: str) -> bool:
     return word.casefold() in _RANK
 
 
-def is_worse(one: str, other: str) -> bool:
+def is_worse(first: str, second: str) -> bool:
     """Return whether the usual meaning of two words in lower case is known, and the first is the worse."""
-    return any(one in ranks and other in ranks and ranks[one] < ranks[other] for ranks in (VERDICT_WORDS, _RANK))
+    return any(first in ranks and second in ranks and ranks[first] < ranks[second] for ranks in (VERDICT_WORDS, _RANK))
 
 
 TEXT_FIELDS = ("source", "context", "reference")
@@ -313,17 +313,19 @@ def look_up(row: Mapping[str, Any], column: str) -> Any:
     return value
 
 
-def proposed_columns(rows: Sequence[Mapping[str, Any]], given: Mapping[str, str], aspect: str | None) -> dict[str, str]:
-    """Return `given` and columns for other fields; scores of an unknown aspect get the placeholder `ASPECT`."""
+def proposed_columns(
+    rows: Sequence[Mapping[str, Any]], mapping: Mapping[str, str], aspect: str | None
+) -> dict[str, str]:
+    """Return `mapping` with columns for other fields; scores of an unknown aspect get the placeholder `ASPECT`."""
     if aspect:
-        return {**given, **propose_mapping(rows, aspect, given)}
-    proposal = propose_mapping(rows, mapped=given)
-    if aspects := rated_aspects(rows, proposal.get("aspect") or given.get("aspect", "aspect")):
-        pairs = (pair for aspect in aspects for pair in propose_mapping(rows, aspect, given).items())
-        return {**given, **dict(pairs)}
+        return {**mapping, **propose_mapping(rows, aspect, mapping)}
+    proposal = propose_mapping(rows, mapped=mapping)
+    if aspects := rated_aspects(rows, proposal.get("aspect") or mapping.get("aspect", "aspect")):
+        pairs = (pair for aspect in aspects for pair in propose_mapping(rows, aspect, mapping).items())
+        return {**mapping, **dict(pairs)}
     columns = {str(column) for row in rows for column in row}
-    has_scores = any(name.partition(".")[0] in TABLES for name in (*given, *columns))
-    return {**given, **({} if has_scores else propose_mapping(rows, "ASPECT", given)), **proposal}
+    has_scores = any(name.partition(".")[0] in TABLES for name in (*mapping, *columns))
+    return {**mapping, **({} if has_scores else propose_mapping(rows, "ASPECT", mapping)), **proposal}
 
 
 def propose_mapping(
@@ -536,8 +538,8 @@ def _numbers(cells: Iterable[Any]) -> list[float]:
 
 def _score_fields(cells: Mapping[str, Sequence[Any]], aspect: str) -> Iterator[tuple[str, str]]:
     columns, plain_aspect = list(cells), _plain(aspect)
-    same = [column for column in columns if _plain(column) == plain_aspect]
-    similar = same if len(same) == 1 else [column for column in columns if _is_similar(column, aspect)]
+    matches = [column for column in columns if _plain(column) == plain_aspect]
+    similar = matches if len(matches) == 1 else [column for column in columns if _is_similar(column, aspect)]
     raters = similar if len(similar) > 1 else [column for column in columns if _RATER.fullmatch(_plain(column))]
     first_words = {_plain(column).partition("-")[0] for column in columns}
     if len(similar) == 1:

@@ -111,11 +111,11 @@ class Fields:
             if role in ("user", "system"):
                 raise FieldError("output", f"messages that end with one of the role {role!r}", "the answer as the last")
         if text is ABSENT:
-            others = {str(c): value for c, value in self.row.items() if c not in FIELDS}
-            chats = (column for column, value in others.items() if chat_messages(value))
-            wordy = (column for column, value in others.items() if _is_wordy(value))
-            other = next(chain(chats, wordy), None)
-            advice = f"; if the text is in another column, map 'output' to it, such as to {other!r}" if other else ""
+            unmapped_cells = {str(c): value for c, value in self.row.items() if c not in FIELDS}
+            chats = (column for column, value in unmapped_cells.items() if chat_messages(value))
+            wordy = (column for column, value in unmapped_cells.items() if _is_wordy(value))
+            column = next(chain(chats, wordy), None)
+            advice = f"; if the text is in another column, map 'output' to it, such as to {column!r}" if column else ""
             raise FieldError("output", "nothing", f"{_A_TEXT}{self.columns_text()}{advice}")
         if not isinstance(text, str) or isinstance(text, CellError) or is_blank(text):
             raise FieldError("output", describe(text), _A_TEXT)
@@ -456,10 +456,10 @@ def _cells(
             if rater in by_rater.setdefault(aspect, {}):
                 raise FieldError(field, f"the rater {rater!r} twice", "one entry from each rater")
             by_rater[aspect][check_unicode(field, rater)] = value
-    if both := sorted(by_rater.keys() & single.keys()):
+    if repeated_raters := sorted(by_rater.keys() & single.keys()):
         form = "a list" if table == "annotations" else "one text"
         expected = f"the {table} of an aspect either as {form} or by the raters' names"
-        raise FieldError(f"{table}.{both[0]}", f"both {form} and named raters", expected)
+        raise FieldError(f"{table}.{repeated_raters[0]}", f"both {form} and named raters", expected)
     return by_rater, single
 
 

@@ -40,9 +40,9 @@ def row_of_text(
     fields = _without_none(inputs) if isinstance(inputs, Mapping) else {} if inputs is None else {"source": inputs}
     more_fields = _without_none(metadata or {})
     row = {name: fields[name] for name in FIELDS if name in fields}
-    others = [name for name in fields if name not in FIELDS]
-    if others and not fields.keys() & SOURCE_FIELDS and (len(others) == 1 or not more_fields.keys() & SOURCE_FIELDS):
-        row["source"] = fields[_only(others, "inputs", "source")]
+    names = [name for name in fields if name not in FIELDS]
+    if names and not fields.keys() & SOURCE_FIELDS and (len(names) == 1 or not more_fields.keys() & SOURCE_FIELDS):
+        row["source"] = fields[_only(names, "inputs", "source")]
     row = {name: more_fields[name] for name in FIELDS if name in more_fields} | row
     if isinstance(reference, Mapping):
         only = next(iter(reference.values())) if len(reference) == 1 else None

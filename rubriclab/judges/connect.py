@@ -7,20 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rubriclab.errors import SettingsError
+from rubriclab.judges import limits as judge_limits
 from rubriclab.judges.batch import Batched, BatchModel, BatchScheduler, BatchStore
 from rubriclab.judges.cache import RECORDED_PREFIX, AnswerCache, Cached, InFlight, Recording, Replay
 from rubriclab.judges.judge import Judge, Ledger, Metered
-from rubriclab.judges.limits import (
-    Breaker,
-    Budget,
-    Budgeted,
-    Limited,
-    Limits,
-    LocalBreaker,
-    LocalBudget,
-    LocalLimits,
-    Retried,
-)
 from rubriclab.judges.llm import LanguageModel, SchemaProbed
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.plug_ins import judge_points, plug_in_judge
@@ -41,12 +31,12 @@ def connect(
     ledger: Ledger,
     answers: AnswerCache | None = None,
     record: Path | None = None,
-    budget: Budget | None = None,
-    limits: Limits | None = None,
+    budget: judge_limits.Budget | None = None,
+    limits: judge_limits.Limits | None = None,
     batches: BatchStore | None = None,
     notify: Callable[[str], None] = lambda _text: None,
     metrics: Metrics | None = None,
-    breaker: Breaker | None = None,
+    breaker: judge_limits.Breaker | None = None,
     key_from: str | None = None,
     in_flight: InFlight | None = None,
 ) -> Judge:
@@ -62,24 +52,24 @@ def connect(
         in_flight: requests under way that several judges share, so that none is sent twice at the same time.
         key_from: the environment variable with a language model's key; by default the provider's.
     """
-    budget = budget or LocalBudget(options.max_calls, options.max_cost)
-    limits = limits or LocalLimits(
+    budget = budget or judge_limits.LocalBudget(options.max_calls, options.max_cost)
+    limits = limits or judge_limits.LocalLimits(
         concurrency=options.concurrency,
         requests_per_minute=options.requests_per_minute,
         tokens_per_minute=options.tokens_per_minute,
     )
-    breaker = breaker or LocalBreaker(concurrency=options.concurrency)
+    breaker = breaker or judge_limits.LocalBreaker(concurrency=options.concurrency)
 
     def budgeted(judge: Judge, **bounds: Any) -> Judge:
         if metrics:
             judge = metrics.observed(judge)
-        return Budgeted(judge, budget, **bounds)
+        return judge_limits.Budgeted(judge, budget, **bounds)
 
     def retried(judge: Judge, attempts: int = options.attempts) -> Judge:
-        judge, on_retry = Limited(judge, limits), lambda: None
+        judge, on_retry = judge_limits.Limited(judge, limits), lambda: None
         if metrics:
             judge, on_retry = metrics.queued(judge), metrics.retries.inc
-        return Retried(judge, attempts=attempts, breaker=breaker, on_retry=on_retry)
+        return judge_limits.Retried(judge, attempts=attempts, breaker=breaker, on_retry=on_retry)
 
     entry_points = judge_points().get(spec.partition(":")[0])
     probed: SchemaProbed | None = None
@@ -110,9 +100,10 @@ def connect(
         if isinstance(model, BatchModel) and answers is not None and batches is not None:
             scheduler = BatchScheduler(model, answers, batches, options.batch_size, notify)
             bounds: dict[str, Any] = {"price": model.batch_price, "tokens": model.most_tokens} if capped else {}
-            by_scheduler = Budgeted(scheduler, budget, grace=0.0, **bounds)
+            by_scheduler = judge_limits.Budgeted(scheduler, budget, grace=0.0, **bounds)
             judge = Batched(
-                Retried(by_scheduler, attempts=options.attempts, base=0.0, breaker=breaker), direct=retried(single)
+                judge_limits.Retried(by_scheduler, attempts=options.attempts, base=0.0, breaker=breaker),
+                direct=retried(single),
             )
         else:
             # At most two attempts: some servers answer an unknown setting with an error that looks temporary.

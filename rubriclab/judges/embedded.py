@@ -150,15 +150,15 @@ def learned_readings(fields: Mapping[str, Any], observations: Sequence[Mapping[s
     if n > 1 and np.ptp(labels) > 0:
         correlations = np.nan_to_num(pearson_rows(np.nan_to_num(columns), labels))
         strength = (n * correlations + PRIOR_LABELS * strength) / (n + PRIOR_LABELS)
-    chosen: list[int] = []
+    distinct: list[int] = []
     for i in np.argsort(-np.abs(strength), kind="stable").tolist():
         column = columns[i]
         varies = n > 1 and strength[i] != 0 and not np.isnan(column).any() and np.ptp(column) > 0
-        if varies and not (chosen and np.any(np.abs(pearson_rows(columns[chosen], column)) >= SAME_TRAIT)):
-            chosen.append(i)
+        if varies and not (distinct and np.any(np.abs(pearson_rows(columns[distinct], column)) >= SAME_TRAIT)):
+            distinct.append(i)
     learned = [
         Reading(CATALOGUE[i], bool(strength[i] > 0), float(columns[i].mean()), float(columns[i].std()))
-        for i in chosen[:count]
+        for i in distinct[:count]
     ]
     return learned or list(readings(fields, "")[:count])
 
@@ -209,9 +209,9 @@ def _score(share: float, scale: Fields) -> float:
 
 def _propose(fields: Fields) -> Answer:
     count, scale = fields["count"], fields["scale"]
-    chosen = learned_readings(fields, fields["observations"], count * FEATURES_PER_CRITERION)
+    learned = learned_readings(fields, fields["observations"], count * FEATURES_PER_CRITERION)
     # The strongest features are dealt out first, so that each hypothesis begins with one of them.
-    bundles = [chosen[start::count] for start in range(min(count, len(chosen)))]
+    bundles = [learned[start::count] for start in range(min(count, len(learned)))]
     shares = {anchor: (anchor - scale["low"]) / (scale["high"] - scale["low"]) for anchor in scale["anchors"]}
     levels = {format_score(anchor): f"They are {share:.0%} of the way up." for anchor, share in shares.items()}
     return {
@@ -256,8 +256,8 @@ def _sub_dimension(reading: Reading) -> Answer:
 
 
 def _seeds(fields: Fields) -> Answer:
-    chosen = readings(fields, "")[: fields["most"]]
-    subs = [{**_sub_dimension(reading), "questions": [_question(reading)]} for reading in chosen]
+    best_readings = readings(fields, "")[: fields["most"]]
+    subs = [{**_sub_dimension(reading), "questions": [_question(reading)]} for reading in best_readings]
     return {"reasoning": "Named the features that usually move with the aspect.", "sub_dimensions": subs}
 
 
@@ -266,10 +266,10 @@ def _diversify(fields: Fields) -> Answer:
     present = [each for sub in fields["sub_dimensions"] for each in sub["questions"]] if nested else fields["questions"]
     covered = {reading.feature for seed in present for reading in readings(fields, seed["text"])}
     usual = readings(fields, "")
-    chosen = [reading for reading in usual if reading.feature not in covered] or list(usual)
+    unused = [reading for reading in usual if reading.feature not in covered] or list(usual)
     seeds = cycle(seed["id"] for seed in present)
     own_fields = {**fields, "self_contained": not nested}
-    questions = [{**_new_question(own_fields, reading), "seed": next(seeds)} for reading in chosen[: fields["count"]]]
+    questions = [{**_new_question(own_fields, reading), "seed": next(seeds)} for reading in unused[: fields["count"]]]
     return {"reasoning": "Named features that no question speaks of yet.", "questions": questions}
 
 
@@ -363,7 +363,7 @@ def _shared(sentence: str, other: str) -> float:
 
 
 def _support(sentence: str, others: Sequence[str]) -> tuple[bool, list[int], str]:
-    """Return whether the sentences `others` support a sentence, the indices of those that do, and why.
+    """Return whether other sentences support a sentence, the indices of those that do, and why.
 
     Enough of its words, and all its numbers and names, must occur in at most `MAX_SENTENCES` of the others.
     """
@@ -379,8 +379,9 @@ def _support(sentence: str, others: Sequence[str]) -> tuple[bool, list[int], str
     return share >= MIN_SHARED and not missing, indices, reason
 
 
-def _least_supported(text: str, others: Sequence[str]) -> tuple[bool, list[int], str]:
-    return min((_support(sentence, others) for sentence in split_sentences(text) or [text]), key=lambda found: found[0])
+def _least_supported(text: str, sentences: Sequence[str]) -> tuple[bool, list[int], str]:
+    supports = [_support(sentence, sentences) for sentence in split_sentences(text) or [text]]
+    return min(supports, key=lambda support: support[0])
 
 
 def _verdicts_of_units(fields: Fields, verdict: Callable[[Fields, str], Answer]) -> Answer:
@@ -441,10 +442,10 @@ def _propose_sub_dimensions(fields: Fields) -> Answer:
     pieces = [(text, split_sentences(text["output"]) if has_units else [text["output"]]) for text in fields["texts"]]
     units = [{**text, "output": piece} for text, outputs in pieces for piece in outputs]
     learned = learned_readings(fields, units, fields["count"] + len(covered))
-    chosen = [reading for reading in learned if reading.feature not in covered] or learned
+    unused = [reading for reading in learned if reading.feature not in covered] or learned
     return {
         "reasoning": f"Compared text features with the labels of {len(fields['texts'])} texts.",
-        "sub_dimensions": [{**_sub_dimension(each), "question": _question(each)} for each in chosen[: fields["count"]]],
+        "sub_dimensions": [{**_sub_dimension(each), "question": _question(each)} for each in unused[: fields["count"]]],
     }
 
 

@@ -503,11 +503,11 @@ class LanguageModel:
             model, provider, _, _ = litellm.get_llm_provider(self.model, api_base=self.api_base)
         except litellm.BadRequestError:
             _, colon, argument = self.model.partition(":")
-            others = [f"{name}{colon}{argument}" for name in self._other_judges]
-            judges = f"a judge ({', '.join(self._other_judges)}), " if others else ""
+            other_forms = [f"{name}{colon}{argument}" for name in self._other_judges]
+            judges = f"a judge ({', '.join(self._other_judges)}), " if other_forms else ""
             raise JudgeRefused(
                 f"{self.model!r} is neither a judge nor a model that litellm knows a provider of.",
-                f"{did_you_mean(self.model, others)}Write {judges}PROVIDER/MODEL as in ollama_chat/llama3.1, or "
+                f"{did_you_mean(self.model, other_forms)}Write {judges}PROVIDER/MODEL as in ollama_chat/llama3.1, or "
                 "openai/MODEL for a server of your own.",
             ) from None
         if self.api_base is None:

@@ -482,7 +482,7 @@ def _code(error: Exception) -> object:
 
 
 def _error_fields(message: str) -> Mapping[str, Any]:
-    body: Mapping[str, Any] = next((found.value for found in json_objects(message)), {})
+    body: Mapping[str, Any] = next((candidate.value for candidate in json_objects(message)), {})
     error = body.get("error", body)
     return error if isinstance(error, Mapping) else {"message": error}
 

@@ -120,7 +120,7 @@ def without_reasoning(text: str) -> str:
     lowered = text.lower()
     if not any(sign in lowered for sign in _SIGNS) or not _TAG.search(text):
         return text
-    spans = [(found.begin, found.end) for found in json_objects(text)]
+    spans = [(candidate.begin, candidate.end) for candidate in json_objects(text)]
     result, start, is_reasoning, is_fenced = "", 0, False, False
     for tag in _TAG.finditer(text):
         if any(begin < tag.start() < end for begin, end in spans) or (tag["end"] and not is_reasoning):
@@ -141,9 +141,9 @@ def without_reasoning(text: str) -> str:
     return result if is_reasoning else result + text[start:]
 
 
-def span_of_value(text: str, found: FoundObject, key: str) -> tuple[int, int] | None:
+def span_of_value(text: str, candidate: FoundObject, key: str) -> tuple[int, int] | None:
     """Return where the last value of `key` in an object of `text` begins and ends."""
-    plain, span, offset = _UNUSUAL_SPACE.sub(" ", text), None, found.begin + 1
+    plain, span, offset = _UNUSUAL_SPACE.sub(" ", text), None, candidate.begin + 1
     while member := _MEMBER.match(plain, offset):
         _, offset = _SCANNER.raw_decode(plain, member.end())
         if json.loads(member["key"], strict=False) == key:

@@ -190,8 +190,8 @@ class _Position(_Alternative):
     @property
     def alternatives(self) -> tuple[tuple[str, float], ...]:
         likely = tuple(other.alternative for other in self.top_logprobs)
-        chosen = () if self.token in dict(likely) else (self.alternative,)
-        return likely + chosen
+        missing_token = () if self.token in dict(likely) else (self.alternative,)
+        return likely + missing_token
 
 
 class _Report(BaseModel):
@@ -264,7 +264,7 @@ def score_distribution(reply: Reply, legal: Sequence[float], field: str = "score
 
 def _span_of_number(text: str, field: str) -> tuple[int, int] | None:
     """Return where the number of `field` begins and ends, if exactly one object has the field; the last if repeated."""
-    spans = [span for found in json_objects(text) if (span := span_of_value(text, found, field))]
+    spans = [span for candidate in json_objects(text) if (span := span_of_value(text, candidate, field))]
     if len(spans) != 1 or not (number := _NUMBER.fullmatch(text[slice(*spans[0])].strip(' \t\n\r"'))):
         return None
     begin = text.index(number[0], spans[0][0])

@@ -171,8 +171,8 @@ def recalibrate_rubric(target: LabelledTarget) -> AdaptedRubric:
     raw, scale, labels = raw_values(aggregation, target.rated), table.scale, table.labels
     scored = ~np.isnan(raw)
 
-    def predict(others: BoolArray, held_out: BoolArray) -> FloatArray:
-        used = others & scored
+    def predict(training: BoolArray, held_out: BoolArray) -> FloatArray:
+        used = training & scored
         return _calibration(raw, used, target).apply(raw[held_out]) if used.any() else np.full(held_out.sum(), np.nan)
 
     scores = np.clip(predict_folds(target.fold, predict), scale.low, scale.high)

@@ -56,18 +56,18 @@ def held_out_baselines(features: FloatArray, labels: FloatArray, fold: IntArray)
     best, component_scores = np.zeros(len(labels)), np.zeros(len(labels))
     complete: BoolArray = ~np.any(np.isnan(features), axis=0)
     for left_out in np.unique(fold):
-        inside, others = fold == left_out, fold != left_out
-        if not others.any():
+        in_fold, training = fold == left_out, fold != left_out
+        if not training.any():
             continue
-        z = standardise(features, *centers_and_spreads(features[others]))
-        deviations = labels[others] - labels[others].mean()
-        covariances = z[others].T @ deviations / len(deviations)
+        z = standardise(features, *centers_and_spreads(features[training]))
+        deviations = labels[training] - labels[training].mean()
+        covariances = z[training].T @ deviations / len(deviations)
         strongest = int(np.argmax(np.abs(covariances) * complete))
-        best[inside] = (z[:, strongest] * covariances[strongest] * complete[strongest])[inside]
+        best[in_fold] = (z[:, strongest] * covariances[strongest] * complete[strongest])[in_fold]
         component = z @ covariances
-        squares = float(component[others] @ component[others])
-        component_scores[inside] = component[inside] * (
-            float(component[others] @ deviations) / squares if squares > 0 else 0.0
+        squares = float(component[training] @ component[training])
+        component_scores[in_fold] = component[in_fold] * (
+            float(component[training] @ deviations) / squares if squares > 0 else 0.0
         )
     words = features[:, FEATURE_NAMES.index(WORD_COUNT)]
     return {

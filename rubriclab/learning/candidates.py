@@ -91,34 +91,34 @@ class Candidates:
         labels = floats(example.scores[assignment.aspect.name] for example in self.examples)
         return rating_matrix(self.candidates, values, self.examples, labels, assignment, bounds=self.bounds)
 
-    def calls(self, kept: Collection[str], assignment: Assignment, ask: Ask) -> float:
+    def calls(self, kept_ids: Collection[str], assignment: Assignment, ask: Ask) -> float:
         """Return the number of calls per text that rating by the candidates with these ids takes."""
-        parts = self.parts_with(kept)
+        parts = self.parts_with(kept_ids)
         if self.rivals and ask == "in one call":
             return len(group_calls(self.examples, parts, assignment, self.rivals)) / len(self.examples)
         return calls_per_text(parts, ask, assignment, self.examples, self.form)
 
-    def parts_with(self, kept: Collection[str], reasons: Mapping[str, str] | None = None) -> tuple[Part, ...]:
-        """Return the parts that have a criterion in `kept`.
+    def parts_with(self, kept_ids: Collection[str], reasons: Mapping[str, str] | None = None) -> tuple[Part, ...]:
+        """Return the parts that have a criterion in `kept_ids`.
 
         Their other criteria are dropped for the reason in `reasons`, else for the method's reason.
         """
         parts = []
         for part in self.parts:
             criteria = (candidate.criterion for candidate in self.candidates if candidate.method == part.method)
-            if chosen := tuple(criterion for criterion in criteria if criterion.id in kept):
-                dropped = self._dropped_criteria(part, kept, reasons or {})
-                parts.append(part.model_copy(update={"criteria": chosen, "dropped": dropped}))
+            if kept_criteria := tuple(criterion for criterion in criteria if criterion.id in kept_ids):
+                dropped = self._dropped_criteria(part, kept_ids, reasons or {})
+                parts.append(part.model_copy(update={"criteria": kept_criteria, "dropped": dropped}))
         return tuple(parts)
 
-    def dropped_with_parts(self, kept: Collection[str], reasons: Mapping[str, str]) -> tuple[DroppedCriterion, ...]:
-        """Return all criteria of parts without any in `kept`, with the reasons in `reasons` or else the method's."""
-        kept_methods = {part.method for part in self.parts_with(kept)}
+    def dropped_with_parts(self, kept_ids: Collection[str], reasons: Mapping[str, str]) -> tuple[DroppedCriterion, ...]:
+        """Return all criteria of parts without any in `kept_ids`, with the reason in `reasons` or the method's."""
+        kept_methods = {part.method for part in self.parts_with(kept_ids)}
         dropped_parts = (part for part in self.parts if part.method not in kept_methods)
-        return tuple(each for part in dropped_parts for each in self._dropped_criteria(part, kept, reasons))
+        return tuple(each for part in dropped_parts for each in self._dropped_criteria(part, kept_ids, reasons))
 
     def _dropped_criteria(
-        self, part: Part, kept: Collection[str], reasons: Mapping[str, str]
+        self, part: Part, kept_ids: Collection[str], reasons: Mapping[str, str]
     ) -> tuple[DroppedCriterion, ...]:
         why = {item.criterion.id: item.reason for item in part.dropped}
         rated = {candidate.criterion.id: candidate.criterion for candidate in self.candidates}
@@ -127,7 +127,7 @@ class Candidates:
                 criterion=rated.get(item.id, item), reason=reasons.get(item.id) or why.get(item.id, "not chosen")
             )
             for item in all_criteria(part)
-            if item.id not in kept
+            if item.id not in kept_ids
         )
 
 

@@ -200,14 +200,14 @@ def select_rubric(table: RatingMatrix, settings: JointSettings, ask: Ask) -> Sel
     return SelectedRubric(fit(table, pool), cross_validate(table, settings, pool))
 
 
-def selection_shares(selected: SelectedRubric, table: RatingMatrix) -> FloatArray:
+def selection_shares(rubric: SelectedRubric, table: RatingMatrix) -> FloatArray:
     """Return for each of the rubric's criteria the share of the folds' rubrics that have it, shape (columns,).
 
     A fold does not count if the criterion was generated from its labels. The share is 1 if no fold counts.
     """
-    columns = list(selected.fit.columns)
+    columns = list(rubric.fit.columns)
     selections, counted = np.zeros(len(columns)), np.zeros(len(columns))
-    for fold, fits in zip(selected.held_out.folds, selected.held_out.fits, strict=True):
+    for fold, fits in zip(rubric.held_out.folds, rubric.held_out.fits, strict=True):
         for number, fold_fit in enumerate(fits):
             counts = ~table.seen[fold == number].any(axis=0)[columns]
             counted += counts
@@ -311,22 +311,22 @@ def _fit_rows(
         clipped = np.clip(shares, lowest, highest)
         # Only rounding errors are clipped.
         shares = np.where(np.abs(clipped - shares) <= 2 * 10.0**-DIGITS, clipped, shares)
-    kept = (np.abs(shares) > 0) | (np.isin(columns, pool.columns) & pool.keep_weightless)
-    chosen, shares = columns[kept].tolist(), shares[kept]
-    centers, spreads = round_significant(matrix.centers[chosen]), matrix.spreads[chosen]
+    is_kept = (np.abs(shares) > 0) | (np.isin(columns, pool.columns) & pool.keep_weightless)
+    kept_columns, shares = columns[is_kept].tolist(), shares[is_kept]
+    centers, spreads = round_significant(matrix.centers[kept_columns]), matrix.spreads[kept_columns]
     spreads = round_significant(np.where(spreads > 0, spreads, 1.0))
-    raw = _weighted_sums(table.values[:, chosen], shares, centers, spreads)
+    raw = _weighted_sums(table.values[:, kept_columns], shares, centers, spreads)
     reasons = dict.fromkeys(range(len(table.methods)), DroppedColumn("outranked"))
     reasons |= dict.fromkeys(usable, DroppedColumn("weightless")) | dropped
     return Fit(
-        columns=tuple(chosen),
+        columns=tuple(kept_columns),
         weights=shares,
         centers=centers,
         spreads=spreads,
-        low=np.maximum(shares - margins[kept], lowest[kept]),
-        high=np.minimum(np.maximum(shares + margins[kept], lowest[kept]), highest[kept]),
+        low=np.maximum(shares - margins[is_kept], lowest[is_kept]),
+        high=np.minimum(np.maximum(shares + margins[is_kept], lowest[is_kept]), highest[is_kept]),
         calibration=_calibration(table, rows, raw, weights),
-        dropped={column: reason for column, reason in reasons.items() if column not in chosen},
+        dropped={column: reason for column, reason in reasons.items() if column not in kept_columns},
     )
 
 
@@ -368,21 +368,21 @@ def _distinct_columns(
     matrix: weighting.DesignMatrix, columns: Sequence[int], shrunken: FloatArray, most: int | None = None
 ) -> tuple[list[int], dict[int, DroppedColumn]]:
     """Return at most `most` distinct columns, highest in `shrunken` first, and why redundant columns are dropped."""
-    kept: list[int] = []
+    distinct_columns: list[int] = []
     repeated: dict[int, DroppedColumn] = {}
     array = np.array(columns, dtype=int)
     ordered: list[int] = array[np.lexsort([array, -shrunken[array]])].tolist()
     if not matrix.redundant[np.ix_(ordered, ordered)].any():
         return ordered[:most], repeated
     for column in ordered:
-        if most is not None and len(kept) >= most:
+        if most is not None and len(distinct_columns) >= most:
             break
-        original = next((other for other in kept if matrix.redundant[column, other]), None)
+        original = next((other for other in distinct_columns if matrix.redundant[column, other]), None)
         if original is None:
-            kept.append(column)
+            distinct_columns.append(column)
         else:
             repeated[column] = DroppedColumn("repeated", original, float(matrix.correlations[column, original]))
-    return kept, repeated
+    return distinct_columns, repeated
 
 
 def _calibration(table: RatingMatrix, rows: BoolArray, raw: FloatArray, weights: weighting.Posterior) -> Calibration:
@@ -424,9 +424,9 @@ def refitted_agreement(table: RatingMatrix, held_out: HeldOut, *, level: Level) 
         inside, columns = held_out.folds[0] == number, list(fold_fit.columns)
         outside = total - matrix.moments(inside)
         for out in range(len(bundles)):
-            others = ~inside & (bundle != out)
-            if others.any() and columns:
-                moments = outside - bundles[out] if not (inside & (bundle == out)).any() else matrix.moments(others)
+            training = ~inside & (bundle != out)
+            if training.any() and columns:
+                moments = outside - bundles[out] if not (inside & (bundle == out)).any() else matrix.moments(training)
                 weights = weighting.posterior(table, moments, columns)
                 raw[out, inside] = matrix.z[inside][:, columns] @ weights.mean * (weights.spread or 1.0)
     raw[bundle, np.arange(len(bundle))] = np.nan

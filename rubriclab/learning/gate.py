@@ -151,8 +151,8 @@ def calibrated_scores(table: RatingMatrix, fold: IntArray, scores: FloatArray) -
     """Return the scores of `direct` on the scale of the labels, each calibrated on the labels of the other folds."""
     scored = ~np.isnan(scores)
 
-    def predict(others: BoolArray, held_out: BoolArray) -> FloatArray:
-        if not (usable := others & scored).any():
+    def predict(training: BoolArray, held_out: BoolArray) -> FloatArray:
+        if not (usable := training & scored).any():
             return np.full(held_out.sum(), np.nan)
         return _direct_calibration(table, scores, usable).apply(scores[held_out])
 
@@ -335,10 +335,10 @@ def raters(examples: Sequence[Example], aspect: str, scale: Scale) -> version.Ra
     if rated is None:
         return None
     groups, labels = renumber(np.array(group_names)), floats(example.scores[aspect] for example in examples)
-    within = groups if gate_level(labels, group_names) == "group" else None
+    group_numbers = groups if gate_level(labels, group_names) == "group" else None
     return version.Raters(
         alpha=krippendorff_alpha(rated.table, "interval", groups).rounded(),
-        ceiling=rounded(ceiling(rated.table, within, raters_known=bool(rated.names))),
+        ceiling=rounded(ceiling(rated.table, group_numbers, raters_known=bool(rated.names))),
         errors=None if scale.names else rater_errors(examples, aspect, scale),
     )
 
@@ -346,8 +346,8 @@ def raters(examples: Sequence[Example], aspect: str, scale: Scale) -> version.Ra
 def rater_errors(examples: Sequence[Example], aspect: str, scale: Scale) -> ScoreErrors | None:
     """Return the errors of single raters, each against the mean of a text's other raters; `None` below two raters."""
     annotations = [example.annotations.get(aspect, ()) for example in examples]
-    single, others, groups = rater_and_others(annotations, [example.group for example in examples])
-    return score_errors(single, others, groups, scale.width) if groups else None
+    single, other_means, groups = rater_and_others(annotations, [example.group for example in examples])
+    return score_errors(single, other_means, groups, scale.width) if groups else None
 
 
 def rater_scores(examples: Sequence[Example], aspect: str) -> RaterScores | None:
@@ -357,13 +357,13 @@ def rater_scores(examples: Sequence[Example], aspect: str) -> RaterScores | None
     If some scores have raters' names, scores without are left out.
     """
     by_rater = [named_annotations(example, aspect) for example in examples]
-    named = any(by_rater)
-    if not named:
+    has_names = any(by_rater)
+    if not has_names:
         lists = (example.annotations.get(aspect, ()) for example in examples)
         by_rater = [{str(number): score for number, score in enumerate(scores, start=1)} for scores in lists]
     if not any(len(scores) > 1 for scores in by_rater):
         return None
-    names = sorted({name for scores in by_rater for name in scores}, key=lambda name: (named or int(name), name))
+    names = sorted({name for scores in by_rater for name in scores}, key=lambda name: (has_names or int(name), name))
     table = np.array([[scores.get(name, np.nan) for scores in by_rater] for name in names], dtype=float)
-    identified = named or len({len(scores) for scores in by_rater if scores}) == 1
+    identified = has_names or len({len(scores) for scores in by_rater if scores}) == 1
     return RaterScores(tuple(names) if identified else (), table)

@@ -43,17 +43,17 @@ class RatingMatrix:
     scale: Scale
     limits: FloatArray | None = None
 
-    def rows(self, chosen: BoolArray | IntArray) -> RatingMatrix:
+    def rows(self, mask_or_indices: BoolArray | IntArray) -> RatingMatrix:
         return replace(
             self,
-            values=self.values[chosen],
-            labels=self.labels[chosen],
-            groups=tuple(np.array(self.groups, dtype=object)[chosen].tolist()),
-            seen=self.seen[chosen],
+            values=self.values[mask_or_indices],
+            labels=self.labels[mask_or_indices],
+            groups=tuple(np.array(self.groups, dtype=object)[mask_or_indices].tolist()),
+            seen=self.seen[mask_or_indices],
         )
 
-    def columns(self, chosen: Sequence[int]) -> RatingMatrix:
-        indices, by_candidate = list(chosen), ("values", "signed", "is_share", "holistic", "prior_direction", "seen")
+    def columns(self, numbers: Sequence[int]) -> RatingMatrix:
+        indices, by_candidate = list(numbers), ("values", "signed", "is_share", "holistic", "prior_direction", "seen")
         return replace(
             self,
             **{name: getattr(self, name)[..., indices] for name in by_candidate},

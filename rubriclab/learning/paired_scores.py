@@ -383,14 +383,12 @@ class Comparison(FrozenModel):
 
         `None` if unknown: labels of other texts do not tell how many labels of these texts are needed.
         """
-        found, number = (self.human.difference, self.human.labels) if self.human else (self.difference, self.pairs)
-        of_others, distance = (
-            self.human and self.human.labels_of != "both",
-            abs((found.value or 0) + (self.max_drop or 0)),
-        )
-        if of_others or found.low is None or found.high is None or distance <= TOLERANCE:
+        difference, number = (self.human.difference, self.human.labels) if self.human else (self.difference, self.pairs)
+        has_other_labels = self.human and self.human.labels_of != "both"
+        distance = abs((difference.value or 0) + (self.max_drop or 0))
+        if has_other_labels or difference.low is None or difference.high is None or distance <= TOLERANCE:
             return None
-        return math.ceil(number * ((found.high - found.low) / 2 / distance) ** 2)
+        return math.ceil(number * ((difference.high - difference.low) / 2 / distance) ** 2)
 
     @property
     def enough_scored(self) -> bool:

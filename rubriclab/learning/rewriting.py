@@ -64,9 +64,9 @@ def text_faults(rubric: Rubric, score: Score, output: str, good_from: float) -> 
         for unit in rating.units:
             if unit.value is not None and unit.value < good_from:
                 # Facts and units of the reference are not sentences of the text, so the reason quotes them.
-                elsewhere = not unit.sentences and unit.unit.strip() != output.strip()
-                quoted = elsewhere or (part and part.units and part.units.kind == "fact")
-                reason = f"“{unit.unit}”: {unit.reason}" if quoted else unit.reason
+                is_outside_text = not unit.sentences and unit.unit.strip() != output.strip()
+                needs_quotation = is_outside_text or (part and part.units and part.units.kind == "fact")
+                reason = f"“{unit.unit}”: {unit.reason}" if needs_quotation else unit.reason
                 faults.append(TextFault(*about, tuple(sentence + 1 for sentence in unit.sentences), reason))
     return tuple(faults)
 
@@ -167,12 +167,12 @@ class RewriteReply(BaseModel):
     @field_validator("sentences")
     @classmethod
     def _each_once(cls, replacements: list[SentenceReply], info: ValidationInfo) -> list[SentenceReply]:
-        named = Counter(each.sentence for each in replacements)
-        if is_salvage(info) and (clear := [each for each in replacements if named[each.sentence] == 1]):
+        counts = Counter(each.sentence for each in replacements)
+        if is_salvage(info) and (clear := [each for each in replacements if counts[each.sentence] == 1]):
             return clear
-        if len(named) < len(replacements):
+        if len(counts) < len(replacements):
             raise ValueError(
-                f"expected at most one change of each sentence, got {', '.join(map(str, sorted(named.elements())))}"
+                f"expected at most one change of each sentence, got {', '.join(map(str, sorted(counts.elements())))}"
             )
         return replacements
 
@@ -199,9 +199,9 @@ async def rewrite(writer: Judge, prompt: Prompt[RewriteReply], output: str) -> R
     spans = sentence_spans(rewritten)
     if not spans:
         return Rewriting(output, changes, "the rewriting removes the whole text")
-    kept = slices.keys() - {change.sentence for change in changes}
+    unchanged_numbers = slices.keys() - {change.sentence for change in changes}
     # A new wording without a full stop runs into the next sentence.
-    if not {slices[number] for number in kept} <= set(spans):
+    if not {slices[number] for number in unchanged_numbers} <= set(spans):
         return Rewriting(output, changes, "the rewriting joins an unchanged sentence with another")
     origins = [
         [number - 1 for number, (start, end) in slices.items() if start < last and end > first] for first, last in spans
@@ -218,14 +218,14 @@ def rewrite_prompt(
     """
     assignment = assignment_of(rubric)
     texts = assignment.text_fields(example)
-    beside = {material for part in rubric.parts if part.units for material in part.units.beside}
+    materials = {material for part in rubric.parts if part.units for material in part.units.beside}
     sentences = split_sentences(example.output)
     failing = sorted({number for fault in faults for number in fault.sentences})
     fields = {
         **assignment.fields(),
         "source": texts["source"],
         "context": texts["context"],
-        "reference": example.reference if "reference" in beside else None,
+        "reference": example.reference if "reference" in materials else None,
         "sentences": [{"id": number, "text": text} for number, text in enumerate(sentences, 1)],
         "faults": [{**asdict(fault), "sentences": list(fault.sentences)} for fault in faults],
         "failing": failing,

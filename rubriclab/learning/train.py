@@ -237,11 +237,12 @@ class Study:
         if recall:
             scored = ~np.isnan(scores)
             at_level = labels[scored] > 0.5 if recall.level else labels[scored] < 0.5
-            found, number = int((((scores[scored] >= threshold) == recall.level) & at_level).sum()), int(at_level.sum())
-            share = wilson_interval(found, number)
+            is_hit = ((scores[scored] >= threshold) == recall.level) & at_level
+            hits, number = int(is_hit.sum()), int(at_level.sum())
+            share = wilson_interval(hits, number)
             if share.low is None or share.low < recall.least:
                 self.notes.append(
-                    f"the threshold finds {found} of {number} labelled texts at {names[recall.level]!r}; so few do not "
+                    f"the threshold finds {hits} of {number} labelled texts at {names[recall.level]!r}; so few do not "
                     f"ensure a recall of {recall.least:g} for new texts: its 95 % interval begins at "
                     f"{share.low or 0:.2f}"
                 )
@@ -262,7 +263,7 @@ class Study:
 
     def rubric(self) -> Rubric:
         fit, limits, ids = self.fit, self.candidates.bounds, self.candidates.ids
-        kept = [ids[column] for column in fit.columns]
+        kept_ids = [ids[column] for column in fit.columns]
         shares = fitting.selection_shares(self.selected, self.table)
         columns = (fit.weights, fit.centers, fit.spreads, fit.low, fit.high, shares)
         terms = tuple(
@@ -277,7 +278,7 @@ class Study:
                 bounds=bounds_if_met(limits.get(name), weight),
             )
             for name, (weight, center, spread, low, high, share) in zip(
-                kept, np.column_stack(columns).tolist(), strict=True
+                kept_ids, np.column_stack(columns).tolist(), strict=True
             )
         )
         aggregation = Aggregation(
@@ -295,9 +296,9 @@ class Study:
             task=self.assignment.words.task,
             aspect=self.assignment.aspect,
             scale=self.assignment.scale,
-            parts=self.candidates.parts_with(kept, reasons),
+            parts=self.candidates.parts_with(kept_ids, reasons),
             aggregation=aggregation,
-            dropped=self.candidates.dropped_with_parts(kept, reasons),
+            dropped=self.candidates.dropped_with_parts(kept_ids, reasons),
         )
 
     @property
@@ -312,7 +313,7 @@ class Study:
         table, candidates, held_out, assignment = self.table, self.candidates, self.selected.held_out, self.assignment
         by_method = {part.method: [criterion.id for criterion in part.criteria] for part in candidates.parts}
         ids = self.candidates.ids
-        kept = [ids[column] for column in self.fit.columns]
+        kept_ids = [ids[column] for column in self.fit.columns]
         whole = [] if self.ask == "by method" else np.flatnonzero(table.holistic).tolist()
         scores = {version.WHOLE: fitting.cross_validate(table.columns(whole), self.settings).raw} if whole else {}
         result = validation(
@@ -323,7 +324,7 @@ class Study:
             held_out.folds[0],
             alone={**scores, **self.alone},
             calls={
-                JOINT: candidates.calls(kept, assignment, self.ask),
+                JOINT: candidates.calls(kept_ids, assignment, self.ask),
                 version.WHOLE: candidates.calls([ids[column] for column in whole], assignment, self.ask),
                 **{name: candidates.calls(own, assignment, "by method") for name, own in by_method.items()},
             },
@@ -378,9 +379,9 @@ class Study:
         texts = recorded_texts(
             self.candidates.examples, aspect, scores, *bounds(scores, self.conformal, self.assignment.scale)
         )
-        kept = {criterion.id for criterion in rubric.criteria}
+        kept_ids = {criterion.id for criterion in rubric.criteria}
         candidates = tuple(
-            each.model_copy(update={"kept": each.criterion.id in kept}) for each in self.candidates.candidates
+            each.model_copy(update={"kept": each.criterion.id in kept_ids}) for each in self.candidates.candidates
         )
         return version.TrainingRecord(texts=texts, candidates=candidates, cells=self.candidates.cells_for(self.ask))
 

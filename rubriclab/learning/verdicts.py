@@ -57,8 +57,8 @@ def held_out_verdicts(
     if by_hand is not None:
         return verdicts_of(scores, by_hand)
 
-    def predict(others: BoolArray, held_out: BoolArray) -> FloatArray:
-        return verdicts_of(scores[held_out], threshold_of(scores[others], labels[others], recall))
+    def predict(training: BoolArray, held_out: BoolArray) -> FloatArray:
+        return verdicts_of(scores[held_out], threshold_of(scores[training], labels[training], recall))
 
     return predict_folds(fold, predict)
 
@@ -83,15 +83,15 @@ def verdict_agreement(
     group_of = _known_groups(groups, known)
     single = int(group_of.max(initial=-1)) + 1 == len(values)
 
-    def share(chosen: BoolArray, among: BoolArray) -> Interval:
-        number, total = int((chosen & among).sum()), int(among.sum())
+    def share(hits: BoolArray, among: BoolArray) -> Interval:
+        number, total = int((hits & among).sum()), int(among.sum())
         if single or not total:
             return wilson_interval(number, total).rounded()
         if number in (0, total):
             # Groups that all agree have no spread to estimate from, so each group counts as one text.
             whole_groups = len(np.unique(group_of[among]))
             return wilson_interval(whole_groups if number else 0, whole_groups).rounded()
-        return _over_groups(lambda weights: quotient(weights @ (chosen & among), weights @ among), group_of, 0)
+        return _over_groups(lambda weights: quotient(weights @ (hits & among), weights @ among), group_of, 0)
 
     def statistic(name: VerdictStatistic, values: FloatArray) -> Interval:
         return _over_groups(_statistic(name, values, passes), group_of, 0, mean=name == "Brier score")
@@ -170,14 +170,14 @@ def rater_and_others(
         if len(scores) > 1
         for score in scores
     ]
-    ratings, others = (np.array([row[column] for row in rows], dtype=float) for column in (0, 1))
-    return ratings, others, [row[2] for row in rows]
+    ratings, other_means = (np.array([row[column] for row in rows], dtype=float) for column in (0, 1))
+    return ratings, other_means, [row[2] for row in rows]
 
 
 def raters_verdicts(annotations: Sequence[Sequence[float]], groups: Sequence[str]) -> VerdictAgreement | None:
     """Return how single raters agree with the majority of a text's other raters; `None` if no text has two raters."""
-    ratings, others, rated_groups = rater_and_others(annotations, groups)
-    return verdict_agreement(RATERS, ratings, ratings, others, rated_groups) if rated_groups else None
+    ratings, other_means, rated_groups = rater_and_others(annotations, groups)
+    return verdict_agreement(RATERS, ratings, ratings, other_means, rated_groups) if rated_groups else None
 
 
 @dataclass(frozen=True, slots=True)

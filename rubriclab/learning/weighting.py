@@ -155,19 +155,21 @@ class Posterior:
 
 def posterior(table: RatingMatrix, moments: Moments, columns: Sequence[int]) -> Posterior:
     """Return the posterior weights of these columns, or the prior if labels are constant."""
-    chosen, n = list(columns), max(float(moments.n), 1.0)
-    gram = moments.zz[np.ix_(chosen, chosen)] - np.outer(moments.z[chosen], moments.z[chosen]) / n
-    with_labels = moments.zy[chosen] - moments.z[chosen] * float(moments.y) / n
+    indices, n = list(columns), max(float(moments.n), 1.0)
+    gram = moments.zz[np.ix_(indices, indices)] - np.outer(moments.z[indices], moments.z[indices]) / n
+    with_labels = moments.zy[indices] - moments.z[indices] * float(moments.y) / n
     average = float(moments.y) / n
     spread = np.sqrt(max(float(moments.yy) / n - average**2, 0.0))
-    prior, precision = _prior(table, chosen, gram / n)
+    prior, precision = _prior(table, indices, gram / n)
     varied = spread > ROUNDING * max(1.0, abs(average))
     precision = precision + gram / NOISE**2 * varied
     covariance = np.linalg.inv(precision)
-    start = prior + covariance @ ((with_labels / spread - gram @ prior) / NOISE**2 if varied else np.zeros(len(chosen)))
+    start = prior + covariance @ (
+        (with_labels / spread - gram @ prior) / NOISE**2 if varied else np.zeros(len(indices))
+    )
     # The wording of a judged criterion says which end is better, and thirty labels are too few to refute it: the
     # means, but not `errors`, are conditional on 0 for judged weights that would be negative.
-    judged, zero, mean = ~table.signed[chosen], np.zeros(len(chosen), dtype=bool), start
+    judged, zero, mean = ~table.signed[indices], np.zeros(len(indices), dtype=bool), start
     while (negative := judged & ~zero & (mean < -ROUNDING)).any():
         zero |= negative
         pull = np.linalg.solve(covariance[np.ix_(zero, zero)], start[zero])
@@ -175,9 +177,9 @@ def posterior(table: RatingMatrix, moments: Moments, columns: Sequence[int]) -> 
     if not np.abs(mean).sum() > ROUNDING:
         mean = MIN_SHRINKAGE * prior
     if table.limits is not None:
-        mean = constrain_weights(start, precision, table.limits[chosen], np.sign(mean), fallback=prior)
+        mean = constrain_weights(start, precision, table.limits[indices], np.sign(mean), fallback=prior)
     errors = np.sqrt(covariance.diagonal())
-    return Posterior(tuple(chosen), mean, errors, float(spread) if varied else 0.0, average)
+    return Posterior(tuple(indices), mean, errors, float(spread) if varied else 0.0, average)
 
 
 def _prior(table: RatingMatrix, columns: Sequence[int], gram: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -185,25 +187,25 @@ def _prior(table: RatingMatrix, columns: Sequence[int], gram: FloatArray) -> tup
         """Return the standard deviation of a weighted sum; rounding may make a variance of 0 negative."""
         return float(np.sqrt(max(float(weights @ gram @ weights), 0.0)))
 
-    chosen = list(columns)
-    kinds = (table.holistic[chosen], ~(table.holistic | table.signed)[chosen], table.signed[chosen])
+    indices = list(columns)
+    kinds = (table.holistic[indices], ~(table.holistic | table.signed)[indices], table.signed[indices])
     scaled, shares = [], []
     for kind, share in zip(kinds, (WHOLE, JUDGED, MEASURED), strict=True):
-        composite = np.where(kind, table.prior_direction[chosen], 0.0)
+        composite = np.where(kind, table.prior_direction[indices], 0.0)
         if (total := np.abs(composite).sum()) > 0:
             composite = composite / total
             scaled.append(composite / max(deviation(composite), MIN_SPREAD))
             shares.append(share)
-    single_precision = len(chosen) / WEIGHT_VARIANCE
+    single_precision = len(indices) / WEIGHT_VARIANCE
     if not scaled:
-        return np.zeros(len(chosen)), single_precision * np.eye(len(chosen))
+        return np.zeros(len(indices)), single_precision * np.eye(len(indices))
     composites, weights = np.stack(scaled), np.array(shares) / sum(shares)
     mean = weights @ composites
     mean = mean * PRIOR_SPREAD / max(deviation(mean), MIN_SPREAD)
     # The precision is the inverse of I / single_precision + COMPOSITE_ERROR² · Σ c cᵀ over composites c (Woodbury).
     inner = np.eye(len(scaled)) / COMPOSITE_ERROR**2 + single_precision * composites @ composites.T
     shared = single_precision**2 * composites.T @ np.linalg.solve(inner, composites)
-    return mean, single_precision * np.eye(len(chosen)) - shared
+    return mean, single_precision * np.eye(len(indices)) - shared
 
 
 def constrain_weights(

@@ -343,9 +343,9 @@ async def _with_demonstrations(
     if not training_input.examples:
         raise DataError("few_shot learns from labelled texts, and there are none.")
     aspect = training_input.assignment.aspect
-    chosen = demonstrations(training_input.examples, aspect.name, settings.k, seed)
-    evidence = Evidence(origin="labels", examples=tuple(each.example for each in chosen))
-    return whole_aspect(training_input.assignment, aspect.definition, evidence, chosen)
+    shown_examples = demonstrations(training_input.examples, aspect.name, settings.k, seed)
+    evidence = Evidence(origin="labels", examples=tuple(each.example for each in shown_examples))
+    return whole_aspect(training_input.assignment, aspect.definition, evidence, shown_examples)
 
 
 def demonstrations(examples: Sequence[Example], aspect: str, count: int, seed: int) -> tuple[Demonstration, ...]:
@@ -356,15 +356,15 @@ def demonstrations(examples: Sequence[Example], aspect: str, count: int, seed: i
     shuffled = list(content_order(examples))
     random.Random(f"demonstrations {seed}").shuffle(shuffled)
     labels = [example.scores[aspect] for example in examples]
-    chosen: list[Example] = []
+    shown_examples: list[Example] = []
     for index in range(min(count, len(shuffled))):
-        wanted = float(np.quantile(labels, (index + 0.5) / count))
-        remaining = [example for example in shuffled if example not in chosen]
-        fresh = [example for example in remaining if example.group not in {each.group for each in chosen}]
-        chosen.append(min(fresh or remaining, key=lambda example: abs(example.scores[aspect] - wanted)))
+        target_label = float(np.quantile(labels, (index + 0.5) / count))
+        remaining = [example for example in shuffled if example not in shown_examples]
+        fresh = [example for example in remaining if example.group not in {each.group for each in shown_examples}]
+        shown_examples.append(min(fresh or remaining, key=lambda example: abs(example.scores[aspect] - target_label)))
     return tuple(
         Demonstration(example=e.id, output=e.output, source=e.source, context=e.context, score=e.scores[aspect])
-        for e in sorted(chosen, key=lambda example: example.scores[aspect])
+        for e in sorted(shown_examples, key=lambda example: example.scores[aspect])
     )
 
 

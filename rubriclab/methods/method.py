@@ -279,19 +279,19 @@ def with_agreement(
     criterion: Criterion,
     scores: FloatArray,
     labels: FloatArray,
-    asked: int,
+    text_count: int,
     answers: Mapping[str, int] | None = None,
     *,
     least: int = MIN_RATINGS,
 ) -> Criterion:
     """Return the criterion with its agreement with the labels as evidence; no correlation of fewer than `least` scores.
 
-    `scores` are NaN where missing; `asked` is the number of texts that the criterion was asked about and applies to.
+    `scores` are NaN where missing; `text_count` counts the texts that the criterion was asked about and applies to.
     """
     present = ~np.isnan(scores)
     judged = int(present.sum())
     r = rounded(pearson(scores[present], labels[present])) if judged >= least else None
-    return criterion.with_evidence(pearson=r, judged=judged, missing=asked - judged, answers=answers)
+    return criterion.with_evidence(pearson=r, judged=judged, missing=text_count - judged, answers=answers)
 
 
 def cross_validated(groups: Sequence[str], predict: Callable[[np.ndarray, np.ndarray], FloatArray]) -> FloatArray:
@@ -310,14 +310,14 @@ def choose_settings(model: type[BaseModel], presets: Presets, values: Mapping[st
 
     Raises ValueError for an unknown preset, pydantic's ValidationError for unknown names or values out of bounds.
     """
-    chosen = dict(values)
-    preset = chosen.pop("preset", None)
+    settings = dict(values)
+    preset = settings.pop("preset", None)
     if preset is None:
-        return model(**chosen)
+        return model(**settings)
     if not (isinstance(preset, str) and preset in presets):
         known = f"expected {' or '.join(map(repr, presets))}" if presets else "there is none"
         raise ValueError(f"unknown preset {preset!r}; {known}")
-    return model(**{**presets[preset], **chosen})
+    return model(**{**presets[preset], **settings})
 
 
 def pick_evenly(texts: Sequence[Example], most: int) -> tuple[Example, ...]:

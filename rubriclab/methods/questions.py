@@ -157,8 +157,8 @@ class AnswerMatrix:
     applies: BoolArray
     labels: FloatArray
 
-    def rows(self, chosen: BoolArray) -> AnswerMatrix:
-        return AnswerMatrix(self.good[chosen], self.applies[chosen], self.labels[chosen])
+    def rows(self, mask: BoolArray) -> AnswerMatrix:
+        return AnswerMatrix(self.good[mask], self.applies[mask], self.labels[mask])
 
 
 # Why questions are dropped, by id, and notes for the user.
@@ -191,25 +191,25 @@ def learn_from_answers(
     applies = np.array([[rated.applies for rated in row] for row in ratings], dtype=bool)
     matrix = AnswerMatrix(scores_of(ratings, len(questions)), applies.reshape(len(ratings), len(questions)), labels)
     if texts:
-        asked = matrix.applies.sum(axis=0).tolist()
+        text_counts = matrix.applies.sum(axis=0).tolist()
         questions = tuple(
             with_agreement(question, column, labels, number, counts(question))
-            for question, column, number in zip(questions, matrix.good.T, asked, strict=True)
+            for question, column, number in zip(questions, matrix.good.T, text_counts, strict=True)
         )
 
     def selection(rows: AnswerMatrix) -> tuple[tuple[Criterion, ...], DroppedAndNotes]:
         dropped, notes = select(questions, rows) if select else ({}, ())
         return tuple(question for question in questions if question.id not in dropped), (dropped, notes)
 
-    def predict(others: BoolArray, held_out: BoolArray) -> FloatArray:
-        selected, _ = selection(matrix.rows(others))
-        return floats(score(each, selected) for each in itertools.compress(answers, held_out))
+    def predict(training: BoolArray, held_out: BoolArray) -> FloatArray:
+        fold_questions, _ = selection(matrix.rows(training))
+        return floats(score(each, fold_questions) for each in itertools.compress(answers, held_out))
 
-    kept, (reasons, notes) = selection(matrix)
+    kept_questions, (reasons, notes) = selection(matrix)
     dropped = (DroppedCriterion(criterion=each, reason=reasons[each.id]) for each in questions if each.id in reasons)
-    scores = floats(score(each, kept) for each in answers)
+    scores = floats(score(each, kept_questions) for each in answers)
     return Learned(
-        part=part.model_copy(update={"criteria": kept, "dropped": (*part.dropped, *dropped)}),
+        part=part.model_copy(update={"criteria": kept_questions, "dropped": (*part.dropped, *dropped)}),
         examples=tuple(text.id for text in texts),
         candidates=tuple(question.id for question in questions),
         ratings=ratings,
@@ -309,13 +309,13 @@ def _repeating(order: Sequence[int], questions: Sequence[Criterion], answers: An
     scale = np.sqrt(np.maximum(spread * spread.T, 0))
     r = np.divide(shared * (filled.T @ filled) - ones * ones.T, scale, out=np.zeros_like(scale), where=scale > 1e-9)
     r, rare = np.round(r, 9), np.minimum(ones, shared - ones)
-    kept: list[int] = []
+    distinct_columns: list[int] = []
     repeated = {}
     for column in order:
         answered = ~np.isnan(answers.good[:, column])
         alike = (
             other
-            for other in kept
+            for other in distinct_columns
             if r[other, column] >= REPEATED_CORRELATION
             and shared[other, column] >= MIN_ANSWERS
             and min(rare[other, column], rare[column, other]) >= MIN_RARE
@@ -323,7 +323,7 @@ def _repeating(order: Sequence[int], questions: Sequence[Criterion], answers: An
             and not (answered & ~answers.applies[:, other]).any()
         )
         if (first := next(alike, None)) is None:
-            kept.append(column)
+            distinct_columns.append(column)
         else:
             figures = f"correlation {r[first, column]:.2f} over {int(shared[first, column])} texts"
             repeated[column] = f"answers as {questions[first].id} does ({figures})"
@@ -473,13 +473,13 @@ async def _redundant_pairs(
 
 def _redundancy_reasons(tiers: Sequence[Sequence[Criterion]], pairs: Mapping[frozenset[str], Group]) -> dict[str, str]:
     best = {group.best for group in pairs.values()}
-    kept: list[str] = []
+    distinct_names: list[str] = []
     dropped: dict[str, str] = {}
     for criterion in (each for tier in tiers for each in sorted(tier, key=lambda each: each.id not in best)):
         name = criterion.id
-        repeated = [other for other in kept if frozenset((name, other)) in pairs]
+        repeated = [other for other in distinct_names if frozenset((name, other)) in pairs]
         if not repeated:
-            kept.append(name)
+            distinct_names.append(name)
             continue
         other, group = repeated[0], pairs[frozenset((name, repeated[0]))]
         how = "says what {} says" if group.relation == "same" else "is nested with {}"

@@ -189,7 +189,7 @@ class _SEEvalRun:
         best, held_out_scores = await self._choose(criteria)
         explanations = [self._with_evidence(each) for each in criteria]
         base, reason = explanations[best], f"{criteria[best].id} tracks the labels better"
-        kept, candidates = base, [each.id for each in criteria]
+        rubric_part, candidates = base, [each.id for each in criteria]
         dropped = [DroppedCriterion(criterion=each, reason=reason) for each in explanations if each is not base]
         test = await self._test_rewriting(base)
         if test is not None:
@@ -204,12 +204,12 @@ class _SEEvalRun:
             final = await self._rewrite("r", base, np.ones(len(self.order), dtype=bool)) if gain > 0 else None
             if final is not None and not np.isnan(_correlation(await self._rate(final, self.order), self.labels)):
                 heldout = rounded(_correlation(held_out_scores, self.labels))
-                kept = self._with_evidence(final).with_evidence(heldout=heldout)
+                rubric_part = self._with_evidence(final).with_evidence(heldout=heldout)
                 candidates.append(final.id)
                 dropped.append(DroppedCriterion(criterion=base, reason=change))
         self.on_progress("explanation chosen", 1.0)
         part = Part(
-            method="seeval", settings=settings.model_dump(mode="json"), criteria=(kept,), dropped=tuple(dropped)
+            method="seeval", settings=settings.model_dump(mode="json"), criteria=(rubric_part,), dropped=tuple(dropped)
         )
         return interface.Learned(
             part=part,
@@ -219,7 +219,7 @@ class _SEEvalRun:
                 tuple(self.ratings[name].get(text, CriterionRating(name, None, NOT_BEST)) for name in candidates)
                 for text in self.ids
             ),
-            scores=self._scores(kept.id),
+            scores=self._scores(rubric_part.id),
             reselected=held_out_scores,
             optimistic=bool(dropped),
         )
@@ -245,8 +245,8 @@ class _SEEvalRun:
             correlations = [_correlation(column, self.labels[inside]) for column in columns]
             return int(np.argmax(np.nan_to_num(correlations, nan=-2.0)))
 
-        def predict(others: BoolArray, held_out: BoolArray) -> FloatArray:
-            return self._scores(criteria[choose(others)].id)[held_out]
+        def predict(training: BoolArray, held_out: BoolArray) -> FloatArray:
+            return self._scores(criteria[choose(training)].id)[held_out]
 
         best = choose(trial)
         if not trial.all():
@@ -274,8 +274,8 @@ class _SEEvalRun:
         return criterion.model_copy(update={"id": name, "steps": self.steps})
 
     def _with_evidence(self, criterion: Criterion) -> Criterion:
-        asked = np.array([text in self.ratings[criterion.id] for text in self.ids], dtype=bool)
-        scores, labels = self._scores(criterion.id)[asked], self.labels[asked]
+        is_rated = np.array([text in self.ratings[criterion.id] for text in self.ids], dtype=bool)
+        scores, labels = self._scores(criterion.id)[is_rated], self.labels[is_rated]
         return interface.with_agreement(criterion, scores, labels, len(scores), least=2)
 
     async def _test_rewriting(self, base: Criterion) -> tuple[float, BoolArray, list[Criterion]] | None:
@@ -284,11 +284,11 @@ class _SEEvalRun:
         Each rewriting is tested on the half that it is not from; no group is in both halves. `None` if there are too
         few texts, or if a rewriting failed.
         """
-        sizes, chosen = Counter(self.groups), set[str]()
+        sizes, test_groups = Counter(self.groups), set[str]()
         for group in sorted(sizes, key=lambda name: -sizes[name]):
-            if sum(sizes[each] for each in chosen) + sizes[group] <= (len(self.order) + 1) // 2:
-                chosen.add(group)
-        first_half = np.array([group in chosen for group in self.groups], dtype=bool)
+            if sum(sizes[each] for each in test_groups) + sizes[group] <= (len(self.order) + 1) // 2:
+                test_groups.add(group)
+        first_half = np.array([group in test_groups for group in self.groups], dtype=bool)
         if not self.settings.refine or min(first_half.sum(), (~first_half).sum()) < MIN_IN_HALF:
             return None
         gains, criteria, by_base = [], [], self._scores(base.id)
@@ -353,15 +353,15 @@ def cross_validate_rewriting(
     with the group's own labels. `first_half` is a mask of one of the halves.
     """
 
-    def predict(others: BoolArray, held_out: BoolArray) -> FloatArray:
-        chosen = cross_validated.copy()
+    def predict(training: BoolArray, held_out: BoolArray) -> FloatArray:
+        scores = cross_validated.copy()
         for half in (first_half, ~first_half):
-            rows = others & half
+            rows = training & half
             gain = _correlation(rewritten[rows], labels[rows]) - _correlation(by_base[rows], labels[rows])
             # Only the base explanation was rewritten: scores by another one, which differ from `by_base`, stay.
             replaced = half & (gain > 0) & (cross_validated == by_base)
-            chosen[replaced] = rewritten[replaced]
-        return chosen[held_out]
+            scores[replaced] = rewritten[replaced]
+        return scores[held_out]
 
     return interface.cross_validated(groups, predict)
 

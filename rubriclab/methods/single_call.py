@@ -147,14 +147,14 @@ def _all_ratings(
 
 
 def ratings_in(judgments: KeyedReply, criteria: Mapping[str, Criterion]) -> dict[str, CriterionRating]:
-    found = {}
+    ratings = {}
     for name, each in judgments.entries.items():
         if criteria[name].kind == "question":
-            found[name] = rate_question(criteria[name], each)
+            ratings[name] = rate_question(criteria[name], each)
         else:
             score, reason = (each.score, each.reason) if isinstance(each, prompting.ScoreEntry) else (each, "")
-            found[name] = prompting.rating(name, score, reason)
-    return found
+            ratings[name] = prompting.rating(name, score, reason)
+    return ratings
 
 
 GROUP_TEMPLATE = "single_call/judge_rivals"

@@ -228,19 +228,19 @@ class Finding(FrozenModel):
 
 
 def load_findings(
-    task: str, aspect: str | None = None, path: Path | None = None, *, without: Collection[str] = ()
+    task: str, aspect: str | None = None, path: Path | None = None, *, excluded: Collection[str] = ()
 ) -> tuple[Finding, ...]:
     """Return the findings for a task that bear on `aspect`, in the order of their file.
 
-    Findings about the raters of a data set in `without` are left out. `path` is a file, or a folder with `<task>.json`;
-    by default the shipped findings. Raises LiteratureError for a file or entry that cannot be used.
+    Findings about the raters of a data set in `excluded` are left out. `path` is a file, or a folder with
+    `<task>.json`; by default the shipped findings. Raises LiteratureError for a file or entry that cannot be used.
     """
     folder = path or content_path("literature")
     file = folder / f"{task}.json" if folder.is_dir() else folder
     if path is None and not file.is_file():
         return ()
     findings = (each for each in read_findings(file) if each.bears_on(aspect))
-    return tuple(each for each in findings if not {*without} & {*each.benchmarks})
+    return tuple(each for each in findings if not {*excluded} & {*each.benchmarks})
 
 
 def read_findings(file: Path) -> tuple[Finding, ...]:

@@ -139,9 +139,9 @@ def python_argument(name: str, value: str) -> str:
     if name == "mapping":
         argument = dict(pair.split("=", 1) for pair in comma_values(value) if "=" in pair)
     elif name == "settings":
-        setting, _, chosen = value.partition("=")
+        setting, _, choice = value.partition("=")
         method, _, setting = setting.partition(".")
-        argument = {method: {setting: chosen}}
+        argument = {method: {setting: choice}}
     return f"{name}={json.dumps(argument, ensure_ascii=False)}"
 
 

@@ -197,8 +197,8 @@ def _insert_repeats(items: Sequence[Item], draw: Callable[..., int]) -> Iterator
                 yield repeat
         repeat = None
         if len(block) >= REPEAT_EVERY / 2:
-            chosen = min(block[: len(block) // 2], key=lambda item: draw("again", item.text))
-            repeat = Item(chosen.text, again=True)
+            repeated_item = min(block[: len(block) // 2], key=lambda item: draw("again", item.text))
+            repeat = Item(repeated_item.text, again=True)
     if repeat:
         yield repeat
 

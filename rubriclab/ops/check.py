@@ -566,10 +566,10 @@ def split(data: Data, options: SplitOptions, notify: Notify) -> SplitResult:
     groups = [_group(row, parsed, options.by) for row, parsed in rows if isinstance(parsed, Example)]
     group_of = dict(zip((text.id for text in texts), groups, strict=True))
     sizes, in_order = Counter(groups), iter(groups)
-    chosen = _choose_groups(sizes, options, notify)
+    test_groups = _choose_groups(sizes, options, notify)
     sides: tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]] = ([], [])
-    train_texts = {text_digest(text) for text in texts if group_of[text.id] in chosen}
-    if equal := sum(text_digest(text) in train_texts for text in texts if group_of[text.id] not in chosen):
+    train_texts = {text_digest(text) for text in texts if group_of[text.id] in test_groups}
+    if equal := sum(text_digest(text) in train_texts for text in texts if group_of[text.id] not in test_groups):
         notify(f"{count(equal, 'other text')} equal to one to learn from, though in another {options.by}")
     for row, parsed in rows:
         if isinstance(parsed, RowError):
@@ -577,8 +577,8 @@ def split(data: Data, options: SplitOptions, notify: Notify) -> SplitResult:
         pairs = () if isinstance(parsed, Example) else parsed
         pair_groups = (group_of[name] for pair in pairs for name in (pair.better, pair.worse) if name in group_of)
         group = next(in_order) if isinstance(parsed, Example) else next(pair_groups, "")
-        sides[group not in chosen].append(row if isinstance(row, Mapping) else asdict(row))
-    return SplitResult(tuple(sides[0]), tuple(sides[1]), len(chosen), len(sizes) - len(chosen))
+        sides[group not in test_groups].append(row if isinstance(row, Mapping) else asdict(row))
+    return SplitResult(tuple(sides[0]), tuple(sides[1]), len(test_groups), len(sizes) - len(test_groups))
 
 
 def _choose_groups(sizes: Counter[str], options: SplitOptions, notify: Notify) -> frozenset[str]:
@@ -589,20 +589,20 @@ def _choose_groups(sizes: Counter[str], options: SplitOptions, notify: Notify) -
     if options.train >= texts:
         problem = f"`train={options.train}` leaves none of {count(texts, 'text')} to evaluate on."
         raise DataError(problem, "Give a smaller number.")
-    chosen, texts_taken = list[str](), 0
+    chosen_groups, texts_taken = list[str](), 0
     for group in sorted(sizes, key=lambda name: digest([options.seed, name])):
-        if texts_taken >= options.train or len(chosen) == len(sizes) - 1:
+        if texts_taken >= options.train or len(chosen_groups) == len(sizes) - 1:
             break
-        chosen.append(group)
+        chosen_groups.append(group)
         texts_taken += sizes[group]
     if texts_taken != options.train:
         notify(f"{count(texts_taken, 'text')} to learn from instead of {options.train}, as no {options.by} is divided")
     if len(sizes) == texts:
         notify(f"every text is a {options.by} of its own: rivals of one source may be on both sides")
-    if options.by == "group" and len(chosen) < MIN_GROUPS:
-        few = f"{count(len(chosen), 'group')} to learn from {'is' if len(chosen) == 1 else 'are'} too few"
+    if options.by == "group" and len(chosen_groups) < MIN_GROUPS:
+        few = f"{count(len(chosen_groups), 'group')} to learn from {'is' if len(chosen_groups) == 1 else 'are'} too few"
         notify(f"{few} to validate a rubric, which needs at least {MIN_GROUPS}: set a larger `train`")
-    return frozenset(chosen)
+    return frozenset(chosen_groups)
 
 
 def _group(row: Any, example: Example, by: str) -> str:

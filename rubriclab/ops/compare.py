@@ -140,9 +140,9 @@ def compare_columns(
         levels = ("group", "dataset")
     ranks = []
     for level in levels:
-        found = agreement(scores[:, 1], scores[:, 0], groups, level=level)
-        correlations = {"spearman": found.spearman.rounded(), "kendall": found.kendall.rounded()}
-        ranks.append(paired.RankAgreement(level=level, texts=found.n, groups=found.groups, **correlations))
+        measures = agreement(scores[:, 1], scores[:, 0], groups, level=level)
+        correlations = {"spearman": measures.spearman.rounded(), "kendall": measures.kendall.rounded()}
+        ranks.append(paired.RankAgreement(level=level, texts=measures.n, groups=measures.groups, **correlations))
     shifts = scores[:, 1] - scores[:, 0]
     flipped = np.logical_xor(*(scores >= threshold).T)
     largest = [index for index in np.argsort(-np.abs(shifts), kind="stable").tolist() if flipped[index]][:MAX_LISTED]
@@ -584,10 +584,10 @@ async def look(scoring: ColumnScoring, anchor: str) -> paired.AnchorLook:
     texts = {digest([text_digest(each), each.scores[aspect]]): each for each in labelled(scoring.texts(), aspect)}
     group_numbers = renumber(np.array([text.group for text in texts.values()]))
     if (groups := int(group_numbers.max(initial=-1)) + 1) < MIN_ANCHOR_GROUPS:
-        found = f"labels of {aspect} in {groups} groups"
+        label_text = f"labels of {aspect} in {groups} groups"
         likely = None if texts else likely_labels(anchor, scoring.options, aspect)
         hint = f"Map the column of the labels: `mapping={likely}`." if likely else "Label more texts."
-        raise DataError(f"{anchor}: got {found}, expected at least {MIN_ANCHOR_GROUPS} groups.", hint)
+        raise DataError(f"{anchor}: got {label_text}, expected at least {MIN_ANCHOR_GROUPS} groups.", hint)
     scores = [score.score async for _, (score,) in scoring.stream(tuple(texts.values()))]
     errors = {
         key: score - each.scores[aspect]

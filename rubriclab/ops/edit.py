@@ -205,12 +205,12 @@ def select_in_folds(rated: RatedRubric) -> FoldSelection:
     return FoldSelection(held_out.folds, tuple(criteria))
 
 
-def refit_rubric(rated: RatedRubric, selected: FoldSelection) -> fitting.SelectedRubric:
+def refit_rubric(rated: RatedRubric, selection: FoldSelection) -> fitting.SelectedRubric:
     """Return the rubric fitted to all labels, and the rubrics of all folds with cross-validated scores."""
 
     def pool_of(repetition: int, fold: int) -> fitting.CandidatePool:
         """Return the criteria of a fold: selected and not removed by hand, or added or limited by hand."""
-        learned = selected.criteria[repetition][fold] if selected.criteria else frozenset[str]()
+        learned = selection.criteria[repetition][fold] if selection.criteria else frozenset[str]()
         columns = [
             column
             for column, each in enumerate(rated.candidates)
@@ -222,7 +222,7 @@ def refit_rubric(rated: RatedRubric, selected: FoldSelection) -> fitting.Selecte
     table, pool = rated.table, fitting.CandidatePool(rated.kept_columns, keep_weightless=True)
     return fitting.SelectedRubric(
         fitting.fit(table, pool, least_redundant=KEEP_ALL),
-        fitting.fit_folds(table, selected.folds, pool_of, least_redundant=KEEP_ALL),
+        fitting.fit_folds(table, selection.folds, pool_of, least_redundant=KEEP_ALL),
     )
 
 
@@ -392,8 +392,8 @@ def editable_version(workspace: Workspace, rubric: str | stored.Version, options
     record, cells = workspace.store.training(version.ref), dict[str, Mapping[str, stored.Cell]]()
     if options.labels is not None:
         aspect, scale, name = version.rubric.aspect.name, version.rubric.scores_on, describe(options.labels)
-        given = usable_texts(options.labels, options, [(aspect, scale)], workspace.notify)
-        texts = labels_on_scale(given, aspect, scale, name, workspace.notify)
+        labelled_texts = usable_texts(options.labels, options, [(aspect, scale)], workspace.notify)
+        texts = labels_on_scale(labelled_texts, aspect, scale, name, workspace.notify)
         if not texts:
             raise DataError(f"{name} has no text with a label for {aspect!r} from {scale.describe()}.")
     elif record is None:
@@ -489,9 +489,9 @@ def _finish(
     edited = edited_rubric(parent, plan, cells, options.signature)
     if plan.redefined:
         # Candidates outside of the rubric have no ratings by the new definition.
-        kept = tuple(each for each in edited.candidates if each.kept)
-        rows = tuple(tuple(new_cells[text.id][each.criterion.id] for each in kept) for text in edited.examples)
-        edited = replace(edited, candidates=kept, cells=rows)
+        candidates = tuple(each for each in edited.candidates if each.kept)
+        rows = tuple(tuple(new_cells[text.id][each.criterion.id] for each in candidates) for text in edited.examples)
+        edited = replace(edited, candidates=candidates, cells=rows)
     refits = editable.refit, refit_rubric(edited, editable.selection)
     dropped = [name for name, reason in plan.removed.items() if reason == "dropped"]
     limited = [name for change in plan.changes if change.action in ("pin", "bound") for name in change.criteria]

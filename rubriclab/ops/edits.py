@@ -74,15 +74,15 @@ class EditPlan:
         before, after = f"{self.rubric.threshold:g}", "learned" if self.threshold is None else f"{self.threshold:g}"
         self.changes.append(EditChange(action="threshold", before=before, after=after))
 
-    def limit(self, given: str, limits: Bounds | None) -> None:
-        """Limit the weight of a criterion, or lift its limits; `given` may be a reworded criterion's earlier id."""
+    def limit(self, criterion: str, limits: Bounds | None) -> None:
+        """Limit the weight of a criterion, or lift its limits; `criterion` may be the id before it was reworded."""
         new_ids = {change.criteria: change.result for change in self.changes if change.action == "reword"}
-        name = given if given in self.kept else new_ids.get((given,)) or given
+        name = criterion if criterion in self.kept else new_ids.get((criterion,)) or criterion
         if name in self.removed:
             done = self.removed[name].partition(":")[0]
             raise SettingsError(f"{name} is {done} by this edit, so its weight cannot be limited.")
         if name not in self.kept:
-            raise unknown_criterion(given, self.ref, self.kept)
+            raise unknown_criterion(criterion, self.ref, self.kept)
         self.bounds.pop(name, None)
         if limits is None:
             self.changes.append(EditChange(action="bound", criteria=(name,), after="free"))
@@ -132,8 +132,8 @@ def plan_edits(rubric: Rubric, ref: str, edit: Edit) -> EditPlan:
             raise SettingsError(f"{before.name} has this definition already.", "Leave out `definition`.")
         plan.aspect = Aspect(name=before.name, definition=edit.definition)
         plan.changes.append(EditChange(action="definition", before=before.definition, after=edit.definition))
-    for given, limits in edit.bounds.items():
-        plan.limit(given, limits)
+    for name, limits in edit.bounds.items():
+        plan.limit(name, limits)
     if not plan.kept:
         raise SettingsError(f"No criterion of {ref} would be left.", "Keep or add at least one.")
     plan.bounds = {name: plan.bounds[name] for name in plan.kept if name in plan.bounds}
@@ -169,9 +169,9 @@ def check_bounds(bounds: Mapping[str, Bounds], criteria: int) -> None:
     least = sum(min(abs(low), abs(high)) if low * high > 0 else 0.0 for low, high in bounds.values())
     most = sum(max(abs(low), abs(high)) for low, high in bounds.values()) + criteria - len(bounds)
     if least > 1 + 1e-9 or most < 1 - 1e-9:
-        found = f"at least {least:g}" if least > 1 else f"at most {most:g}"
+        allowed_range = f"at least {least:g}" if least > 1 else f"at most {most:g}"
         limits = ", ".join(f"{name} {low:g}:{high:g}" for name, (low, high) in bounds.items())
-        problem = f"The absolute weights sum to 1, but within these limits they sum to {found}: {limits}."
+        problem = f"The absolute weights sum to 1, but within these limits they sum to {allowed_range}: {limits}."
         raise SettingsError(problem, "Widen the limits of some.")
 
 

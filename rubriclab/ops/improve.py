@@ -153,8 +153,8 @@ class Improvement:
             for aspect, scores in fields["annotations"].items()
         }
         left_out = ("scores", "annotations", "reasons") if self.outcome == "improved" else ()
-        kept = {name: each for name, each in fields.items() if each not in (None, {}) and name not in left_out}
-        return {**self.columns, **kept, "improvement": record}
+        cells = {name: each for name, each in fields.items() if each not in (None, {}) and name not in left_out}
+        return {**self.columns, **cells, "improvement": record}
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,9 +210,9 @@ def summarize_revisions(rubric: Rubric, ref: str, texts: Sequence[RevisionMetric
 
 def _gain(name: str, pairs: Sequence[Pair], texts: Sequence[RevisionMetrics]) -> ScoreGain:
     all_before, all_after = float_table(pairs, 2).T
-    both: BoolArray = ~np.isnan(all_before) & ~np.isnan(all_after)
-    before, after = all_before[both], all_after[both]
-    groups = [text.group for text, used in zip(texts, both, strict=True) if used]
+    has_both: BoolArray = ~np.isnan(all_before) & ~np.isnan(all_after)
+    before, after = all_before[has_both], all_after[has_both]
+    groups = [text.group for text, used in zip(texts, has_both, strict=True) if used]
     if not groups:
         return ScoreGain(name, 0, None, None, Interval(None))
     gain = paired_mean(after - before, units(groups))

@@ -63,6 +63,10 @@ def files_of(data: Data) -> tuple[Path, ...]:
     return paths if paths and all(isinstance(each, Path) for each in paths) else ()
 
 
+def can_be_read_again(data: Data) -> bool:
+    return data != "-" if isinstance(data, str | Path) else not isinstance(data, Iterator)
+
+
 def row_count(data: Data) -> int:
     """Return the number of rows; 0 if it is unknown without parsing them."""
     if not isinstance(data, str | Path):
@@ -140,7 +144,7 @@ def likely_labels(data: Data, options: ReadingOptions, aspect: str) -> str | Non
 
 def _first_rows(data: Data, options: ReadingOptions, most: int) -> list[tuple[Any, Example]]:
     """Return the first rows with a text, and their texts; no rows if the data cannot be read again."""
-    readable_again = data != "-" if isinstance(data, str | Path) else not isinstance(data, Iterator | Rows)
+    readable_again = can_be_read_again(data) and not isinstance(data, Rows)
     return rows_of(data, options).look_ahead(lambda _example: False, most) if readable_again else []
 
 
@@ -201,8 +205,8 @@ def append_pending(rows: Rows, pending: deque[ReadRow]) -> Iterator[Example | Ro
 def cell_of(row: Any, column: str) -> Any:
     """Return the cell of a row in a column or under a dotted path; `None` if there is none."""
     cells = {name: getattr(row, name) for name in FIELDS} if isinstance(row, Example) else row
-    found = look_up(cells, column) if isinstance(cells, Mapping) else None
-    return None if found is ABSENT else found
+    cell = look_up(cells, column) if isinstance(cells, Mapping) else None
+    return None if cell is ABSENT else cell
 
 
 def other_columns(row: Any, mapping: FieldMap) -> dict[str, Any]:
@@ -225,10 +229,10 @@ def check_next_rows(version: Version, rows: Rows, name: str, options: ReadingOpt
     Rows are read ahead up to the first with every field; none is consumed.
     """
     needed = version.provenance.text_fields or ()
-    found = rows.look_ahead(lambda example: all(getattr(example, field) for field in needed), ROWS_SEARCHED)
-    searched = f"None of the first {ROWS_SEARCHED} rows" if len(found) == ROWS_SEARCHED else "No row"
-    raw = found[0][0] if found else None
-    _check_fields(version, [example for _, example in found], f"{searched} of {name} has", raw, options.mapping)
+    next_examples = rows.look_ahead(lambda example: all(getattr(example, field) for field in needed), ROWS_SEARCHED)
+    searched = f"None of the first {ROWS_SEARCHED} rows" if len(next_examples) == ROWS_SEARCHED else "No row"
+    raw = next_examples[0][0] if next_examples else None
+    _check_fields(version, [example for _, example in next_examples], f"{searched} of {name} has", raw, options.mapping)
 
 
 def check_text_fields(
@@ -270,8 +274,8 @@ def _check_fields(version: Version, examples: Sequence[Example], beginning: str,
         columns = join_names(map(repr, mapped))
         advice = f"There is no text in any cell of {columns}. Fill them, or map the column that holds it"
     elif isinstance(row, Mapping):
-        named = ", ".join([repr(str(column)) for column in row][:MAX_COLUMNS_NAMED])
-        advice = f"The columns are {named}{', ...' if len(row) > MAX_COLUMNS_NAMED else ''}. {advice}"
+        column_names = ", ".join([repr(str(column)) for column in row][:MAX_COLUMNS_NAMED])
+        advice = f"The columns are {column_names}{', ...' if len(row) > MAX_COLUMNS_NAMED else ''}. {advice}"
     why = f"and every text that {version.ref} was learned from had it, so the scores would not be comparable"
     hint = f"{advice}: `mapping={_proposal(row, mapping, missing, needed)}`."
     raise FieldMissing(f"{beginning} the field {join_names(map(repr, missing))}, {why}.", hint)
@@ -286,8 +290,8 @@ def _proposal(row: Any, mapping: FieldMap, missing: Sequence[ShownField], needed
     columns = {field: column for field, column in mapping.columns.items() if field not in unsure}
     cells = row.items() if isinstance(row, Mapping) else ()
     unread = {name: cell for name, cell in cells if str(name).partition(".")[0] not in (*FIELDS, *TABLES)}
-    named = propose_mapping([unread], mapped=columns)
-    return mapping_text(columns | {field: named.get(field, "COLUMN") for field in missing})
+    guesses = propose_mapping([unread], mapped=columns)
+    return mapping_text(columns | {field: guesses.get(field, "COLUMN") for field in missing})
 
 
 def dialect_of(data: Data, options: ReadingOptions) -> CsvDialect:

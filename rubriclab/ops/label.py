@@ -297,15 +297,15 @@ def question_of(options: LabelOptions, examples: Sequence[text_model.Example] = 
     return judging.LabelQuestion(text_model.task_words(options.task), aspect, _scale(options.scale, labels))
 
 
-def _scale(given: str | None, labels: Sequence[float]) -> text_model.Scale:
+def _scale(scale_text: str | None, labels: Sequence[float]) -> text_model.Scale:
     shows_levels = len(set(labels)) > 1 or any(isinstance(label, text_model.WordScore) for label in labels)
     two_levels = text_model.two_level_scale(labels) if shows_levels else None
-    levels = tuple(level.strip() for level in given.split(":")) if given else ()
+    levels = tuple(level.strip() for level in scale_text.split(":")) if scale_text else ()
     if len(levels) == 2 and all(levels) and not any(character.isdigit() for level in levels for character in level):
         scale = text_model.Scale(low=0, high=1, whole=True, names=(levels[0], levels[1]))
-    elif given:
+    elif scale_text:
         # Ratings on a scale with whole ends are whole numbers unless the scale says otherwise.
-        scale = text_model.parse_scale(given, (0.0,))
+        scale = text_model.parse_scale(scale_text, (0.0,))
     elif two_levels:
         scale = text_model.Scale(low=0, high=1, whole=True)
     else:
@@ -379,18 +379,18 @@ def user_columns(mapping: FieldMap) -> dict[str, str]:
 
 
 def _with_user_columns(row: dict[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
-    named = {columns.get(name, name): cell for name, cell in row.items()}
+    cells = {columns.get(name, name): cell for name, cell in row.items()}
     for name, column in columns.items():
         table, dot, aspect = name.partition(".")
         if not dot:
-            named.setdefault(column, None)
+            cells.setdefault(column, None)
         elif table == "scores":
-            named[column] = named.get(table, {}).pop(aspect, None)
+            cells[column] = cells.get(table, {}).pop(aspect, None)
         else:
             aspect, _, rater = aspect.partition(".")
-            named[column] = named.get(table, {}).get(aspect, {}).pop(rater, None)
-    tables = {table: {name: cell for name, cell in named.get(table, {}).items() if cell != {}} for table in TABLES}
-    return {name: cell for name, cell in {**named, **tables}.items() if cell != {}}
+            cells[column] = cells.get(table, {}).get(aspect, {}).pop(rater, None)
+    tables = {table: {name: cell for name, cell in cells.get(table, {}).items() if cell != {}} for table in TABLES}
+    return {name: cell for name, cell in {**cells, **tables}.items() if cell != {}}
 
 
 def _row(text: LabelText, ratings: Sequence[judging.HumanJudgment], question: judging.LabelQuestion) -> dict[str, Any]:
@@ -421,17 +421,17 @@ def _row(text: LabelText, ratings: Sequence[judging.HumanJudgment], question: ju
     return {**{name: value for name, value in fields.items() if value not in (None, {})}, **text.columns}
 
 
-def _as_written(given: Any, levels: Sequence[str]) -> Any:
+def _as_written(value: Any, levels: Sequence[str]) -> Any:
     """Return scores as a person writes them: the word for a level, a whole number without decimals."""
-    if isinstance(given, Mapping):
-        return {rater: _as_written(score, levels) for rater, score in given.items()}
-    if isinstance(given, list):
-        return [_as_written(score, levels) for score in given]
-    if isinstance(given, text_model.WordScore):
-        return given.word
-    if not float(given).is_integer():
-        return given
-    return levels[int(given)] if levels else int(given)
+    if isinstance(value, Mapping):
+        return {rater: _as_written(score, levels) for rater, score in value.items()}
+    if isinstance(value, list):
+        return [_as_written(score, levels) for score in value]
+    if isinstance(value, text_model.WordScore):
+        return value.word
+    if not float(value).is_integer():
+        return value
+    return levels[int(value)] if levels else int(value)
 
 
 DEFAULT_COUNT = 10
@@ -482,14 +482,14 @@ def plan(workspace: Workspace, data: Data, rubric: str | Version, options: PlanO
                 raise JudgeError(f"None of {len(reasons)} texts could be scored; the latest reason: {reasons[-1]}")
             unscored = f"{count(len(reasons), 'text')} that could not be scored"
             workspace.notify(f"left out: {unscored}; the latest reason: {reasons[-1]}")
-        chosen = make_plan(version.rubric, record, rated, options.count or DEFAULT_COUNT)
+        labelling_plan = make_plan(version.rubric, record, rated, options.count or DEFAULT_COUNT)
         validation = version.provenance.validation
         lacking = validation.deciding.lacking_groups if validation and validation.outcome == "inconclusive" else None
         new_groups = {text.example.group for text in rated} - {text.group for text in record.texts}
         if lacking and len(new_groups) < lacking:
             lack = f"a verdict needs labels of at least {count(lacking, 'more group')}"
             workspace.notify(f"{lack}, and these texts are of {count(len(new_groups), 'new group')}")
-        return PlanResult(version, chosen, len(rated), workspace.effort())
+        return PlanResult(version, labelling_plan, len(rated), workspace.effort())
 
     return Job(scoring.estimate, run)
 
@@ -531,8 +531,8 @@ def _pool(rows: Rows, version: Version, options: PlanOptions, notify: Notify) ->
     if not pool:
         raise DataError(f"None of {count(len(faults), 'row')} can be used.", *faults[:1])
     if (options.count or 0) > len(pool):
-        chosen = f"`count={options.count}` is more than the {count(len(pool), 'text')} to choose from"
-        raise DataError(f"{chosen}.", "Give a smaller one, or more texts (`sample` bounds how many are rated).")
+        problem = f"`count={options.count}` is more than the {count(len(pool), 'text')} to choose from"
+        raise DataError(f"{problem}.", "Give a smaller one, or more texts (`sample` bounds how many are rated).")
     return pool
 
 
@@ -601,16 +601,16 @@ def select_texts(
     distance = np.linalg.norm(means[:, np.newaxis] - covered, axis=2).min(axis=1)
     labelled_already = np.isin(names, list(labelled_groups))
     remaining = np.ones(len(names), dtype=bool)
-    selected: list[int] = []
+    selected_rows: list[int] = []
     while remaining.any():
         eligible = remaining & ~labelled_already if (remaining & ~labelled_already).any() else remaining
         # Rounded, so that the last bits of a sum do not decide ties.
         farthest = int(np.argmax(np.where(eligible, distance.round(9), -1.0)))
         remaining[farthest] = False
         leverage = np.square(points[rows[farthest]]).sum(axis=1).round(9)
-        selected.extend(rows[farthest][np.argsort(-leverage, kind="stable")].tolist())
+        selected_rows.extend(rows[farthest][np.argsort(-leverage, kind="stable")].tolist())
         distance = np.minimum(distance, np.linalg.norm(means - means[farthest], axis=1))
-    return selected
+    return selected_rows
 
 
 def _group_means(points: FloatArray, groups: Sequence[str]) -> tuple[list[str], list[IntArray], FloatArray]:

@@ -52,12 +52,12 @@ def resolve_settings(
     *,
     joint: bool,
     configured: SettingsTables | None = None,
-    chosen: SettingsTables | None = None,
+    options: SettingsTables | None = None,
     recorded: SettingsTables | None = None,
 ) -> ResolvedSettings:
     """Return the settings of the methods, and of their joint training if `joint`.
 
-    Settings `recorded` in a version override those `chosen` by the user, which override those `configured` in a file.
+    Settings `recorded` in a version override the `options` of the user, which override those `configured` in a file.
     The file may have settings of methods that take no part. If the version was learned by one method alone, recorded
     defaults of that method are ignored, so that its defaults for joint training apply.
 
@@ -65,12 +65,12 @@ def resolve_settings(
         SettingsError: for an unknown method or name, a value out of bounds, or a chosen setting of another method.
     """
     names = [*([JOINT] if joint else []), *(method.name for method in methods)]
-    for owner in (*check_tables(configured or {}), *check_tables(chosen or {})):
+    for owner in (*check_tables(configured or {}), *check_tables(options or {})):
         if not has_settings(owner):
             known = f"{did_you_mean(owner, settings_names())}Methods are: {', '.join(settings_names())}."
             raise SettingsError(f"`settings`: {owner!r} is no method.", known)
     why = "it takes no part in this training" if joint else f"this is {names[0]}"
-    for owner, of_owner in (chosen or {}).items():
+    for owner, of_owner in (options or {}).items():
         if owner not in names:
             setting = ".".join([owner, *list(of_owner)[:1]])
             raise SettingsError(f"`settings`: {setting} is for another method; {why}.")
@@ -79,7 +79,7 @@ def resolve_settings(
         defaults = method_named(name).settings().model_dump(mode="json")
         recorded_tables[name] = {key: value for key, value in of_method.items() if value != defaults.get(key)}
     joint_defaults: SettingsTables = {method.name: method.joint_settings for method in methods} if joint else {}
-    layers = (joint_defaults, configured or {}, chosen or {}, recorded_tables)
+    layers = (joint_defaults, configured or {}, options or {}, recorded_tables)
 
     def values(name: str) -> dict[str, Any]:
         return {key: value for layer in layers for key, value in layer.get(name, {}).items()}
@@ -226,13 +226,13 @@ def training_of(workspace: Workspace, data: Data, options: LearnOptions) -> Trai
             why = f"`methods={single_method}` alone leaves nothing to choose"
             hint = "Leave `methods` out, or name several."
             raise SettingsError(f"`{field}` is for rubrics of several methods: {why}.", hint)
-        names, chosen = [single_method], options.settings
+        names, tables = [single_method], options.settings
     else:
         features = ("text_features",) if options.text_features == "include" else ()
         names = [*dict.fromkeys(options.methods or DEFAULT_METHODS), *features]
-        chosen = {**options.settings, JOINT: {**options.settings.get(JOINT, {}), **options.joint_settings}}
+        tables = {**options.settings, JOINT: {**options.settings.get(JOINT, {}), **options.joint_settings}}
     methods = [method_named(name) for name in names]
-    resolved = resolve_settings(methods, joint=not single_method, configured=workspace.settings, chosen=chosen)
+    resolved = resolve_settings(methods, joint=not single_method, configured=workspace.settings, options=tables)
     if single_method and options.checklist and not methods[0].checklists:
         workspace.notify(f"`checklist` is left out: {single_method} asks no questions of a checklist")
     checklists: list[tuple[Method, Checklist | None]] = []
@@ -282,11 +282,14 @@ def _training_input(
 
 
 def _notify_unused_reasons(training: TrainingRun, generator: str, notify: Notify) -> None:
-    given, names, why = training.plans[0].training_input, [plan.method.name for plan in training.plans], None
-    number = sum(len(named_reasons(example, given.assignment.aspect.name)) for example in given.examples)
+    training_input = training.plans[0].training_input
+    aspect = training_input.assignment.aspect.name
+    number = sum(len(named_reasons(example, aspect)) for example in training_input.examples)
     if generator == EMBEDDED:
         why = "the offline judge does not read them; a language model does"
     elif not any(plan.method.shows_reasons(plan.settings) for plan in training.plans):
-        why = f"{join_names(names)} proposes no criteria from labels"
-    if number and why:
+        why = f"{join_names([plan.method.name for plan in training.plans])} proposes no criteria from labels"
+    else:
+        return
+    if number:
         notify(f"{count(number, 'reason')} of raters {'is' if number == 1 else 'are'} not used: {why}")

@@ -154,10 +154,10 @@ def find_quotation(quotation: str, pages: Sequence[PaperPage], first: int | None
         return None
     for page in sorted(pages, key=lambda each: each.number != first):
         text = _normalized(page.text)
-        if found := fuzz.partial_ratio_alignment(sought.lower(), text.lower(), score_cutoff=MIN_SIMILARITY):
+        if alignment := fuzz.partial_ratio_alignment(sought.lower(), text.lower(), score_cutoff=MIN_SIMILARITY):
             # Extend the match to whole words.
-            words = (word for word in re.finditer(r"\S+", text) if word.end() > found.dest_start)
-            inside = [word for word in words if word.start() < found.dest_end]
+            words = (word for word in re.finditer(r"\S+", text) if word.end() > alignment.dest_start)
+            inside = [word for word in words if word.start() < alignment.dest_end]
             passage = text[inside[0].start() : inside[-1].end()].strip("\"'.,;: ")
             if _EXACT.findall(sought.lower()) == _EXACT.findall(passage.lower()):
                 return PaperPage(page.number, passage)
@@ -250,12 +250,13 @@ def literature_add(workspace: Workspace, path: str | Path, options: LiteratureAd
         ]
         if len(missing) == len(prompts):
             raise JudgeError(f"{paper.name} could not be read. {missing[0]}")
-        quoted = [each for answer in answers if answer.value for each in answer.value.findings]
+        proposals = [each for answer in answers if answer.value for each in answer.value.findings]
         # In another thread, since searching a long paper takes seconds.
-        kept, dropped = await asyncio.to_thread(
-            _check_quotations, quoted, paper, prompts[0].fields["known_benchmarks"], options
+        confirmed, dropped = await asyncio.to_thread(
+            _split_by_quotation, proposals, paper, prompts[0].fields["known_benchmarks"], options
         )
-        return LiteratureAdded(file, _keep(file, kept) if kept else (), dropped, tuple(missing), workspace.effort())
+        added = _add_findings(file, confirmed) if confirmed else ()
+        return LiteratureAdded(file, added, dropped, tuple(missing), workspace.effort())
 
     return Job(lambda: dry_run({"judge": (spec, estimate_prompts(prompts))}, workspace.options), run)
 
@@ -276,12 +277,13 @@ def findings_prompts(paper: Paper, file: Path, options: LiteratureAddOptions) ->
     return [Prompt(TEMPLATE, {**fields, "pages": each}, QuotedFindings, max_tokens=MAX_TOKENS) for each in pages]
 
 
-def _check_quotations(
-    quoted: list[QuotedFinding], paper: Paper, known: list[str], options: LiteratureAddOptions
+def _split_by_quotation(
+    proposals: list[QuotedFinding], paper: Paper, known: list[str], options: LiteratureAddOptions
 ) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
-    kept: list[Finding] = []
+    """Return the findings whose quotation is in the paper, and the others."""
+    confirmed: list[Finding] = []
     dropped: list[Finding] = []
-    for each in quoted:
+    for each in proposals:
         passage = find_quotation(each.quotation, paper.pages, each.page)
         benchmarks = dict.fromkeys(benchmark_name(name, known) for name in (*each.benchmarks, *options.benchmark))
         finding = Finding(
@@ -294,22 +296,22 @@ def _check_quotations(
             page=passage.number if passage and paper.paged else None,
             file=paper.name,
         )
-        (kept if passage else dropped).append(finding)
-    return tuple(kept), tuple(dropped)
+        (confirmed if passage else dropped).append(finding)
+    return tuple(confirmed), tuple(dropped)
 
 
-def _keep(file: Path, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+def _add_findings(file: Path, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     """Add findings to a file, and return them with their ids; a claim that the file has already is not added again."""
-    entries, kept = {each.id: each for each in _findings_in(file)}, {}
+    entries, added = {each.id: each for each in _findings_in(file)}, {}
     for finding in findings:
         equal = (each for each in entries.values() if (each.citation, each.claim) == (finding.citation, finding.claim))
         free_ids = (name for name in (f"{finding.id}-{number}" for number in count(1)) if name not in entries)
         entry = next(equal, None) or finding.model_copy(update={"id": next(free_ids)})
         # All data sets that the claim was found for: it is left out in tests on each of them.
         benchmarks = tuple(dict.fromkeys((*entry.benchmarks, *finding.benchmarks)))
-        entries[entry.id] = kept[entry.id] = entry.model_copy(update={"benchmarks": benchmarks})
+        entries[entry.id] = added[entry.id] = entry.model_copy(update={"benchmarks": benchmarks})
     write_findings(file, list(entries.values()))
-    return tuple(kept.values())
+    return tuple(added.values())
 
 
 def _findings_in(file: Path) -> tuple[Finding, ...]:
@@ -342,13 +344,13 @@ def list_findings(options: LiteratureShowOptions, ids: Sequence[str] = ()) -> Fi
     place = content_path("literature") if options.included else literature_path(options.folder)
     if options.folder and not place.exists():
         raise LiteratureError(f"There is no findings file or folder {place}.", "Give one that exists.")
-    found = [each for each in stored_findings(place, options.task) if each.finding.bears_on(options.aspect)]
-    known = [each.finding.id for each in found]
+    findings = [each for each in stored_findings(place, options.task) if each.finding.bears_on(options.aspect)]
+    known = [each.finding.id for each in findings]
     for name in ids:
         if name not in known:
             raise LiteratureError(f"There is no finding {name!r} in {place}.", did_you_mean(name, known).strip())
-    found = [each for each in found if not ids or each.finding.id in ids]
-    return FindingList(f"Findings in {place}: {len(found)}", tuple(found), bool(ids))
+    findings = [each for each in findings if not ids or each.finding.id in ids]
+    return FindingList(f"Findings in {place}: {len(findings)}", tuple(findings), bool(ids))
 
 
 def literature_path(folder: Path | None) -> Path:
@@ -375,8 +377,8 @@ def chosen_findings(aspect: str, options: LearnOptions, notify: Notify) -> tuple
     if options.literature and options.literature_included:
         findings = (*load_findings(options.task), *findings)
     known = sorted({name for finding in findings for name in finding.benchmarks})
-    without = excluded_data_sets(options)
-    for name in without:
+    excluded_names = excluded_data_sets(options)
+    for name in excluded_names:
         if name not in known:
             there = f"; there are some about {', '.join(known)}" if known else ""
             given = f"`literature_without={name}` leaves nothing out"
@@ -385,16 +387,18 @@ def chosen_findings(aspect: str, options: LearnOptions, notify: Notify) -> tuple
             if meant := close_match(name, known):
                 raise SettingsError(f"{message}.", f"Did you mean {meant!r}? If not, leave out the name {name!r}.")
             notify(message)
-    return tuple(each for each in findings if each.bears_on(aspect) and not {*without} & {*each.benchmarks})
+    return tuple(each for each in findings if each.bears_on(aspect) and not {*excluded_names} & {*each.benchmarks})
 
 
 def benchmark_notes(source: str, examples: Sequence[Example], findings: Sequence[Finding]) -> list[str]:
     """Return a warning for each data set that `source` or a row names, and whose raters some findings are about."""
-    named = "\n".join([source, *(f"{each.id}\n{each.group}\n{each.system or ''}" for each in examples)]).casefold()
+    benchmark_text = "\n".join(
+        [source, *(f"{each.id}\n{each.group}\n{each.system or ''}" for each in examples)]
+    ).casefold()
     notes = []
     for name, number in Counter(name for finding in findings for name in finding.benchmarks).items():
         spelled = name.replace("_", r"[\W_]*")
-        if re.search(rf"(?<![^\W\d_]){spelled}(?![^\W\d_])", named):
+        if re.search(rf"(?<![^\W\d_]){spelled}(?![^\W\d_])", benchmark_text):
             used = f"the labels seem to be from {name}, and findings about its raters are used ({number})"
             notes.append(f"{used}; if the rubric is tested on {name}, leave them out: `literature_without={name}`")
     return notes

@@ -290,12 +290,12 @@ def _pairs(value: Any) -> Any:
         return value
     pairs: dict[str, str] = {}
     for text in value:
-        name, equals, given = (part.strip() for part in text.partition("="))
-        if not (equals and name and given):
+        name, equals, value_text = (part.strip() for part in text.partition("="))
+        if not (equals and name and value_text):
             raise ValueError(f"expected ID=VALUE, got {text!r}")
         if name in pairs:
             raise ValueError(f"{name} is named twice; give each once")
-        pairs[name] = given
+        pairs[name] = value_text
     return pairs
 
 
@@ -323,11 +323,11 @@ def _bounds(value: Any) -> Any:
     return bounds
 
 
-def _threshold(given: Any) -> Any:
+def _threshold(value: Any) -> Any:
     try:
-        return given if given in ("learned", None) else float(given)
+        return value if value in ("learned", None) else float(value)
     except (TypeError, ValueError):
-        raise ValueError(f"{given}: expected a number from 0 to 1, or learned") from None
+        raise ValueError(f"{value}: expected a number from 0 to 1, or learned") from None
 
 
 Threshold = float | Literal["learned"]

@@ -217,13 +217,13 @@ class RayWorker:
             workspace, judge = self._open()
         except RubriclabError as error:
             return RowScores((), error, Ledger())
-        job, scored, found = self._job, list[Score](), None
+        job, scored, fault = self._job, list[Score](), None
         try:
             async for score in score_stream(job.rubric, rows, judge, job.name, workspace.under_way):
                 scored.append(score)  # those before an error count
         except RubriclabError as error:
-            found = error
-        return RowScores(tuple(scored), found, workspace.ledger.take())
+            fault = error
+        return RowScores(tuple(scored), fault, workspace.ledger.take())
 
     async def stop(self) -> None:
         await end_other_tasks()
@@ -258,8 +258,8 @@ GRACE = 5.0
 def check_workers(work: Workspace, workers: int, cluster: str | None) -> None:
     """Refuse options and stores that only one process can use."""
     option = f"`ray_address={cluster}`" if cluster is not None else f"`workers={workers}`"
-    for name, given in {"record": work.record, "batch": work.options.batch}.items():
-        if given:
+    for name, value in {"record": work.record, "batch": work.options.batch}.items():
+        if value:
             raise SettingsError(f"{option}: `{name}` works in one process only;", "leave one of them out.")
     if in_memory(database_url(work.location)):
         problem = "the store is in memory, where other processes cannot read it;"

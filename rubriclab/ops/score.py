@@ -41,7 +41,7 @@ from rubriclab.models.characters import count, did_you_mean, join_names, preview
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Assignment, Example, find_aspect, format_score, parse_scale, task_words
 from rubriclab.models.version import Effort, Version
-from rubriclab.ops import inputs
+from rubriclab.ops import inputs, workspace as work
 from rubriclab.ops.inputs import Data
 from rubriclab.ops.options import RivalOptions, ScoreOptions
 from rubriclab.ops.ray import check_workers, score_on_ray
@@ -54,24 +54,13 @@ from rubriclab.ops.scores import (
     score_of,
     with_columns,
 )
-from rubriclab.ops.workspace import (
-    BackgroundLoop,
-    JudgeChoice,
-    Notify,
-    RubricLike,
-    Workspace,
-    judge_named,
-    judge_of,
-    unanswered,
-    version_of,
-)
 from rubriclab.stats.intervals import MIN_GROUPS
 
 # How texts are rated: several of a group in one call, or `apart`; `None` as when the rubric was learned.
 Rivals = RivalLimits | Literal["apart"] | None
 
 
-def resolve_rivals(options: RivalOptions, rubric: Rubric, name: str, notify: Notify) -> Rivals:
+def resolve_rivals(options: RivalOptions, rubric: Rubric, name: str, notify: work.Notify) -> Rivals:
     """Return how `score_stream` asks about the texts, and notify if the rubric was learned in another way."""
     learned = rubric.aggregation.rivals if rubric.aggregation else None
     apart = options.rivals == "apart" or not (options.rivals or learned)
@@ -104,11 +93,11 @@ UNSAVED = "unsaved"
 class Scoring:
     """A prepared scoring: iterate over `stream()` for one scored row for each row, in order."""
 
-    workspace: Workspace
+    workspace: work.Workspace
     data: Data
     rubric: Rubric
     name: str
-    choice: JudgeChoice
+    choice: work.JudgeChoice
     options: ScoreOptions
     version: Version | None = None
     judge: Judge | None = None  # a connected judge that several scorings share
@@ -139,9 +128,11 @@ class Scoring:
 
     async def stream(self) -> AsyncGenerator[ScoredRow]:
         """Yield one scored row for each row, in order; a faulty row is unscored, with its fault as the reason."""
-        work, rows, pending = self.workspace, self._rows(), deque[inputs.ReadRow]()
+        workspace, rows, pending = self.workspace, self._rows(), deque[inputs.ReadRow]()
         rows_kept = self.counts.rows
-        stream = inputs.with_progress(work, self._scores(inputs.append_pending(rows, pending)), self.data, rows_kept)
+        stream = inputs.with_progress(
+            workspace, self._scores(inputs.append_pending(rows, pending)), self.data, rows_kept
+        )
         async with aclosing(stream) as scores:
             async for score in scores:
                 row, example = pending.popleft()
@@ -150,11 +141,11 @@ class Scoring:
                 scored = ScoredRow(score, row, example, example is not None and addresses_judge(example.output))
                 self.count(scored)
                 yield scored
-        inputs.notify_left_out(rows, work.notify)
+        inputs.notify_left_out(rows, workspace.notify)
         for note in rival_notes(self.counts.rivals):
-            work.notify(f"{self.name}: {note}")
+            workspace.notify(f"{self.name}: {note}")
         for warning in self.warnings(self.counts.rows - rows_kept):
-            work.notify(warning)
+            workspace.notify(warning)
 
     def warnings(self, texts: int) -> list[str]:
         """Return warnings of fields that some of the scored `texts` lack, and of texts that address the judge."""
@@ -214,12 +205,14 @@ class Scoring:
             raise DataError(f"`labels_in={column}`: got {got}; expected at least {MIN_GROUPS}.", hint)
 
     def _scores(self, rows: Iterable[Example | RowError]) -> AsyncGenerator[Score]:
-        work, options, rubric, name = self.workspace, self.options, self.rubric, self.name
+        workspace, options, rubric, name = self.workspace, self.options, self.rubric, self.name
         if self.on_ray:
             workers, cluster = options.workers, options.ray_address
-            return score_on_ray(work, without_rivals(rubric), rows, self.choice, name, workers=workers, cluster=cluster)
-        judge, counts = self.judge or work.judge(self.choice), self.counts.rivals
-        return score_stream(rubric, rows, judge, name, work.under_way, rivals=self.rivals, counts=counts)
+            return score_on_ray(
+                workspace, without_rivals(rubric), rows, self.choice, name, workers=workers, cluster=cluster
+            )
+        judge, counts = self.judge or workspace.judge(self.choice), self.counts.rivals
+        return score_stream(rubric, rows, judge, name, workspace.under_way, rivals=self.rivals, counts=counts)
 
     def _rows(self) -> Rows:
         if self.remaining_rows is not None:
@@ -232,7 +225,7 @@ class Scoring:
     @property
     def unanswered(self) -> str | None:
         scored = self.counts.rows - self.counts.unscored
-        return unanswered(self.choice.spec, self.name, scored, self.counts.reason, self.workspace.ledger)
+        return work.no_reply_message(self.choice.spec, self.name, scored, self.counts.reason, self.workspace.ledger)
 
     def raise_if_unanswered(self) -> None:
         """Raise DataError if no row has a text, JudgeError if all replies failed, BelowThreshold for `max_unscored`."""
@@ -247,7 +240,9 @@ class Scoring:
             raise BelowThreshold(f"{problem}; at most {most:.4g} of them may have none.")
 
 
-def prepare_scoring(workspace: Workspace, data: Data, rubric: RubricLike | None, options: ScoreOptions) -> Scoring:
+def prepare_scoring(
+    workspace: work.Workspace, data: Data, rubric: work.RubricLike | None, options: ScoreOptions
+) -> Scoring:
     """Prepare the scoring of texts by a rubric or, without a rubric, by an aspect that has no labels yet."""
     if options.workers > 1 or options.ray_address is not None:
         check_workers(workspace, options.workers, options.ray_address)
@@ -256,16 +251,16 @@ def prepare_scoring(workspace: Workspace, data: Data, rubric: RubricLike | None,
     if ignored_options := [f"`{name}`" for name in ("task", "aspect", "definition", "scale") if getattr(options, name)]:
         workspace.notify(f"{', '.join(ignored_options)}: left out, as the rubric defines this")
     if isinstance(rubric, Rubric):
-        choice = JudgeChoice(judge_named(options.judge, workspace.notify))
+        choice = work.JudgeChoice(work.judge_named(options.judge, workspace.notify))
         return Scoring(workspace, data, rubric, UNSAVED, choice, options)
-    version = version_of(workspace, rubric)
-    choice = judge_of(version, options.judge, workspace.store, workspace.notify)
+    version = work.version_of(workspace, rubric)
+    choice = work.judge_of(version, options.judge, workspace.store, workspace.notify)
     if sentence := version.provenance.grades_sentence:
         workspace.notify(f"{version.ref}: {sentence}")
     return Scoring(workspace, data, version.rubric, version.ref, choice, options, version)
 
 
-async def score(workspace: Workspace, data: Data, rubric: RubricLike | None, options: ScoreOptions) -> Scores:
+async def score(workspace: work.Workspace, data: Data, rubric: work.RubricLike | None, options: ScoreOptions) -> Scores:
     scoring = await workspace.off_event_loop(prepare_scoring, workspace, data, rubric, options)
     scores = await score_all(scoring)
     await workspace.off_event_loop(scoring.correct_mean)
@@ -279,19 +274,19 @@ async def score_all(scoring: Scoring) -> Scores:
     return Scores(scored, scoring.name, scoring.workspace.effort(), scoring.summary, warnings)
 
 
-def _prepare_unvalidated(workspace: Workspace, data: Data, options: ScoreOptions) -> Scoring:
+def _prepare_unvalidated(workspace: work.Workspace, data: Data, options: ScoreOptions) -> Scoring:
     if not (options.task and options.aspect):
         hint = "or without labels `task=TASK` `aspect=ASPECT`."
         raise SettingsError("There is nothing to score by: expected `rubric=REF`,", hint)
     aspect = find_aspect(options.task, options.aspect, options.definition)
     assignment = Assignment(task_words(options.task), aspect, parse_scale(options.scale or "1:5"))
-    judge = judge_named(options.judge, workspace.notify)
+    judge = work.judge_named(options.judge, workspace.notify)
     learn = ["rubriclab", "learn", "LABELLED", "--task", options.task, "--aspect", aspect.name]
     command = shlex.join([*learn, "--definition", options.definition] if options.definition else learn)
     warning = "no label says how far these scores agree with people's"
     workspace.notify(f"unvalidated: {warning}; label about 30 texts and run `{command}`")
     workspace.open_store(create=True)
-    return Scoring(workspace, data, plain_question_rubric(assignment), UNVALIDATED, JudgeChoice(judge), options)
+    return Scoring(workspace, data, plain_question_rubric(assignment), UNVALIDATED, work.JudgeChoice(judge), options)
 
 
 _RESTART_HINT = "Leave `resume` out to begin again, or give another `output`."
@@ -342,9 +337,9 @@ def resume_scores(scoring: Scoring, output: str) -> int:
                 written = orjson.loads(record.read_bytes())
             if not isinstance(written, dict):
                 raise no_record
-            for name, wanted in _record(scoring).items():
-                if (got := written.get(name)) != wanted:
-                    values = f"got the {name} {preview(str(got))}, expected {preview(str(wanted))}"
+            for name, expected in _record(scoring).items():
+                if (got := written.get(name)) != expected:
+                    values = f"got the {name} {preview(str(got))}, expected {preview(str(expected))}"
                     raise DataError(f"{record}: {values}: another run wrote {output}.", _RESTART_HINT)
         scoring.remaining_rows = rows = inputs.rows_of(scoring.data, scoring.options, scoring.workspace.notify)
         file.seek(0)
@@ -417,13 +412,13 @@ class TextScorer(Closing):
 
     def __init__(
         self,
-        workspace: Workspace,
-        rubric: RubricLike,
+        workspace: work.Workspace,
+        rubric: work.RubricLike,
         options: ScoreOptions,
         wrap: Callable[[Judge], Judge] = lambda judge: judge,
     ) -> None:
         self._workspace = workspace
-        self._loop = BackgroundLoop()
+        self._loop = work.BackgroundLoop()
 
         async def open_rubric() -> None:
             # In the thread of the loop, which alone uses the store.

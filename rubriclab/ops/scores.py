@@ -28,7 +28,7 @@ from rubriclab.models.base import FrozenModel
 from rubriclab.models.text import Example, Scale
 from rubriclab.models.version import Effort, Version
 from rubriclab.ops.inputs import Data, rows_of, usable_examples, with_progress
-from rubriclab.ops.workspace import JudgeChoice, Workspace, unanswered
+from rubriclab.ops.workspace import JudgeChoice, Workspace, no_reply_message
 from rubriclab.stats import prediction_powered as ppi
 from rubriclab.stats.intervals import Interval, renumber, units
 
@@ -56,17 +56,19 @@ class ScoredRow:
         return with_columns(self.row, {**_flat(self), **criterion_cells(self.score)})
 
 
-def with_columns(row: Any, found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns of a user's row and the `found` cells; a column with the same name becomes `input.NAME`.
+def with_columns(row: Any, score_cells: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns of a user's row and the cells of its score; a column with the same name becomes `input.NAME`.
 
     The row's own `id` is not repeated; a spreadsheet may hold 7.0 for 7.
     """
     columns = row if isinstance(row, Mapping) else {}
-    renamed = {f"input.{name}" if name in found else str(name): cell for name, cell in columns.items()}
+    renamed = {f"input.{name}" if name in score_cells else str(name): cell for name, cell in columns.items()}
     cell = columns.get("id")
-    if "id" in columns and str(int(cell) if isinstance(cell, float) and cell.is_integer() else cell) == found.get("id"):
+    if "id" in columns and str(int(cell) if isinstance(cell, float) and cell.is_integer() else cell) == score_cells.get(
+        "id"
+    ):
         del renamed["input.id"]
-    return {**renamed, **found}
+    return {**renamed, **score_cells}
 
 
 @dataclass(slots=True)
@@ -206,9 +208,9 @@ class ColumnScoring:
         return usable_examples(rows_of(self.data, self.options, self.workspace.notify), self.workspace.notify)
 
     def estimate(self, roles: Sequence[str], texts: Iterable[Example] | None = None) -> DryRun:
-        given = tuple(self.texts() if texts is None else texts)
+        texts_to_score = tuple(self.texts() if texts is None else texts)
         estimates = {
-            role: (judge.spec, estimate_scoring(version.rubric, given))
+            role: (judge.spec, estimate_scoring(version.rubric, texts_to_score))
             for role, (version, judge) in zip(roles, self.scorers, strict=True)
         }
         return dry_run(estimates, self.workspace.options)
@@ -243,7 +245,7 @@ class ColumnScoring:
         """The message that a scorer gave no score because its replies failed, `None` if no scorer failed like this."""
         for index, (version, judge) in enumerate(self.scorers):
             scored, reason = self._scored[index], self._reasons.get(index)
-            if fault := unanswered(judge.spec, version.ref, scored, reason, self.workspace.ledger):
+            if fault := no_reply_message(judge.spec, version.ref, scored, reason, self.workspace.ledger):
                 return fault
         return None
 
@@ -338,7 +340,7 @@ class ScoreDistribution:
 
     def slice_rows(self) -> list[SliceSummary]:
         slices = np.array(self.slices)
-        chosen = {name: self._texts(slices == number) for name, number in sorted(self.names.items())}
+        slice_texts = {name: self._texts(slices == number) for name, number in sorted(self.names.items())}
         return [
             SliceSummary(
                 name=name,
@@ -347,21 +349,21 @@ class ScoreDistribution:
                 mean=float(texts.scores.mean()),
                 human_mean=self._human_mean(texts).rounded(),
             )
-            for name, texts in chosen.items()
+            for name, texts in slice_texts.items()
         ]
 
-    def _texts(self, chosen: npt.NDArray[np.bool_] | slice = slice(None)) -> ppi.ScoredSet:
-        values, labels = (np.array(each)[chosen] for each in (self.values, self.labels))
-        return ppi.ScoredSet(values, labels, renumber(np.array(self.groups)[chosen]), np.ones(len(values)))
+    def _texts(self, mask: npt.NDArray[np.bool_] | slice = slice(None)) -> ppi.ScoredSet:
+        values, labels = (np.array(each)[mask] for each in (self.values, self.labels))
+        return ppi.ScoredSet(values, labels, renumber(np.array(self.groups)[mask]), np.ones(len(values)))
 
     def _human_mean(self, texts: ppi.ScoredSet) -> Interval:
-        found = Interval(None)
+        mean = Interval(None)
         if len(texts.scores) and self.own_labels:
-            found = ppi.mean_by_own_labels(texts, np.zeros_like(texts.group))
+            mean = ppi.mean_by_own_labels(texts, np.zeros_like(texts.group))
         elif len(texts.scores) and self.learned:
             groups = int(texts.group.max()) + 1
-            found = ppi.corrected_mean(float(texts.scores.mean()), len(texts.scores), groups, self.learned)
-        return found.within(self.scale.low, self.scale.high)
+            mean = ppi.corrected_mean(float(texts.scores.mean()), len(texts.scores), groups, self.learned)
+        return mean.within(self.scale.low, self.scale.high)
 
     @property
     def labelled(self) -> ppi.LabelledScores | None:
@@ -395,11 +397,13 @@ class ScoreDistribution:
         unscored, mean = sum(self.unscored.values()), self.mean if self.threshold is None else self.pass_rate
         if mean is None or unscored > MAX_UNSCORED * (unscored + len(self.values)):
             return None
-        found = self.human_mean
-        if found.value is not None and found.low is None:
+        interval = self.human_mean
+        if interval.value is not None and interval.low is None:
             return None
-        low, high = (mean, mean) if found.low is None or found.high is None else (found.low, found.high)
-        return True if low >= threshold else False if high < threshold else None
+        low, high = (mean, mean) if interval.low is None or interval.high is None else (interval.low, interval.high)
+        if low >= threshold:
+            return True
+        return False if high < threshold else None
 
     def to_row(self) -> dict[str, Any]:
         labelled = self.labelled

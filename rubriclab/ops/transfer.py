@@ -186,7 +186,7 @@ def relearning(version: Version, target: TargetTexts, workspace: Workspace) -> T
     recorded, task, aspect = version.provenance.settings, version.rubric.task, target.aspect.name
     methods = [METHODS[name] for name in recorded if name != JOINT]
     resolved = resolve_settings(methods, joint=True, configured=workspace.settings, recorded=recorded)
-    findings = load_findings(task, aspect, without=version.provenance.literature_without)
+    findings = load_findings(task, aspect, excluded=version.provenance.literature_without)
     training_input = TrainingInput(target.labelled, Assignment(task_words(task), target.aspect, target.scale), findings)
     plans = []
     for method in methods:
@@ -376,7 +376,7 @@ async def measure_transfer(
         if action not in adapted:
             evaluations.append(ActionEvaluation(action=action, skipped=skipped))
             continue
-        found, scored = agreement(adapted[action].raw, labels, groups, level=level), ~np.isnan(scores[action])
+        measures, scored = agreement(adapted[action].raw, labels, groups, level=level), ~np.isnan(scores[action])
         unit_numbers = units(np.array(groups)[scored].tolist())
         evaluations.append(
             ActionEvaluation(
@@ -385,8 +385,8 @@ async def measure_transfer(
                 level=level,
                 n=int(scored.sum()),
                 groups=len(set(unit_numbers.tolist())),
-                spearman=found.spearman.rounded(),
-                pearson=found.pearson.rounded(),
+                spearman=measures.spearman.rounded(),
+                pearson=measures.pearson.rounded(),
                 auroc=verdict_statistic("AUROC", [adapted[action].raw], labels, groups) if scale.names else None,
                 error=paired_mean(label_points * np.abs(scores[action] - labels)[scored], unit_numbers).rounded(),
                 gain=gains[action],

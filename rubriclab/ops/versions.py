@@ -108,10 +108,10 @@ def training_record(store: Store, ref: str) -> TrainingRecord:
 
 def missing_record(version: Version) -> str:
     if version.rubric.aggregation is None:
-        kept = "texts and ratings are recorded for rubrics of several methods only"
-        return f"{version.ref} was learned by one method: {kept}."
-    kept = "texts and ratings stay in the store in which a rubric was learned unless they are deleted there"
-    return f"The store has no training record of {version.ref}: {kept}, and are not part of a pack."
+        explanation = "texts and ratings are recorded for rubrics of several methods only"
+        return f"{version.ref} was learned by one method: {explanation}."
+    explanation = "texts and ratings stay in the store in which a rubric was learned unless they are deleted there"
+    return f"The store has no training record of {version.ref}: {explanation}, and are not part of a pack."
 
 
 def gate(store: Store, ref: str) -> GateResult:
@@ -266,26 +266,24 @@ async def batches(workspace: Workspace, options: BatchesOptions) -> Batches:
     """Return the batches that are under way, and cancel one of them if the options say so."""
     from rubriclab.judges.batch import BatchModel
 
-    found = await workspace.off_event_loop(workspace.store.batches.open)
+    open_batches = await workspace.off_event_loop(workspace.store.batches.open)
     if options.cancel is None:
-        return Batches(found)
-    chosen = next((batch for batch in found if options.cancel in (batch.batch_id, batch.key)), None)
-    if chosen is None:
-        ids = ", ".join(batch.name for batch in found)
+        return Batches(open_batches)
+    batch = next((batch for batch in open_batches if options.cancel in (batch.batch_id, batch.key)), None)
+    if batch is None:
+        ids = ", ".join(batch.name for batch in open_batches)
         raise SettingsError(f"`cancel`: no batch {options.cancel!r} is under way.", f"Under way: {ids or 'none'}.")
-    model = BatchModel(
-        chosen.model, api_base=chosen.api_base, key_from=chosen.key_from, timeout=workspace.options.timeout
-    )
-    batch_id = chosen.batch_id or await model.find(chosen.file_id, datetime.fromisoformat(chosen.created))
+    model = BatchModel(batch.model, api_base=batch.api_base, key_from=batch.key_from, timeout=workspace.options.timeout)
+    batch_id = batch.batch_id or await model.find(batch.file_id, datetime.fromisoformat(batch.created))
     if batch_id is None:  # its file was uploaded, but no batch was made of it
-        await workspace.off_event_loop(workspace.store.batches.remove, chosen.key)
-        return Batches(found, chosen)
+        await workspace.off_event_loop(workspace.store.batches.remove, batch.key)
+        return Batches(open_batches, batch)
     status = await model.status(batch_id)
     if status.ended:
         hint = "Run the command that sent it again, to collect its answers."
         raise JudgeError(f"Batch {batch_id} has ended already: {status.state}.", hint)
     await model.cancel(batch_id)
-    return Batches(found, chosen)
+    return Batches(open_batches, batch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,8 +322,8 @@ class Disagreements(Displayed):
 
 
 def disagreements(version: Version, record: TrainingRecord, options: DisagreementsOptions) -> Disagreements:
-    chosen = [each for each in find_disagreements(record) if options.side in ("both", each.side)]
-    return Disagreements(version, record, tuple(chosen[: options.count]))
+    cases = [each for each in find_disagreements(record) if options.side in ("both", each.side)]
+    return Disagreements(version, record, tuple(cases[: options.count]))
 
 
 def find_disagreements(record: TrainingRecord) -> list[Disagreement]:

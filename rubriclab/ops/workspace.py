@@ -69,26 +69,26 @@ def judge_named(name: str | None, notify: Notify) -> str:
     return name or EMBEDDED
 
 
-def unanswered(judge: str, rubric: str, scored: int, reason: str | None, ledger: Ledger) -> str | None:
+def no_reply_message(judge: str, rubric: str, scored: int, reason: str | None, ledger: Ledger) -> str | None:
     """Return a message that a judge gave no usable reply, if replies failed and no text has a score by this judge."""
     if scored or not reason or not ledger.failed:
         return None
     return f"{judge} gave no reply that {rubric} can use; the latest reason: {reason}"
 
 
-def judge_of(version: Version, named: str | None, store: Store, notify: Notify) -> JudgeChoice:
+def judge_of(version: Version, judge_name: str | None, store: Store, notify: Notify) -> JudgeChoice:
     """Return the judge that the user has named, else the judge that the version was learned with, and notify of it.
 
     Raises:
         NotConfirmed: if the user names no judge, and the judge was named by an imported version that is not confirmed.
     """
     provenance = version.provenance
-    if named:
-        _notify_embedded(named, "", notify)
-        if recorded_name(named) != recorded_name(provenance.judge):
+    if judge_name:
+        _notify_embedded(judge_name, "", notify)
+        if recorded_name(judge_name) != recorded_name(provenance.judge):
             calibrated = f"{version.ref} is calibrated for {quoted_judge(provenance.judge)}"
             notify(f"{calibrated}; with another judge its agreement may differ: `rubriclab transfer` says by how much")
-        return JudgeChoice(named)
+        return JudgeChoice(judge_name)
     why = f", as {version.ref} was learned with it"
     _notify_embedded(provenance.judge, why, notify)
     if provenance.judge == EMBEDDED:
@@ -363,10 +363,10 @@ def version_of(workspace: Workspace, rubric: str | Version | None) -> Version:
 
 def versions_of(workspace: Workspace, rubrics: Any) -> tuple[Version, ...]:
     several = isinstance(rubrics, Iterable) and not isinstance(rubrics, str | bytes | Version)
-    named = tuple(rubrics) if several else (rubrics,)
-    if not named:
+    refs = tuple(rubrics) if several else (rubrics,)
+    if not refs:
         raise SettingsError("Expected one rubric or more, got none.", _REFERENCES)
-    return tuple({version.ref: version for version in (version_of(workspace, rubric) for rubric in named)}.values())
+    return tuple({version.ref: version for version in (version_of(workspace, rubric) for rubric in refs)}.values())
 
 
 def finish(work: Callable[[], Coroutine[Any, Any, T]]) -> T:

@@ -284,7 +284,7 @@ class _Recognition:
 
     def entries(self) -> tuple[dict[str, _ValuesOfId], ReadBy]:
         """Return the entries with each id, and the least certain way in which one was recognised."""
-        found: dict[str, list[Any]] = {}
+        entries_by_id: dict[str, list[Any]] = {}
         read_by: ReadBy = "id"
         groups: dict[int, list[Any]] = {}
         at_top = set[str]()
@@ -296,17 +296,17 @@ class _Recognition:
                 continue
             groups.setdefault(entry.group, []).append(_RECOGNISED if id_ else entry.value)
             if id_:
-                found.setdefault(id_, []).append(entry.value)
+                entries_by_id.setdefault(id_, []).append(entry.value)
                 at_top |= {id_} if entry.group == 0 else set()
                 read_by = "name" if entry_read_by == "name" else read_by
         if at_top:
             # Entries elsewhere, such as in a verdict that the reply quotes, may contradict these but not replace them.
-            return {id_: _ValuesOfId(tuple(found[id_])) for id_ in found if id_ in at_top}, read_by
+            return {id_: _ValuesOfId(tuple(entries_by_id[id_])) for id_ in entries_by_id if id_ in at_top}, read_by
         unrecognised = [values for values in groups.values() if _RECOGNISED not in values]
-        if not shifted and (in_order := self._by_order(found, unrecognised)):
-            found |= {id_: [value] for id_, value in in_order.items()}
+        if not shifted and (in_order := self._by_order(entries_by_id, unrecognised)):
+            entries_by_id |= {id_: [value] for id_, value in in_order.items()}
             read_by = "order"
-        return {id_: _ValuesOfId(tuple(values)) for id_, values in found.items()}, read_by
+        return {id_: _ValuesOfId(tuple(values)) for id_, values in entries_by_id.items()}, read_by
 
     def _entries_in(self, raw: Mapping[Any, Any]) -> Iterator[_Entry]:
         """Yield the entries at the top of a reply (group 0), and of each list or object in it (groups from 1)."""
@@ -338,21 +338,21 @@ class _Recognition:
     def _shifted_prefixes(self) -> set[str]:
         """Return the prefixes of keys whose numbers all differ from the expected ones by the same amount."""
         got = _numbers(entry.key for entry in self._listed if entry.key is not None)
-        wanted = _numbers(key for each in self._expected for key in (each.id, *each.names))
+        expected_numbers = _numbers(key for each in self._expected for key in (each.id, *each.names))
         shifted = set[str]()
         for prefix, numbers in got.items():
-            expected = wanted.get(prefix, set())
+            expected = expected_numbers.get(prefix, set())
             steps = {number - other for number, other in zip(sorted(numbers), sorted(expected), strict=False)}
             if len(numbers) == len(expected) and len(steps) == 1 and 0 not in steps:
                 shifted.add(prefix)
         return shifted
 
-    def _by_order(self, found: Mapping[str, Any], groups: Sequence[Sequence[Any]]) -> dict[str, Any]:
+    def _by_order(self, entries_by_id: Mapping[str, Any], groups: Sequence[Sequence[Any]]) -> dict[str, Any]:
         """Return entries by id for the kinds without any recognised entry, by their order, if their number is right."""
         kinds: dict[str, list[ExpectedEntry]] = {}
         for each in self._expected:
             kinds.setdefault(each.kind, []).append(each)
-        missing = [expected for expected in kinds.values() if not any(each.id in found for each in expected)]
+        missing = [expected for expected in kinds.values() if not any(each.id in entries_by_id for each in expected)]
         if any(_is_model(each.form) for each in self._expected):
             groups = [[value for value in values if isinstance(value, dict)] for values in groups]
         groups = [values for values in groups if values]

@@ -59,7 +59,7 @@ WORDING_NAMES = (
     *("LEVELS", "LEVEL_NOTES", "byte_count", "counted", "effort", "estimate", "evaluator_parts", "excerpt", "figure"),
     "rounded",
 )
-VERSION_NAMES = ("CALIBRATED", "CALIBRATED_ENDING", "GRADED", "MIN_EFFECT", "VERDICTS", "WHOLE", "is_baseline")
+VERSION_NAMES = ("CALIBRATED", "GRADED", "MIN_EFFECT", "VERDICTS", "WHOLE")
 TAG_STYLES = {"bdi": ("quoted",), "strong": ("strong",)}
 SVG_SHAPES = frozenset({"circle", "line", "path", "rect"})
 _BREAK = re.compile(r"\s*\n\s*")
@@ -89,8 +89,8 @@ class View:
 
     @property
     def heading(self) -> Element:
-        found = self.tree.find("h1")
-        return Element("h1") if found is None else found
+        heading = self.tree.find("h1")
+        return Element("h1") if heading is None else heading
 
     def __rich__(self) -> Any:
         from rubriclab.report.terminal import renderable
@@ -332,10 +332,10 @@ def columns_of(table: Element) -> list[Column]:
 
 def figure_of(cell: Element) -> Interval | None:
     """Return the estimate that a cell shows; `None` if it shows anything else."""
-    found = cell.find("data")
-    if found is None:
+    data = cell.find("data")
+    if data is None:
         return None
-    value, low, high = (float(end) if end else None for end in found.get("value", "").split(","))
+    value, low, high = (float(end) if end else None for end in data.get("value", "").split(","))
     return Interval(value, low, high)
 
 
@@ -392,8 +392,9 @@ def _text_html(words: str | None, *, quoted: bool) -> Markup:
 
 def _code_html(code: str, attributes: Mapping[str, str]) -> Markup:
     """Return code of which a word, or an option with its value, breaks only if it is longer than a line on a phone."""
-    found = _WORD.findall(code)
-    words = (Markup("<span>{}</span>" if len(each) <= MAX_UNBROKEN else "{}").format(each) for each in found)
+    words = (
+        Markup("<span>{}</span>" if len(word) <= MAX_UNBROKEN else "{}").format(word) for word in _WORD.findall(code)
+    )
     return Markup("<code{}>{}</code>").format(_attributes(attributes), Markup(" ").join(words))
 
 
@@ -440,8 +441,8 @@ def _section_html(element: Element, level: int, title: str) -> Markup:
     if first_heading is not None and own_title:
         title_id = Markup(' id="{}-title"').format(name) if name else ""
         heading = Markup("<h{0}{1}>{2}</h{0}>\n").format(min(level, MAX_HEADING), title_id, _inner_html(first_heading))
-    others = (child for child in element if child is not first_heading)
-    content = Markup().join(_element_html(child, level + 1, own_title or title, quoted=False) for child in others)
+    children = (child for child in element if child is not first_heading)
+    content = Markup().join(_element_html(child, level + 1, own_title or title, quoted=False) for child in children)
     if element.tag == "article":
         return Markup('<article class="{}">\n{}{}</article>\n').format(kind or "card", heading, content)
     if not name:
@@ -462,10 +463,10 @@ def _table_html(table: Element, level: int, title: str) -> Markup:
     named_cells = len(columns) >= WIDE_COLUMNS
     labels = [Markup(' data-title="{}"').format(words_of(c.title)) if named_cells else Markup() for c in columns]
     hidden = Markup(' class="hidden"' if caption is None else "")
-    named = escape(title) if caption is None else _inner_html(caption)
+    caption_html = escape(title) if caption is None else _inner_html(caption)
     styles = " ".join(filter(None, (table.get("class"), "rows" if named_cells else "")))
     styled = Markup(' class="{}"').format(styles) if styles else ""
-    pieces = [Markup('<div class="wide"><table{}>\n<caption{}>{}</caption>\n').format(styled, hidden, named)]
+    pieces = [Markup('<div class="wide"><table{}>\n<caption{}>{}</caption>\n').format(styled, hidden, caption_html)]
     titles = [_inner_html(column.title) for column in columns]
     if any(titles):
         cells = (
@@ -481,7 +482,7 @@ def _table_html(table: Element, level: int, title: str) -> Markup:
         axis = Markup('<tr class="ticks" aria-hidden="true">{}</tr>\n').format(Markup().join(drawn))
     pieces.append(axis)
     for each in table.iterfind("tr"):
-        first, *others = (_inner_html(cell, level, title) for cell in each)
+        first, *other_cells = (_inner_html(cell, level, title) for cell in each)
         kind = each.get("class")
         if kind == "title":
             heading = Markup('<tr class="title"><th colspan="{}" scope="colgroup">{}</th></tr>\n')
@@ -489,11 +490,11 @@ def _table_html(table: Element, level: int, title: str) -> Markup:
             continue
         if named_cells and ticks is not None:
             # On narrow screens, each plot has its own ticks.
-            others = [
+            other_cells = [
                 each + _inner_html(ticks) if column.drawing and each else each
-                for column, each in zip(columns[1:], others, strict=True)
+                for column, each in zip(columns[1:], other_cells, strict=True)
             ]
-        data_cells = starmap(Markup("<td{}{}>{}</td>").format, zip(kinds[1:], labels[1:], others, strict=True))
+        data_cells = starmap(Markup("<td{}{}>{}</td>").format, zip(kinds[1:], labels[1:], other_cells, strict=True))
         named_row = Markup('<th scope="row"{}>{}</th>').format(kinds[0], first)
         row_kind = Markup(' class="{}"').format(kind) if kind else ""
         pieces.append(Markup("<tr{}>{}{}</tr>\n").format(row_kind, named_row, Markup().join(data_cells)))
@@ -585,8 +586,8 @@ def _table_cells(table: Element, title: str) -> Iterator[tuple[object, ...]]:
             name, basis = words_of(column.title), _basis(json.loads(cell.get("data-basis") or row_basis))
             if name == COMPARED_WITH and basis[0]:
                 continue
-            if found := figure_of(cell):
-                values: tuple[object, ...] = (found.value, found.low, found.high, (cell.text or "").strip())
+            if figure := figure_of(cell):
+                values: tuple[object, ...] = (figure.value, figure.low, figure.high, (cell.text or "").strip())
             elif (words := words_of(cell)) and cell.find("span[@class='none']") is None:
                 number = _number(words) if column.numeric else None
                 values = ("", "", "", words) if number is None else (number, "", "", "")

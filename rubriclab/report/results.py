@@ -16,7 +16,7 @@ from rubriclab.learning.paired_scores import AnchorLook, Comparison
 from rubriclab.models.base import canonical
 from rubriclab.models.characters import as_python, count, python_argument
 from rubriclab.models.text import format_score
-from rubriclab.ops.agree import RELIABLE, TENTATIVE
+from rubriclab.ops.evaluate import RELIABLE, TENTATIVE
 from rubriclab.ops.improve import RejectionReason
 from rubriclab.report import wording
 from rubriclab.report.render import View, view
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from rubriclab.models.judgment import Consistency, RaterAgreement
     from rubriclab.models.rubric import FieldChange, Rubric
     from rubriclab.models.version import Version
-    from rubriclab.ops.agree import JudgeScores, Reliability
     from rubriclab.ops.check import CheckResult
     from rubriclab.ops.compare import CompareResult
+    from rubriclab.ops.evaluate import JudgeScores, Reliability
     from rubriclab.ops.label import PlannedText
     from rubriclab.store.diff import VersionDiff
 
@@ -52,10 +52,10 @@ LIMITS: Mapping[str, str] = {
 }
 
 
-def result_view(found: CompareResult) -> View:
-    if isinstance(found.result, AnchorLook):
-        return view("drift", look=found.result)
-    return comparison_view(found.result, found.version)
+def result_view(compared: CompareResult) -> View:
+    if isinstance(compared.result, AnchorLook):
+        return view("drift", look=compared.result)
+    return comparison_view(compared.result, compared.version)
 
 
 def comparison_view(comparison: Comparison, version: Version | None = None) -> View:
@@ -168,9 +168,9 @@ def names_view(versions: Sequence[Version]) -> View:
     """Return a table of versions: name, aspect, verdict, and the agreement that each records."""
     rows = [(version, recorded_agreement(version)) for version in versions]
     by_name: dict[str, list[str]] = {}
-    for version, found in rows:
-        if found:
-            by_name.setdefault(found.name, []).append(version.ref)
+    for version, evaluation in rows:
+        if evaluation:
+            by_name.setdefault(evaluation.name, []).append(version.ref)
     return view("names", versions=versions, rows=rows, by_name=by_name)
 
 

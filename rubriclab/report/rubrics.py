@@ -36,7 +36,6 @@ from rubriclab.models.version import (
     TrainingRecord,
     Validation,
     VerdictAgreement,
-    is_baseline,
 )
 from rubriclab.ops.versions import Disagreement, Disagreements, missing_record
 from rubriclab.prompts.render import prompts_digest
@@ -109,31 +108,34 @@ def badge_of(version: Version) -> Badge:
 def deciding_rubric(evaluation: EvaluationRecord) -> str:
     """Return the rubric that decided an evaluation, empty if that was a free baseline."""
     against = evaluation.verdict.against
-    return "" if is_baseline(against) else against
+    return "" if wording.is_baseline(against) else against
 
 
-def evaluation_prevails(version: Version, compared_with_direct: bool) -> bool:
+def evaluation_prevails(version: Version, other_rubric: str) -> bool:
     """Return whether the verdict of an evaluation counts more than the verdict at learning.
 
-    It counts less if the comparison with the judge asked directly decided at learning and was not evaluated.
+    It counts less if the comparison with the judge asked directly decided at learning, and with a free baseline at the
+    evaluation (`other_rubric` is then empty).
     """
     validation = version.provenance.validation
-    return compared_with_direct or validation is None or validation.deciding is validation.free
+    return bool(other_rubric) or validation is None or validation.deciding is validation.free
 
 
-def badge_on_other_texts(version: Version, found: EvaluationRecord) -> Badge:
+def badge_on_other_texts(version: Version, record: EvaluationRecord) -> Badge:
     """Return the verdict of an evaluation, against what, on which texts and when, with the version's own figures."""
     measures = VERDICTS if version.rubric.scores_on.names else GRADED
-    error = f"error {estimate(found.errors.absolute)}" if found.errors else ""
-    order = f"{measures.order} {wording.LEVELS[found.level]} {estimate(found.order)}" if found.order else ""
-    other = deciding_rubric(found) or f"the text feature {wording.evaluator_parts(found.verdict.against)[0]!r}"
-    texts = f"{count(found.n, 'other text')} of {count(found.groups, 'group')}, evaluated on {found.created:%Y-%m-%d}"
-    words = wording.outcome(found.verdict.overall)
-    remark = f"{PREPOSITIONS.get(found.verdict.overall, 'compared with')} {other}, on {texts}"
-    prevails = evaluation_prevails(version, found.compared_with_direct)
+    error = f"error {estimate(record.errors.absolute)}" if record.errors else ""
+    order = f"{measures.order} {wording.LEVELS[record.level]} {estimate(record.order)}" if record.order else ""
+    other_name = deciding_rubric(record) or f"the text feature {wording.evaluator_parts(record.verdict.against)[0]!r}"
+    texts = (
+        f"{count(record.n, 'other text')} of {count(record.groups, 'group')}, evaluated on {record.created:%Y-%m-%d}"
+    )
+    words = wording.outcome(record.verdict.overall)
+    remark = f"{PREPOSITIONS.get(record.verdict.overall, 'compared with')} {other_name}, on {texts}"
+    prevails = evaluation_prevails(version, deciding_rubric(record))
     limit = "" if prevails else "; not compared with the judge asked directly"
     figures = ", ".join(filter(None, (error, order)))
-    return Badge(words, TONES.get(found.verdict.overall, "warning"), remark, figures, limit)
+    return Badge(words, TONES.get(record.verdict.overall, "warning"), remark, figures, limit)
 
 
 def gain_outcomes(verdict: GateVerdict, level: str = "", groups: int = 0) -> tuple[str, str]:
@@ -327,8 +329,8 @@ def evaluators_by_kind(validation: Validation) -> Iterator[tuple[str, list[Evalu
     """Yield the evaluators of each kind, the highest correlation first, undefined correlations last."""
     ranked = sorted(validation.evaluators, key=lambda each: math.inf if each.order.value is None else -each.order.value)
     for kind, title in KINDS.items():
-        if chosen := [evaluator for evaluator in ranked if evaluator.kind == kind]:
-            yield title, chosen
+        if evaluators := [evaluator for evaluator in ranked if evaluator.kind == kind]:
+            yield title, evaluators
 
 
 def error_cells(errors: ScoreErrors | None) -> list[Interval | str]:
@@ -384,18 +386,18 @@ def distance(text: RecordedText) -> float:
     return 0.0 if text.predicted is None else abs(text.predicted - text.label)
 
 
-def disagreements_view(found: Disagreements) -> View:
-    return view("disagreements", found=found, unfolded=True)
+def disagreements_view(disagreements: Disagreements) -> View:
+    return view("disagreements", found=disagreements, unfolded=True)
 
 
 def answers_of(disagreement: Disagreement, version: Version) -> Iterator[tuple[object, ...]]:
     """Yield the kind of row of each criterion, its title, rating and reason, the largest weight first."""
     terms = version.rubric.terms
-    found = sorted(disagreement.answers, key=lambda each: -weight_of(each[0].criterion.id, terms))
-    ratings = wording.with_equal_decimals(wording.rating_text(cell, candidate.criterion) for candidate, cell in found)
-    for (candidate, cell), rating in zip(found, ratings, strict=True):
+    answers = sorted(disagreement.answers, key=lambda each: -weight_of(each[0].criterion.id, terms))
+    ratings = wording.with_equal_decimals(wording.rating_text(cell, candidate.criterion) for candidate, cell in answers)
+    for (candidate, cell), rating in zip(answers, ratings, strict=True):
         yield *row_kind_and_title(candidate.criterion, terms), rating, external(cell.reason)
-    cells = ((candidate.criterion.id, cell) for candidate, cell in found)
+    cells = ((candidate.criterion.id, cell) for candidate, cell in answers)
     yield from closing_rows(
         version, cells, f" with all labels; {figure(disagreement.text.predicted)}, as above, without those of its group"
     )
@@ -456,8 +458,8 @@ def matrix_view(version: Version, record: TrainingRecord) -> View:
             for text, cells in zip(record.texts, record.cells, strict=True)
         ]
         tables.append(([f"+{criterion.id}" for _, criterion in columns], rows))
-    kept = sum(candidate.kept for candidate in record.candidates)
-    return view("matrix", record=record, tables=tables, order=order, kept=kept)
+    kept_count = sum(candidate.kept for candidate in record.candidates)
+    return view("matrix", record=record, tables=tables, order=order, kept=kept_count)
 
 
 def kept_first(record: TrainingRecord) -> list[int]:
@@ -511,8 +513,8 @@ def explanation_view(explanation: ScoreExplanation) -> View:
 
 def recall(agreement: VerdictAgreement, level: int) -> Markup:
     """Return the share of texts labelled `level` that are decided so, as `11 of 15 (73 %) [50, 97 %]`."""
-    found, missed = agreement.cells[3 * level], agreement.cells[1 + level]
-    return data_element(agreement.recalls[level], wording.share(agreement.recalls[level], found, found + missed))
+    hits, missed = agreement.cells[3 * level], agreement.cells[1 + level]
+    return data_element(agreement.recalls[level], wording.share(agreement.recalls[level], hits, hits + missed))
 
 
 def precision(agreement: VerdictAgreement, level: int) -> Markup:

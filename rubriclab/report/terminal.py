@@ -99,8 +99,8 @@ def _group(element: Element, *, unfolded: bool) -> Iterator[RenderableType]:
         case "article":
             yield ""
             yield Text() if heading is None else _text(heading, "bold")
-            others = (child for child in element if child is not heading)
-            yield _Indented(Group(*_blocks(others, unfolded=unfolded)), INDENT)
+            children = (child for child in element if child is not heading)
+            yield _Indented(Group(*_blocks(children, unfolded=unfolded)), INDENT)
         case "details" if unfolded or "short" in kind:
             if hint:
                 yield Text.assemble("\n", _text(element[0], "bold"))

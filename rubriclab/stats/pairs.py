@@ -34,10 +34,10 @@ class Comparisons:
     worse: IntArray
     ties: npt.NDArray[np.bool_]
 
-    def among(self, texts: IntArray, selected: IntArray) -> Comparisons:
-        """Return the `selected` comparisons, their texts numbered by their position in `texts`, which is ascending."""
-        better, worse = (np.searchsorted(texts, side[selected]) for side in (self.better, self.worse))
-        return Comparisons(better, worse, self.ties[selected])
+    def among(self, texts: IntArray, indices: IntArray) -> Comparisons:
+        """Return the comparisons at `indices`, with texts numbered by their position in `texts`, which is ascending."""
+        better, worse = (np.searchsorted(texts, side[indices]) for side in (self.better, self.worse))
+        return Comparisons(better, worse, self.ties[indices])
 
 
 @dataclass(frozen=True, eq=False)

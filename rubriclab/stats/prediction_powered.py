@@ -210,12 +210,12 @@ def _system_shares(residuals: FloatArray, system: IntArray) -> tuple[FloatArray,
     """Return `SYSTEM_SHARES`, and for each share the estimated variance times the share's probability."""
     sizes = np.bincount(system)
     means = np.bincount(system, residuals) / sizes
-    within = float(np.square(residuals - means[system]).sum())
+    within_squares = float(np.square(residuals - means[system]).sum())
     shares = SYSTEM_SHARES[:, np.newaxis]
     of_means = shares + (1 - shares) / sizes
     precision = (1 / of_means).sum(axis=1)
     center = (means / of_means).sum(axis=1) / precision
-    squares = within / (1 - SYSTEM_SHARES) + (np.square(means - center[:, np.newaxis]) / of_means).sum(axis=1)
+    squares = within_squares / (1 - SYSTEM_SHARES) + (np.square(means - center[:, np.newaxis]) / of_means).sum(axis=1)
     freedom = len(residuals) - 1
     deviances = (
         (len(residuals) - len(sizes)) * np.log(1 - SYSTEM_SHARES)

@@ -58,14 +58,14 @@ def krippendorff_alpha(
         scaled = np.nan_to_num(centered / (np.nanmax(np.abs(centered)) or 1.0))
         sums, squares = scaled.sum(axis=0, keepdims=True), np.square(scaled).sum(axis=0)
     # A unit's sum of squared deviations is the sum of its pairs' disagreements divided by its number of ratings.
-    within = (squares - np.square(sums).sum(axis=0) / sizes) * sizes / (sizes - 1)
+    within_sums = (squares - np.square(sums).sum(axis=0) / sizes) * sizes / (sizes - 1)
 
     def statistic(counts: FloatArray) -> FloatArray:
         weights = counts[:, cluster]
         number, total = weights @ sizes, weights @ squares
         between = total - intervals.quotient(np.square(weights @ sums.T).sum(axis=1), number)
         expected = np.where(between > NO_SPREAD * total, between / np.maximum(number - 1, 1), 0.0)
-        return 1 - intervals.quotient(weights @ within / np.maximum(number, 1), expected)
+        return 1 - intervals.quotient(weights @ within_sums / np.maximum(number, 1), expected)
 
     return intervals.estimate(statistic, int(cluster.max()) + 1, elements=compared.size, correlation=True)
 
@@ -93,7 +93,7 @@ def rater_variances(table: FloatArray, *, raters_known: bool) -> tuple[float, fl
     filled = np.nan_to_num(table - np.nanmean(table) if table.size else table)
     sizes, sums, rated = present.sum(axis=0), filled.sum(axis=0), present.sum(axis=1)
     within_squares = np.square(filled).sum() - (np.square(sums) / sizes).sum()
-    within = residual = intervals.quotient(within_squares, sizes.sum() - table.shape[1])
+    within_variance = residual = intervals.quotient(within_squares, sizes.sum() - table.shape[1])
     if raters_known:
         # The residual mean square after fitting effects of texts and raters, by the normal equations.
         values, vectors = np.linalg.eigh(np.diag(rated) - (present / sizes) @ present.T)
@@ -101,8 +101,8 @@ def rater_variances(table: FloatArray, *, raters_known: bool) -> tuple[float, fl
         nonzero = values > 1e-9 * max(rated.max(initial=0), 1)
         explained = (projected[nonzero] / values[nonzero]).sum()
         fitted = intervals.quotient(np.maximum(within_squares - explained, 0), (sizes - 1).sum() - nonzero.sum())
-        residual = np.where(np.isnan(fitted), within, fitted)
-    return float(within - residual), float(residual)
+        residual = np.where(np.isnan(fitted), within_variance, fitted)
+    return float(within_variance - residual), float(residual)
 
 
 def ceiling(ratings: npt.ArrayLike, groups: npt.ArrayLike | None = None, *, raters_known: bool = True) -> float | None:

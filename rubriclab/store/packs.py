@@ -195,8 +195,8 @@ def _difference(one: JsonValue, other: JsonValue, path: str = "") -> str | None:
     if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
         pairs = enumerate(zip(one, other, strict=True))
         return next(filter(None, (_difference(a, b, f"{path}{i}.") for i, (a, b) in pairs)), None)
-    same = one == other and isinstance(one, bool) == isinstance(other, bool)
-    return None if same else path.removesuffix(".")
+    is_equal = one == other and isinstance(one, bool) == isinstance(other, bool)
+    return None if is_equal else path.removesuffix(".")
 
 
 def _soundness_faults(rubric: Rubric, provenance: Provenance) -> Iterator[str]:

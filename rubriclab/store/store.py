@@ -624,9 +624,9 @@ def _names(session: Session) -> tuple[str, ...]:
     return tuple(sorted(session.exec(select(VersionRow.name).distinct())))
 
 
-def _not_found(message: str, wanted: str, names: tuple[str, ...], none: str) -> NotInStore:
+def _not_found(message: str, name: str, names: tuple[str, ...], none: str) -> NotInStore:
     hint = f"it has {', '.join(names) if names else none}."
-    return NotInStore(message, f"{hint} {did_you_mean(wanted, names)}".strip())
+    return NotInStore(message, f"{hint} {did_you_mean(name, names)}".strip())
 
 
 def _problems(session: Session) -> Iterator[Problem]:

@@ -547,7 +547,7 @@ def _triggers(dialect: str) -> Iterator[str]:
             "CREATE FUNCTION rubriclab_refuse() RETURNS trigger LANGUAGE plpgsql AS "
             "$$ BEGIN RAISE EXCEPTION '%% never change', TG_TABLE_NAME; END $$"
         )
-    for table, same in IMMUTABLE.items():
+    for table, is_same_row in IMMUTABLE.items():
         if dialect == "postgresql":
             yield (
                 f"CREATE TRIGGER {table}_never_change BEFORE UPDATE OR DELETE OR TRUNCATE ON {table} "
@@ -560,5 +560,5 @@ def _triggers(dialect: str) -> Iterator[str]:
             # INSERT OR REPLACE removes the old row without firing the delete trigger.
             yield (
                 f"CREATE TRIGGER {table}_no_replace BEFORE INSERT ON {table} "
-                f"WHEN EXISTS (SELECT 1 FROM {table} WHERE {same}) {refuse}"
+                f"WHEN EXISTS (SELECT 1 FROM {table} WHERE {is_same_row}) {refuse}"
             )

@@ -171,8 +171,8 @@ async def texts_of(request: Request, most_bytes: int, most_texts: int) -> tuple[
     # Browsers let pages of other sites send some other types without a preflight (cross-site request forgery).
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json":
-        given = f"got {media_type!r:.80}" if media_type else "there is none"
-        raise Refused("other_media_type", f"Expected the Content-Type application/json; {given}.")
+        got = f"got {media_type!r:.80}" if media_type else "there is none"
+        raise Refused("other_media_type", f"Expected the Content-Type application/json; {got}.")
     encodings = request.headers.getlist("content-encoding")
     if any(encoding.strip().lower() != "identity" for encoding in encodings):
         raise Refused("compressed_body", f"Send the body without compression; it is sent as {encodings[0]!r:.80}.")
@@ -192,8 +192,8 @@ async def texts_of(request: Request, most_bytes: int, most_texts: int) -> tuple[
         raise Refused("too_many_texts", detail)
     if repeated := repeated_id(text.id for text in texts):
         first, second = repeated
-        same = f"texts[{second}]: the id {preview(texts[second].id or '')} is that of texts[{first}] already"
-        raise Refused("repeated_id", f"{same}; give each its own, or none.")
+        problem = f"texts[{second}]: the id {preview(texts[second].id or '')} is that of texts[{first}] already"
+        raise Refused("repeated_id", f"{problem}; give each its own, or none.")
     return texts, several
 
 
@@ -298,10 +298,10 @@ class AccessControl:
             raise Refused("other_host")
         if not self._tokens and not all(is_own_origin(each, headers, scope) for each in headers.getlist("origin")):
             raise Refused("other_origin")
-        given = headers.getlist("authorization")
-        caller = self._tokens.caller(given[0] if len(given) == 1 else "")
+        authorizations = headers.getlist("authorization")
+        caller = self._tokens.caller(authorizations[0] if len(authorizations) == 1 else "")
         if caller is None and scope["path"] not in OPEN:
-            if any(is_bearer(each) for each in given):
+            if any(is_bearer(each) for each in authorizations):
                 raise Refused("wrong_token")
             raise Refused("no_token", "Send a token of this service: Authorization: Bearer TOKEN.")
         scope["state"]["caller"] = caller
@@ -350,8 +350,8 @@ class Tokens:
         """Return the caller whose token an `Authorization` header has (in constant time); `ANYBODY` without tokens."""
         if not self.digests:
             return ANYBODY
-        given = authorization.partition(" ")[2].strip() if is_bearer(authorization) else ""
-        return owner_of(_digest(given), self.digests)
+        token = authorization.partition(" ")[2].strip() if is_bearer(authorization) else ""
+        return owner_of(_digest(token), self.digests)
 
 
 def is_bearer(authorization: str) -> bool:

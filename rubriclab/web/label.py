@@ -89,16 +89,16 @@ class _LabelPage:
     _stop: Callable[[], None]
 
     async def show(self, request: Request) -> Response:
-        given = request.state.visitor or self._labeling.options.rater or request.query_params.get("rater")
+        rater = request.state.visitor or self._labeling.options.rater or request.query_params.get("rater")
         question = self._labeling.question
         fields: dict[str, Any] = {"token": self._access.token, "question": question, "shared": bool(self._access.links)}
         title = f"{question.aspect.name} – rubriclab label"
-        if not given:
+        if not rater:
             # The exact number would reveal that some texts are repeated.
             items = len(self._labeling.items(""))
             texts = f"About {10 * round(items / 10)} texts" if items > 7 else "A few texts"
             return server.page_response("label/name.html", title=title, texts=texts, **fields)
-        settings = page_settings(self._labeling, rater_name(given))
+        settings = page_settings(self._labeling, rater_name(rater))
         return server.page_response("label/label.html", title=title, settings=settings, **fields)
 
     async def item(self, request: Request) -> Response:
@@ -145,11 +145,11 @@ class _LabelPage:
     def _is_host(self, request: Request) -> bool:
         return not self._access.links or request.state.visitor == self._labeling.options.rater
 
-    def _rater(self, request: Request, given: str | None) -> str:
+    def _rater(self, request: Request, name: str | None) -> str:
         owner = request.state.visitor or self._labeling.options.rater
-        if owner and given not in (None, owner):
-            raise SettingsError(f"This page belongs to {owner}, not to {given!r}.", "Load the page again.")
-        return str(owner or rater_name(given))
+        if owner and name not in (None, owner):
+            raise SettingsError(f"This page belongs to {owner}, not to {name!r}.", "Load the page again.")
+        return str(owner or rater_name(name))
 
     def _item_at(self, rater: str, position: int | None) -> dict[str, Any]:
         progress = self._labeling.progress(rater)

@@ -50,14 +50,14 @@ BACKLOG = 1024
 
 def listen(host: str = LOOPBACK, port: int | None = None, *, preferred: int = 0) -> socket.socket:
     """Return a socket at `port`, or by default at `preferred` or any free port; SettingsError if `port` is taken."""
-    for wanted in (port,) if port else (preferred, 0):
+    for wanted_port in (port,) if port else (preferred, 0):
         # Without the protocol, asyncio leaves Nagle's algorithm on, and a response waits 40 ms for an acknowledgement.
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         # A restarted server can use its port again at once.
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            bound.bind((host, wanted))
+            bound.bind((host, wanted_port))
             bound.listen(BACKLOG)
         except OSError as error:
             bound.close()
@@ -293,8 +293,8 @@ class Access:
 
 def owner_of(secret: bytes, secrets_by_name: Mapping[str, bytes]) -> str | None:
     """Return the name of the owner of a secret, or `None`, in a time that does not depend on the secret."""
-    found = [name for name, own in secrets_by_name.items() if hmac.compare_digest(own, secret)]
-    return found[-1] if found else None
+    owners = [name for name, own in secrets_by_name.items() if hmac.compare_digest(own, secret)]
+    return owners[-1] if owners else None
 
 
 class Guard:
@@ -345,8 +345,8 @@ class Guard:
             return None if allowed else _refusal(403, "Requests of other sites are refused.")
         if not (is_own_origin(origin, headers, scope) if origin is not None else site == "same-origin"):
             return _refusal(403, "Requests of other sites are refused.")
-        given = headers.get(TOKEN_HEADER, "")
-        matches = hmac.compare_digest(given.encode("utf-8", "surrogateescape"), access.token.encode())
+        token = headers.get(TOKEN_HEADER, "")
+        matches = hmac.compare_digest(token.encode("utf-8", "surrogateescape"), access.token.encode())
         return None if matches else _refusal(403, "The page is out of date: load it again.")
 
     def _identify(self, scope: Scope, headers: Headers) -> Response | None:

@@ -44,7 +44,7 @@ def test_every_stored_study_names_known_sets_settings_and_measures(name, sets) -
         assert sets.assignment(each, aspect).aspect.name == aspect
     for arm in found.arms:
         methods = [METHODS[part] for part in arm.parts]
-        assert resolve_settings(methods, joint=arm.method == "joint", chosen=arm.settings)
+        assert resolve_settings(methods, joint=arm.method == "joint", options=arm.settings)
     for published in found.published:
         assert set(published.measures) <= set(COEFFICIENTS)
         assert all(set(own) <= set(found.sets[each]) for each, own in published.figures.items())

@@ -10,7 +10,7 @@ from scripted_judge import HYPOTHESES, PARTS, assignment, combined, example, par
 
 from rubriclab.data.rows import RowError
 from rubriclab.judges.judge import Judge, ask
-from rubriclab.learning.estimate import SAMPLE, _prompts_of, estimate_learning, estimate_prompts, estimate_scoring
+from rubriclab.learning.estimate import SAMPLE, _collect_prompts, estimate_learning, estimate_prompts, estimate_scoring
 from rubriclab.learning.scoring import score_text
 from rubriclab.methods.method import LearningCalls
 from rubriclab.models.aggregation import Ask
@@ -66,4 +66,4 @@ def test_the_offline_answer_of_a_new_method_stands_in_for_a_reply() -> None:
         if (await ask(judge, first)).value:
             await ask(judge, replace(first, name="new/second", offline=None))
 
-    assert [prompt.name for prompt in _prompts_of(work)] == ["new/first", "new/second"]
+    assert [prompt.name for prompt in _collect_prompts(work)] == ["new/first", "new/second"]

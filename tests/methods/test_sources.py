@@ -203,7 +203,7 @@ def test_a_faulty_finding_is_named_by_file_and_entry(tmp_path: Path, findings: A
 
 
 def test_findings_about_a_benchmark_s_raters_can_be_left_out() -> None:
-    left = sources.load_findings("summarization", without=["summeval", "qags_xsum"])
+    left = sources.load_findings("summarization", excluded=["summeval", "qags_xsum"])
     gone = {*sources.load_findings("summarization")} - {*left}
     assert {name for finding in gone for name in finding.benchmarks} == {"summeval", "qags_cnndm", "qags_xsum"}
 

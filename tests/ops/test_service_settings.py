@@ -22,7 +22,7 @@ JOINT = (HYPOEVAL, METHODS["direct"])
 
 
 def method_settings(method: Method, chosen: Sequence[str], configured: Sequence[str] = ()) -> Any:
-    tables = {"chosen": parse_settings(chosen), "configured": parse_settings(configured)}
+    tables = {"options": parse_settings(chosen), "configured": parse_settings(configured)}
     return resolve_settings([method], joint=False, **tables).methods[method.name]
 
 
@@ -103,13 +103,13 @@ def bank_size(**tables: Mapping[str, Any]) -> Any:
 def test_each_source_of_settings_overrides_those_before_it() -> None:
     assert HYPOEVAL.settings().bank_size == 20  # type: ignore[attr-defined]
     assert bank_size() == 10
-    values = {name: {"bank_size": 11 + number} for number, name in enumerate(("configured", "chosen", "recorded"))}
+    values = {name: {"bank_size": 11 + number} for number, name in enumerate(("configured", "options", "recorded"))}
     assert bank_size(configured=values["configured"]) == 11
-    assert bank_size(configured=values["configured"], chosen=values["chosen"]) == 12
+    assert bank_size(configured=values["configured"], options=values["options"]) == 12
     everything = {name: {"hypoeval": table} for name, table in values.items()}
     everything["recorded"]["joint"] = {}
     assert joint(**everything).bank_size == 13  # type: ignore[attr-defined]
-    tables = {"configured": {"joint": {"folds": 5, "repeats": 2}}, "chosen": {"joint": {"folds": 6}}}
+    tables = {"configured": {"joint": {"folds": 5, "repeats": 2}}, "options": {"joint": {"folds": 6}}}
     settings = resolve_settings(JOINT, joint=True, **tables).joint
     assert settings is not None
     assert (settings.folds, settings.repeats) == (6, 2)
@@ -118,6 +118,6 @@ def test_each_source_of_settings_overrides_those_before_it() -> None:
 def test_of_a_version_of_one_method_only_what_the_user_set_overrides_the_joint_defaults() -> None:
     recorded = {"hypoeval": HYPOEVAL.settings(k=7).model_dump(mode="json")}
     settings = resolve_settings([HYPOEVAL], joint=True, recorded=recorded).methods["hypoeval"]
-    expected = resolve_settings([HYPOEVAL], joint=True, chosen={"hypoeval": {"k": 7}}).methods["hypoeval"]
+    expected = resolve_settings([HYPOEVAL], joint=True, options={"hypoeval": {"k": 7}}).methods["hypoeval"]
     assert settings == expected
     assert settings.drop_hopeless is False  # type: ignore[attr-defined]

@@ -162,4 +162,4 @@ def test_findings_that_a_version_was_learned_without_are_left_out_when_it_is_lea
     findings = training.plans[0].training_input.findings
     marked = {name for each in findings for name in each.benchmarks}
     assert ("summeval" in marked) is not bool(without)
-    assert findings == load_findings("summarization", "coherence", without=without)
+    assert findings == load_findings("summarization", "coherence", excluded=without)

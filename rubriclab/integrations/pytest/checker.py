@@ -277,7 +277,7 @@ class RubricChecker:
             DataError: for a faulty row, or without rows.
         """
         self.scorer.check_threshold(threshold)
-        chosen = plugin.on_inconclusive(inconclusive) if inconclusive else self._inconclusive
+        on_inconclusive = plugin.on_inconclusive(inconclusive) if inconclusive else self._inconclusive
         scores, rubric = self._score(rows), self.scorer.rubric
         if not len(scores):
             raise DataError("Expected texts, got no row.", "Give at least one.")
@@ -308,9 +308,9 @@ class RubricChecker:
             )
         if side.mean.high is None or side.mean.high >= threshold:
             self._tally.add(inconclusive=1)
-            if chosen == "pass":
+            if on_inconclusive == "pass":
                 return side
-            if chosen == "skip":
+            if on_inconclusive == "skip":
                 pytest.skip("\n".join(lines))
         raise self._failure(*lines)
 

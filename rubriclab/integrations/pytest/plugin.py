@@ -175,8 +175,8 @@ def rubric(request: pytest.FixtureRequest, _rubric_run: RubricRun) -> Generator[
     tallies = test.stash.setdefault(TALLIES, Tallies())
     yield RubricFixture(_rubric_run, mark_values_of(test), tallies)
     tallies.notes |= _rubric_run.notes
-    others = [(name, value) for name, value in test.user_properties if name != PROPERTY]
-    test.user_properties[:] = [*others, (PROPERTY, tallies.to_json())]
+    other_properties = [(name, value) for name, value in test.user_properties if name != PROPERTY]
+    test.user_properties[:] = [*other_properties, (PROPERTY, tallies.to_json())]
 
 
 class RunSummary:

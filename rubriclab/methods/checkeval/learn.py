@@ -183,9 +183,9 @@ def choose_texts_with_reasons(examples: Sequence[Example], aspect: str) -> tuple
     reasoned = content_order([example for example in examples if named_reasons(example, aspect)])
     groups = [example.group for example in reasoned]
     half = max(1, len({example.group for example in examples}) // 2)
-    chosen = [group for group, _ in Counter(groups).most_common(half)]
-    inside = [example for example in reasoned if example.group in chosen]
-    return tuple(sorted(inside, key=lambda example: chosen.index(example.group))[:MAX_TEXTS_WITH_REASONS])
+    chosen_groups = [group for group, _ in Counter(groups).most_common(half)]
+    inside = [example for example in reasoned if example.group in chosen_groups]
+    return tuple(sorted(inside, key=lambda example: chosen_groups.index(example.group))[:MAX_TEXTS_WITH_REASONS])
 
 
 def diversify_prompt(
@@ -292,9 +292,9 @@ async def filter_questions(
     remaining = [question for question in questions if question.id not in reasons]
     for question in list(itertools.chain.from_iterable(preference_tiers(remaining)))[settings.most :]:
         reasons[question.id] = f"no place among the {settings.most} questions allowed"
-    kept = tuple(question for question in questions if question.id not in reasons)
+    kept_questions = tuple(question for question in questions if question.id not in reasons)
     dropped = (DroppedCriterion(criterion=c, reason=reasons[c.id]) for c in questions if c.id in reasons)
-    return kept, tuple(dropped), tuple(notes)
+    return kept_questions, tuple(dropped), tuple(notes)
 
 
 async def _filter_dimension(
@@ -414,12 +414,14 @@ async def learn(
     on_progress(f"{len(pool)} questions", AUGMENTED)
     words = {"source": assignment.words.source, "context": assignment.words.context}
     lacking = [word for field, word in words.items() if texts and not any(getattr(each, field) for each in texts)]
-    kept, dropped, notes = await filter_questions(pool, checklist, assignment, generator, settings, lacking=lacking)
-    on_progress(f"{len(kept)} questions to ask", FILTERED)
+    asked_questions, dropped, notes = await filter_questions(
+        pool, checklist, assignment, generator, settings, lacking=lacking
+    )
+    on_progress(f"{len(asked_questions)} questions to ask", FILTERED)
     dimensions = {sub.name: sub.definition for sub in checklist.sub_dimensions}
     answers = await prompting.for_each(
         texts,
-        lambda text: scoring.ask_questions(text, kept, dimensions, assignment, judge, settings=settings),
+        lambda text: scoring.ask_questions(text, asked_questions, dimensions, assignment, judge, settings=settings),
         on_progress,
         "texts answered",
         FILTERED,
@@ -438,7 +440,7 @@ async def learn(
         Part(
             method="checkeval",
             settings=settings.model_dump(mode="json"),
-            criteria=kept,
+            criteria=asked_questions,
             dropped=dropped,
             dimensions=dimensions,
         ),

@@ -214,10 +214,10 @@ class QuestionVerdict(pydantic.BaseModel):
         if not info.context:
             return value
         known = [info.context["aspect"]["name"], *(other["name"] for other in info.context["others"]), ELSEWHERE]
-        named = [name for name in known if _plain(name) == _plain(value)]
-        if not named:
+        matches = [name for name in known if _plain(name) == _plain(value)]
+        if not matches:
             raise ValueError(f"one of {', '.join(known)} was expected; got {value!r:.60}")
-        return str(named[0])
+        return str(matches[0])
 
 
 class SeedSubDimension(pydantic.BaseModel):

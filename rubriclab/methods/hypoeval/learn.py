@@ -129,8 +129,8 @@ def cross_validated(
 ) -> FloatArray:
     """Return each text's mean rating by the criteria that the other groups' labels select; NaN if none is selected."""
 
-    def predict(others: np.ndarray, held_out: np.ndarray) -> FloatArray:
-        return mean_ratings(matrix[held_out], select(matrix[others], labels[others], settings))
+    def predict(training: np.ndarray, held_out: np.ndarray) -> FloatArray:
+        return mean_ratings(matrix[held_out], select(matrix[training], labels[training], settings))
 
     return interface.cross_validated(groups, predict)
 
@@ -139,15 +139,15 @@ def final_bank(
     learned: Sequence[Criterion], literature: Sequence[Criterion], size: int, procedure: Procedure, draw: random.Random
 ) -> tuple[Criterion, ...]:
     """Return at most `size` hypotheses from both kinds, or from the only one given; each kind is sorted, best first."""
-    both, half = bool(learned and literature), size // 2
+    has_both, half = bool(learned and literature), size // 2
     if procedure == "paper":
-        most = half if both else size
+        most = half if has_both else size
         return tuple(each for kind in (learned, literature) for each in draw.sample(kind, min(most, len(kind))))
-    if not both:
+    if not has_both:
         return (*learned, *literature)[:size]
     if procedure == "published":
-        kept = tuple(learned[:half])
-        return (*kept, *literature[: size - len(kept)])
+        best_learned = tuple(learned[:half])
+        return (*best_learned, *literature[: size - len(best_learned)])
     added = tuple(literature[: max(half, size - len(learned))])
     return (*learned[: size - len(added)], *added)
 
@@ -261,8 +261,8 @@ async def refine(
     for index, each in enumerate(replies):
         earlier = index_of.get(each.trait.strip(), index if len(replies) == len(hypotheses) else None)
         old = () if earlier is None else hypotheses[earlier].evidence.reasons
-        kept = [one for one in old if (one.example, one.rater) not in numbers]
-        refined.append(each.criterion(evidence, (*kept, *prompting.cited_reasons(each.reasons, reasons))))
+        old_reasons = [one for one in old if (one.example, one.rater) not in numbers]
+        refined.append(each.criterion(evidence, (*old_reasons, *prompting.cited_reasons(each.reasons, reasons))))
     return tuple(refined)
 
 
@@ -371,19 +371,19 @@ async def extend(
     half = max(1, len({example.group for example in shown}) // 2)
     groups = [group for group, _ in Counter(example.group for example in wrong).most_common(half)]
     candidates = sorted((each.id for each in wrong if each.group in groups), key=lambda name: -misses[name])
-    chosen = {name: predicted[name] for name in candidates[: settings.wrong_bank]}
-    if "labels" not in settings.sources or not chosen:
+    wrong_texts = {name: predicted[name] for name in candidates[: settings.wrong_bank]}
+    if "labels" not in settings.sources or not wrong_texts:
         return part.model_copy(update={"criteria": (), "dropped": ()}), ()
-    texts = tuple(each for each in shown if each.id in chosen)
-    material = ProposalContext(texts, (), part.criteria, chosen, tolerance(theta, scale))
+    texts = tuple(each for each in shown if each.id in wrong_texts)
+    material = ProposalContext(texts, (), part.criteria, wrong_texts, tolerance(theta, scale))
     proposed, failure = await propose(settings.new_hypotheses, material, assignment, generator)
     new = with_ids(proposed, len(part.criteria) + len(part.dropped))
     # Hypotheses with ratings are preferred to new ones.
     tiers = [*([each] for each in part.criteria), new]
     redundant, notes = await find_redundant(tiers, "hypothesis", assignment, judge)
-    kept = tuple(each for each in new if each.id not in redundant)
+    distinct = tuple(each for each in new if each.id not in redundant)
     dropped = tuple(DroppedCriterion(criterion=each, reason=redundant[each.id]) for each in new if each.id in redundant)
-    return part.model_copy(update={"criteria": kept, "dropped": dropped}), (*filter(None, [failure]), *notes)
+    return part.model_copy(update={"criteria": distinct, "dropped": dropped}), (*filter(None, [failure]), *notes)
 
 
 def predict_label(
@@ -608,8 +608,8 @@ class _HypoEvalRun:
                 await self._drop_redundant(rated, most_shown=2)
                 await self._drop_redundant([[each] for each in literature], most_shown=2)
         size, draw = self.settings.bank_size, random.Random(f"union {self.seed}")
-        kept = final_bank(*self._by_preference(), size, self.settings.procedure, draw)
-        self._keep_only((each.id for each in kept), f"no place in the final bank of {size}")
+        bank = final_bank(*self._by_preference(), size, self.settings.procedure, draw)
+        self._keep_only((each.id for each in bank), f"no place in the final bank of {size}")
         self.on_progress(f"{len(self.arms)} hypotheses without redundant ones", 0.5)
 
     async def _drop_redundant(self, tiers: Sequence[Sequence[Criterion]], most_shown: int = MAX_SHOWN) -> None:
@@ -631,8 +631,8 @@ class _HypoEvalRun:
                 # All ratings count: hypotheses from the bandit have some ratings of later texts too.
                 names = list(self.arms)
                 hopeless = hopeless_columns(self._scores(names), labels, rounds_left, self.settings)
-                kept = (name for column, name in enumerate(names) if column not in hopeless)
-                self._keep_only(kept, f"tracked the labels too little when {end} texts were rated by the bank")
+                names_left = (name for column, name in enumerate(names) if column not in hopeless)
+                self._keep_only(names_left, f"tracked the labels too little when {end} texts were rated by the bank")
             doing = f"{end} of {len(self.order)} texts rated by {len(self.arms)} hypotheses"
             self.on_progress(doing, 0.5 + 0.5 * share)
 
@@ -641,34 +641,34 @@ class _HypoEvalRun:
         candidates = tuple(self.arms)
         matrix = self._scores(candidates)
         # Without labels, the generator's order of importance decides.
-        selected, what_is_kept = candidates[: settings.selected], f"first {settings.selected}"
+        selected_ids, what_is_kept = candidates[: settings.selected], f"first {settings.selected}"
         if ids:
             if np.isnan(matrix).all():
                 raise JudgeError("The judge gave no usable rating for any training text.", "Try another `judge`.")
-            selected = tuple(candidates[column] for column in select(matrix, labels, settings))
+            selected_ids = tuple(candidates[column] for column in select(matrix, labels, settings))
             what_is_kept = f"{settings.selected} that track the labels best"
-            if not selected:
+            if not selected_ids:
                 raise JudgeError(
                     f"No hypothesis was rated on at least half of the {len(ids)} texts.",
                     "If its replies failed, run it again with `retry_failed`; else try another `judge`.",
                 )
-        self._keep_only(selected, f"not among the {what_is_kept}")
+        self._keep_only(selected_ids, f"not among the {what_is_kept}")
         all_scores = self._scores(self.criteria)
         for criterion, column in zip(tuple(self.criteria.values()), all_scores.T, strict=True):
             requested = len(self.ratings[criterion.id])
             self.criteria[criterion.id] = interface.with_agreement(criterion, column, labels, requested)
-        kept = tuple(self.criteria[name] for name in selected)
+        criteria = tuple(self.criteria[name] for name in selected_ids)
         if settings.ask == "concatenated":
-            requests = (rate(example, kept, self.assignment, self.judge, "concatenated") for example in self.order)
+            requests = (rate(example, criteria, self.assignment, self.judge, "concatenated") for example in self.order)
             scores = floats(overall.score for (overall,) in await asyncio.gather(*requests))
         else:
-            scores = mean_ratings(matrix, [candidates.index(name) for name in selected])
+            scores = mean_ratings(matrix, [candidates.index(name) for name in selected_ids])
         dropped = [each for each in self.criteria.values() if each.id in self.reasons]
         return interface.Learned(
             part=Part(
                 method="hypoeval",
                 settings=settings.model_dump(mode="json"),
-                criteria=kept,
+                criteria=criteria,
                 dropped=tuple(DroppedCriterion(criterion=each, reason=self.reasons[each.id]) for each in dropped),
             ),
             examples=ids,

@@ -131,11 +131,11 @@ class SubDimensionProposal(BaseModel):
 
     @field_validator("sub_dimensions")
     @classmethod
-    def _drop_known(cls, found: list[NewSubDimension], info: ValidationInfo) -> list[NewSubDimension]:
+    def _drop_known(cls, proposals: list[NewSubDimension], info: ValidationInfo) -> list[NewSubDimension]:
         known = info.context["known"] if info.context else ()
         taken = {_plain(words) for each in known for words in (each["name"], each["question"])}
         new = []
-        for each in found:
+        for each in proposals:
             words = {_plain(each.name), _plain(each.question)}
             if not words & taken:
                 new.append(each)

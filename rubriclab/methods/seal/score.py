@@ -23,21 +23,9 @@ from rubriclab.judges.providers import BYTES_PER_TOKEN
 from rubriclab.methods import prompting
 from rubriclab.methods.method import MISSING_SHARE, CriterionRating, Presets, Scored, UnitVerdict
 from rubriclab.methods.questions import YesOrNo, question_of
+from rubriclab.models import text as text_model
 from rubriclab.models.base import MethodSettings
 from rubriclab.models.rubric import Criterion, Part
-from rubriclab.models.text import (
-    Assignment,
-    Example,
-    Material,
-    Scale,
-    Sentence,
-    TaskWords,
-    UnitKind,
-    Units,
-    Words,
-    locate_sentences,
-    split_sentences,
-)
 from rubriclab.prompts.prompt import ExpectedEntry, KeyedReply, Prompt, is_salvage, keyed_reply
 from rubriclab.stats.correlation import FloatArray, float_table
 from rubriclab.stats.intervals import DIGITS
@@ -56,7 +44,7 @@ PRESETS: Presets = {
 }
 
 # Without a pack, a text is judged whole, like a response.
-UNPACKED = Units(kind="response", beside=("source", "context"))
+UNPACKED = text_model.Units(kind="response", beside=("source", "context"))
 
 
 class SealSettings(MethodSettings):
@@ -166,16 +154,16 @@ def unit_form(template: str, fields: Mapping[str, Any]) -> type[KeyedReply]:
     entry = forms[template][fields["bare"]]
     questions = [(question["id"], (question["text"],)) for question in fields["questions"]]
     of_unit = keyed_reply(tuple(ExpectedEntry(name, entry, names=wording) for name, wording in questions))
-    asked = [ExpectedEntry(unit, of_unit) for unit in _shown_ids(fields, "units")]
+    entries = [ExpectedEntry(unit, of_unit) for unit in _shown_ids(fields, "units")]
     if fields["weigh"]:
         weights = tuple(ExpectedEntry(name, Weight, names=wording) for name, wording in questions)
-        asked.append(ExpectedEntry(WEIGHTS, keyed_reply(weights, base=Weights), WEIGHTS))
-    return keyed_reply(tuple(asked), after_text=True)
+        entries.append(ExpectedEntry(WEIGHTS, keyed_reply(weights, base=Weights), WEIGHTS))
+    return keyed_reply(tuple(entries), after_text=True)
 
 
-MATERIALS: tuple[Material, ...] = ("source", "context", "reference")
+MATERIALS: tuple[text_model.Material, ...] = ("source", "context", "reference")
 # The first letters of the ids of facts.
-LETTERS: Mapping[Material, str] = {"source": "c", "context": "x", "reference": "r"}
+LETTERS: Mapping[text_model.Material, str] = {"source": "c", "context": "x", "reference": "r"}
 TOKENS_PER_VERDICT = 90
 TOKENS_PER_WEIGHT = 24
 
@@ -186,8 +174,8 @@ class VerificationPlan:
 
     questions: tuple[Criterion, ...]
     dimensions: Mapping[str, str]
-    units: Units
-    assignment: Assignment
+    units: text_model.Units
+    assignment: text_model.Assignment
     settings: SealSettings
 
     @property
@@ -196,14 +184,16 @@ class VerificationPlan:
         return len(self.questions) > 1 and (self.settings.weights == "judge" or packed)
 
     @property
-    def support_by_question(self) -> dict[str, Material]:
-        named = ((question.id, question_of(question).support) for question in self.questions)
-        return {name: material for name, material in named if material}
+    def support_by_question(self) -> dict[str, text_model.Material]:
+        supports = ((question.id, question_of(question).support) for question in self.questions)
+        return {name: material for name, material in supports if material}
 
-    def materials(self, example: Example) -> dict[Material, str]:
+    def materials(self, example: text_model.Example) -> dict[text_model.Material, str]:
         """Return the texts to compare with: those that the units name or a question needs, if the example has them."""
-        named = {*self.units.beside, *self.support_by_question.values()}
-        texts: dict[Material, str] = {name: getattr(example, name) or "" for name in MATERIALS if name in named}
+        needed_names = {*self.units.beside, *self.support_by_question.values()}
+        texts: dict[text_model.Material, str] = {
+            name: getattr(example, name) or "" for name in MATERIALS if name in needed_names
+        }
         # A text without letters and digits has no sentence.
         return {name: text for name, text in texts.items() if any(map(str.isalnum, text))}
 
@@ -222,8 +212,8 @@ class TextVerification:
     output: str
     kind: Kind
     units: tuple[Unit, ...]
-    texts: Mapping[Material, str]
-    facts: Mapping[Material, Mapping[str, str]]
+    texts: Mapping[text_model.Material, str]
+    facts: Mapping[text_model.Material, Mapping[str, str]]
     lacking: Mapping[str, str]
 
     @property
@@ -240,7 +230,7 @@ def verdict_prompts(verification: TextVerification) -> list[Prompt[KeyedReply]]:
     """
     plan, most = verification.plan, verification.plan.settings.most_per_call
     # The questions that can be asked, by template and by the material whose facts must support a unit.
-    groups: dict[tuple[str, Material | None], list[Criterion]] = {}
+    groups: dict[tuple[str, text_model.Material | None], list[Criterion]] = {}
     for question in plan.questions:
         if question.id in verification.lacking:
             continue
@@ -266,7 +256,7 @@ def _verdict_prompt(
     template: str,
     questions: Sequence[Criterion],
     units: Sequence[Unit],
-    material: Material | None = None,
+    material: text_model.Material | None = None,
     *,
     weigh: bool = False,
 ) -> Prompt[KeyedReply]:
@@ -315,21 +305,21 @@ def _check_number_of_facts(facts: list[str], info: ValidationInfo) -> list[str]:
 
 
 # The facts of one sentence; none if the sentence states nothing.
-StatedFacts = Annotated[list[Words], AfterValidator(_check_number_of_facts)]
+StatedFacts = Annotated[list[text_model.Words], AfterValidator(_check_number_of_facts)]
 # The example's field that a text is from.
-TextField = Literal["output"] | Material
+TextField = Literal["output"] | text_model.Material
 # The facts of each sentence of a text, or why they could not be obtained.
 SentenceFacts = Sequence[list[str] | str]
 
 
 async def extract_facts(
-    texts: Mapping[TextField, str], words: TaskWords, judge: Judge, *, in_one_call: bool = False
+    texts: Mapping[TextField, str], words: text_model.TaskWords, judge: Judge, *, in_one_call: bool = False
 ) -> dict[TextField, SentenceFacts]:
     """Return the facts that the sentences of texts state, at most `MAX_FACTS` of each.
 
     A text that states nothing has its first sentence as its only fact. The paper asks for all facts `in_one_call`.
     """
-    sentences = {what: split_sentences(text) for what, text in texts.items()}
+    sentences = {what: text_model.split_sentences(text) for what, text in texts.items()}
     all_sentences = [(what, sentence) for what, some in sentences.items() for sentence in some]
 
     async def ask_about(indices: Sequence[int]) -> SentenceFacts:
@@ -352,27 +342,27 @@ async def extract_facts(
     count = len(all_sentences)
     runs = prompting.chunks(range(count), count if in_one_call else SENTENCES_PER_CALL)
     stated = itertools.chain.from_iterable(await asyncio.gather(*map(ask_about, runs)))
-    found: dict[TextField, SentenceFacts] = {}
+    facts_by_field: dict[TextField, SentenceFacts] = {}
     for what, some in sentences.items():
         facts = list(itertools.islice(stated, len(some)))
-        found[what] = [[some[0]], *facts[1:]] if some and not any(facts) else facts
-    return found
+        facts_by_field[what] = [[some[0]], *facts[1:]] if some and not any(facts) else facts
+    return facts_by_field
 
 
 class SplitText(BaseModel):
     """A text's sentences, which together hold its words in their order."""
 
-    sentences: list[Words] = Field(min_length=1)
+    sentences: list[text_model.Words] = Field(min_length=1)
 
     @model_validator(mode="after")
     def _complete(self, info: ValidationInfo) -> Self:
         if info.context:
-            locate_sentences(info.context["text"], self.sentences)
+            text_model.locate_sentences(info.context["text"], self.sentences)
         return self
 
 
 # The kind of the units of a text: that of the plan, or the whole text if it is too short.
-Kind = UnitKind | Literal["whole"]
+Kind = text_model.UnitKind | Literal["whole"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -417,14 +407,16 @@ async def decompose(
     if kind == "fact":
         facts = facts or (await extract_facts({"output": text}, words, judge))["output"]
         pieces = []
-        for index, (sentence, stated) in enumerate(zip(split_sentences(text), facts, strict=True)):
+        for index, (sentence, stated) in enumerate(zip(text_model.split_sentences(text), facts, strict=True)):
             if isinstance(stated, str):
                 pieces.append(Unit("", sentence, (index,), fault=stated))
             else:
                 pieces += [Unit("", fact, (index,)) for fact in stated]
         too_few = len(pieces) < settings.whole_below_facts and not any(unit.fault for unit in pieces)
     else:
-        sentences = tuple(Sentence(each, (index,)) for index, each in enumerate(split_sentences(text)))
+        sentences = tuple(
+            text_model.Sentence(each, (index,)) for index, each in enumerate(text_model.split_sentences(text))
+        )
         if split_by_judge(kind, settings):
             longest = 256 + 2 * len(text.encode()) // BYTES_PER_TOKEN
             fields = {"words": words.model_dump(), "text": text}
@@ -432,7 +424,7 @@ async def decompose(
             if answer.value is None:
                 fault = f"the judge did not split the text into sentences: {answer.missing}"
                 return kind, (replace(whole, fault=fault),)
-            sentences = locate_sentences(text, answer.value.sentences)
+            sentences = text_model.locate_sentences(text, answer.value.sentences)
         too_few = len(sentences) < settings.whole_below_sentences
         pieces = [Unit("", each.text, each.indices) for each in sentences]
         if kind == "sentence pair":
@@ -443,7 +435,7 @@ async def decompose(
     return kind, tuple(replace(unit, id=f"u{number}") for number, unit in enumerate(pieces, 1))
 
 
-def split_by_judge(kind: UnitKind, settings: SealSettings) -> bool:
+def split_by_judge(kind: text_model.UnitKind, settings: SealSettings) -> bool:
     return kind in ("sentence", "sentence pair") and settings.decompose and settings.sentences == "judge"
 
 
@@ -464,7 +456,7 @@ class TextVerdicts:
     fault: str | None = None
 
 
-async def judge_text(example: Example, plan: VerificationPlan, judge: Judge) -> TextVerdicts:
+async def judge_text(example: text_model.Example, plan: VerificationPlan, judge: Judge) -> TextVerdicts:
     """Return the verdicts on a text, and the judge's weights if requested.
 
     No calls are made for an empty text, nor if every question needs facts of a missing text.
@@ -487,13 +479,13 @@ async def judge_text(example: Example, plan: VerificationPlan, judge: Judge) -> 
             extracted = await extract_facts(all_texts, words, judge, in_one_call=True)
         kind, units = await decompose(output, plan, judge, extracted.get("output"))
     askable = tuple(unit for unit in units if unit.fault is None)
-    facts: dict[Material, dict[str, str]] = {}
+    facts: dict[text_model.Material, dict[str, str]] = {}
     if kind == "fact" and askable:
         requests = (extract_facts({name: text}, words, judge) for name, text in texts.items() if name not in extracted)
         for facts_of_text in await asyncio.gather(*requests):
             extracted |= facts_of_text
         # If some facts are missing, the units that they support would count as wrong.
-        incomplete: dict[Material, str] = {}
+        incomplete: dict[text_model.Material, str] = {}
         for name in texts:
             if failures := [each for each in extracted[name] if isinstance(each, str)]:
                 incomplete[name] = f"the facts of the {words.name_of(name)} could not all be obtained: {failures[0]}"
@@ -547,7 +539,7 @@ def _verdict(
     entry: UnitAnswer | UnitSupport | prompting.ScoreEntry | str | list[str] | float,
     question: Criterion,
     facts: Mapping[str, str],
-    scale: Scale,
+    scale: text_model.Scale,
 ) -> tuple[float, str, tuple[str, ...]]:
     reason = "" if isinstance(entry, str | list | float) else entry.reason.strip()
     support: tuple[str, ...] = ()
@@ -601,7 +593,7 @@ REASONS_REPEATED = 3
 EXCERPT = 80
 
 
-async def score(example: Example, part: Part, assignment: Assignment, judge: Judge) -> Scored:
+async def score(example: text_model.Example, part: Part, assignment: text_model.Assignment, judge: Judge) -> Scored:
     """Return the text's score on the assignment's scale, and each question's rating with its verdicts and reason.
 
     The score is `None` if the text is empty, if half of its units or more have no usable verdicts, or if the
@@ -612,7 +604,7 @@ async def score(example: Example, part: Part, assignment: Assignment, judge: Jud
     return score_verdicts(await judge_text(example, plan, judge), part.criteria, assignment.scale)
 
 
-def score_verdicts(verdicts: TextVerdicts, questions: Sequence[Criterion], scale: Scale) -> Scored:
+def score_verdicts(verdicts: TextVerdicts, questions: Sequence[Criterion], scale: text_model.Scale) -> Scored:
     weights = [(verdicts.weights or {}).get(question.id, question.weight) for question in questions]
     fault = verdicts.fault or (None if any(weights) else "the judge gives none of these questions any weight")
     ratings = tuple(rate_question(verdicts, question) for question in questions)

@@ -273,16 +273,16 @@ class Matrix:
         matching: BoolArray = np.array([all(word in text for word in words) for text in self.words], dtype=bool)
         if query.side:
             matching &= values[:, 2] > 0 if query.side == "higher" else values[:, 2] < 0
-        chosen = np.flatnonzero(matching)
+        indices = np.flatnonzero(matching)
         if query.sort in (keys := [column.key for column in self.columns]):
-            sort_values = values[chosen, keys.index(query.sort)]
+            sort_values = values[indices, keys.index(query.sort)]
             # `stable` keeps the record's order among equal values; NaN is last in both directions.
-            chosen = chosen[np.argsort(-sort_values if query.order == "descending" else sort_values, kind="stable")]
-        pages = max(1, math.ceil(len(chosen) / ROWS))
+            indices = indices[np.argsort(-sort_values if query.order == "descending" else sort_values, kind="stable")]
+        pages = max(1, math.ceil(len(indices) / ROWS))
         number = min(query.page, pages)
-        on_page = chosen[(number - 1) * ROWS : number * ROWS].tolist()
+        on_page = indices[(number - 1) * ROWS : number * ROWS].tolist()
         rows = tuple(self._row(index, values[index, 2], len(shown) - len(FIGURES)) for index in on_page)
-        return Page(rows, tuple(shown), len(chosen), (number - 1) * ROWS + 1, number, pages)
+        return Page(rows, tuple(shown), len(indices), (number - 1) * ROWS + 1, number, pages)
 
     def _row(self, index: int, difference: float, criteria_shown: int) -> TextRow:
         text, cells = self.record.texts[index], self.record.cells[index]
