@@ -22,6 +22,7 @@ from rubriclab.methods.method import Progress
 from rubriclab.models.base import is_database
 from rubriclab.models.characters import as_python, describe, did_you_mean
 from rubriclab.ops import (
+    agree as agreeing,
     check as checking,
     compare as comparing,
     edit as editing,
@@ -106,7 +107,7 @@ OPERATIONS: Mapping[str, tuple[type[Options], Callable[..., Any]]] = {
     "score": (option_types.ScoreOptions, scoring.prepare_scoring),
     "evaluate": (option_types.EvaluateOptions, evaluating.evaluate),
     "explain": (option_types.ExplainOptions, explaining.explain),
-    "agree": (option_types.AgreeOptions, evaluating.agree),
+    "agree": (option_types.AgreeOptions, agreeing.agree),
     "transfer": (option_types.TransferOptions, transferring.transfer),
     "drift": (option_types.DriftOptions, comparing.drift),
     "compare": (option_types.CompareOptions, comparing.compare),
@@ -433,9 +434,9 @@ class Lab(Closing):
         return await self._run(explaining.explain, option_types.ExplainOptions, options, data, rubric)
 
     @with_options(option_types.AgreeOptions)
-    async def agree_async(self, /, data: Data, rubric: str | Version, **options: Any) -> evaluating.AgreeResult:
+    async def agree_async(self, /, data: Data, rubric: str | Version, **options: Any) -> agreeing.AgreeResult:
         """Return how far two or more judges agree when they score the same texts by one rubric."""
-        return await self._run(evaluating.agree, option_types.AgreeOptions, options, data, rubric)
+        return await self._run(agreeing.agree, option_types.AgreeOptions, options, data, rubric)
 
     @with_options(option_types.TransferOptions)
     async def transfer_async(self, /, rubric: str | Version, to: Data, **options: Any) -> transferring.TransferResult:

@@ -14,7 +14,7 @@ from rubriclab.learning.scoring import Score
 from rubriclab.methods.method import CriterionRating
 from rubriclab.models.rubric import Criterion, Part, Rubric
 from rubriclab.models.text import Aspect, Example, Scale
-from rubriclab.ops.evaluate import InterraterAgreement, interrater_agreement
+from rubriclab.ops.agree import InterraterAgreement, interrater_agreement
 from rubriclab.stats.intervals import Interval
 from rubriclab.stats.reliability import krippendorff_alpha
 

@@ -572,7 +572,7 @@ def agree(call: Call, texts: str, *, rubric: str) -> None:
 
     TEXTS need no human scores. Agreement is reported for the scores, binned and not, and for each criterion.
     """
-    result = call.run(ops.evaluate.agree, texts, rubric, call.options(ops.options.AgreeOptions))
+    result = call.run(ops.agree.agree, texts, rubric, call.options(ops.options.AgreeOptions))
     call.show(result, {"rubric": result.version.ref, **result.agreement.to_row(), **effort_row(result.effort)})
     result.raise_if_unanswered()
 

@@ -139,7 +139,11 @@ MIN_GROUPS_TO_RULE_OUT = 12
 
 # Names of the rubric's judge asked directly for one score: uncalibrated, and calibrated with the rubric's labels.
 DIRECT = "direct"
-CALIBRATED = "direct, calibrated"
+# Ends the name of a judge asked directly whose scores are calibrated for a comparison.
+CALIBRATED_ENDING = ", calibrated"
+CALIBRATED = f"{DIRECT}{CALIBRATED_ENDING}"
+# Starts the name of a free baseline on other texts.
+BASELINE = "baseline: "
 # The scores of the whole text in the rubric's own call, without the criteria.
 WHOLE = "whole"
 # Estimates of more further labels than this were too uncertain to report.
@@ -344,6 +348,10 @@ class Validation(FrozenModel):
         return self.deciding.overall
 
 
+def is_baseline(evaluator: str) -> bool:
+    return evaluator.startswith(BASELINE)
+
+
 class EvaluationRecord(FrozenModel):
     """The verdict on a version, and its agreement with people, on texts that it was not learned from.
 
@@ -352,6 +360,8 @@ class EvaluationRecord(FrozenModel):
         n, groups: the numbers of texts, and of their groups.
         level: whether correlations are within groups, over all texts or between systems.
         verdict: the verdict that decides, against another rubric or the best free baseline.
+        compared_with_direct: whether the judge asked directly was evaluated on the same texts, and not only free
+            baselines, even if the verdict against a free baseline decides.
         errors, order: of the version: errors of graded scores; Pearson, or AUROC for labels of two levels.
     """
 
@@ -362,6 +372,7 @@ class EvaluationRecord(FrozenModel):
     groups: Count
     level: Level
     verdict: GateVerdict
+    compared_with_direct: bool = False
     errors: ScoreErrors | None = None
     order: Interval | None = None
 

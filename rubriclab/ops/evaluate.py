@@ -1,42 +1,60 @@
-"""Agreement with human scores, of rubrics and of baselines that need no judge, and of judges with each other."""
+"""Agreement of rubrics with human scores, beside baselines that need no judge, and the comparisons that decide."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cached_property
-from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 
 from rubriclab.data.check import level_order_notes, verdict_words
 from rubriclab.display import Displayed
-from rubriclab.errors import DataError, NotInStore, SettingsError, StoreError
+from rubriclab.errors import DataError, NotInStore, StoreError
 from rubriclab.learning.baselines import feature_values
 from rubriclab.learning.estimate import DryRun, dry_run, estimate_scoring
-from rubriclab.learning.gate import rater_scores
+from rubriclab.learning.gate import gate_level, rater_errors, rater_scores, verdict_on
 from rubriclab.learning.scoring import CANNOT_ASSESS, Score
-from rubriclab.methods.catalogue import has_seen_labels
+from rubriclab.learning.verdicts import raters_verdicts, verdict_agreement, verdict_statistic, verdicts_of
+from rubriclab.methods.catalogue import has_seen_labels, installed
+from rubriclab.models.aggregation import Calibration
 from rubriclab.models.characters import count
-from rubriclab.models.rubric import Rubric
-from rubriclab.models.text import Example, Scale, labelled, text_digest
+from rubriclab.models.text import Example, Scale, data_digest, labelled, text_digest
 from rubriclab.models.text_features import CATALOGUE, WORD_COUNT
-from rubriclab.models.version import Baseline, Effort, Version
+from rubriclab.models.version import (
+    BASELINE,
+    CALIBRATED_ENDING,
+    DIRECT,
+    GRADED,
+    Baseline,
+    Effort,
+    EvaluationRecord,
+    GateVerdict,
+    VerdictAgreement,
+    Version,
+    deciding_verdict,
+    is_baseline,
+)
 from rubriclab.ops import workspace as work
 from rubriclab.ops.inputs import Data, check_text_fields, likely_labels, usable_texts
-from rubriclab.ops.options import AgreeOptions, EvaluateOptions, ScoreOptions
+from rubriclab.ops.options import EvaluateOptions, ScoreOptions
 from rubriclab.ops.score import Scoring
-from rubriclab.ops.scores import ColumnScoring
-from rubriclab.stats import agreement
-from rubriclab.stats.agreement import Agreement, ConstantRule, Level, Unit
-from rubriclab.stats.correlation import FloatArray, IntArray, floats, spearman_rows
-from rubriclab.stats.intervals import Interval, estimate, paired_mean, renumber, units
+from rubriclab.stats.agreement import (
+    Agreement,
+    ConstantRule,
+    Level,
+    ScoreErrors,
+    agreement,
+    difference,
+    less_error,
+    score_errors,
+)
+from rubriclab.stats.correlation import FloatArray, floats
+from rubriclab.stats.intervals import Interval
 from rubriclab.stats.pairs import PairwiseAccuracy, pairwise_accuracy
-from rubriclab.stats.reliability import Metric, ceiling_interval, krippendorff_alpha
-
-if TYPE_CHECKING:
-    from rubriclab.report.evaluation import EvaluationSummary
+from rubriclab.stats.reliability import ceiling_interval
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,30 +62,104 @@ class Evaluation(work.Answered, Displayed):
     """Agreement of rubrics with human scores; `scores` holds each rubric's scores of texts with a label."""
 
     versions: tuple[Version, ...]
-    results: tuple[Result, ...]
     examples: tuple[Example, ...]
     scores: Mapping[str, tuple[Score, ...]]
     effort: Effort
     unanswered: str | None = None
 
     @cached_property
+    def scored(self) -> list[ScoredVersion]:
+        texts = (labelled(self.examples, version.rubric.aspect.name) for version in self.versions)
+        return [ScoredVersion(one, some, self.scores[one.ref]) for one, some in zip(self.versions, texts, strict=True)]
+
+    @cached_property
+    def results(self) -> list[Result]:
+        """The agreement of rubrics, then of free baselines, with the labels of each aspect."""
+        results: list[Result] = []
+        for aspect, scored, free in self.by_aspect:
+            evaluators = [
+                Evaluator(
+                    each.name,
+                    each.values,
+                    sum(score.answers_missing for score in each.scores),
+                    sum(score.answers for score in each.scores),
+                )
+                for each in scored
+            ]
+            results += measure_agreement(scored[0].texts, [*evaluators, *free], aspect)
+        return results
+
+    @property
+    def graded(self) -> list[ScoredVersion]:
+        """The scored versions whose labels have more than two levels."""
+        return [each for each in self.scored if not each.version.rubric.scores_on.names]
+
+    @cached_property
+    def calibrated(self) -> list[ScoredVersion]:
+        """Each judge asked directly for graded scores, calibrated with the labels of a rubric learned with it."""
+        return calibrated_direct(self.graded)
+
+    @cached_property
     def summaries(self) -> Mapping[str, EvaluationSummary | None]:
         """The comparisons of each aspect's rubrics, `None` if no correlation is defined."""
-        from rubriclab.report.evaluation import evaluation_summaries
+        return {aspect: summarize(scored, self.results, free) for aspect, scored, free in self.by_aspect}
 
-        return evaluation_summaries(self)
+    @cached_property
+    def decisions(self) -> list[EvaluatedDecisions]:
+        """The agreement of decisions with labels, for each aspect whose rubrics decide."""
+        return list(filter(None, (evaluate_decisions(scored, free) for _, scored, free in self.by_aspect)))
+
+    @cached_property
+    def by_aspect(self) -> list[tuple[str, list[ScoredVersion], list[Evaluator]]]:
+        """Each aspect with its versions and the free baselines, whose scores an evaluation does not contain."""
+        found = []
+        for aspect in dict.fromkeys(each.aspect for each in self.scored):
+            scored = [each for each in self.scored if each.aspect == aspect]
+            chosen = {one.version.ref: feature for one in scored if (feature := one.version.provenance.baseline)}
+            found.append((aspect, scored, baseline_evaluators(scored[0].texts, chosen)))
+        return found
+
+    def records(self) -> dict[str, EvaluationRecord]:
+        """Return the verdicts by version, without those on texts that the version has learned from."""
+        measured: dict[str, dict[str, Any]] = {}
+        for summary in filter(None, self.summaries.values()):
+            for row in () if summary.scale.names else summary.evaluators:
+                # Of several learned rubrics only the best is compared with the baseline methods.
+                is_best = row is summary.evaluators[0]
+                deciding = summary.deciding if is_best else None if row.best else row.best_baseline
+                if deciding and deciding.gains and not row.seen:
+                    measured[row.ref] = {"level": summary.level, "verdict": deciding.gains}
+                    measured[row.ref] |= {"order": row.result.agreement.pearson, "errors": summary.errors.get(row.ref)}
+                    measured[row.ref]["compared_with_direct"] = is_best and summary.compared_with_direct
+        for each in self.decisions:
+            for found in (rubric for rubric in each.agreements if rubric.name in each.gains):
+                measured[found.name] = {"level": "dataset", "verdict": each.gains[found.name], "order": found.auroc}
+                measured[found.name]["compared_with_direct"] = each.compared_with_direct
+        return {
+            one.version.ref: EvaluationRecord(
+                created=datetime.now(UTC),
+                judge=one.scores[0].judge,
+                data=data_digest(one.texts, one.aspect),
+                **_count_scored(one.values, one.groups),
+                **measured[one.version.ref],
+            )
+            for one in self.scored
+            if one.version.ref in measured
+        }
 
     def to_row(self) -> dict[str, Any]:
         """Return the figures of the report; for labels of two levels, these are the figures of verdicts."""
-        from rubriclab.report.evaluation import error_rows, verdict_rows
-
-        graded = {version.rubric.aspect.name for version in self.versions if not version.rubric.scores_on.names}
+        graded = {each.aspect for each in self.graded}
         results = [result.to_row() for result in self.results if result.aspect in graded]
-        row: dict[str, Any] = {"results": [*results, *verdict_rows(self)]}
+        row: dict[str, Any] = {"results": [*results, *(line for each in self.decisions for line in each.to_rows())]}
         if graded:
             summaries = [each for aspect, each in self.summaries.items() if each and aspect in graded]
             row["comparisons"] = [each for summary in summaries for each in summary.to_rows()]
-            row["errors"] = error_rows(self)
+            row["errors"] = [
+                {"evaluator": each.name, "aspect": each.aspect, **each.error_basis, **asdict(each.errors)}
+                for each in (*self.graded, *self.calibrated)
+                if each.errors
+            ]
         return row
 
 
@@ -114,19 +206,7 @@ def evaluate(
                 message = f"{count(refused, 'text')} left out of all figures, as {CANNOT_ASSESS}"
                 workspace.notify(f"{scoring.name}: {message}")
         unanswered = next((scoring.unanswered for scoring in scorings if scoring.unanswered), None)
-        results: list[Result] = []
-        for aspect in aspects:
-            of_aspect = [version for version in versions if version.rubric.aspect.name == aspect]
-            labelled_texts = texts[of_aspect[0].ref]
-            chosen = {each.ref: each.provenance.baseline for each in of_aspect if each.provenance.baseline}
-            evaluators = []
-            for name in (each.ref for each in of_aspect):
-                rows = scores[name]
-                missing, answers = sum(row.answers_missing for row in rows), sum(row.answers for row in rows)
-                evaluators.append(Evaluator(name, floats(row.score for row in rows), missing, answers))
-            evaluators += baseline_evaluators(labelled_texts, chosen)
-            results += measure_agreement(labelled_texts, evaluators, aspect)
-        evaluation = Evaluation(versions, tuple(results), used, scores, workspace.effort(), unanswered)
+        evaluation = Evaluation(versions, used, scores, workspace.effort(), unanswered)
         if not options.include_training:
             await workspace.off_event_loop(_store_verdicts, workspace, evaluation)
         return evaluation
@@ -135,10 +215,8 @@ def evaluate(
 
 
 def _store_verdicts(workspace: work.Workspace, evaluation: Evaluation) -> None:
-    from rubriclab.report.evaluation import evaluation_records
-
     versions = {version.ref: version for version in evaluation.versions}
-    for ref, record in evaluation_records(evaluation).items():
+    for ref, record in evaluation.records().items():
         try:
             workspace.store.add_evaluation(versions[ref], record)
         except NotInStore:
@@ -181,7 +259,7 @@ def _texts(
 
 
 LEVELS: tuple[Level, ...] = ("group", "dataset", "system")
-WORD_COUNT_BASELINE = "baseline: word count"
+WORD_COUNT_BASELINE = f"{BASELINE}word count"
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +306,7 @@ def baseline_evaluators(examples: Sequence[Example], chosen: Mapping[str, Baseli
     for (name, sign), rubrics in by_feature.items():
         if name in (entry.name for entry in CATALOGUE):
             remark = f"text feature chosen by the labels recorded with {', '.join(rubrics)}"
-            label = f"baseline: {'' if sign > 0 else '-'}{name} ({remark})"
+            label = f"{BASELINE}{'' if sign > 0 else '-'}{name} ({remark})"
             evaluators.append(Evaluator(label, sign * feature_values(examples, [name])[:, 0]))
     return evaluators
 
@@ -279,192 +357,313 @@ def unseen_examples(examples: Iterable[Example], versions: Sequence[Version]) ->
     return tuple(e for e in examples if e.group not in groups and text_digest(e) not in texts)
 
 
-Reliability = Literal["unreliable", "tentative", "reliable"]
-Kind = Literal["yes/no", "graded"]
+@dataclass(frozen=True, eq=False)
+class ScoredVersion:
+    """A version with its scores of the texts that have a label for its aspect.
 
-# Alpha from which conclusions are tentative, and from which data are reliable. Krippendorff 2004, "Reliability in
-# content analysis", Human Communication Research 30(3).
-TENTATIVE, RELIABLE = 0.667, 0.8
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeScores:
-    judge: str
-    scored: int
-    unscored: int
-    mean: float | None
-    deviation: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class JudgePair:
-    """Two judges on the `n` texts that both scored; `difference` is the mean score by `first` less that by `second`."""
-
-    first: str
-    second: str
-    n: int
-    spearman: Interval
-    difference: Interval
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreAgreement:
-    texts: int
-    missing: int
-    alpha: Interval
-
-    @property
-    def reliability(self) -> tuple[Reliability, Reliability] | None:
-        low, high = self.alpha.low, self.alpha.high
-        return None if low is None or high is None else (_reliability(low), _reliability(high))
-
-
-@dataclass(frozen=True, slots=True)
-class CriterionAgreement:
-    """Agreement on one criterion, or on all criteria of a kind pooled; `id` is then the kind, `criteria` their number.
-
-    `answers` counts texts with answers of two judges or more; if pooled, pairs of such a text and a criterion.
+    `calibration`, of a judge asked directly, is fitted to the labels that the rubric `calibrated_by` was learned from.
     """
-
-    id: str
-    trait: str
-    kind: Kind
-    criteria: int
-    answers: int
-    missing: int
-    inapplicable: int
-    alpha: Interval
-
-
-@dataclass(frozen=True, slots=True)
-class InterraterAgreement:
-    aspect: str
-    scale: Scale
-    texts: int
-    groups: int
-    unit: Unit
-    judges: tuple[JudgeScores, ...]
-    pairs: tuple[JudgePair, ...]
-    scores: ScoreAgreement
-    criteria: tuple[CriterionAgreement, ...]
-    pooled: tuple[CriterionAgreement, ...]
-
-    def to_row(self) -> dict[str, Any]:
-        scores = {**asdict(self.scores), "reliability": self.scores.reliability}
-        return asdict(self) | {"scale": self.scale.model_dump(mode="json"), "scores": scores}
-
-
-def interrater_agreement(
-    rubric: Rubric, examples: Sequence[Example], scored: Mapping[str, Sequence[Score]]
-) -> InterraterAgreement:
-    """Return how far the judges agree: `scored` holds each judge's scores of `examples`, in their order.
-
-    For yes/no questions, one by one and pooled, agreement is nominal alpha; for graded criteria and scores, alpha for
-    interval data. CheckEval (section 5.2) reports the pooled figure over single answers, and Fleiss' kappa, which is
-    at most 0.0001 lower in its tables 10, 19 and 21. Pooled figures tend to be higher, as they also reward judges for
-    knowing which criteria most texts meet. Intervals are over groups if texts share groups, else over texts.
-    """
-    groups = [example.group for example in examples]
-    cluster = units(groups)
-    scores = {judge: floats(row.score for row in rows) for judge, rows in scored.items()}
-    table, by_id = np.stack(list(scores.values())), {criterion.id: criterion for criterion in rubric.criteria}
-    rated = [[{rating.id: rating for rating in score.criteria} for score in rows] for rows in scored.values()]
-    # A method may give one rating for all criteria, under an id that is not a criterion of the rubric.
-    ids = dict.fromkeys(rating for rows in rated for row in rows for rating in row)
-    agreements = []
-    for name in (*(name for name in by_id if name in ids), *(name for name in ids if name not in by_id)):
-        cells = [[row.get(name) for row in rows] for rows in rated]
-        values = np.stack([floats(rating.score if rating else None for rating in row) for row in cells])
-        inapplicable = sum(rating is not None and not rating.applies for row in cells for rating in row)
-        is_question = name in by_id and by_id[name].kind == "question"
-        kind: Kind = "yes/no" if is_question and np.isin(values[~np.isnan(values)], (0, 1)).all() else "graded"
-        trait = by_id[name].trait if name in by_id else "all criteria as one"
-        agreements.append((values, _agreement_on(values, cluster, kind, name, trait=trait, inapplicable=inapplicable)))
-    pooled = []
-    for kind in get_args(Kind):
-        tables = [values for values, each in agreements if each.kind == kind]
-        if len(tables) > 1:
-            inapplicable = sum(each.inapplicable for _, each in agreements if each.kind == kind)
-            clusters, values = np.tile(cluster, len(tables)), np.concatenate(tables, axis=1)
-            found = _agreement_on(values, clusters, kind, kind, trait="all of them pooled", inapplicable=inapplicable)
-            pooled.append(replace(found, criteria=len(tables)))
-    judges = []
-    for judge, values in scores.items():
-        given = values[~np.isnan(values)]
-        deviation = float(given.std(ddof=1)) if len(given) > 1 else None
-        mean, unscored = float(given.mean()) if len(given) else None, len(values) - len(given)
-        judges.append(JudgeScores(judge, len(given), unscored, mean, deviation))
-    return InterraterAgreement(
-        aspect=rubric.aspect.name,
-        scale=rubric.scores_on,
-        texts=len(examples),
-        groups=len(set(groups)),
-        unit="groups" if 1 < len(set(groups)) < len(groups) else "texts",
-        judges=tuple(judges),
-        pairs=tuple(_judge_pair(*names, scores, cluster) for names in combinations(scores, 2)),
-        scores=ScoreAgreement(
-            _count_answered_twice(table), int(np.isnan(table).sum()), krippendorff_alpha(table, "interval", cluster)
-        ),
-        criteria=tuple(each for _, each in agreements),
-        pooled=tuple(pooled),
-    )
-
-
-def _agreement_on(
-    values: FloatArray, cluster: IntArray, kind: Kind, name: str, *, trait: str, inapplicable: int
-) -> CriterionAgreement:
-    """Return the agreement on `values`, shape (judges, texts), NaN where a judge gave no answer on a text."""
-    metric: Metric = "nominal" if kind == "yes/no" else "interval"
-    missing, alpha = int(np.isnan(values).sum()) - inapplicable, krippendorff_alpha(values, metric, cluster)
-    return CriterionAgreement(name, trait, kind, 1, _count_answered_twice(values), missing, inapplicable, alpha)
-
-
-def _judge_pair(first: str, second: str, scores: Mapping[str, FloatArray], cluster: IntArray) -> JudgePair:
-    both = ~np.isnan(scores[first]) & ~np.isnan(scores[second])
-    x, y, unit_numbers = scores[first][both], scores[second][both], renumber(cluster[both])
-    spearman = estimate(
-        lambda counts: spearman_rows(x, y, np.take(counts, unit_numbers, axis=1)),
-        int(unit_numbers.max(initial=-1)) + 1,
-        elements=len(x),
-        correlation=True,
-    )
-    return JudgePair(first, second, len(x), spearman, paired_mean(x - y, unit_numbers))
-
-
-def _count_answered_twice(table: FloatArray) -> int:
-    return int(((~np.isnan(table)).sum(axis=0) >= 2).sum())
-
-
-def _reliability(alpha: float) -> Reliability:
-    return "unreliable" if alpha < TENTATIVE else "tentative" if alpha < RELIABLE else "reliable"
-
-
-@dataclass(frozen=True, repr=False)
-class AgreeResult(work.Answered, Displayed):
-    """How far judges agree; `unanswered` names a judge that never replied."""
 
     version: Version
-    agreement: InterraterAgreement
-    effort: Effort
-    unanswered: str | None = None
+    texts: Sequence[Example]
+    scores: Sequence[Score]
+    calibration: Calibration | None = None
+    calibrated_by: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"{self.version.ref}{CALIBRATED_ENDING if self.calibration else ''}"
+
+    @property
+    def aspect(self) -> str:
+        return self.version.rubric.aspect.name
+
+    @property
+    def asks_directly(self) -> bool:
+        return [part.method for part in self.version.rubric.parts] == [DIRECT]
+
+    @cached_property
+    def labels(self) -> FloatArray:
+        return np.array([text.scores[self.aspect] for text in self.texts], dtype=float)
+
+    @cached_property
+    def values(self) -> FloatArray:
+        """The scores, shape (texts,), NaN for unscored texts."""
+        scores, scale = floats(score.score for score in self.scores), self.version.rubric.scores_on
+        return np.clip(self.calibration.apply(scores), scale.low, scale.high) if self.calibration else scores
+
+    @property
+    def groups(self) -> list[str]:
+        return [text.group for text in self.texts]
+
+    @property
+    def systems(self) -> list[str]:
+        return [text.system or "" for text in self.texts]
+
+    @cached_property
+    def errors(self) -> ScoreErrors | None:
+        """The errors on the scale of the scores; `None` if no text has a score."""
+        return score_errors(self.values, self.labels, self.groups, self.version.rubric.scores_on.width)
+
+    @cached_property
+    def rater_errors(self) -> ScoreErrors | None:
+        """The errors of single raters; `None` if unknown."""
+        return rater_errors(self.texts, self.aspect, self.version.rubric.scores_on)
+
+    @property
+    def error_basis(self) -> dict[str, Any]:
+        """The numbers of texts and groups behind `errors`, including groups without a correlation."""
+        return {"level": "dataset", **_count_scored(self.values, self.groups)}
 
 
-def agree(workspace: work.Workspace, data: Data, rubric: str | Version, options: AgreeOptions) -> work.Job[AgreeResult]:
-    """Return how far judges agree when each scores the texts by one rubric."""
-    names = options.judges
-    if len(names) < 2:
-        named = names[0] if names else "none"
-        raise SettingsError(f"Agreement takes two judges or more, and {named} was named;", "name each with `judges`.")
-    if twice := [name for number, name in enumerate(names) if name in names[:number]]:
-        raise SettingsError(f"The judge {twice[0]} is named twice;", "a judge cannot be compared with itself.")
-    version = work.version_of(workspace, rubric)
-    scorers = [(version, work.JudgeChoice(work.judge_named(name, workspace.notify))) for name in names]
-    scoring = ColumnScoring(workspace, scorers, data, options)
+def calibrated_direct(scored: Sequence[ScoredVersion]) -> list[ScoredVersion]:
+    """Return each judge asked directly, calibrated with the labels of the first rubric that was learned with it."""
 
-    async def run() -> AgreeResult:
-        rows = [row async for row in scoring.stream()]
-        scores = {name: [row[index] for _, row in rows] for index, name in enumerate(names)}
-        agreement = interrater_agreement(version.rubric, [example for example, _ in rows], scores)
-        return AgreeResult(version, agreement, workspace.effort(), scoring.unanswered)
+    def key(version: Version) -> tuple[str, str, Scale]:
+        return version.provenance.judge, version.rubric.aspect.name, version.rubric.scores_on
 
-    return work.Job(lambda: scoring.estimate([f"judge {number}" for number in range(1, len(names) + 1)]), run)
+    calibrations: dict[tuple[str, str, Scale], tuple[Calibration, str]] = {}
+    for version in (each.version for each in scored):
+        if (validation := version.provenance.validation) and validation.direct_calibration:
+            calibrations.setdefault(key(version), (validation.direct_calibration, version.ref))
+    calibrated = []
+    for each in scored:
+        if each.asks_directly and not each.version.rubric.aggregation and key(each.version) in calibrations:
+            calibration, ref = calibrations[key(each.version)]
+            calibrated.append(replace(each, calibration=calibration, calibrated_by=ref))
+    return calibrated
+
+
+# Comparisons of each rubric with the best rubric and the baselines on the same texts.
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluatorComparison:
+    """A rubric against another evaluator on the texts that both scored.
+
+    `n` and `groups` are the basis of the difference in correlation, `error_basis` is the basis of the gain in error.
+    """
+
+    other: Result
+    gains: GateVerdict | None
+    n: int = 0
+    groups: int = 0
+    error_basis: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluatorRow:
+    """One evaluator's agreement, compared with the best free baseline and with the best rubric.
+
+    `seen` is the number of evaluated texts from groups that the evaluator was learned from.
+    """
+
+    result: Result
+    best_baseline: EvaluatorComparison | None
+    best: EvaluatorComparison | None
+    seen: int
+
+    @property
+    def ref(self) -> str:
+        return self.result.evaluator
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationSummary:
+    """The rubrics of one aspect, best first, then its baselines.
+
+    `level` is that of the comparisons, chosen as in learning. `errors` are by evaluator; `raters`: of single raters.
+    """
+
+    aspect: str
+    level: Level
+    evaluators: tuple[EvaluatorRow, ...]
+    baselines: tuple[EvaluatorComparison, ...]
+    errors: Mapping[str, ScoreErrors]
+    scale: Scale
+    raters: ScoreErrors | None = None
+
+    @property
+    def deciding(self) -> EvaluatorComparison | None:
+        """The comparison that decides, as in learning: with a baseline method, or a free baseline if that is worse."""
+        direct, free = (self.baselines or (None,))[0], self.evaluators[0].best_baseline
+        named = {each.other.evaluator: each for each in self.baselines}
+        calibrated = named.get(f"{direct.other.evaluator}{CALIBRATED_ENDING}") if direct else None
+        candidates = (direct, calibrated, free)
+        verdict = deciding_verdict(*(each.gains if each else None for each in candidates))
+        return next((each for each in candidates if each and each.gains is verdict), None)
+
+    @property
+    def compared_with_direct(self) -> bool:
+        """Whether the judge without a learned rubric scored the same texts, also if a free baseline decides."""
+        return any(each.gains for each in self.baselines)
+
+    @property
+    def comparisons(self) -> tuple[tuple[str, EvaluatorComparison], ...]:
+        """The comparisons, each after the reference of the evaluator that is compared."""
+        with_best = [(row.ref, each) for row in self.evaluators for each in (row.best_baseline, row.best) if each]
+        return (*((self.evaluators[0].ref, each) for each in self.baselines), *with_best)
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "evaluator": ref,
+                "compared_with": each.other.evaluator,
+                "aspect": self.aspect,
+                "level": self.level,
+                "n": each.n,
+                "groups": each.groups,
+                "measure": GRADED.order,
+                "less_error": asdict((each.gains and each.gains.less_error) or Interval(None)),
+                **{f"less_error_{name}": number for name, number in each.error_basis.items()},
+                "difference": asdict(each.gains.difference if each.gains else Interval(None)),
+                "verdict": each.gains and each.gains.overall,
+            }
+            for ref, each in self.comparisons
+        ]
+
+
+def summarize(
+    scored: Sequence[ScoredVersion], results: Sequence[Result], free_baselines: Sequence[Evaluator]
+) -> EvaluationSummary | None:
+    """Rank and compare the rubrics of one aspect; `None` if no correlation is defined."""
+    calibrated = calibrated_direct(scored)
+    versions = {each.name: each for each in (*scored, *calibrated)}
+    aspect = scored[0].aspect
+    defined = [row for row in results if row.aspect == aspect and row.agreement.pearson.value is not None]
+    levels = {row.agreement.level for row in defined if row.evaluator in versions}
+    if not levels:
+        return None
+    level: Level = gate_level(scored[0].labels, scored[0].groups)
+    if level not in levels:
+        level = next(each for each in LEVELS if each in levels)
+    rows = [row for row in defined if row.agreement.level == level]
+    rows.sort(key=lambda row: -(row.agreement.pearson.value or 0.0))
+    free_scores = {_key(baseline.name): baseline.scores for baseline in free_baselines}
+    # A version that consists of one baseline method counts as a baseline, not as a rubric.
+    methods = {each.name: [installed(part.method) for part in each.version.rubric.parts] for each in scored}
+    as_baselines = {ref for ref, each in methods.items() if len(each) == 1 and each[0] and each[0].is_baseline}
+    of_versions = [row for row in rows if row.evaluator in versions]
+    baselines = [row for row in of_versions if row.evaluator in as_baselines]
+    ranked = [row for row in of_versions if row not in baselines] or baselines
+    other_baselines = [row for row in baselines if row not in ranked]
+    best_free = next((row for row in rows if is_baseline(row.evaluator)), None)
+
+    def compare(row: Result, other: Result | None) -> EvaluatorComparison | None:
+        return None if other is None or other is row else _comparison(row, other, versions, free_scores)
+
+    def count_seen(ref: str) -> int:
+        version = versions[ref].version
+        learned_from = version.provenance.groups if has_seen_labels(version.rubric) else ()
+        return sum(group in learned_from for group in versions[ref].groups)
+
+    evaluators = tuple(
+        EvaluatorRow(
+            row,
+            compare(row, best_free),
+            None if row in other_baselines else compare(row, ranked[0]),
+            count_seen(row.evaluator),
+        )
+        for row in (*ranked, *other_baselines)
+    )
+    errors = {ref: each.errors for ref, each in versions.items() if each.errors}
+    by_name = {row.evaluator: row for row in other_baselines}
+    other_baselines += [
+        replace(by_name[each.version.ref], evaluator=each.name) for each in calibrated if each.version.ref in by_name
+    ]
+    baseline_comparisons = tuple(_comparison(ranked[0], row, versions, free_scores) for row in other_baselines)
+    scale = scored[0].version.rubric.scores_on
+    return EvaluationSummary(aspect, level, evaluators, baseline_comparisons, errors, scale, scored[0].rater_errors)
+
+
+def _comparison(
+    row: Result, other: Result, versions: Mapping[str, ScoredVersion], free_scores: Mapping[str, FloatArray]
+) -> EvaluatorComparison:
+    scored, other_scored = versions[row.evaluator], versions.get(other.evaluator)
+    other_values = other_scored.values if other_scored else free_scores.get(_key(other.evaluator))
+    if other_values is None:
+        return EvaluatorComparison(other, None)
+    labels, groups, level = scored.labels, scored.groups, row.agreement.level
+    found = difference(scored.values, other_values, labels, groups, scored.systems, level=level)
+    scale, gain = scored.version.rubric.scores_on, None
+    if other_scored and other_scored.version.rubric.scores_on == scale and not scale.names and found.n:
+        gain = less_error([other_values, scored.values], labels, groups)
+    verdict = verdict_on(other.evaluator, found.interval, gain, scale, labels=found.n, clusters=found.clusters)
+    defined = verdict if gain or found.interval.value is not None or found.too_few_groups else None
+    basis = _count_scored(other_values + scored.values, groups) if gain else {}
+    return EvaluatorComparison(other, defined, found.n, found.groups, basis)
+
+
+def _count_scored(scores: FloatArray, groups: Sequence[str]) -> dict[str, int]:
+    scored = np.flatnonzero(~np.isnan(scores)).tolist()
+    return {"n": len(scored), "groups": len({groups[index] for index in scored})}
+
+
+def _key(evaluator: str) -> str:
+    """Return an evaluator's name without the remark on the rubrics that chose a free baseline."""
+    return evaluator.partition(" (")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluatedDecisions:
+    """How decisions on one aspect agree with the labels.
+
+    Attributes:
+        names: of the worse and of the better level.
+        agreements: of each rubric that decides, and of the raters among themselves if there are several.
+        gains: the verdict that decides for each rubric, as in learning.
+        compared_with_direct: whether one of the rubrics is the judge asked directly.
+        best, best_auroc: of the free baselines.
+        basis: aspect, level, and numbers of texts and groups.
+    """
+
+    names: tuple[str, str]
+    agreements: list[VerdictAgreement]
+    gains: dict[str, GateVerdict]
+    compared_with_direct: bool
+    best: str
+    best_auroc: Interval
+    basis: dict[str, Any]
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        start = {"levels": self.names, **{name: self.basis[name] for name in ("aspect", "level", "groups")}}
+        rows = []
+        for found in self.agreements:
+            row = {**start, "evaluator": found.name, **found.model_dump(mode="json", exclude={"name"})}
+            gain = self.gains.get(found.name)
+            rows.append(row | ({"auroc_above": {gain.against: asdict(gain.difference)}} if gain else {}))
+        return [*rows, {**start, "evaluator": self.best, "auroc": asdict(self.best_auroc)}]
+
+
+def evaluate_decisions(
+    scored: Sequence[ScoredVersion], free_baselines: Sequence[Evaluator]
+) -> EvaluatedDecisions | None:
+    """Compare the decisions of rubrics of one aspect with the labels; `None` if no rubric decides."""
+    labels, groups, aspect = scored[0].labels, scored[0].groups, scored[0].aspect
+    free_scores = {_key(each.name): each.scores for each in free_baselines}
+    aurocs = {name: verdict_statistic("AUROC", [values], labels, groups) for name, values in free_scores.items()}
+    best = max(aurocs, key=lambda name: aurocs[name].value or 0.0)
+    direct = {each.name: each.values for each in scored if each.asks_directly}
+    agreements: list[VerdictAgreement] = []
+    gains, names = dict[str, GateVerdict](), ("", "")
+    for each in scored:
+        ref, rubric = each.version.ref, each.version.rubric
+        if rubric.threshold is None or rubric.scores_on.names is None:
+            continue
+        names = rubric.scores_on.names
+        decided = verdicts_of(each.values, rubric.threshold)
+        agreements.append(verdict_agreement(ref, each.values, decided, labels, groups))
+        verdicts = []
+        for against, other in {**({} if ref in direct else direct), best: free_scores[best]}.items():
+            gain = verdict_statistic("AUROC", [each.values, other], labels, groups)
+            errors = [other, each.values] if against in direct else []  # text features give no probabilities
+            error = verdict_statistic("Brier score", errors, labels, groups) if errors else None
+            counts = {"labels": len(labels), "clusters": len(set(groups))}
+            verdicts.append(verdict_on(against, gain, error, rubric.scores_on, **counts))
+        gains[ref] = deciding_verdict(verdicts[0], None, verdicts[-1]) or verdicts[0]
+    if not agreements:
+        return None
+    basis = {"aspect": aspect, "level": "dataset", "n": sum(agreements[0].cells), "groups": len(set(groups))}
+    if raters := raters_verdicts([text.annotations.get(aspect, ()) for text in scored[0].texts], groups):
+        agreements.append(raters)
+    return EvaluatedDecisions(names, agreements, gains, bool(direct), best, aurocs[best], basis)

@@ -63,10 +63,6 @@ def files_of(data: Data) -> tuple[Path, ...]:
     return paths if paths and all(isinstance(each, Path) for each in paths) else ()
 
 
-def can_be_read_again(data: Data) -> bool:
-    return data != "-" if isinstance(data, str | Path) else not isinstance(data, Iterator)
-
-
 def row_count(data: Data) -> int:
     """Return the number of rows; 0 if it is unknown without parsing them."""
     if not isinstance(data, str | Path):
@@ -144,7 +140,7 @@ def likely_labels(data: Data, options: ReadingOptions, aspect: str) -> str | Non
 
 def _first_rows(data: Data, options: ReadingOptions, most: int) -> list[tuple[Any, Example]]:
     """Return the first rows with a text, and their texts; no rows if the data cannot be read again."""
-    readable_again = can_be_read_again(data) and not isinstance(data, Rows)
+    readable_again = data != "-" if isinstance(data, str | Path) else not isinstance(data, Iterator | Rows)
     return rows_of(data, options).look_ahead(lambda _example: False, most) if readable_again else []
 
 

@@ -59,7 +59,7 @@ WORDING_NAMES = (
     *("LEVELS", "LEVEL_NOTES", "byte_count", "counted", "effort", "estimate", "evaluator_parts", "excerpt", "figure"),
     "rounded",
 )
-VERSION_NAMES = ("CALIBRATED", "GRADED", "MIN_EFFECT", "VERDICTS", "WHOLE")
+VERSION_NAMES = ("CALIBRATED", "CALIBRATED_ENDING", "GRADED", "MIN_EFFECT", "VERDICTS", "WHOLE", "is_baseline")
 TAG_STYLES = {"bdi": ("quoted",), "strong": ("strong",)}
 SVG_SHAPES = frozenset({"circle", "line", "path", "rect"})
 _BREAK = re.compile(r"\s*\n\s*")

@@ -16,7 +16,7 @@ from rubriclab.learning.paired_scores import AnchorLook, Comparison
 from rubriclab.models.base import canonical
 from rubriclab.models.characters import as_python, count, python_argument
 from rubriclab.models.text import format_score
-from rubriclab.ops.evaluate import RELIABLE, TENTATIVE
+from rubriclab.ops.agree import RELIABLE, TENTATIVE
 from rubriclab.ops.improve import RejectionReason
 from rubriclab.report import wording
 from rubriclab.report.render import View, view
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from rubriclab.models.judgment import Consistency, RaterAgreement
     from rubriclab.models.rubric import FieldChange, Rubric
     from rubriclab.models.version import Version
+    from rubriclab.ops.agree import JudgeScores, Reliability
     from rubriclab.ops.check import CheckResult
     from rubriclab.ops.compare import CompareResult
-    from rubriclab.ops.evaluate import JudgeScores, Reliability
     from rubriclab.ops.label import PlannedText
     from rubriclab.store.diff import VersionDiff
 

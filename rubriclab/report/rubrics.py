@@ -36,6 +36,7 @@ from rubriclab.models.version import (
     TrainingRecord,
     Validation,
     VerdictAgreement,
+    is_baseline,
 )
 from rubriclab.ops.versions import Disagreement, Disagreements, missing_record
 from rubriclab.prompts.render import prompts_digest
@@ -108,17 +109,16 @@ def badge_of(version: Version) -> Badge:
 def deciding_rubric(evaluation: EvaluationRecord) -> str:
     """Return the rubric that decided an evaluation, empty if that was a free baseline."""
     against = evaluation.verdict.against
-    return "" if wording.is_baseline(against) else against
+    return "" if is_baseline(against) else against
 
 
-def evaluation_prevails(version: Version, other_rubric: str) -> bool:
+def evaluation_prevails(version: Version, compared_with_direct: bool) -> bool:
     """Return whether the verdict of an evaluation counts more than the verdict at learning.
 
-    It counts less if the comparison with the judge asked directly decided at learning, and with a free baseline at the
-    evaluation (`other_rubric` is then empty).
+    It counts less if the comparison with the judge asked directly decided at learning and was not evaluated.
     """
     validation = version.provenance.validation
-    return bool(other_rubric) or validation is None or validation.deciding is validation.free
+    return compared_with_direct or validation is None or validation.deciding is validation.free
 
 
 def badge_on_other_texts(version: Version, record: EvaluationRecord) -> Badge:
@@ -132,7 +132,7 @@ def badge_on_other_texts(version: Version, record: EvaluationRecord) -> Badge:
     )
     words = wording.outcome(record.verdict.overall)
     remark = f"{PREPOSITIONS.get(record.verdict.overall, 'compared with')} {other_name}, on {texts}"
-    prevails = evaluation_prevails(version, deciding_rubric(record))
+    prevails = evaluation_prevails(version, record.compared_with_direct)
     limit = "" if prevails else "; not compared with the judge asked directly"
     figures = ", ".join(filter(None, (error, order)))
     return Badge(words, TONES.get(record.verdict.overall, "warning"), remark, figures, limit)

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from rubriclab.models.version import Cell, Version
     from rubriclab.ops.evaluate import Result
 
-BASELINE = "baseline: "
 DIGEST_SHOWN = 12
 EXCERPT = 420
 # Characters shown of one text: wrapping millions of characters takes minutes.
@@ -115,14 +114,10 @@ def missing_answers(missing: int, answers: int) -> str:
     return f"{missing:,} of {count(answers, 'answer')} missing"
 
 
-def is_baseline(evaluator: str) -> bool:
-    return evaluator.startswith(BASELINE)
-
-
 def evaluator_parts(evaluator: str) -> tuple[str, str]:
     """Return the name of an evaluator in tables, and any remark in brackets at the end of its name."""
-    name, _, remark = evaluator.removeprefix(BASELINE).partition(" (")
-    if is_baseline(evaluator) and name.startswith("-"):
+    name, _, remark = evaluator.removeprefix(stored.BASELINE).partition(" (")
+    if stored.is_baseline(evaluator) and name.startswith("-"):
         name = f"{'fewer' if name.endswith('s') else 'less'} {name[1:].replace('_', ' ')}"
     return name, remark.removesuffix(")")
 
@@ -427,8 +422,6 @@ EVALUATORS: Mapping[str, str] = {
     "best text feature": "the text feature chosen in each fold",
     "constant": "the same score for every text",
 }
-# Ends the name of a version asked directly whose scores are calibrated for a comparison.
-CALIBRATED_ENDING = ", calibrated"
 # A cell without a figure.
 UNMEASURED = Markup('<span class="none">–</span>')
 PERFECT = "the best possible, given how far raters differ"

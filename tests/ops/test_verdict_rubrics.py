@@ -13,6 +13,7 @@ from commands import HELDOUT, LABELLED
 
 from rubriclab import Lab, SettingsError, Version
 from rubriclab.errors import DataError
+from rubriclab.models.version import is_baseline
 from rubriclab.ops.options import EditOptions
 from rubriclab.ops.scores import summarize_scores
 from rubriclab.prompts.render import prompts_digest
@@ -224,6 +225,14 @@ def test_an_evaluation_shows_the_verdicts_on_other_texts(lab: Lab, rubric: Versi
         rows[rubric.ref]["auroc"]["value"] - 1, abs=1e-5
     )
     assert f"WORSE {rubric.ref} compared with {direct.ref}" in " ".join(str(beaten).split())
+    # Where a free baseline decides, the record still says whether the judge asked directly was compared.
+    reversed_scores = tuple(replace(score, score=1 - (score.score or 0.0)) for score in perfect)
+    beside_direct = replace(found, scores={**found.scores, direct.ref: reversed_scores})
+    alone = lab.evaluate(as_verdicts(HELDOUT), rubric)
+    for evaluation, compared_with_direct in ((beside_direct, True), (alone, False)):
+        record = evaluation.records()[rubric.ref]
+        assert is_baseline(record.verdict.against)
+        assert record.compared_with_direct == compared_with_direct
 
 
 def test_a_comparison_gives_percentage_points_of_pass_and_fail(lab: Lab, rubric: Version) -> None:

@@ -17,9 +17,9 @@ from rubriclab.methods.method import CriterionRating
 from rubriclab.models.aggregation import Calibration
 from rubriclab.models.text import Example
 from rubriclab.models.version import GateVerdict, Version
-from rubriclab.ops.evaluate import baseline_evaluators
+from rubriclab.ops.evaluate import EvaluationSummary, ScoredVersion, baseline_evaluators, summarize
 from rubriclab.report import rubrics, wording
-from rubriclab.report.evaluation import EvaluationSummary, ScoredVersion, criterion_agreements, summarize
+from rubriclab.report.evaluation import criterion_agreements
 from rubriclab.report.render import View, macro
 from rubriclab.stats import agreement
 from rubriclab.stats.intervals import Interval

@@ -57,12 +57,12 @@ def edited() -> Version:
     return replace(learned, provenance=learned.provenance.model_copy(update={"edit": edit}))
 
 
-def on_other_texts(version: Version, outcome: Any, against: str) -> Version:
+def on_other_texts(version: Version, outcome: Any, against: str, *, with_direct: bool = True) -> Version:
     """Return the version with an evaluation whose verdict has this outcome against this evaluator."""
     found = GateVerdict(against=against, outcome=outcome, difference=Interval(0.01, -0.01, 0.03))
     own: dict[str, Any] = {"judge": "gpt-4o", "data": "sha256:d", "n": 72, "groups": 18, "level": "group"}
     own |= {"created": datetime(2026, 11, 30, tzinfo=UTC), "order": Interval(0.64, 0.29, 0.84)}
-    return replace(version, evaluation=EvaluationRecord(verdict=found, **own))
+    return replace(version, evaluation=EvaluationRecord(verdict=found, compared_with_direct=with_direct, **own))
 
 
 LABELS, GROUPS = np.tile([0.0, 1.0], 6), list("abcdef" * 2)
@@ -101,7 +101,10 @@ CONCLUSIONS = {
         against(against_direct(None, None, **WORSE)), "not better", "plain@1"
     ),
     "better than a free baseline on other texts, which does not count": on_other_texts(
-        joint_version(), "better", "baseline: -words (text feature chosen by the labels recorded with news@1)"
+        joint_version(), "better", "baseline: -words", with_direct=False
+    ),
+    "worse than a free baseline on other texts, which counts beside the judge asked directly": on_other_texts(
+        joint_version(), "worse", "baseline: -words"
     ),
     "verdicts of no two raters": joint_version(validation=joint_trust(verdict_agreements=(ALIKE,))),
 }

@@ -23,7 +23,6 @@ from report_samples import (
     joint_trust,
     joint_version,
     question,
-    results_of,
     scores_of,
     shown,
     unlabelled,
@@ -36,15 +35,8 @@ from rubriclab.learning.scoring import Score
 from rubriclab.models.rubric import Part
 from rubriclab.models.text import Aspect, Example, Scale, Units
 from rubriclab.models.version import EditOrigin, Effort, GateVerdict, Version
-from rubriclab.ops.evaluate import (
-    CriterionAgreement,
-    Evaluation,
-    InterraterAgreement,
-    JudgePair,
-    JudgeScores,
-    Kind,
-    ScoreAgreement,
-)
+from rubriclab.ops.agree import CriterionAgreement, InterraterAgreement, JudgePair, JudgeScores, Kind, ScoreAgreement
+from rubriclab.ops.evaluate import Evaluation
 from rubriclab.ops.improve import Improvement, RevisionRound, RevisionSummary, ScoreGain
 from rubriclab.ops.scores import ScoredRow, Scores, summarize_scores
 from rubriclab.ops.transfer import ActionEvaluation, Transfer
@@ -164,11 +156,7 @@ def evaluated(
     versions: Sequence[Version], scored: Mapping[str, Any], texts: Sequence[Example], *, brief: bool = False
 ) -> View:
     """Return the evaluation that `rubriclab evaluate` makes of these scores."""
-    results = []
-    for aspect in dict.fromkeys(one.rubric.aspect.name for one in versions):
-        own = [one for one in versions if one.rubric.aspect.name == aspect]
-        results += results_of(own, {one.ref: scored[one.ref] for one in own}, texts)
-    evaluation = Evaluation(tuple(versions), tuple(results), tuple(texts), scored, Effort())
+    evaluation = Evaluation(tuple(versions), tuple(texts), scored, Effort())
     return evaluation_view(evaluation, brief=brief)
 
 

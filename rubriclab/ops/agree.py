@@ -1,0 +1,215 @@
+"""How far judges agree with each other when they score the same texts by one rubric."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import combinations
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from rubriclab.display import Displayed
+from rubriclab.errors import SettingsError
+from rubriclab.learning.scoring import Score
+from rubriclab.models.rubric import Rubric
+from rubriclab.models.text import Example, Scale
+from rubriclab.models.version import Effort, Version
+from rubriclab.ops import workspace as work
+from rubriclab.ops.inputs import Data
+from rubriclab.ops.options import AgreeOptions
+from rubriclab.ops.scores import ColumnScoring
+from rubriclab.stats.agreement import Unit
+from rubriclab.stats.correlation import FloatArray, IntArray, floats, spearman_rows
+from rubriclab.stats.intervals import Interval, estimate, paired_mean, renumber, units
+from rubriclab.stats.reliability import Metric, krippendorff_alpha
+
+Reliability = Literal["unreliable", "tentative", "reliable"]
+Kind = Literal["yes/no", "graded"]
+
+# Alpha from which conclusions are tentative, and from which data are reliable. Krippendorff 2004, "Reliability in
+# content analysis", Human Communication Research 30(3).
+TENTATIVE, RELIABLE = 0.667, 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeScores:
+    judge: str
+    scored: int
+    unscored: int
+    mean: float | None
+    deviation: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class JudgePair:
+    """Two judges on the `n` texts that both scored; `difference` is the mean score by `first` less that by `second`."""
+
+    first: str
+    second: str
+    n: int
+    spearman: Interval
+    difference: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreAgreement:
+    texts: int
+    missing: int
+    alpha: Interval
+
+    @property
+    def reliability(self) -> tuple[Reliability, Reliability] | None:
+        low, high = self.alpha.low, self.alpha.high
+        return None if low is None or high is None else (_reliability(low), _reliability(high))
+
+
+@dataclass(frozen=True, slots=True)
+class CriterionAgreement:
+    """Agreement on one criterion, or on all criteria of a kind pooled; `id` is then the kind, `criteria` their number.
+
+    `answers` counts texts with answers of two judges or more; if pooled, pairs of such a text and a criterion.
+    """
+
+    id: str
+    trait: str
+    kind: Kind
+    criteria: int
+    answers: int
+    missing: int
+    inapplicable: int
+    alpha: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class InterraterAgreement:
+    aspect: str
+    scale: Scale
+    texts: int
+    groups: int
+    unit: Unit
+    judges: tuple[JudgeScores, ...]
+    pairs: tuple[JudgePair, ...]
+    scores: ScoreAgreement
+    criteria: tuple[CriterionAgreement, ...]
+    pooled: tuple[CriterionAgreement, ...]
+
+    def to_row(self) -> dict[str, Any]:
+        scores = {**asdict(self.scores), "reliability": self.scores.reliability}
+        return asdict(self) | {"scale": self.scale.model_dump(mode="json"), "scores": scores}
+
+
+def interrater_agreement(
+    rubric: Rubric, examples: Sequence[Example], scored: Mapping[str, Sequence[Score]]
+) -> InterraterAgreement:
+    """Return how far the judges agree: `scored` holds each judge's scores of `examples`, in their order.
+
+    For yes/no questions, one by one and pooled, agreement is nominal alpha; for graded criteria and scores, alpha for
+    interval data. CheckEval (section 5.2) reports the pooled figure over single answers, and Fleiss' kappa, which is
+    at most 0.0001 lower in its tables 10, 19 and 21. Pooled figures tend to be higher, as they also reward judges for
+    knowing which criteria most texts meet. Intervals are over groups if texts share groups, else over texts.
+    """
+    groups = [example.group for example in examples]
+    cluster = units(groups)
+    scores = {judge: floats(row.score for row in rows) for judge, rows in scored.items()}
+    table, by_id = np.stack(list(scores.values())), {criterion.id: criterion for criterion in rubric.criteria}
+    rated = [[{rating.id: rating for rating in score.criteria} for score in rows] for rows in scored.values()]
+    # A method may give one rating for all criteria, under an id that is not a criterion of the rubric.
+    ids = dict.fromkeys(rating for rows in rated for row in rows for rating in row)
+    agreements = []
+    for name in (*(name for name in by_id if name in ids), *(name for name in ids if name not in by_id)):
+        cells = [[row.get(name) for row in rows] for rows in rated]
+        values = np.stack([floats(rating.score if rating else None for rating in row) for row in cells])
+        inapplicable = sum(rating is not None and not rating.applies for row in cells for rating in row)
+        is_question = name in by_id and by_id[name].kind == "question"
+        kind: Kind = "yes/no" if is_question and np.isin(values[~np.isnan(values)], (0, 1)).all() else "graded"
+        trait = by_id[name].trait if name in by_id else "all criteria as one"
+        agreements.append((values, _agreement_on(values, cluster, kind, name, trait=trait, inapplicable=inapplicable)))
+    pooled = []
+    for kind in get_args(Kind):
+        tables = [values for values, each in agreements if each.kind == kind]
+        if len(tables) > 1:
+            inapplicable = sum(each.inapplicable for _, each in agreements if each.kind == kind)
+            clusters, values = np.tile(cluster, len(tables)), np.concatenate(tables, axis=1)
+            found = _agreement_on(values, clusters, kind, kind, trait="all of them pooled", inapplicable=inapplicable)
+            pooled.append(replace(found, criteria=len(tables)))
+    judges = []
+    for judge, values in scores.items():
+        given = values[~np.isnan(values)]
+        deviation = float(given.std(ddof=1)) if len(given) > 1 else None
+        mean, unscored = float(given.mean()) if len(given) else None, len(values) - len(given)
+        judges.append(JudgeScores(judge, len(given), unscored, mean, deviation))
+    return InterraterAgreement(
+        aspect=rubric.aspect.name,
+        scale=rubric.scores_on,
+        texts=len(examples),
+        groups=len(set(groups)),
+        unit="groups" if 1 < len(set(groups)) < len(groups) else "texts",
+        judges=tuple(judges),
+        pairs=tuple(_judge_pair(*names, scores, cluster) for names in combinations(scores, 2)),
+        scores=ScoreAgreement(
+            _count_answered_twice(table), int(np.isnan(table).sum()), krippendorff_alpha(table, "interval", cluster)
+        ),
+        criteria=tuple(each for _, each in agreements),
+        pooled=tuple(pooled),
+    )
+
+
+def _agreement_on(
+    values: FloatArray, cluster: IntArray, kind: Kind, name: str, *, trait: str, inapplicable: int
+) -> CriterionAgreement:
+    """Return the agreement on `values`, shape (judges, texts), NaN where a judge gave no answer on a text."""
+    metric: Metric = "nominal" if kind == "yes/no" else "interval"
+    missing, alpha = int(np.isnan(values).sum()) - inapplicable, krippendorff_alpha(values, metric, cluster)
+    return CriterionAgreement(name, trait, kind, 1, _count_answered_twice(values), missing, inapplicable, alpha)
+
+
+def _judge_pair(first: str, second: str, scores: Mapping[str, FloatArray], cluster: IntArray) -> JudgePair:
+    both = ~np.isnan(scores[first]) & ~np.isnan(scores[second])
+    x, y, unit_numbers = scores[first][both], scores[second][both], renumber(cluster[both])
+    spearman = estimate(
+        lambda counts: spearman_rows(x, y, np.take(counts, unit_numbers, axis=1)),
+        int(unit_numbers.max(initial=-1)) + 1,
+        elements=len(x),
+        correlation=True,
+    )
+    return JudgePair(first, second, len(x), spearman, paired_mean(x - y, unit_numbers))
+
+
+def _count_answered_twice(table: FloatArray) -> int:
+    return int(((~np.isnan(table)).sum(axis=0) >= 2).sum())
+
+
+def _reliability(alpha: float) -> Reliability:
+    return "unreliable" if alpha < TENTATIVE else "tentative" if alpha < RELIABLE else "reliable"
+
+
+@dataclass(frozen=True, repr=False)
+class AgreeResult(work.Answered, Displayed):
+    """How far judges agree; `unanswered` names a judge that never replied."""
+
+    version: Version
+    agreement: InterraterAgreement
+    effort: Effort
+    unanswered: str | None = None
+
+
+def agree(workspace: work.Workspace, data: Data, rubric: str | Version, options: AgreeOptions) -> work.Job[AgreeResult]:
+    """Return how far judges agree when each scores the texts by one rubric."""
+    names = options.judges
+    if len(names) < 2:
+        named = names[0] if names else "none"
+        raise SettingsError(f"Agreement takes two judges or more, and {named} was named;", "name each with `judges`.")
+    if twice := [name for number, name in enumerate(names) if name in names[:number]]:
+        raise SettingsError(f"The judge {twice[0]} is named twice;", "a judge cannot be compared with itself.")
+    version = work.version_of(workspace, rubric)
+    scorers = [(version, work.JudgeChoice(work.judge_named(name, workspace.notify))) for name in names]
+    scoring = ColumnScoring(workspace, scorers, data, options)
+
+    async def run() -> AgreeResult:
+        rows = [row async for row in scoring.stream()]
+        scores = {name: [row[index] for _, row in rows] for index, name in enumerate(names)}
+        agreement = interrater_agreement(version.rubric, [example for example, _ in rows], scores)
+        return AgreeResult(version, agreement, workspace.effort(), scoring.unanswered)
+
+    return work.Job(lambda: scoring.estimate([f"judge {number}" for number in range(1, len(names) + 1)]), run)
