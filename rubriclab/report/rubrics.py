@@ -106,12 +106,6 @@ def badge_of(version: Version) -> Badge:
     return Badge(wording.outcome(outcome), TONES.get(outcome, "warning"), remark, ", ".join(figures), limit)
 
 
-def deciding_rubric(evaluation: EvaluationRecord) -> str:
-    """Return the rubric that decided an evaluation, empty if that was a free baseline."""
-    against = evaluation.verdict.against
-    return "" if is_baseline(against) else against
-
-
 def evaluation_prevails(version: Version, compared_with_direct: bool) -> bool:
     """Return whether the verdict of an evaluation counts more than the verdict at learning.
 
@@ -126,7 +120,9 @@ def badge_on_other_texts(version: Version, record: EvaluationRecord) -> Badge:
     measures = VERDICTS if version.rubric.scores_on.names else GRADED
     error = f"error {estimate(record.errors.absolute)}" if record.errors else ""
     order = f"{measures.order} {wording.LEVELS[record.level]} {estimate(record.order)}" if record.order else ""
-    other_name = deciding_rubric(record) or f"the text feature {wording.evaluator_parts(record.verdict.against)[0]!r}"
+    other_name = record.verdict.against
+    if is_baseline(other_name):
+        other_name = f"the text feature {wording.evaluator_parts(other_name)[0]!r}"
     texts = (
         f"{count(record.n, 'other text')} of {count(record.groups, 'group')}, evaluated on {record.created:%Y-%m-%d}"
     )
