@@ -202,6 +202,7 @@ def record_demo(context: click.Context, *, model: str, api_base: str | None) -> 
     from tempfile import TemporaryDirectory
 
     from rubriclab.cli.commands import demo_parts, run_in
+    from rubriclab.cli.main import cli
     from rubriclab.models.base import content_path
     from rubriclab.ops.check import write_ratings
 
@@ -210,7 +211,7 @@ def record_demo(context: click.Context, *, model: str, api_base: str | None) -> 
         write_ratings(Path(folder))
         record = ("--record", str(content_path("ratings", "recording.jsonl")))
         for lines in demo_parts((*judge, *record)).values():
-            if code := run_in(Path(folder), lines):
+            if code := run_in(Path(folder), lines, cli):
                 context.exit(code)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from commands import forking
+from waiting import until
 from xdist.scheduler import LoadScopeScheduling
 
 # Tests make thousands of stores, and each waits for the disk several times. In memory they do not, if there is room and
@@ -40,35 +41,38 @@ TOGETHER = (
     "tests/experiments",
     "tests/prompts",
 )
-WORKER = os.environ.get("PYTEST_XDIST_WORKER")
+WORKER, FIRST = os.environ.get("PYTEST_XDIST_WORKER"), "gw0"
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Load what tests share where tests run, which is not the process that hands them out to workers.
 
-    The second worker waits until the fork server of all workers has imported what commands need, while the first one
-    imports the tests. In a new environment both would else compile the same modules at the same time.
+    The other workers wait a minute at most until the first one has imported the tests, while the fork server of all
+    workers imports what commands need. In a new environment each would else compile the same modules at the same time.
     """
     if config.getoption("dist", "no") != "no" and not WORKER:
         forking()
         config.pluginmanager.set_blocked("hypothesispytest")  # it would import hypothesis at the end, in vain
         return
-    if WORKER == "gw1":
-        process = forking().Process(target=int)
-        process.start()
-        process.join()
+    if WORKER not in (None, FIRST):
+        with suppress(TimeoutError):
+            until(_collected(config).is_dir)
     config.pluginmanager.import_plugin("shared_fixtures")
+
+
+def _collected(config: pytest.Config) -> Path:
+    # The folder that the first worker makes once it has imported the tests.
+    return Path(config.option.basetemp).with_name("collected")
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Let the worker that is first import what commands need while another one still imports the tests."""
-    if WORKER:
-        with suppress(FileExistsError):
-            (Path(session.config.option.basetemp).parent / "first").mkdir()
-            from rubriclab.judges.providers import load_litellm
+    """Let the first worker import what commands need while the others still import the tests."""
+    if WORKER == FIRST:
+        _collected(session.config).mkdir()
+        from rubriclab.judges.providers import load_litellm
 
-            load_litellm()
+        load_litellm()
     gc.freeze()
     gc.enable()
     gc.set_threshold(50_000, 20, 100)

@@ -9,9 +9,9 @@ from contextlib import chdir
 from dataclasses import dataclass
 from pathlib import Path
 
-from rubriclab.cli.commands import NAME, STORE, demo_parts
+from rubriclab.cli.commands import NAME, STORE
 from rubriclab.cli.main import run
-from rubriclab.ops.check import HELDOUT, RECORDING, write_ratings
+from rubriclab.ops.check import HELDOUT, RECORDING
 
 TRANSFER = "transfer.html"
 PICTURES = sorted(Path(__file__).parents[1].glob("report*.png"))
@@ -45,23 +45,20 @@ REPORTS = (
 
 
 def make(folder: Path) -> None:
-    """Run the commands of the demonstration and one that it leaves out; write the reports and a first page to `folder`.
+    """Run the demonstration and a command that it leaves out; write the reports and a first page to `folder`.
 
     Raises:
         SystemExit: if a command fails, or a report is missing.
     """
     demo, reports = folder.with_name("demo"), folder / "gallery"
-    judge = ("--judge", f"recorded:{RECORDING}")
-    lines = [line for part in demo_parts(judge).values() for line in part]
-    lines.append(["transfer", NAME, "--to", HELDOUT, "--no-relearn", "--html", TRANSFER, *judge])
     for name in [name for name in os.environ if name.startswith("RUBRICLAB_")]:
         del os.environ[name]
-    write_ratings(demo)
-    # In one process, as each import of what the commands need takes seconds.
+    options = ("--no-relearn", "--html", TRANSFER, "--judge", f"recorded:{RECORDING}", "--store", STORE)
+    if code := run(["demo", str(demo)]):
+        raise SystemExit(code)
     with chdir(demo):
-        for line in lines:
-            if code := run([*line, "--store", STORE]):
-                raise SystemExit(code)
+        if code := run(["transfer", NAME, "--to", HELDOUT, *options]):
+            raise SystemExit(code)
     if missing := [report.file for report in REPORTS if not (demo / report.file).exists()]:
         raise SystemExit(f"the demonstration did not write {', '.join(missing)}: see its output above")
     reports.mkdir()

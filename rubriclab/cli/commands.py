@@ -7,10 +7,9 @@ import os
 import shlex
 import shutil
 import signal
-import subprocess
 import sys
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import chdir, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -170,7 +169,7 @@ def demo(call: Call, folder: Path, *, sample_only: bool) -> None:
     click.echo(f"$ cd {shlex.quote(str(folder))}")
     for title, lines in demo_parts(("--judge", f"recorded:{ops.check.RECORDING}")).items():
         click.echo(f"\n{title}\n")
-        if code := run_in(folder, lines):
+        if code := run_in(folder, lines, click.get_current_context().find_root().command):
             call.end(code)
     click.echo("\nThe recording holds the replies to these commands only: other questions need a language model.")
     pages = f"{folder}/rubric.html, {folder}/evaluation.html and {folder}/pass-fail.html"
@@ -178,10 +177,9 @@ def demo(call: Call, folder: Path, *, sample_only: bool) -> None:
     program = Path(sys.argv[0])
     this_command = str(program) if program.name == "rubriclab" else f"{sys.executable} -m rubriclab"
     rubriclab = "rubriclab" if shutil.which("rubriclab") else this_command
-    studio = shlex.join(("studio", "--store", str(folder / STORE)))
-    click.echo(f"\nTo inspect and edit the rubrics in a browser:\n  {rubriclab} {studio}")
-    files = shlex.join(("-o", str(folder / "rated.jsonl"), "--store", str(folder / STORE)))
-    rating = f"label {shlex.quote(str(folder / ops.check.HELDOUT))} {TASK} --scale 1:5 {files}"
+    heldout, rated, store = (shlex.quote(str(folder / name)) for name in (ops.check.HELDOUT, "rated.jsonl", STORE))
+    click.echo(f"\nTo inspect and edit the rubrics in a browser:\n  {rubriclab} studio --store {store}")
+    rating = f"label {heldout} {TASK} --scale 1:5 -o {rated} --store {store}"
     click.echo(f"\nTo rate texts in a browser and learn from them:\n  {rubriclab} {rating}")
 
 
@@ -190,16 +188,16 @@ def demo_parts(judge: Sequence[str]) -> dict[str, list[list[str]]]:
     return {title: [shlex.split(line.replace("JUDGE", options)) for line in lines] for title, lines in PARTS.items()}
 
 
-def run_in(folder: Path, lines: Sequence[Sequence[str]]) -> int:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("RUBRICLAB_")}
-    for line in lines:
-        arguments = (*line, "--store", STORE)
-        click.echo(f"$ rubriclab {shlex.join(arguments)}")
-        sys.stdout.flush()
-        # With `-P`, Python does not import modules from the folder, which may contain files of others.
-        command = [sys.executable, "-P", "-m", "rubriclab", *arguments]
-        if code := subprocess.run(command, cwd=folder, env=environment, check=False).returncode:
-            return code
+def run_in(folder: Path, lines: Sequence[Sequence[str]], program: click.Command) -> int:
+    # In this process, as imports take seconds. An error ends the demonstration as it ends the command that raises it.
+    for name in [name for name in os.environ if name.startswith("RUBRICLAB_")]:
+        del os.environ[name]
+    with chdir(folder):
+        for line in lines:
+            arguments = [*line, "--store", STORE]
+            click.echo(f"$ rubriclab {shlex.join(arguments)}")
+            if code := program.main(arguments, prog_name="rubriclab", standalone_mode=False):
+                return int(code)
     return 0
 
 

@@ -4,40 +4,38 @@ from __future__ import annotations
 
 import re
 import shlex
-import sys
-from itertools import chain
 from pathlib import Path
 
 import pytest
-from commands import Commands
+from commands import Commands, Done
 
-from rubriclab.cli.commands import NAME, PARTS, STORE, demo_parts, run_in
+from rubriclab.cli.commands import NAME
 from rubriclab.cli.main import every_command
 from rubriclab.errors import SettingsError
-from rubriclab.ops.check import FILES, RECORDING, write_ratings, write_sample
+from rubriclab.ops.check import FILES, write_sample
 
 
-def test_the_recorded_answers_fit_every_prompt_of_the_demonstration(tmp_path: Path) -> None:
-    """A prompt that has changed makes this fail: record again, as the README of the ratings says."""
-    write_ratings(tmp_path)
-    rubriclab = Commands(tmp_path)
-    judge = ("--judge", f"recorded:{RECORDING}")
-    for line in chain(*demo_parts(judge).values()):
-        done = rubriclab(*line, "--store", STORE)
-        assert done.code == 0, done.err
-    assert {path.name for path in tmp_path.glob("*.html")} == {"rubric.html", "evaluation.html", "pass-fail.html"}
+@pytest.fixture(scope="module")
+def tried(tmp_path_factory: pytest.TempPathFactory) -> tuple[Commands, Done]:
+    """The demonstration in a folder with a configuration of its own, and how it ended."""
+    rubriclab = Commands(tmp_path_factory.mktemp("demonstration"), RUBRICLAB_METHOD="none", RUBRICLAB_STORE="other.db")
+    (rubriclab.folder / "rubriclab.toml").write_text("method = 'none'")
+    return rubriclab, rubriclab("demo", "tried")
 
 
-def test_the_demonstration_ends_with_commands_that_work_and_needs_no_configuration(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+def test_the_recorded_answers_fit_every_prompt_of_the_demonstration_and_it_needs_no_configuration(
+    tried: tuple[Commands, Done],
 ) -> None:
-    title, (first, *_) = next(iter(PARTS.items()))
-    monkeypatch.setattr("rubriclab.cli.commands.PARTS", {title: [f"{first} --dry-run"]})
-    monkeypatch.setenv("RUBRICLAB_METHOD", "none")
-    (tmp_path / "rubriclab.toml").write_text("method = 'none'")
-    monkeypatch.chdir(tmp_path)
-    every_command()["demo"].main(["tried"], standalone_mode=False)
-    said = capfd.readouterr().out
+    """A prompt that has changed makes this fail: record again, as the README of the ratings says."""
+    rubriclab, done = tried
+    assert done.code == 0, done.err
+    pages = {path.name for path in (rubriclab.folder / "tried").glob("*.html")}
+    assert pages == {"rubric.html", "evaluation.html", "pass-fail.html"}
+    assert {path.name for path in rubriclab.folder.iterdir()} == {"rubriclab.toml", "tried"}
+
+
+def test_the_demonstration_ends_with_commands_that_work(tried: tuple[Commands, Done]) -> None:
+    said = tried[1].out
     assert "Open tried/rubric.html, tried/evaluation.html and tried/pass-fail.html in a browser" in said
     shown = re.findall(r"^  .*rubriclab ((?:studio|label) .+)$", said, re.MULTILINE)
     assert len(shown) == 2
@@ -45,12 +43,16 @@ def test_the_demonstration_ends_with_commands_that_work_and_needs_no_configurati
         every_command()[name].make_context(name, arguments)
 
 
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [("show nothing", 2), (f"score heldout.jsonl --rubric {NAME} -o again.csv --fail-under 5 JUDGE", 1)],
+)
 def test_a_command_that_fails_ends_the_demonstration_with_its_code(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    line: str, code: int, tried: tuple[Commands, Done], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys, "executable", "false")  # a program that does nothing and ends with 1
-    assert run_in(tmp_path, [("show", NAME), ("export", NAME)]) == 1
-    assert capfd.readouterr().out == f"$ rubriclab show {NAME} --store {STORE}\n"
+    monkeypatch.setattr("rubriclab.cli.commands.PARTS", {"Part": [line, f"export {NAME}"]})
+    done = tried[0]("demo", "tried")
+    assert (done.code, done.out.count("\n$ rubriclab")) == (code, 1)
 
 
 def test_the_sample_is_written_to_a_new_or_empty_folder_and_accepted_there_again(tmp_path: Path) -> None:
