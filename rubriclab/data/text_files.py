@@ -169,7 +169,7 @@ def detect_encoding(where: str, sample: bytes, *, complete: bool, only_unicode: 
         if sample.startswith(mark):
             return name
     text = codecs.getincrementaldecoder(UTF_8)("surrogateescape").decode(sample, final=complete)
-    damaged = sum("\udc80" <= character <= "\udcff" for character in text)
+    damaged = len(re.findall("[\udc80-\udcff]", text))
     # In other encodings, a few byte sequences are valid by chance.
     if only_unicode or not damaged or damaged <= sum(character > "\x7f" for character in text) - damaged:
         return UTF_8

@@ -45,7 +45,7 @@ def pearson_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | No
     Raises ValueError if lengths differ or a value is NaN or infinite.
     """
     x, y, weights = _rows(x, y, weights)
-    defined = (_levels(x, weights)[2] > 0) & (_levels(y, weights)[2] > 0)
+    defined = ~(is_constant(x, weights) | is_constant(y, weights))
     # Scaled to [-1, 1] so that no square overflows; correlations do not depend on the unit.
     largest = [np.abs(rows).max(axis=1, keepdims=True, initial=0.0) for rows in (x, y)]
     x, y = (rows / np.where(most > 0, most, 1.0) for rows, most in zip((x, y), largest, strict=True))
@@ -108,7 +108,9 @@ def fisher_z(r: npt.ArrayLike) -> FloatArray:
 def is_constant(values: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> BoolArray:
     """Return whether all values of a row are exactly equal, shape (rows,); otherwise as for `pearson_rows`."""
     rows, _, weights = _rows(values, values, weights)
-    return np.asarray(_levels(rows, weights)[2] == 0)
+    counts = weights > 0
+    highest = np.where(counts, rows, -np.inf).max(axis=1, initial=-np.inf)
+    return np.asarray(highest <= np.where(counts, rows, np.inf).min(axis=1, initial=np.inf))
 
 
 def _rows(
