@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import sys
 import tomllib
@@ -32,14 +31,9 @@ def declared() -> set[str]:
 @cache
 def imported() -> tuple[tuple[str, Path], ...]:
     """Return the top-level name of each absolute import of rubriclab, with its file."""
-    found: list[tuple[str, Path]] = []
-    for file in sorted((CHECKOUT / "rubriclab").rglob("*.py")):
-        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-            if isinstance(node, ast.Import):
-                found += ((alias.name.partition(".")[0], file) for alias in node.names)
-            elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-                found.append((node.module.partition(".")[0], file))
-    return tuple(found)
+    files = sorted((CHECKOUT / "rubriclab").rglob("*.py"))
+    imports = re.compile(r"^ *(?:from|import) (\w+)(?=[\w.]* import |[\w.]*(?: as \w+)?$)", re.MULTILINE)
+    return tuple((name, file) for file in files for name in imports.findall(file.read_text("utf-8")))
 
 
 def test_every_imported_package_is_declared() -> None:
