@@ -586,7 +586,9 @@ def _display(progress: Progress | Literal["auto"] | None) -> work.ProgressDispla
         return work.no_progress
     if progress != "auto":
         return lambda _ledger: nullcontext(progress)
-    return work.notebook_bar if work.in_notebook() else work.terminal_bar if sys.stderr.isatty() else work.no_progress
+    if work.in_notebook():
+        return work.notebook_bar
+    return work.terminal_bar if sys.stderr.isatty() else work.no_progress
 
 
 def _written(text: str, path: str | Path | None) -> Document:

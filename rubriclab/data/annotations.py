@@ -367,7 +367,8 @@ def _doccano_task(_export: Export, line: int, row: Any) -> Task:
     labels = row.get("label") if isinstance(row, Mapping) else None
     if not isinstance(labels, list):
         raise FieldError(None, describe(row), "a text with a list of labels")
-    return Task(line, {**row, "label": None if not labels else labels[0] if len(labels) == 1 else labels})
+    label = labels if len(labels) > 1 else next(iter(labels), None)
+    return Task(line, {**row, "label": label})
 
 
 RATINGS_TABLE = "table with a row for each rating"
@@ -587,11 +588,10 @@ def fit_scores(
         estimates = _estimate_scores(examples, scored, comparisons, None if informative else scale)
         fits = {name: min(max(value, scale.low), scale.high) for name, value in estimates.items() if name not in scored}
         center = "the mean of the scores" if informative else "the middle of the scale"
-        notes += (
-            _fit_notes(examples, scored, fits, f"{len(comparisons)} comparisons", center)
-            if fits
-            else [f"{len(comparisons)} comparisons ignored: every text in them has a score for {aspect!r}"]
-        )
+        if fits:
+            notes += _fit_notes(examples, scored, fits, f"{len(comparisons)} comparisons", center)
+        else:
+            notes.append(f"{len(comparisons)} comparisons ignored: every text in them has a score for {aspect!r}")
     with_fitted = list[Example]()
     for example in examples:
         scores = {aspect: fits[example.id]} if example.id in fits else {}

@@ -37,7 +37,7 @@ def row_of_text(
     Of several outputs or references, the one named `output` or `reference` is used. If no input is named `source` or
     `context`, the only other input is the source. Raises `DataError` if several inputs or outputs could be meant.
     """
-    fields = _without_none(inputs) if isinstance(inputs, Mapping) else {} if inputs is None else {"source": inputs}
+    fields = _without_none(inputs if isinstance(inputs, Mapping) else {"source": inputs})
     more_fields = _without_none(metadata or {})
     row = {name: fields[name] for name in FIELDS if name in fields}
     names = [name for name in fields if name not in FIELDS]

@@ -19,15 +19,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from pydantic import ValidationError
 
-from rubriclab.errors import (
-    BatchCancelled,
-    JudgeError,
-    JudgeRefused,
-    JudgeUnavailable,
-    ProviderDown,
-    RubriclabError,
-    SettingsError,
-)
+from rubriclab import errors
 from rubriclab.judges import providers
 from rubriclab.judges.cache import AnswerCache, Storage, call_storage
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, dump_reply, load_reply, request_digest
@@ -84,7 +76,7 @@ class BatchModel(LanguageModel):
         super().__init__(model, **settings)
         self._sent_with = self._adjusted
         if providers.provider_of(model) not in PROVIDERS:
-            raise SettingsError(
+            raise errors.SettingsError(
                 f"`batch`: {model} cannot be asked in batches; that is possible with the providers "
                 f"{', '.join(PROVIDERS)}.",
                 "Leave `batch` out, or name a model of one of these.",
@@ -121,7 +113,7 @@ class BatchModel(LanguageModel):
                 response_object=readable(body), model_response_object=litellm.ModelResponse()
             )
         except Exception as error:  # litellm raises various errors for what is no completion
-            raise JudgeUnavailable(
+            raise errors.JudgeUnavailable(
                 f"{self.model}: damaged reply in a batch: {providers.provider_message(error)}"
             ) from error
         reply = self._read(response, self.batch_price)
@@ -131,13 +123,13 @@ class BatchModel(LanguageModel):
             raise Reception(self.model, limit).stop_too_large()
         return reply
 
-    def error_in(self, status: int, body: Any, prompt: Prompt[Any]) -> JudgeError:
+    def error_in(self, status: int, body: Any, prompt: Prompt[Any]) -> errors.JudgeError:
         """Return a failed request's error: `JudgeUnavailable` if the request can be sent without a refused setting."""
         error = self._provider_error(status, body)
         adjusted = self._sent_with
         sent = {*self._settings(prompt), *self._adjusted.dropped} - adjusted.dropped
         if self._adjust(adjusted, error, sent, prompt.max_tokens + self.spare_tokens, prompt):
-            fault: JudgeError = JudgeUnavailable(
+            fault: errors.JudgeError = errors.JudgeUnavailable(
                 f"{self.model} does not accept a setting: {providers.provider_message(error)}"
             )
         else:
@@ -215,9 +207,11 @@ class BatchModel(LanguageModel):
             async with self._receiving(most_bytes, seconds):
                 return await request
         except (ValidationError, json.JSONDecodeError) as error:
-            raise JudgeUnavailable(f"{self.model}: damaged response: {providers.provider_message(error)}") from error
+            raise errors.JudgeUnavailable(
+                f"{self.model}: damaged response: {providers.provider_message(error)}"
+            ) from error
         except (ValueError, TypeError) as error:  # what litellm needs in the environment is missing
-            raise JudgeRefused(f"{self.model}: {providers.provider_message(error)}") from error
+            raise errors.JudgeRefused(f"{self.model}: {providers.provider_message(error)}") from error
 
 
 def batch_price_of(model: str) -> tuple[Price | None, bool]:
@@ -349,7 +343,7 @@ class BatchStore(Storage, Protocol):
         """Return the batches of a judge, by the digest of its identity, or of all judges; the oldest first."""
 
 
-class BatchTooSmall(JudgeError):
+class BatchTooSmall(errors.JudgeError):
     """The wave has fewer than `MIN_BATCH` prompts."""
 
     may_be_billed = False
@@ -397,7 +391,7 @@ class BatchScheduler(JudgeWrapper):
     _finished: set[str] = field(default_factory=set, init=False)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set, init=False)
     _collecting: asyncio.Task[None] | None = field(default=None, init=False)
-    _fault: JudgeError | None = field(default=None, init=False)
+    _fault: errors.JudgeError | None = field(default=None, init=False)
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         """Return the reply from a batch; raise `BatchTooSmall` if the prompt's wave is too small for one."""
@@ -418,7 +412,7 @@ class BatchScheduler(JudgeWrapper):
         return task
 
     def _settle(self, requests: Iterable[_WaitingPrompt], outcome: Reply | Exception) -> None:
-        if isinstance(outcome, JudgeRefused | BatchCancelled | ProviderDown):
+        if isinstance(outcome, errors.JudgeRefused | errors.BatchCancelled | errors.ProviderDown):
             self._fault = outcome
         for request in requests:
             if request.reply.done():
@@ -502,7 +496,7 @@ class BatchScheduler(JudgeWrapper):
         self._finished.add(batch.key)
         for key, request in self._followed.pop(batch.key).items():
             outcome = outcomes.get(key, missing)
-            is_lost = isinstance(missing, BatchCancelled) and isinstance(outcome, JudgeUnavailable)
+            is_lost = isinstance(missing, errors.BatchCancelled) and isinstance(outcome, errors.JudgeUnavailable)
             self._settle([request], missing if is_lost else outcome)
 
     async def _results(self, batch: OpenBatch, *, resumed: bool) -> tuple[Outcomes, Exception]:
@@ -510,10 +504,10 @@ class BatchScheduler(JudgeWrapper):
             batch_id = await self._create(batch, resumed=resumed)
             status, cancelled = await self._wait_for_end(batch, batch_id, resumed=resumed)
             outcomes = await self._outcomes(batch, status)
-        except JudgeRefused as error:
+        except errors.JudgeRefused as error:
             # Another process may have fetched the answers and deleted the files.
             return await self._cached(self._followed[batch.key]), error
-        return outcomes, cancelled or JudgeUnavailable(f"batch {batch_id} has no answer to this prompt.")
+        return outcomes, cancelled or errors.JudgeUnavailable(f"batch {batch_id} has no answer to this prompt.")
 
     async def _create(self, batch: OpenBatch, *, resumed: bool) -> str:
         if batch.batch_id:
@@ -529,7 +523,7 @@ class BatchScheduler(JudgeWrapper):
 
         try:
             batch_id = await self._persistently(find_or_create)
-        except JudgeRefused:
+        except errors.JudgeRefused:
             await call_storage(self.batches, self.batches.remove, batch.key)
             raise
         await call_storage(self.batches, self.batches.save, replace(batch, batch_id=batch_id))
@@ -538,7 +532,7 @@ class BatchScheduler(JudgeWrapper):
 
     async def _wait_for_end(
         self, batch: OpenBatch, batch_id: str, *, resumed: bool
-    ) -> tuple[BatchStatus, BatchCancelled | None]:
+    ) -> tuple[BatchStatus, errors.BatchCancelled | None]:
         pause, checks, done = PAUSE, 0, -1
         while True:
             status = await self._persistently(lambda: self.judge.status(batch_id))
@@ -553,10 +547,10 @@ class BatchScheduler(JudgeWrapper):
             await call_storage(self.batches, self.batches.remove, batch.key)
             fault = f"batch {batch_id} failed: {status.fault or 'the provider does not say why.'}"
             if status.queue_full:
-                raise JudgeUnavailable(fault, retry_after=QUEUE_PAUSE, may_be_billed=False)
-            raise JudgeRefused(fault, "If the file is too large, give a smaller `batch_size`.")
+                raise errors.JudgeUnavailable(fault, retry_after=QUEUE_PAUSE, may_be_billed=False)
+            raise errors.JudgeRefused(fault, "If the file is too large, give a smaller `batch_size`.")
         if status.state == "cancelled" and (checks or not resumed):
-            return status, BatchCancelled(
+            return status, errors.BatchCancelled(
                 f"Batch {batch_id} was cancelled; {status.done:,} of its {status.total:,} requests were answered.",
                 "Run it again to send the others: answers so far are cached.",
             )
@@ -580,18 +574,18 @@ class BatchScheduler(JudgeWrapper):
             for file in (batch.file_id, *status.files):
                 try:
                     await self.judge.delete(file)
-                except RubriclabError as error:
+                except errors.RubriclabError as error:
                     _log.info("the file %s could not be deleted: %s", file, error.message)
         return outcomes
 
     def _outcome(self, status: int | None, body: Any, prompt: Prompt[Any] | None) -> Reply | Exception | None:
         if status is None:
-            return JudgeUnavailable(f"{self.name}: the request was not processed: {body}", may_be_billed=False)
+            return errors.JudgeUnavailable(f"{self.name}: the request was not processed: {body}", may_be_billed=False)
         if not _is_completion(status, body):
             return self.judge.error_in(status, body, prompt) if prompt else None
         try:
             return self.judge.reply_in(body, prompt)
-        except JudgeError as error:
+        except errors.JudgeError as error:
             return error
 
     async def _persistently(self, request: Callable[[], Awaitable[T]]) -> T:
@@ -599,13 +593,13 @@ class BatchScheduler(JudgeWrapper):
         for _ in range(FAILURES):
             try:
                 return await request()
-            except JudgeUnavailable as error:
+            except errors.JudgeUnavailable as error:
                 last = error
                 wait = max(pause, min(error.retry_after or 0.0, MAX_PAUSE))
                 _log.info("%s; the next attempt follows in %.1f s", error.message, wait)
                 await asyncio.sleep(wait)
                 pause = min(GROWTH * pause, MAX_GROWTH * PAUSE)
-        raise ProviderDown(
+        raise errors.ProviderDown(
             f"{FAILURES} requests in a row failed; the last one: {last.message}",
             "Run it again later: batches that are under way are continued.",
         )

@@ -58,7 +58,9 @@ def json_objects(text: str) -> Iterator[FoundObject]:
 
 
 def _entries(value: Any) -> Collection[Any]:
-    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 def _decoded(text: str, begin: int, end: int) -> FoundObject:

@@ -248,12 +248,14 @@ def joining_methods(plans: Sequence[Plan]) -> list[str]:
 
 def plans_to_run(plans: Sequence[Plan], *, proposals_only: bool) -> list[Plan]:
     """Return the plans; with `proposals_only`, methods that do not need ratings get their texts as unrated."""
-    return [
-        replace(plan, training_input=replace(plan.training_input, examples=(), unrated=plan.training_input.examples))
-        if proposals_only and plan.method.rated_later(plan.settings)
-        else plan
-        for plan in plans
-    ]
+
+    def without_ratings(plan: Plan) -> Plan:
+        if not (proposals_only and plan.method.rated_later(plan.settings)):
+            return plan
+        examples = plan.training_input.examples
+        return replace(plan, training_input=replace(plan.training_input, examples=(), unrated=examples))
+
+    return [without_ratings(plan) for plan in plans]
 
 
 def cell_of(rated: interface.CriterionRating) -> Cell:
@@ -492,18 +494,11 @@ async def rate_in_one_call(
         )
         rivals = RivalLimits(texts=max(2, *sizes))
     labels = np.array([example.scores[assignment.aspect.name] for example in examples], dtype=float)
-    return replace(
-        candidates,
-        candidates=tuple(
-            _with_evidence(each, columns[each.criterion.id], labels)
-            if each.criterion.id in unjudged & columns.keys()
-            else each
-            for each in candidates.candidates
-        ),
-        cells=cells,
-        together=together,
-        rivals=rivals,
-    )
+    with_evidence = list(candidates.candidates)
+    for index, each in enumerate(with_evidence):
+        if each.criterion.id in unjudged & columns.keys():
+            with_evidence[index] = _with_evidence(each, columns[each.criterion.id], labels)
+    return replace(candidates, candidates=tuple(with_evidence), cells=cells, together=together, rivals=rivals)
 
 
 def _columns(rated: Sequence[Sequence[interface.CriterionRating]]) -> dict[str, list[Cell]]:

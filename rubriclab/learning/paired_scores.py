@@ -375,7 +375,9 @@ class Comparison(FrozenModel):
     def outcome(self) -> LimitOutcome:
         """`beyond` if any limit is exceeded, else `inconclusive` if any outcome is, else `within`."""
         outcomes = {check.outcome for check in self.checks}
-        return "beyond" if "beyond" in outcomes else "inconclusive" if "inconclusive" in outcomes else "within"
+        if "beyond" in outcomes:
+            return "beyond"
+        return "inconclusive" if "inconclusive" in outcomes else "within"
 
     @property
     def needed(self) -> int | None:
@@ -441,8 +443,9 @@ class DriftLimits(NamedTuple):
         checks = []
         for allowed, (limit, (value, excess)) in zip(self, figures.items(), strict=True):
             if allowed is not None:
-                unknown = value is None or (excess <= TOLERANCE and not comparison.enough_scored)
-                outcome: LimitOutcome = "inconclusive" if unknown else "beyond" if excess > TOLERANCE else "within"
+                outcome: LimitOutcome = "beyond" if excess > TOLERANCE else "within"
+                if value is None or (outcome == "within" and not comparison.enough_scored):
+                    outcome = "inconclusive"
                 checks.append(LimitCheck(limit=limit, allowed=allowed, value=value, outcome=outcome))
         return comparison.model_copy(update={"checks": tuple(checks)})
 

@@ -112,7 +112,9 @@ def holistic_prompt(
         **form.fields(criterion),
         "score_only": score_only,
     }
-    reply = form.score_only if score_only else prompting.AssessableRating if assessable else form.with_reason
+    reply = prompting.AssessableRating if assessable else form.with_reason
+    if score_only:
+        reply = form.score_only
     bare = reply is BareScore
     with_probabilities = settings.scoring == "weighted" and bare
     return Prompt(

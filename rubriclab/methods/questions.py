@@ -65,7 +65,9 @@ def read_answer(text: str) -> Answer | None:
     match = _ANSWER.fullmatch(plain)
     if match is None or set(_ANSWER_OR_HEDGE.findall(plain)) != {match["answer"]}:
         return None
-    return "yes" if match["answer"] == "yes" else "no" if match["answer"] == "no" else "n/a"
+    if match["answer"] == "yes":
+        return "yes"
+    return "no" if match["answer"] == "no" else "n/a"
 
 
 def _among(*allowed: Answer) -> BeforeValidator:
@@ -377,11 +379,9 @@ class Group(BaseModel):
     def pairs(self) -> Iterator[tuple[str, str]]:
         """Yield all pairs of equal members, or in a nested group the first with each other member."""
         members = list(dict.fromkeys(self.members))
-        return (
-            itertools.combinations(members, 2)
-            if self.relation == "same"
-            else itertools.product(members[:1], members[1:])
-        )
+        if self.relation == "same":
+            return itertools.combinations(members, 2)
+        return itertools.product(members[:1], members[1:])
 
 
 class Groups(BaseModel):

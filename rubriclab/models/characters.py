@@ -111,7 +111,9 @@ def with_flags(text: str, flags: Mapping[str, str], complete: Callable[[str], st
         if match[4]:
             return f"`{complete(match[4])}`"
         flag = flags.get(match[2])
-        return match[0] if flag is None else f"{flag} {shlex.quote(match[3])}" if match[3] else flag
+        if flag is None:
+            return match[0]
+        return f"{flag} {shlex.quote(match[3])}" if match[3] else flag
 
     return _QUOTED_OR_TYPED.sub(written, text)
 

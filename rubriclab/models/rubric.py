@@ -215,8 +215,10 @@ class Rubric(Displayed, FrozenModel):
     @property
     def threshold(self) -> float | None:
         """The lowest score that passes, 0.5 unless a threshold was learned; `None` if the scale has not two levels."""
+        if not self.scores_on.names:
+            return None
         learned = self.aggregation.threshold if self.aggregation else None
-        return (0.5 if learned is None else learned) if self.scores_on.names else None
+        return 0.5 if learned is None else learned
 
     def verdict(self, score: float | None) -> str | None:
         """Return the level of a text with this score; `None` without a score, or if the scale has not two levels."""

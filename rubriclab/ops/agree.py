@@ -181,7 +181,9 @@ def _count_answered_twice(table: FloatArray) -> int:
 
 
 def _reliability(alpha: float) -> Reliability:
-    return "unreliable" if alpha < TENTATIVE else "tentative" if alpha < RELIABLE else "reliable"
+    if alpha < TENTATIVE:
+        return "unreliable"
+    return "tentative" if alpha < RELIABLE else "reliable"
 
 
 @dataclass(frozen=True, repr=False)

@@ -603,7 +603,9 @@ async def look(scoring: ColumnScoring, anchor: str) -> paired.AnchorLook:
     bias, absolute_error = (
         confidence_sequence(each, error_rate=ERROR_RATE / 2, tightest=NARROWEST_LOOK * groups) for each in changes
     )
-    changed = any((each.low or 0.0) > 0 or (each.high or 0.0) < 0 for each in (bias, absolute_error))
+    outcome: paired.LimitOutcome = "within" if is_recorded else "inconclusive"
+    if any((each.low or 0.0) > 0 or (each.high or 0.0) < 0 for each in (bias, absolute_error)):
+        outcome = "beyond"
     errors_now = np.array([*errors.values()])
     return paired.AnchorLook(
         rubric=version.ref,
@@ -615,7 +617,7 @@ async def look(scoring: ColumnScoring, anchor: str) -> paired.AnchorLook:
         absolute_error=float(np.abs(errors_now).mean()) if errors else None,
         bias_change=bias.rounded(),
         error_change=absolute_error.rounded(),
-        outcome="beyond" if changed else "within" if is_recorded else "inconclusive",
+        outcome=outcome,
     )
 
 

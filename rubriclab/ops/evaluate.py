@@ -126,7 +126,9 @@ class Evaluation(work.Answered, Displayed):
             for row in () if summary.scale.names else summary.evaluators:
                 # Of several learned rubrics only the best is compared with the baseline methods.
                 is_best = row is summary.evaluators[0]
-                deciding = summary.deciding if is_best else None if row.best else row.best_baseline
+                deciding = None if row.best else row.best_baseline
+                if is_best:
+                    deciding = summary.deciding
                 if deciding and deciding.gains and not row.seen:
                     measured[row.ref] = {"level": summary.level, "verdict": deciding.gains}
                     measured[row.ref] |= {"order": row.result.agreement.pearson, "errors": summary.errors.get(row.ref)}

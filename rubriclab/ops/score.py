@@ -41,19 +41,10 @@ from rubriclab.models.characters import count, did_you_mean, join_names, preview
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Assignment, Example, find_aspect, format_score, parse_scale, task_words
 from rubriclab.models.version import Effort, Version
-from rubriclab.ops import inputs, workspace as work
+from rubriclab.ops import inputs, scores as results, workspace as work
 from rubriclab.ops.inputs import Data
 from rubriclab.ops.options import RivalOptions, ScoreOptions
 from rubriclab.ops.ray import check_workers, score_on_ray
-from rubriclab.ops.scores import (
-    ScoreCounts,
-    ScoreDistribution,
-    ScoredRow,
-    Scores,
-    held_out_scores,
-    score_of,
-    with_columns,
-)
 from rubriclab.stats.intervals import MIN_GROUPS
 
 # How texts are rated: several of a group in one call, or `apart`; `None` as when the rubric was learned.
@@ -102,7 +93,7 @@ class Scoring:
     version: Version | None = None
     judge: Judge | None = None  # a connected judge that several scorings share
     remaining_rows: Rows | None = None  # if a run is resumed
-    counts: ScoreCounts = field(default_factory=ScoreCounts)
+    counts: results.ScoreCounts = field(default_factory=results.ScoreCounts)
     rivals: Rivals = field(init=False)
 
     def __post_init__(self) -> None:
@@ -117,7 +108,7 @@ class Scoring:
             if self.judge:
                 problem = f"`{option}`: {self.judge.name} is connected in this process, where others cannot use it;"
                 raise SettingsError(problem, f"leave `{option}` out.")
-        self.summary = ScoreDistribution(self.rubric.scores_on, threshold=self.rubric.threshold)
+        self.summary = results.ScoreDistribution(self.rubric.scores_on, threshold=self.rubric.threshold)
         self.bad_labels: list[str] = []
         self.filled_options: set[str] = set()  # options whose column has a cell in some row
         self.columns: list[str] = []  # of the first row
@@ -126,7 +117,7 @@ class Scoring:
         calls = estimate_scoring(self.rubric, self._rows(), self.rivals)
         return dry_run({"judge": (self.choice.spec, calls)}, self.workspace.options)
 
-    async def stream(self) -> AsyncGenerator[ScoredRow]:
+    async def stream(self) -> AsyncGenerator[results.ScoredRow]:
         """Yield one scored row for each row, in order; a faulty row is unscored, with its fault as the reason."""
         workspace, rows, pending = self.workspace, self._rows(), deque[inputs.ReadRow]()
         rows_kept = self.counts.rows
@@ -138,7 +129,7 @@ class Scoring:
                 row, example = pending.popleft()
                 if self.version and example:
                     self.counts.missing_fields.update(inputs.missing_fields(self.version, [example]))
-                scored = ScoredRow(score, row, example, example is not None and addresses_judge(example.output))
+                scored = results.ScoredRow(score, row, example, example is not None and addresses_judge(example.output))
                 self.count(scored)
                 yield scored
         inputs.notify_left_out(rows, workspace.notify)
@@ -156,7 +147,7 @@ class Scoring:
             warnings.append(f"{counts.addresses_judge:,} of {counts.rows:,} texts address the judge")
         return warnings
 
-    def count(self, scored: ScoredRow) -> None:
+    def count(self, scored: results.ScoredRow) -> None:
         self.counts.add(scored)
         if not self.columns and isinstance(scored.row, Mapping):
             self.columns = list(map(str, scored.row))
@@ -193,7 +184,7 @@ class Scoring:
         column, labelled = self.options.labels_in, self.summary.labelled
         if column is None:
             if self.version:
-                self.summary.learned = held_out_scores(self.workspace, self.version, self.choice.spec)
+                self.summary.learned = results.held_out_scores(self.workspace, self.version, self.choice.spec)
             return
         if self.bad_labels:
             cells = f"{count(len(self.bad_labels), 'cell')}; expected scores from {self.rubric.scores_on.describe()}"
@@ -260,7 +251,9 @@ def prepare_scoring(
     return Scoring(workspace, data, version.rubric, version.ref, choice, options, version)
 
 
-async def score(workspace: work.Workspace, data: Data, rubric: work.RubricLike | None, options: ScoreOptions) -> Scores:
+async def score(
+    workspace: work.Workspace, data: Data, rubric: work.RubricLike | None, options: ScoreOptions
+) -> results.Scores:
     scoring = await workspace.off_event_loop(prepare_scoring, workspace, data, rubric, options)
     scores = await score_all(scoring)
     await workspace.off_event_loop(scoring.correct_mean)
@@ -268,10 +261,10 @@ async def score(workspace: work.Workspace, data: Data, rubric: work.RubricLike |
     return scores
 
 
-async def score_all(scoring: Scoring) -> Scores:
+async def score_all(scoring: Scoring) -> results.Scores:
     scored = tuple([row async for row in scoring.stream()])
     warnings = tuple(scoring.warnings(len(scored)))
-    return Scores(scored, scoring.name, scoring.workspace.effort(), scoring.summary, warnings)
+    return results.Scores(scored, scoring.name, scoring.workspace.effort(), scoring.summary, warnings)
 
 
 def _prepare_unvalidated(workspace: work.Workspace, data: Data, options: ScoreOptions) -> Scoring:
@@ -368,13 +361,13 @@ def record_path(output: str) -> Path:
     return Path(f"{output}.resume.json")
 
 
-def _read_score(line: bytes, rows: Rows, where: str) -> ScoredRow:
+def _read_score(line: bytes, rows: Rows, where: str) -> results.ScoredRow:
     """Return a written score with the next row of the texts; DataError if the score is of another row."""
     try:
         written = orjson.loads(line)
         # Columns of the text's row come before the score, and may have names of optional fields of a score.
         score_cells = dict(dropwhile(lambda cell: cell[0] != "id", written.items()))
-        score, addresses_judge = score_of(score_cells), score_cells["addresses_judge"]
+        score, addresses_judge = results.score_of(score_cells), score_cells["addresses_judge"]
     except (ValueError, KeyError, AttributeError):
         got = preview(line.decode(errors="replace"))
         raise DataError(f"{where}: got {got}, expected a row of scores.", _RESTART_HINT) from None
@@ -382,8 +375,8 @@ def _read_score(line: bytes, rows: Rows, where: str) -> ScoredRow:
     if row is None:
         problem = f"{where}: there are more scores than rows in {rows.where}: the texts have changed."
         raise DataError(problem, _RESTART_HINT)
-    scored = ScoredRow(score, rows.row, row if isinstance(row, Example) else None, addresses_judge)
-    cells = orjson.loads(json_line(with_columns(rows.row, score_cells)))
+    scored = results.ScoredRow(score, rows.row, row if isinstance(row, Example) else None, addresses_judge)
+    cells = orjson.loads(json_line(results.with_columns(rows.row, score_cells)))
     if score.id != (row.id if isinstance(row, Example) else fault_id(row)) or cells != written:
         problem = f"this score, of the text {preview(score.id)}, is not of the row in the same place"
         raise DataError(f"{where}: {problem}, {rows.where}:{rows.line}: the texts have changed.", _RESTART_HINT)
@@ -451,11 +444,11 @@ class TextScorer(Closing):
         """Return the score of the text in a row without blocking the running event loop."""
         return (await self.score_rows_async([row]))[0]
 
-    def score_rows(self, rows: Data) -> Scores:
+    def score_rows(self, rows: Data) -> results.Scores:
         """Return the scores of several texts, in any form that `Lab.score` takes, scored at the same time."""
         return self._loop.run(lambda: self._score_all(rows))
 
-    async def score_rows_async(self, rows: Data) -> Scores:
+    async def score_rows_async(self, rows: Data) -> results.Scores:
         """Return the scores of several texts without blocking the running event loop."""
         return await self._loop.run_async(lambda: self._score_all(rows))
 
@@ -489,7 +482,7 @@ class TextScorer(Closing):
     async def _check_store(self) -> None:
         self._workspace.store.check_file()  # answers that are paid for would be written to the removed file
 
-    async def _score_all(self, rows: Data) -> Scores:
+    async def _score_all(self, rows: Data) -> results.Scores:
         await self._check_store()
         data = list(rows) if isinstance(rows, Iterator) else rows
-        return await score_all(replace(self._scoring, data=data, counts=ScoreCounts()))
+        return await score_all(replace(self._scoring, data=data, counts=results.ScoreCounts()))

@@ -406,11 +406,11 @@ class ScoreDistribution:
         return False if high < threshold else None
 
     def to_row(self) -> dict[str, Any]:
-        labelled = self.labelled
+        labelled, labels_of = self.labelled, "texts" if self.own_labels else "learning"
         return {
             "human_mean": asdict(self.human_mean.rounded()),
             "labels": 0 if labelled is None else len(labelled.labels),
-            "labels_of": None if labelled is None else "texts" if self.own_labels else "learning",
+            "labels_of": None if labelled is None else labels_of,
             "labels_needed": self.labels_needed,
             "mean": self.mean,
             **({} if self.threshold is None else {"pass_rate": self.pass_rate}),

@@ -458,7 +458,8 @@ def _section_html(element: Element, level: int, title: str) -> Markup:
 
 def _table_html(table: Element, level: int, title: str) -> Markup:
     columns, caption, ticks = columns_of(table), table.find("caption"), table.find("tfoot")
-    kinds = [Markup(' class="drawing"' if c.drawing else ' class="number"' if c.numeric else "") for c in columns]
+    numeric = [Markup(' class="number"' if column.numeric else "") for column in columns]
+    kinds = [Markup(' class="drawing"') if c.drawing else kind for c, kind in zip(columns, numeric, strict=True)]
     # On narrow screens, the cells of a wide table are stacked, each after the title of its column.
     named_cells = len(columns) >= WIDE_COLUMNS
     labels = [Markup(' data-title="{}"').format(words_of(c.title)) if named_cells else Markup() for c in columns]

@@ -138,8 +138,9 @@ REJECTIONS: tuple[RejectionReason, ...] = get_args(RejectionReason)
 
 def edits(change: ChangedSentence) -> Iterator[tuple[str, str]]:
     for index, words in enumerate(_EDITS.split(f"{change.sentence}. {change.diff}")):
+        edit = "removed" if words.startswith("[") else "added"
         # Every second item is an edit.
-        yield words, ("removed" if words.startswith("[") else "added") if index % 2 else ""
+        yield words, edit if index % 2 else ""
 
 
 # Plans of what to label.

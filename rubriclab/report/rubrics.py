@@ -14,30 +14,11 @@ from markupsafe import Markup
 
 from rubriclab.learning.gate import contradiction, outcome_of
 from rubriclab.learning.verdicts import LevelAgreement, level_agreement
+from rubriclab.models import version as stored
 from rubriclab.models.aggregation import Term, combine, raw_value
 from rubriclab.models.characters import count, join_names
 from rubriclab.models.rubric import Criterion, Part
 from rubriclab.models.text import Scale
-from rubriclab.models.version import (
-    CALIBRATED,
-    DIRECT,
-    GRADED,
-    MAX_LABELS,
-    MIN_EFFECT,
-    MIN_GROUPS_TO_RULE_OUT,
-    VERDICTS,
-    WHOLE,
-    EvaluationRecord,
-    EvaluatorAgreement,
-    GateVerdict,
-    Measures,
-    Outcome,
-    RecordedText,
-    TrainingRecord,
-    Validation,
-    VerdictAgreement,
-    is_baseline,
-)
 from rubriclab.ops.versions import Disagreement, Disagreements, missing_record
 from rubriclab.prompts.render import prompts_digest
 from rubriclab.report import charts, wording
@@ -99,7 +80,7 @@ def badge_of(version: Version) -> Badge:
         )
         if own and theirs
     ]
-    outcome, gain = deciding.overall, validation.against(WHOLE)
+    outcome, gain = deciding.overall, validation.against(stored.WHOLE)
     unshown = outcome == "better" and gain and gain.difference.low is not None and gain.difference.low <= 0
     limit = ", but nothing proves that the criteria help" if unshown else ""
     remark = f"{PREPOSITIONS.get(outcome, 'compared with')} {other_name}"
@@ -115,13 +96,13 @@ def evaluation_prevails(version: Version, compared_with_direct: bool) -> bool:
     return compared_with_direct or validation is None or validation.deciding is validation.free
 
 
-def badge_on_other_texts(version: Version, record: EvaluationRecord) -> Badge:
+def badge_on_other_texts(version: Version, record: stored.EvaluationRecord) -> Badge:
     """Return the verdict of an evaluation, against what, on which texts and when, with the version's own figures."""
-    measures = VERDICTS if version.rubric.scores_on.names else GRADED
+    measures = stored.VERDICTS if version.rubric.scores_on.names else stored.GRADED
     error = f"error {estimate(record.errors.absolute)}" if record.errors else ""
     order = f"{measures.order} {wording.LEVELS[record.level]} {estimate(record.order)}" if record.order else ""
     other_name = record.verdict.against
-    if is_baseline(other_name):
+    if stored.is_baseline(other_name):
         other_name = f"the text feature {wording.evaluator_parts(other_name)[0]!r}"
     texts = (
         f"{count(record.n, 'other text')} of {count(record.groups, 'group')}, evaluated on {record.created:%Y-%m-%d}"
@@ -134,10 +115,10 @@ def badge_on_other_texts(version: Version, record: EvaluationRecord) -> Badge:
     return Badge(words, TONES.get(record.verdict.overall, "warning"), remark, figures, limit)
 
 
-def gain_outcomes(verdict: GateVerdict, level: str = "", groups: int = 0) -> tuple[str, str]:
+def gain_outcomes(verdict: stored.GateVerdict, level: str = "", groups: int = 0) -> tuple[str, str]:
     """Return the outcomes in error and in order, empty if unknown; with `groups` also outcomes that decide nothing."""
 
-    def words(outcome: Outcome | None, gain: Interval | None) -> str:
+    def words(outcome: stored.Outcome | None, gain: Interval | None) -> str:
         if outcome is None or gain is None or gain.value is None:
             return ""
         if gain.low is None and verdict.few_groups is not None:
@@ -145,24 +126,28 @@ def gain_outcomes(verdict: GateVerdict, level: str = "", groups: int = 0) -> tup
             return f"too few {'systems' if lacks_systems else 'groups'} to tell"
         return wording.outcome(outcome)
 
-    order = outcome_of(verdict.difference, MIN_EFFECT, groups) if groups and not verdict.outcome else verdict.outcome
+    order = (
+        outcome_of(verdict.difference, stored.MIN_EFFECT, groups) if groups and not verdict.outcome else verdict.outcome
+    )
     return words(verdict.error_outcome, verdict.less_error), words(order, verdict.difference)
 
 
-def outcome_meanings(verdicts: Sequence[GateVerdict], measures: Measures, scale: Scale) -> list[tuple[str, str]]:
+def outcome_meanings(
+    verdicts: Sequence[stored.GateVerdict], measures: stored.Measures, scale: Scale
+) -> list[tuple[str, str]]:
     """Return every outcome of a difference with its meaning; empty if `verdicts` have none."""
     least = wording.least_gain(measures, scale)
     meanings = {
         "better": f"the whole 95 % interval of the difference favours the rubric, and its far end reaches {least}",
         "worse": "the whole interval favours the other, whatever its size",
         wording.outcome("not better"): f"a gain of {least} is ruled out: the interval ends before it, on at least "
-        f"{MIN_GROUPS_TO_RULE_OUT} groups",
+        f"{stored.MIN_GROUPS_TO_RULE_OUT} groups",
         "inconclusive": "none of these: too few labels or groups to tell",
     }
     return list(meanings.items()) if any(words for each in verdicts for words in gain_outcomes(each)) else []
 
 
-def gains_summary(verdict: GateVerdict, measures: Measures, level: str) -> str:
+def gains_summary(verdict: stored.GateVerdict, measures: stored.Measures, level: str) -> str:
     """Return the outcome of each gain, as `Worse in error, no real gain in Pearson over all texts`."""
     # The overall outcome comes first.
     measures_by_outcome = dict[str, list[str]]({wording.outcome(verdict.overall): []})
@@ -175,19 +160,21 @@ def gains_summary(verdict: GateVerdict, measures: Measures, level: str) -> str:
     return summary[:1].upper() + summary[1:]
 
 
-def deciding_comparisons(validation: Validation) -> Iterator[tuple[EvaluatorAgreement, GateVerdict]]:
+def deciding_comparisons(
+    validation: stored.Validation,
+) -> Iterator[tuple[stored.EvaluatorAgreement, stored.GateVerdict]]:
     """Yield the measured evaluators on which the verdict depends, and the rubric's own question about the whole."""
     by_name = _by_name(validation)
-    for name in (DIRECT, CALIBRATED, WHOLE, validation.free.against):
+    for name in (stored.DIRECT, stored.CALIBRATED, stored.WHOLE, validation.free.against):
         if (verdict := validation.against(name)) and name in by_name:
             yield by_name[name], verdict
 
 
-def _by_name(validation: Validation) -> dict[str, EvaluatorAgreement]:
+def _by_name(validation: stored.Validation) -> dict[str, stored.EvaluatorAgreement]:
     return {each.name: each for each in validation.evaluators}
 
 
-def more_labels(deciding: GateVerdict, level: str = "") -> str:
+def more_labels(deciding: stored.GateVerdict, level: str = "") -> str:
     """Return what to label for a decision, as a sentence without a full stop."""
     if level == "system" and (deciding.few_groups or MIN_GROUPS) >= MIN_GROUPS:
         return "A decision takes more systems, not more texts: evaluate on labelled texts of other systems, too"
@@ -197,12 +184,12 @@ def more_labels(deciding: GateVerdict, level: str = "") -> str:
         return "Label more texts from new sources: these cannot tell the errors apart"
     if deciding.more_labels is None or deciding.more_labels.even is None:
         return (
-            f"A decision would take more than {MAX_LABELS} more labels: treat the rubric and what it is compared with "
-            "as equal, or try another judge or definition"
+            f"A decision would take more than {stored.MAX_LABELS} more labels: treat the rubric and what it is "
+            "compared with as equal, or try another judge or definition"
         )
     even, likely = deciding.more_labels.even, deciding.more_labels.likely
     labels = f"Label about {even} more texts from new sources for a 50 % chance of deciding this comparison"
-    return labels if even == likely else f"{labels}, or {likely or f'more than {MAX_LABELS}'} more for 80 %"
+    return labels if even == likely else f"{labels}, or {likely or f'more than {stored.MAX_LABELS}'} more for 80 %"
 
 
 # Edits of rubrics.
@@ -308,12 +295,12 @@ def learned_view(version: Version) -> View:
     return view("learned", version=version, rows=rows, titles=titles)
 
 
-def training_view(version: Version, record: TrainingRecord | None) -> View:
+def training_view(version: Version, record: stored.TrainingRecord | None) -> View:
     unknown = "" if record else f"{missing_record(version)} This page leaves out what needs them."
     return view("training", version=version, record=record, unknown=unknown)
 
 
-def levels_of(version: Version, record: TrainingRecord) -> LevelAgreement | None:
+def levels_of(version: Version, record: stored.TrainingRecord) -> LevelAgreement | None:
     """Return how cross-validated scores, rounded to levels, agree; `None` unless the scale has few whole levels."""
     labels, scores = (
         np.array(values, dtype=float) for values in zip(*((t.label, t.predicted) for t in record.texts), strict=True)
@@ -321,7 +308,7 @@ def levels_of(version: Version, record: TrainingRecord) -> LevelAgreement | None
     return level_agreement(scores, labels, [text.group for text in record.texts], version.rubric.scores_on)
 
 
-def evaluators_by_kind(validation: Validation) -> Iterator[tuple[str, list[EvaluatorAgreement]]]:
+def evaluators_by_kind(validation: stored.Validation) -> Iterator[tuple[str, list[stored.EvaluatorAgreement]]]:
     """Yield the evaluators of each kind, the highest correlation first, undefined correlations last."""
     ranked = sorted(validation.evaluators, key=lambda each: math.inf if each.order.value is None else -each.order.value)
     for kind, title in KINDS.items():
@@ -335,7 +322,7 @@ def error_cells(errors: ScoreErrors | None) -> list[Interval | str]:
     return [errors.absolute, signed(errors.bias), wording.percent(errors.near)]
 
 
-def label_score_pairs(texts: Iterable[RecordedText]) -> list[tuple[float, float]]:
+def label_score_pairs(texts: Iterable[stored.RecordedText]) -> list[tuple[float, float]]:
     return [(text.label, text.predicted) for text in texts if text.predicted is not None]
 
 
@@ -378,7 +365,7 @@ def weighted_criteria(version: Version) -> list[WeightedCriterion]:
 TITLE_LENGTH, MATRIX_COLUMNS = 60, 6
 
 
-def distance(text: RecordedText) -> float:
+def distance(text: stored.RecordedText) -> float:
     return 0.0 if text.predicted is None else abs(text.predicted - text.label)
 
 
@@ -423,14 +410,14 @@ def row_kind_and_title(criterion: Criterion, terms: Mapping[str, Term]) -> tuple
     return "" if weight or not terms else "baseline", line(external(title), quiet(remark))
 
 
-def raters_words(text: RecordedText, scale: Scale) -> str:
+def raters_words(text: stored.RecordedText, scale: Scale) -> str:
     """Return the raters' scores without their names, each with its reason, and the reasons of unknown raters."""
     scores = {name: wording.label(score, scale) for name, score in text.raters.items()}
     reasoned = {name: f"{scores.get(name, '')}: {reason}".removeprefix(": ") for name, reason in text.reasons.items()}
     return f"raters {('; ' if reasoned else ', ').join({**scores, **reasoned}.values())}" if scores or reasoned else ""
 
 
-def score_axis_of(version: Version, texts: Sequence[RecordedText]) -> charts.Axis:
+def score_axis_of(version: Version, texts: Sequence[stored.RecordedText]) -> charts.Axis:
     marks = [mark for text in texts for mark in (text.label, *text.raters.values())]
     scores = [Interval(text.predicted, text.low, text.high) for text in texts]
     axis = charts.axis_of(scores, version.rubric.scores_on.low, version.rubric.scores_on.high, *marks)
@@ -440,7 +427,7 @@ def score_axis_of(version: Version, texts: Sequence[RecordedText]) -> charts.Axi
     return replace(axis, ticks=(axis.low, cut, axis.high), base=cut)
 
 
-def matrix_view(version: Version, record: TrainingRecord) -> View:
+def matrix_view(version: Version, record: stored.TrainingRecord) -> View:
     """Return the ratings of all texts by all candidates, kept candidates first, and below them the wording of each."""
     order, scale = kept_first(record), version.rubric.scores_on
     tables = []
@@ -458,11 +445,11 @@ def matrix_view(version: Version, record: TrainingRecord) -> View:
     return view("matrix", record=record, tables=tables, order=order, kept=kept_count)
 
 
-def kept_first(record: TrainingRecord) -> list[int]:
+def kept_first(record: stored.TrainingRecord) -> list[int]:
     return sorted(range(len(record.candidates)), key=lambda index: not record.candidates[index].kept)
 
 
-def matrix_rows(record: TrainingRecord) -> Iterator[dict[str, Any]]:
+def matrix_rows(record: stored.TrainingRecord) -> Iterator[dict[str, Any]]:
     """Yield a row per text and criterion, kept criteria first; `reason` is the judge's, or why there is no score."""
     for text, cells in zip(record.texts, record.cells, strict=True):
         columns = {name: getattr(text, name) for name in ("group", "label", "predicted", "low", "high")}
@@ -507,26 +494,26 @@ def explanation_view(explanation: ScoreExplanation) -> View:
 # Decisions between two levels, and scores on scales of few levels.
 
 
-def recall(agreement: VerdictAgreement, level: int) -> Markup:
+def recall(agreement: stored.VerdictAgreement, level: int) -> Markup:
     """Return the share of texts labelled `level` that are decided so, as `11 of 15 (73 %) [50, 97 %]`."""
     hits, missed = agreement.cells[3 * level], agreement.cells[1 + level]
     return data_element(agreement.recalls[level], wording.share(agreement.recalls[level], hits, hits + missed))
 
 
-def precision(agreement: VerdictAgreement, level: int) -> Markup:
+def precision(agreement: stored.VerdictAgreement, level: int) -> Markup:
     """Return the share of decisions for `level` that are right, as `11 of 15 (73 %) [46, 100 %]`."""
     right, wrong = agreement.cells[3 * level], agreement.cells[2 - level]
     return data_element(agreement.precisions[level], wording.share(agreement.precisions[level], right, right + wrong))
 
 
-def share_rows(agreements: Sequence[VerdictAgreement], names: tuple[str, str]) -> Iterator[list[Markup]]:
+def share_rows(agreements: Sequence[stored.VerdictAgreement], names: tuple[str, str]) -> Iterator[list[Markup]]:
     for level, name in enumerate(names):
         yield [external(f"recall of {name!r}"), *(recall(each, level) for each in agreements)]
     for level, name in enumerate(names):
         yield [external(f"precision of {name!r}"), *(precision(each, level) for each in agreements)]
 
 
-def evaluator_titles(agreements: Sequence[VerdictAgreement]) -> list[str]:
+def evaluator_titles(agreements: Sequence[stored.VerdictAgreement]) -> list[str]:
     return [f"+{wording.evaluator_name(each.name)}" for each in agreements]
 
 

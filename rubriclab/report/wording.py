@@ -72,7 +72,9 @@ def figure(value: float | None) -> str:
 
 def signed(value: float | None) -> str:
     """Return a change as `+0.25`, or `0.00`; empty for `None`."""
-    return "" if value is None else f"{value:+.2f}" if abs(value) >= 0.005 else "0.00"
+    if value is None:
+        return ""
+    return f"{value:+.2f}" if abs(value) >= 0.005 else "0.00"
 
 
 def interval(statistic: Interval, least: float | None = None) -> str:

@@ -189,7 +189,9 @@ def _read_only_sqlite_engine(url: sa.URL, file: Path) -> sa.Engine:
     """
     log = Path(f"{file}-wal")
     has_log = log.exists() and log.stat().st_size > 0
-    mode = "mode=rw" if may_write(url) else "mode=ro" if has_log else "mode=ro&immutable=1"
+    mode = "mode=ro" if has_log else "mode=ro&immutable=1"
+    if may_write(url):
+        mode = "mode=rw"
     uri = f"file:{quote(str(file.absolute()))}?{mode}"
 
     def connect() -> sqlite3.Connection:

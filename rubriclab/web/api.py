@@ -41,26 +41,7 @@ from rubriclab.ops.options import ScoreOptions, ServeOptions
 from rubriclab.ops.score import TextScorer
 from rubriclab.ops.scores import Scores
 from rubriclab.ops.workspace import RubricLike, UnderWay, Workspace, no_progress
-from rubriclab.web.api_models import (
-    HEALTH,
-    METRICS,
-    OPEN,
-    OPENAPI,
-    PATHS,
-    RUBRIC,
-    SCORE,
-    WHEN_BUSY,
-    WHEN_DOWN,
-    Health,
-    InputText,
-    InputTexts,
-    Refused,
-    describe_rubric,
-    description,
-    problem_response,
-    refusal_of,
-    score_row,
-)
+from rubriclab.web import api_models
 from rubriclab.web.server import HEADERS, Access, Server, is_own_origin, listen, owner_of, port_of
 
 # Seconds within which the scoring thread has to respond.
@@ -86,13 +67,13 @@ class Service:
         request.state.logged["texts"] = len(texts)
         scores = await self._scores(texts)
         request.state.logged["unscored"] = len(scores.unscored)
-        rows = [score_row(score) for score in scores]
+        rows = [api_models.score_row(score) for score in scores]
         return _json({"scores": rows, "warnings": scores.warnings} if several else rows[0])
 
     async def rubric(self, request: Request) -> Response:
         _check_query(request)
         scorer = self.scorer
-        described = describe_rubric(scorer.rubric, scorer.name, scorer.judge, scorer.version)
+        described = api_models.describe_rubric(scorer.rubric, scorer.name, scorer.judge, scorer.version)
         return _json(described.model_dump(mode="json"))
 
     async def read_metrics(self, _request: Request) -> Response:
@@ -103,16 +84,18 @@ class Service:
             async with asyncio.timeout(HEALTH_TIMEOUT):
                 await self.scorer.respond()
         except (TimeoutError, RuntimeError):
-            raise Refused("not_responding", "The service does not score at present.", HEALTH_TIMEOUT) from None
-        return _json(Health(status="ok").model_dump())
+            raise api_models.Refused(
+                "not_responding", "The service does not score at present.", HEALTH_TIMEOUT
+            ) from None
+        return _json(api_models.Health(status="ok").model_dump())
 
     async def openapi(self, _request: Request) -> Response:
-        return _json(description(tokens=self.has_tokens))
+        return _json(api_models.description(tokens=self.has_tokens))
 
-    async def _scores(self, texts: Sequence[InputText]) -> Scores:
+    async def _scores(self, texts: Sequence[api_models.InputText]) -> Scores:
         if len(self.under_way) >= self.options.at_once:
             under_way = f"{self.options.at_once:,} requests are under way"
-            raise Refused("too_many_at_once", f"{under_way}; send this one later.", WHEN_BUSY)
+            raise api_models.Refused("too_many_at_once", f"{under_way}; send this one later.", api_models.WHEN_BUSY)
         rows: list[dict[str, Any]] = [text.model_dump(exclude_none=True) for text in texts]
         try:
             async with asyncio.timeout(self.options.request_timeout):
@@ -120,19 +103,19 @@ class Service:
         except TimeoutError:
             late = f"No score within {self.options.request_timeout:g} seconds."
             advice = "The judge's answers are kept when they arrive: send the same request again."
-            raise Refused("timeout", f"{late} {advice}", WHEN_BUSY) from None
+            raise api_models.Refused("timeout", f"{late} {advice}", api_models.WHEN_BUSY) from None
 
 
 def application(service: Service, tokens: Tokens, hosts: Collection[str], access_log: AccessLog) -> ASGIApp:
     routes = [
-        Route(SCORE, service.score, methods=["POST"]),
-        Route(RUBRIC, service.rubric),
-        Route(HEALTH, service.health),
-        Route(METRICS, service.read_metrics),
-        Route(OPENAPI, service.openapi),
+        Route(api_models.SCORE, service.score, methods=["POST"]),
+        Route(api_models.RUBRIC, service.rubric),
+        Route(api_models.HEALTH, service.health),
+        Route(api_models.METRICS, service.read_metrics),
+        Route(api_models.OPENAPI, service.openapi),
     ]
     handlers: dict[Any, Callable[[Request, Exception], Response]] = dict.fromkeys(
-        (Refused, RubriclabError, HTTPException, Exception), _error_response
+        (api_models.Refused, RubriclabError, HTTPException, Exception), _error_response
     )
     starlette = Starlette(routes=routes, exception_handlers=handlers)
     starlette.router.redirect_slashes = False  # its redirects repeat the `Host` header of the request
@@ -142,7 +125,7 @@ def application(service: Service, tokens: Tokens, hosts: Collection[str], access
 def _check_query(request: Request) -> None:
     if names := list(request.query_params):
         detail = f"Expected no query in the address, got {describe(names[0])}: the body says what to do."
-        raise Refused("unknown_parameter", detail)
+        raise api_models.Refused("unknown_parameter", detail)
 
 
 def _error_response(request: Request, error: Exception) -> Response:
@@ -150,12 +133,12 @@ def _error_response(request: Request, error: Exception) -> Response:
     codes = {404: "no_such_path", 405: "other_method"}
     if isinstance(error, HTTPException) and error.status_code in codes:
         code = request.state.logged["problem"] = codes[error.status_code]
-        return problem_response(Refused(code), request.state.id, error.headers)
-    refusal = refusal_of(error)
+        return api_models.problem_response(api_models.Refused(code), request.state.id, error.headers)
+    refusal = api_models.refusal_of(error)
     if isinstance(error, RubriclabError) and (refusal.status >= 500 or isinstance(error, BudgetReached)):
         _log.warning("request %s: %s: %s", request.state.id, type(error).__name__, error)
     request.state.logged["problem"] = refusal.code
-    return problem_response(refusal, request.state.id)
+    return api_models.problem_response(refusal, request.state.id)
 
 
 def _json(content: Mapping[str, Any]) -> Response:
@@ -166,34 +149,39 @@ def _json(content: Mapping[str, Any]) -> Response:
 BODY_TIMEOUT = 30.0
 
 
-async def texts_of(request: Request, most_bytes: int, most_texts: int) -> tuple[tuple[InputText, ...], bool]:
+async def texts_of(request: Request, most_bytes: int, most_texts: int) -> tuple[tuple[api_models.InputText, ...], bool]:
     """Return the texts in the body of a request, and whether it is a list; Refused for a faulty body."""
     # Browsers let pages of other sites send some other types without a preflight (cross-site request forgery).
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json":
         got = f"got {media_type!r:.80}" if media_type else "there is none"
-        raise Refused("other_media_type", f"Expected the Content-Type application/json; {got}.")
+        raise api_models.Refused("other_media_type", f"Expected the Content-Type application/json; {got}.")
     encodings = request.headers.getlist("content-encoding")
     if any(encoding.strip().lower() != "identity" for encoding in encodings):
-        raise Refused("compressed_body", f"Send the body without compression; it is sent as {encodings[0]!r:.80}.")
+        raise api_models.Refused(
+            "compressed_body", f"Send the body without compression; it is sent as {encodings[0]!r:.80}."
+        )
     content = await _content(request, most_bytes)
     try:
         value = parse_json(decode_text(content))
     except Unreadable as error:
-        raise Refused("not_json", f"The body is unusable: {error}.") from None
+        raise api_models.Refused("not_json", f"The body is unusable: {error}.") from None
     several = isinstance(value, dict) and "texts" in value
     try:
-        texts = InputTexts.model_validate(value).texts if several else (InputText.model_validate(value),)
+        if several:
+            texts = api_models.InputTexts.model_validate(value).texts
+        else:
+            texts = (api_models.InputText.model_validate(value),)
     except ValidationError as error:
         hint = ' Send several texts as {"texts": […]}.' if isinstance(value, list) else ""
-        raise Refused("invalid_body", f"{faults(error)}.{hint}") from None
+        raise api_models.Refused("invalid_body", f"{faults(error)}.{hint}") from None
     if len(texts) > most_texts:
         detail = f"Expected at most {most_texts:,} texts, got {len(texts):,}; send them in several requests."
-        raise Refused("too_many_texts", detail)
+        raise api_models.Refused("too_many_texts", detail)
     if repeated := repeated_id(text.id for text in texts):
         first, second = repeated
         problem = f"texts[{second}]: the id {preview(texts[second].id or '')} is that of texts[{first}] already"
-        raise Refused("repeated_id", f"{problem}; give each its own, or none.")
+        raise api_models.Refused("repeated_id", f"{problem}; give each its own, or none.")
     return texts, several
 
 
@@ -204,11 +192,11 @@ async def _content(request: Request, most: int) -> bytes:
             async for chunk in request.stream():
                 content += chunk
                 if len(content) > most:
-                    raise Refused("too_large", f"Expected a body of at most {most:,} bytes.")
+                    raise api_models.Refused("too_large", f"Expected a body of at most {most:,} bytes.")
     except TimeoutError:
-        raise Refused("late_body", f"The body was not complete after {BODY_TIMEOUT:g} seconds.") from None
+        raise api_models.Refused("late_body", f"The body was not complete after {BODY_TIMEOUT:g} seconds.") from None
     except ClientDisconnect:
-        raise Refused("incomplete_body") from None
+        raise api_models.Refused("incomplete_body") from None
     return bytes(content)
 
 
@@ -266,22 +254,28 @@ class AccessControl:
         try:
             self._admit(scope)
             await self._app(scope, receive, send_identified)
-        except Refused as error:
+        except api_models.Refused as error:
             # Raised by `_admit`; the application responds to its own refusals.
             state["logged"]["problem"] = error.code
-            await problem_response(error, state["id"], _HEADERS.get(error.code))(scope, receive, send_identified)
+            await api_models.problem_response(error, state["id"], _HEADERS.get(error.code))(
+                scope, receive, send_identified
+            )
         except Exception as error:
             # The application has usually responded before it raised the error again.
             _log.error("request %s: unexpected %s", state["id"], type(error).__name__, exc_info=error)
             if status == CLIENT_CLOSED:
-                await problem_response(refusal_of(error), state["id"])(scope, receive, send_identified)
+                await api_models.problem_response(api_models.refusal_of(error), state["id"])(
+                    scope, receive, send_identified
+                )
         except asyncio.CancelledError:
             # The server cancels requests that are still open when its grace period ends.
             if status != CLIENT_CLOSED:
                 raise
             state["logged"]["problem"] = "stopping"
-            refusal = Refused("stopping", "The service is shutting down; send the request again.", WHEN_DOWN)
-            await problem_response(refusal, state["id"])(scope, receive, send_identified)
+            refusal = api_models.Refused(
+                "stopping", "The service is shutting down; send the request again.", api_models.WHEN_DOWN
+            )
+            await api_models.problem_response(refusal, state["id"])(scope, receive, send_identified)
         finally:
             self._in_flight.dec()
             self._log_request(scope, status, time.monotonic() - began)
@@ -290,25 +284,25 @@ class AccessControl:
         headers = Headers(scope=scope)
         address_bytes = len(scope["raw_path"]) + len(scope["query_string"])
         if address_bytes + sum(len(name) + len(value) for name, value in headers.raw) > MAX_HEAD_BYTES:
-            raise Refused("large_head", f"Expected a head of at most {MAX_HEAD_BYTES:,} bytes.")
+            raise api_models.Refused("large_head", f"Expected a head of at most {MAX_HEAD_BYTES:,} bytes.")
         if "content-length" in headers and "transfer-encoding" in headers:
             # A proxy may use the other header, and so see another end of the body (request smuggling).
-            raise Refused("two_lengths")
+            raise api_models.Refused("two_lengths")
         if not self._tokens and [host.lower() for host in headers.getlist("host")] not in self._hosts:
-            raise Refused("other_host")
+            raise api_models.Refused("other_host")
         if not self._tokens and not all(is_own_origin(each, headers, scope) for each in headers.getlist("origin")):
-            raise Refused("other_origin")
+            raise api_models.Refused("other_origin")
         authorizations = headers.getlist("authorization")
         caller = self._tokens.caller(authorizations[0] if len(authorizations) == 1 else "")
-        if caller is None and scope["path"] not in OPEN:
+        if caller is None and scope["path"] not in api_models.OPEN:
             if any(is_bearer(each) for each in authorizations):
-                raise Refused("wrong_token")
-            raise Refused("no_token", "Send a token of this service: Authorization: Bearer TOKEN.")
+                raise api_models.Refused("wrong_token")
+            raise api_models.Refused("no_token", "Send a token of this service: Authorization: Bearer TOKEN.")
         scope["state"]["caller"] = caller
 
     def _log_request(self, scope: Scope, status: int, seconds: float) -> None:
         path, state = scope["path"], scope["state"]
-        path_label = path if path in PATHS else OTHER
+        path_label = path if path in api_models.PATHS else OTHER
         self._requests.labels(path_label, str(status)).inc()
         self._seconds.labels(path_label).observe(seconds)
         caller = state["caller"]
@@ -453,9 +447,8 @@ async def serve_rubric(
             def announce() -> None:
                 on_address(address)
                 token = ' -H "Authorization: Bearer $TOKEN"' if tokens else ""
-                workspace.notify(
-                    f"score a text: curl {address}{SCORE}{token} -H 'Content-Type: application/json' -d '{example}'"
-                )
+                headers = f"{token} -H 'Content-Type: application/json'"
+                workspace.notify(f"score a text: curl {address}{api_models.SCORE}{headers} -d '{example}'")
 
             server = Server(application(service, tokens, hosts, on_access), bound, announce, patience=options.grace)
             await server.run_until_stopped()

@@ -467,7 +467,9 @@ def learning_calls(training_input: TrainingInput, settings: scoring.CheckEvalSet
     per_dimension = settings.procedure == "paper"
     writing = int(settings.seeds == "prior knowledge") + (1 if per_dimension else subs) * bool(settings.diversified)
     elaborating = seeds * bool(settings.elaborated_most)
-    filtering = (1 if per_dimension else subs + 1) if settings.filter != "off" else 0
+    filtering = 0
+    if settings.filter != "off":
+        filtering = 1 if per_dimension else subs + 1
     questions = seeds + subs * settings.diversified + seeds * settings.elaborated_most
     calls_per_text = {"together": 1, "by sub-dimension": subs, "one by one": min(settings.most, questions)}
     return LearningCalls(

@@ -305,16 +305,13 @@ async def ask_questions(
 ) -> dict[str, CriterionRating]:
     prompts = answer_prompts(example, questions, dimensions, assignment, settings)
     replies = await prompting.gather_in_order(prompting.ask_entries(judge, prompt, "answer") for prompt in prompts)
-    entries, missing = dict[str, Any](), dict[str, str]()
-    for prompt, (usable, why) in zip(prompts, replies, strict=True):
-        entries |= usable
-        missing |= {each.id: why for each in prompt.reply.expected}
-    return {
-        each.id: rate_question(each, entries[each.id])
-        if each.id in entries
-        else CriterionRating(each.id, None, missing[each.id])
-        for each in questions
-    }
+    ratings: dict[str, CriterionRating] = {}
+    by_id = {question.id: question for question in questions}
+    for prompt, (entries, why_missing) in zip(prompts, replies, strict=True):
+        for name in (each.id for each in prompt.reply.expected):
+            ratings.setdefault(name, CriterionRating(name, None, why_missing))
+        ratings |= {name: rate_question(by_id[name], entry) for name, entry in entries.items()}
+    return {question.id: ratings[question.id] for question in questions}
 
 
 def answer_prompts(

@@ -93,12 +93,9 @@ async def rate(
     """Return one rating for each criterion, in order; for `concatenated` a single one with the id `overall`."""
     if ask_how == "together" and len(criteria) > 1:
         entries, missing = await ask_entries(judge, rate_together_prompt(example, criteria, assignment), "rating")
-        return tuple(
-            CriterionRating(each.id, entries[each.id].score, entries[each.id].reason)
-            if each.id in entries
-            else CriterionRating(each.id, None, missing)
-            for each in criteria
-        )
+        ratings = {each.id: CriterionRating(each.id, None, missing) for each in criteria}
+        ratings |= {name: CriterionRating(name, entry.score, entry.reason) for name, entry in entries.items()}
+        return tuple(ratings.values())
     groups = {OVERALL: criteria} if ask_how == "concatenated" else {each.id: [each] for each in criteria}
     answers = await gather_in_order(ask(judge, rate_prompt(example, some, assignment)) for some in groups.values())
     return tuple(map(answer_rating, groups, answers))

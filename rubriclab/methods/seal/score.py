@@ -235,7 +235,9 @@ def verdict_prompts(verification: TextVerification) -> list[Prompt[KeyedReply]]:
         if question.id in verification.lacking:
             continue
         support = question_of(question).support if verification.kind == "fact" and not verification.rated else None
-        template = "seal/rate" if verification.rated else "seal/support" if support else "seal/verify"
+        template = "seal/support" if support else "seal/verify"
+        if verification.rated:
+            template = "seal/rate"
         groups.setdefault((template, support), []).append(question)
     arguments = [
         (template, chunk, units, material)
@@ -527,12 +529,10 @@ def _verdicts(
     facts = {fact["id"]: fact["text"] for fact in prompt.fields["facts"]}
     units = {unit.id: unit for unit in verification.units}
     questions, scale = {each.id: each for each in verification.plan.questions}, verification.plan.assignment.scale
-    return {
-        (unit, name): units[unit].verdict(*_verdict(usable[unit, name], questions[name], facts, scale))
-        if (unit, name) in usable
-        else units[unit].verdict(None, missing)
-        for unit, name in pairs
-    }
+    verdicts = {(unit, name): units[unit].verdict(None, missing) for unit, name in pairs}
+    for unit, name in verdicts.keys() & usable.keys():
+        verdicts[unit, name] = units[unit].verdict(*_verdict(usable[unit, name], questions[name], facts, scale))
+    return verdicts
 
 
 def _verdict(

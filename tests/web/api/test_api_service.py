@@ -372,7 +372,7 @@ def test_an_unexpected_error_is_a_problem_without_its_words(
     def broken(*_arguments: object) -> None:
         raise ZeroDivisionError(f"with {KEY}")
 
-    monkeypatch.setattr("rubriclab.web.api.score_row", broken)
+    monkeypatch.setattr("rubriclab.web.api_models.score_row", broken)
     with service.client() as client:
         found = problem(score(client, TEXTS[0]), 500)
         assert client.get("/health").status_code == 200
