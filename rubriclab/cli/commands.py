@@ -475,13 +475,13 @@ def edit(call: Call, rubric: str, *, preview: bool, dry_run: bool) -> None:
 
 @command("EvaluateOptions", "CallOptions", "BatchOptions", *REPORT_MODELS)
 @option("rubrics", "--rubric", metavar="REF", multiple=True, required=True, help="A rubric to evaluate; repeatable.")
-@click.argument("other_texts", type=FILE)
-def evaluate(call: Call, other_texts: str, *, rubrics: tuple[str, ...], html: str | None) -> None:
-    """Evaluate rubrics on OTHER_TEXTS with human scores, and compare them with free baselines.
+@click.argument("other_labelled", type=FILE)
+def evaluate(call: Call, other_labelled: str, *, rubrics: tuple[str, ...], html: str | None) -> None:
+    """Evaluate rubrics on OTHER_LABELLED, other texts with human scores, and compare them with free baselines.
 
     Groups (texts of one source) that any of the rubrics was learned from are left out, and their number is reported.
     """
-    evaluation = call.run(ops.evaluate.evaluate, other_texts, rubrics, call.options(ops.options.EvaluateOptions))
+    evaluation = call.run(ops.evaluate.evaluate, other_labelled, rubrics, call.options(ops.options.EvaluateOptions))
     print_json(evaluation.to_row()) if call.as_json else print_view(evaluation)
     evaluation.raise_if_unanswered()
     # The full report has a section on each rubric, which takes time to compute.

@@ -240,17 +240,15 @@ def as_typed(text: str) -> str:
     return with_flags(text, flags(), complete_command)
 
 
-# Placeholders of files with the same columns, and the options that are repeated for such files.
-_FILES = {"LABELLED", "OTHER_TEXTS", "TEXTS"}
-_READING = ("mapping", "missing", "level_scores")
-
-
 def complete_command(command: str) -> str:
     """Return a command with those options of the running command without which it would fail."""
     from rubriclab.cli.main import every_command
+    from rubriclab.data.mapping import without_ratings
 
     matching = [each for name, each in every_command().items() if command.startswith(f"rubriclab {name}")]
-    needed = {"store", *_READING} if _FILES & set(command.split()) else {"store"}
+    # Placeholders of files with the same columns, and the options that are repeated for such files.
+    same_columns = {"LABELLED", "OTHER_LABELLED", "TEXTS"} & set(command.split())
+    needed = {"store", "mapping", "missing", "level_scores"} if same_columns else {"store"}
     needed &= {str(param.name) for each in matching for param in each.params}
     context = click.get_current_context(silent=True)
     for each in (context, context.find_root()) if context else ():
@@ -258,9 +256,10 @@ def complete_command(command: str) -> str:
             name, flag = str(param.name), max(param.opts, key=len)
             # The next command reads the environment and the configuration file itself.
             typed = each.get_parameter_source(name) is ParameterSource.COMMANDLINE
-            if typed and name in {*needed, "config"} and flag not in command.split():
+            shown = without_ratings(value) if name == "mapping" and "TEXTS" in same_columns else value
+            if typed and shown and name in {*needed, "config"} and flag not in command.split():
                 index = len("rubriclab") if name == "config" else len(command)
-                command = f"{command[:index]} {flag} {shlex.quote(value)}{command[index:]}"
+                command = f"{command[:index]} {flag} {shlex.quote(shown)}{command[index:]}"
     return command
 
 

@@ -284,6 +284,12 @@ def parse_mapping(text: str) -> FieldMap:
     return FieldMap(columns)
 
 
+def without_ratings(text: str) -> str:
+    """Return the text of a mapping without the columns of ratings and comparisons."""
+    columns, kept = parse_mapping(text).columns, ("output", *NAME_FIELDS, *TEXT_FIELDS)
+    return mapping_text({name: column for name, column in columns.items() if name in kept})
+
+
 def mapping_text(columns: Mapping[str, str]) -> str:
     return comma_list(f"{name}={column}" for name, column in columns.items())
 
@@ -380,6 +386,14 @@ def propose_scores(rows: Sequence[Mapping[str, Any]], aspect: str, mapped: Mappi
     proposed = propose_mapping(rows, aspect, mapped)
     is_scored = any(name.partition(".")[0] in TABLES for name in proposed)
     return mapping_text({**mapped, **proposed}) if is_scored else None
+
+
+def column_of_ids(rows: Sequence[object], mapped: Mapping[str, str]) -> str | None:
+    """Return the first column without a field that has another value, without spaces, in each row; `None` without."""
+    tables = [row for row in rows if isinstance(row, Mapping)]
+    cells = {column: [str(row.get(column, "")) for row in tables] for column in _columns(tables)}
+    names = (name for name, values in cells.items() if len({v for v in values if v and " " not in v}) == len(tables))
+    return next((name for name in names if name.partition(".")[0] not in FIELDS and name not in mapped.values()), None)
 
 
 def _may_hold(name: str, column: str, cells: Sequence[Any]) -> bool:

@@ -57,12 +57,13 @@ def axis_of(statistics: Iterable[Interval], *marks: float) -> Axis:
 
 
 def agreement_axis(statistics: Iterable[Interval], chance: float = 0.0) -> Axis:
-    """Return an axis to 1 from the tenth below the lowest value, with ticks at halves and the base `chance`."""
+    """Return an axis from a tick below all values and intervals to 1, with ticks at halves; bars begin at `chance`."""
     ends = [end for each in statistics for end in (each.value, each.low) if end is not None]
-    low = math.floor(round(10 * min(ends, default=chance), 6)) / 10
+    low = max(round(min(ends, default=chance), 6), -1.0)
     if low >= chance:
         return replace(axis_of((), min(low, 0.9), 1.0), base=chance)
-    return Axis(low, 1.0, tuple(tick for tick in (-1.0, -0.5, 0.0, 0.5, 1.0) if tick >= low), base=chance)
+    low = max(tick for tick in (-1.0, -0.5, -0.25, 0.0, 0.25) if tick <= low)
+    return Axis(low, 1.0, (low, *(tick for tick in (-0.5, 0.0, 0.5, 1.0) if tick > low)), base=chance)
 
 
 def weight_axis(percents: Iterable[Interval]) -> Axis:

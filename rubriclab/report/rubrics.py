@@ -136,7 +136,9 @@ def outcome_meanings(
     verdicts: Sequence[stored.GateVerdict], measures: stored.Measures, scale: Scale
 ) -> list[tuple[str, str]]:
     """Return every outcome of a difference with its meaning; empty if `verdicts` have none."""
-    least = wording.least_gain(measures, scale)
+    error = wording.least_less_error(scale)
+    least = f"{error} in Brier score" if measures == stored.VERDICTS else f"{figure(error)} points in error"
+    least = f"{least} or {stored.MIN_EFFECT} in {measures.order}"
     meanings = {
         "better": f"the whole 95 % interval of the difference favours the rubric, and its far end reaches {least}",
         "worse": "the whole interval favours the other, whatever its size",
@@ -174,8 +176,8 @@ def _by_name(validation: stored.Validation) -> dict[str, stored.EvaluatorAgreeme
     return {each.name: each for each in validation.evaluators}
 
 
-def more_labels(deciding: stored.GateVerdict, level: str = "") -> str:
-    """Return what to label for a decision, as a sentence without a full stop."""
+def more_labels(deciding: stored.GateVerdict, level: str = "", *, free: bool = False) -> str:
+    """Return what to label for a decision, without a full stop; `free`: whether the other is a free baseline."""
     if level == "system" and (deciding.few_groups or MIN_GROUPS) >= MIN_GROUPS:
         return "A decision takes more systems, not more texts: evaluate on labelled texts of other systems, too"
     if lacking := deciding.lacking_groups:
@@ -183,10 +185,10 @@ def more_labels(deciding: stored.GateVerdict, level: str = "") -> str:
     if deciding.outcome != "inconclusive":
         return "Label more texts from new sources: these cannot tell the errors apart"
     if deciding.more_labels is None or deciding.more_labels.even is None:
-        return (
-            f"A decision would take more than {stored.MAX_LABELS} more labels: treat the rubric and what it is "
-            "compared with as equal, or try another judge or definition"
-        )
+        advice = "treat the rubric and what it is compared with as equal, or try another judge or definition"
+        if free:
+            advice = "do not use these scores, as a text feature may do as well; learn with another judge or definition"
+        return f"A decision would take more than {stored.MAX_LABELS} more labels: {advice}"
     even, likely = deciding.more_labels.even, deciding.more_labels.likely
     labels = f"Label about {even} more texts from new sources for a 50 % chance of deciding this comparison"
     return labels if even == likely else f"{labels}, or {likely or f'more than {stored.MAX_LABELS}'} more for 80 %"
@@ -511,11 +513,3 @@ def share_rows(agreements: Sequence[stored.VerdictAgreement], names: tuple[str, 
         yield [external(f"recall of {name!r}"), *(recall(each, level) for each in agreements)]
     for level, name in enumerate(names):
         yield [external(f"precision of {name!r}"), *(precision(each, level) for each in agreements)]
-
-
-def evaluator_titles(agreements: Sequence[stored.VerdictAgreement]) -> list[str]:
-    return [f"+{wording.evaluator_name(each.name)}" for each in agreements]
-
-
-def level_titles(agreement: LevelAgreement) -> list[str]:
-    return [f"+score {level:g}" for level in agreement.levels]

@@ -466,13 +466,6 @@ def outcome(value: str) -> str:
     return OUTCOMES.get(value, value)
 
 
-def least_gain(measures: stored.Measures, scale: Scale) -> str:
-    """Return the least gain in order or error that matters; smaller gains are `no real gain`."""
-    if measures == stored.VERDICTS:
-        return f"{stored.MIN_BRIER_EFFECT} in Brier score or {stored.MIN_EFFECT} in {stored.VERDICTS.order}"
-    return f"{figure(least_less_error(scale))} points in error or {stored.MIN_EFFECT} in {measures.order}"
-
-
 def least_less_error(scale: Scale) -> float:
     return stored.MIN_BRIER_EFFECT if scale.names else stored.MIN_ERROR_EFFECT * scale.width
 

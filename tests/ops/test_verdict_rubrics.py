@@ -80,7 +80,10 @@ def test_scores_are_probabilities_by_a_logistic_map_and_the_verdict_follows_the_
     threshold = aggregation.threshold
     assert threshold is not None
     recorded = lab.explain(rubric=rubric, id=lab.training_record(rubric.ref).texts[0].id).score
-    for row in (recorded.to_row(), *lab.score(as_verdicts(HELDOUT), rubric).to_rows()):
+    scores = lab.score(as_verdicts(HELDOUT), rubric)
+    assert re.search(r"^text +score +verdict +reason$", str(scores), re.MULTILINE)
+    assert re.search(rf"^{scores[0].id} +[\d.]+ +{scores[0].verdict} ", str(scores), re.MULTILINE)
+    for row in (recorded.to_row(), *scores.to_rows()):
         assert 0 < row["score"] < 1
         assert row["verdict"] == ("pass" if row["score"] >= threshold else "fail")
 

@@ -33,6 +33,25 @@ def test_drawings_are_as_pinned(name: str, snapshot: SnapshotAssertion) -> None:
 
 
 @pytest.mark.parametrize(
+    ("low", "chance", "ticks"),
+    [
+        (0.83, 0.0, (0.8, 0.85, 0.9, 0.95, 1)),
+        (-0.06, 0.0, (-0.25, 0, 0.5, 1)),
+        (-0.67, 0.0, (-1, -0.5, 0, 0.5, 1)),
+        (-1.0, 0.0, (-1, -0.5, 0, 0.5, 1)),
+        (0.3, 0.5, (0.25, 0.5, 1)),
+        (0.1, 0.5, (0, 0.5, 1)),
+    ],
+)
+def test_an_axis_of_agreement_begins_at_a_tick_below_every_interval(
+    low: float, chance: float, ticks: tuple[float, ...]
+) -> None:
+    axis = charts.agreement_axis([Interval(0.9, low, 1.0), Interval(None)], chance)
+    assert (axis.low, axis.high, axis.base) == (ticks[0], 1.0, chance)
+    assert axis.ticks == pytest.approx(ticks)
+
+
+@pytest.mark.parametrize(
     ("marks", "ticks"),
     [
         ((1, 5), (1, 2, 3, 4, 5)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -28,9 +29,19 @@ from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import CriterionRating, UnitVerdict
 from rubriclab.models.rubric import Part
 from rubriclab.models.text import Units
-from rubriclab.models.version import EditOrigin, EvaluationRecord, GateVerdict, MoreLabels, Raters, Version
+from rubriclab.models.version import (
+    CALIBRATED,
+    DIRECT,
+    EditOrigin,
+    EvaluationRecord,
+    GateVerdict,
+    MoreLabels,
+    Raters,
+    Version,
+)
 from rubriclab.report import wording
 from rubriclab.report.render import View, macro
+from rubriclab.report.results import names_view
 from rubriclab.stats.intervals import Interval
 
 
@@ -106,8 +117,19 @@ CONCLUSIONS = {
     "worse than a free baseline on other texts, which counts beside the judge asked directly": on_other_texts(
         joint_version(), "worse", "baseline: -words"
     ),
+    "verdicts beside those of the judge asked directly": joint_version(
+        validation=joint_trust(
+            verdict_agreements=(ALIKE, *(ALIKE.model_copy(update={"name": name}) for name in (DIRECT, CALIBRATED)))
+        )
+    ),
+    "judge not asked directly, undecidable": decided("inconclusive"),
     "verdicts of no two raters": joint_version(validation=joint_trust(verdict_agreements=(ALIKE,))),
 }
+
+
+def test_a_list_says_what_a_verdict_on_other_texts_is_against() -> None:
+    shown = names_view([one for name, one in CONCLUSIONS.items() if "on other texts" in name]).csv()
+    assert {"no real gain over plain@1", "better than a text feature"} < {*re.findall("on other texts.*,(.*)\r", shown)}
 
 
 @pytest.mark.parametrize("name", CONCLUSIONS)
