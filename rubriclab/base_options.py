@@ -107,12 +107,8 @@ def _without_validators(annotation: Any) -> Any:
     return annotation
 
 
-def one_or_several(value: Any) -> Any:
-    """Return a text as a tuple with one item, and any other value unchanged."""
-    return (value,) if isinstance(value, str) else value
-
-
-Texts = Annotated[tuple[str, ...], BeforeValidator(one_or_several)]
+# A single text is a tuple with one item.
+Texts = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
 
 
 # Faults listed in one message.

@@ -135,7 +135,7 @@ def _select_usable(
         if isinstance(row, RowError):
             faults.append(row)
         else:
-            example_rows.append(ExampleRow(rows.where, rows.line, row, rows.mapping))
+            example_rows.append(ExampleRow(rows.where, rows.line, row, rows.mapping, rows.row))
     dropped_scores, where, comparisons = rows.skipped_scores, rows.where, rows.comparisons
     examples = tuple(row.example for row in example_rows)
     labels = (example.scores[aspect] for example in labelled(examples, aspect))
@@ -398,6 +398,7 @@ class ExampleRow:
     line: int
     example: Example
     mapping: reading.FieldMap = reading.NATIVE
+    row: object = None
 
     def fault(self, field: str, got: str, expected: str, outside: str | None = None) -> RowError:
         column = self.mapping.columns.get(field)
@@ -435,8 +436,12 @@ def _is_valid(score: float, scale: Scale | None) -> bool:
     return scale.contains(score) if scale else math.isfinite(score)
 
 
-def _duplicates(example_rows: Iterable[ExampleRow]) -> Iterator[RowError]:
-    first_by_id: dict[str, ExampleRow] = {}
+def _duplicates(example_rows: Sequence[ExampleRow]) -> Iterator[RowError]:
+    first_by_id, by_column = dict[str, ExampleRow](), ""
+    if len({row.example.id for row in example_rows}) < len(example_rows):
+        columns = example_rows[0].mapping.columns
+        if (column := reading.column_of_ids([row.row for row in example_rows], columns)) is not None:
+            by_column = f"; if {column!r} names the texts: `mapping={reading.mapping_text({**columns, 'id': column})}`"
     for row in example_rows:
         earlier = first_by_id.setdefault(row.example.id, row)
         if earlier is not row:
@@ -445,7 +450,7 @@ def _duplicates(example_rows: Iterable[ExampleRow]) -> Iterator[RowError]:
             hint = f"; both hold the same text: if two people rated it, add {option}, or write one row with their mean"
             earlier_line = f"line {earlier.line}" if earlier.where == row.where else f"{earlier.where}:{earlier.line}"
             got = f"{row.example.id!r}, which {earlier_line} also has"
-            yield row.fault("id", got, f"an id of its own{hint if len(texts) == 1 else ''}")
+            yield row.fault("id", got, f"an id of its own{hint if len(texts) == 1 else ''}{by_column}")
 
 
 def _example_faults(row: ExampleRow, aspect: str, scale: Scale | None) -> Iterator[RowError]:

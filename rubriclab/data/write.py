@@ -285,6 +285,7 @@ def _write_excel(path: Path, table: Table) -> None:
 
 
 def _write_excel_sheet(path: Path, sheet: Any, columns: Collection[str], rows: Iterable[Mapping[str, Any]]) -> None:
+    sheet.freeze_panes(1, 0)
     header = dict(zip(columns, columns, strict=True))
     for number, row in enumerate(chain([header], rows)):
         if number >= MAX_EXCEL_ROWS:

@@ -227,11 +227,7 @@ class FakeJudge:
 MAX_CACHED_CHARACTERS = 2**23
 
 
-def _count_characters(_arguments: tuple[Any, ...], turns: tuple[Turn, ...]) -> int:
-    return sum(len(part) for turn in turns for part in turn.parts)
-
-
-@cached_by_size(MAX_CACHED_CHARACTERS, _count_characters)
+@cached_by_size(MAX_CACHED_CHARACTERS, lambda _prompt, turns: sum(len(part) for turn in turns for part in turn.parts))
 def turns_of(prompt: Prompt[Any]) -> tuple[Turn, ...]:
     return tuple(render_turns(prompt))
 

@@ -361,7 +361,7 @@ class _FileCheck:
                         self.problems.append(error.message)
                         readable = False
             if readable:
-                self._add(line, parse_row(row, where, line, mapping, rules))
+                self._add(line, parse_row(row, where, line, mapping, rules), row)
         given, aspect = mapping.columns, self.options.aspect
         if not readable:
             given = corrected_columns(self.sample[0], mapping)
@@ -373,13 +373,13 @@ class _FileCheck:
         if not self.rows and not self.problems:
             self.problems.append(self.raw.source.no_rows_error().text)
 
-    def _add(self, line: int, parsed: Example | RowError | tuple[PairwiseComparison, ...]) -> None:
+    def _add(self, line: int, parsed: Example | RowError | tuple[PairwiseComparison, ...], row: Any) -> None:
         if isinstance(parsed, Example):
-            self.example_rows.append(checks.ExampleRow(self.raw.source.where, line, parsed, self.options.mapping))
+            self.example_rows.append(checks.ExampleRow(self.raw.source.where, line, parsed, self.options.mapping, row))
         elif isinstance(parsed, RowError) and parsed.usable and self.options.skip_faulty:
             self.dropped_faults += parsed.all
             self.skipped_scores += len(parsed.all)
-            self._add(line, parsed.usable)
+            self._add(line, parsed.usable, row)
         elif isinstance(parsed, RowError):
             self.faults.append(parsed)
         else:

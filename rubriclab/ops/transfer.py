@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from rubriclab import errors
-from rubriclab.data.check import MIN_LABELS
+from rubriclab.data.check import MIN_LABELS, label_limits
 from rubriclab.display import Displayed
 from rubriclab.judges.judge import Judge
 from rubriclab.learning import adaptation
@@ -120,11 +120,12 @@ def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: Tra
             generator_from = source.ref if source else None
         named_by = {"judge_from": judge_choice.named_by, "generator_from": generator_from}
         grades = options.grades or version.provenance.grades
+        limits = label_limits(target.labelled, target.aspect.name, target.scale if options.scale else None)
         saved = await workspace.off_event_loop(
             workspace.store.save,
             options.name or version.name,
             trained.rubric,
-            trained.provenance.model_copy(update={**named_by, "grades": grades}),
+            trained.provenance.model_copy(update={**named_by, "grades": grades, "limits": limits}),
             workspace.effort(),
             version.ref,
             training=trained.record,

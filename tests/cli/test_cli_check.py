@@ -307,12 +307,14 @@ def test_every_command_that_is_printed_runs_as_it_stands(here: Commands) -> None
     words = "\n".join([learned.out, learned.err, refused.err, unvalidated.err, page])
     printed = set(re.findall(r"(?:`|<code[^>]*>)(rubriclab [^`<\n]+)", words))
     assert {line.split("'")[2].split()[0] for line in printed} >= {"learn", "plan", "show"}
+    assert [line for line in printed if "TEXTS" in line and "--map output=" in line]
     evidence = here("show", "m", "--evidence", "--store", "an own.db").out
     assert re.search(r"sha256:[0-9a-f]{64}\n", evidence)
     for line in printed:
         assert line.startswith("rubriclab --config 'an own.toml' ")
         assert "--store 'an own.db'" in line
-        filled = re.sub("LABELLED|HELDOUT|TEXTS", "umfrage.csv", line).replace("MODEL", "embedded")
+        assert "TEXTS" not in line or "scores." not in line, line
+        filled = re.sub("(OTHER_)?LABELLED|HELDOUT|TEXTS", "umfrage.csv", line).replace("MODEL", "embedded")
         columns = ("--map", MAPPING) if filled != line and "--map" not in line else ()
         done = here(*shlex.split(filled)[1:], *columns)
         assert done.code == 0 or "learned from" in done.err, (line, done.err)

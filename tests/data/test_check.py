@@ -101,6 +101,17 @@ def test_one_answer_to_several_questions_is_counted_also_before_the_columns_are_
     assert (used, several in learned(same).notes) == ("the scores use only 1 to 4 of the given scale 0 to 10", True)
 
 
+def test_equal_texts_without_ids_are_told_which_column_may_name_them() -> None:
+    texts = [{"ticket": f"T-{n}", "note": "n", "output": "A." if n > 9 else f"{n}.", "q": n % 2} for n in range(12)]
+    for column, found in (("ticket", "; if 'ticket' names the texts: `mapping=scores.q=q,id=ticket`"), ("note", "")):
+        kept = [{name: cell for name, cell in row.items() if name in (column, "output", "q")} for row in texts]
+        with pytest.raises(DataError) as error:
+            training_examples(from_rows(kept, mapping="scores.q=q"), "q")
+        assert error.value.text.endswith(f"or write one row with their mean{found}")
+        (problem,) = check(kept, CheckOptions(mapping="scores.q=q")).problems
+        assert problem.endswith(f"with their mean{found}")
+
+
 def test_grades_of_which_1_is_the_best_are_named_and_turned_and_never_in_part(tmp_path: Path) -> None:
     graded_rows = (f"{LONG}{n},{(1, 1.0, 2, 3)[n % 4]}" for n in range(14))
     (tmp_path / "t.csv").write_text("\n".join(["output,Note", *graded_rows]))

@@ -67,6 +67,7 @@ def test_a_workbook_holds_the_texts_and_no_formula(texts: list[str], markup: lis
         write_rows([{"text": text} for text in kept], Path(folder) / "table.xlsx")
         with zipfile.ZipFile(Path(folder) / "table.xlsx") as book:
             sheet = ElementTree.fromstring(book.read("xl/worksheets/sheet1.xml"))
+    assert [pane.get("ySplit") for pane in sheet.iter(f"{SPREADSHEET}pane")] == ["1"]
     cells = list(sheet.iter(f"{SPREADSHEET}c"))
     tags = {element.tag for cell in cells for element in cell.iter()}
     assert tags <= {f"{SPREADSHEET}{name}" for name in ("c", "is", "r", "t")}

@@ -139,6 +139,8 @@ def test_the_saved_version_is_calibrated_for_the_judge_that_was_asked(elsewhere:
     assert (made["judge"], made["generator"], made["transfer"]["judge"]) == (OTHER, "embedded", "embedded")
     scored = elsewhere("score", "target.jsonl", "--rubric", "moved")
     assert f'judge: "{OTHER}", as moved@1 was learned with it' in scored.err
+    elsewhere(*CARRY, "--save", "--action", "reuse", "--name", "wide", "--scale", "0:20")
+    assert "Note: the scores use only 1 to 5 of the given scale 0 to 20." in elsewhere("show", "wide").out
     lines = (elsewhere.folder / "target.jsonl").read_text("utf-8").splitlines()
     labels = [json.loads(line)["scores"]["coherence"] for line in lines]
     before = elsewhere("score", "target.jsonl", "--rubric", "both", "--judge", OTHER).rows
