@@ -93,12 +93,12 @@ def run_study(call: Call, name: str) -> None:
     from rubriclab.cli.output import note
     from rubriclab.models.characters import count
     from rubriclab.ops.options import parse_settings
-    from rubriclab.ops.workspace import finish, judge_named
+    from rubriclab.ops.workspace import finish, judge_or_offline
 
     sets = sets_in(call.values["data"])
     study = load_study(name).only(call.values["only"])
     study = (study.small() if call.values["small"] else study).changed(parse_settings(call.values["settings"]))
-    judge = judge_named(call.values["judge"], note)
+    judge = judge_or_offline(call.values["judge"], note)
     found = schedule(study, sets)
     for line in found.notes:
         note(line)

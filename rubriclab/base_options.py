@@ -175,14 +175,14 @@ def has_wrong_names(error: ValidationError) -> bool:
     return any(fault["type"] in ("missing", "extra_forbidden") for fault in error.errors(include_url=False))
 
 
-def path_of(steps: Sequence[int | str], root: str = "") -> str:
+def option_path(steps: Sequence[int | str], root: str = "") -> str:
     """Return a path such as `rubric.parts[0].criteria`, with names made printable and cut."""
     written = (f"[{step}]" if isinstance(step, int) else f".{_cut(one_line(step), LONGEST_NAME)}" for step in steps)
     return f"{root}{''.join(written)}".removeprefix(".")
 
 
 def _sentence(fault: Any, root: str) -> str:
-    path, complaint = path_of(fault["loc"], root), _complaint(fault)
+    path, complaint = option_path(fault["loc"], root), _complaint(fault)
     return f"{path}: {complaint}" if path else complaint
 
 

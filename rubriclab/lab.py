@@ -40,7 +40,7 @@ from rubriclab.ops import (
 )
 from rubriclab.ops.inputs import Data
 from rubriclab.ops.scores import Scores
-from rubriclab.ops.workspace import Job, RubricLike, Workspace, finish, ref_of
+from rubriclab.ops.workspace import Job, RubricLike, Workspace, finish, rubric_ref
 from rubriclab.store.diff import VersionDiff, compare
 from rubriclab.store.store import Access, Store, open_store
 
@@ -233,14 +233,14 @@ class Lab(Closing):
     def training_record(self, rubric: str | Version) -> TrainingRecord:
         """Return what each candidate criterion said of each labelled text when a version was learned."""
         with self._open_store() as store:
-            return managing.training_record(store, ref_of(rubric))
+            return managing.training_record(store, rubric_ref(rubric))
 
     @with_options(managing.DisagreementsOptions)
     def disagreements(self, /, rubric: str | Version, **options: Any) -> managing.Disagreements:
         """Return the labelled texts whose cross-validated scores lie furthest from their labels."""
         chosen = self._options(managing.DisagreementsOptions, options)
         with self._open_store() as store:
-            version = store.load(ref_of(rubric))
+            version = store.load(rubric_ref(rubric))
             return managing.disagreements(version, managing.training_record(store, version.ref), chosen)
 
     def gate(self, rubric: str | Version) -> managing.GateResult:
@@ -250,14 +250,14 @@ class Lab(Closing):
             UserError: if the version was never compared, such as a rubric of a single method.
         """
         with self._open_store() as store:
-            return managing.gate(store, ref_of(rubric))
+            return managing.gate(store, rubric_ref(rubric))
 
     def report(self, rubric: str | Version, path: str | Path | None = None) -> Document:
         """Return a page on how a version was trained, as one HTML document, and write it to `path` if given."""
         from rubriclab.report.rubrics import training_view
 
         with self._open_store() as store:
-            version = store.load(ref_of(rubric))
+            version = store.load(rubric_ref(rubric))
             return _written(training_view(version, store.training(version.ref)).page(), path)
 
     def tag(self, rubric: str | Version, tag: str, *, force: bool = False) -> Version:
@@ -267,7 +267,7 @@ class Lab(Closing):
             BelowThreshold: for `production`, if the gate did not find the version better, unless forced.
         """
         with self._open_store("write") as store:
-            return managing.tag(store, ref_of(rubric), tag, self._notify, force=force)
+            return managing.tag(store, rubric_ref(rubric), tag, self._notify, force=force)
 
     def untag(self, name: str, tag: str) -> None:
         """Remove a tag."""
@@ -277,12 +277,12 @@ class Lab(Closing):
     def diff(self, before: str | Version, after: str | Version) -> VersionDiff:
         """Return what changed from one version to another."""
         with self._open_store() as store:
-            return compare(store.load(ref_of(before)), store.load(ref_of(after)))
+            return compare(store.load(rubric_ref(before)), store.load(rubric_ref(after)))
 
     def export(self, rubric: str | Version, path: str | Path | None = None, *, anonymous: bool = False) -> Document:
         """Return a version as a pack to share, also written to `path`; with `anonymous`, without people's names."""
         with self._open_store() as store:
-            return _written(managing.export(store, ref_of(rubric), self._notify, anonymous=anonymous), path)
+            return _written(managing.export(store, rubric_ref(rubric), self._notify, anonymous=anonymous), path)
 
     def import_(self, path: str | Path, name: str | None = None) -> Version:
         """Return the version that now holds the rubric of a pack file; raises `PackError` for a damaged pack."""
@@ -291,7 +291,7 @@ class Lab(Closing):
     def trust(self, rubric: str | Version, *, revoke: bool = False) -> Version:
         """Allow an imported version to choose judge and address, or with `revoke` no longer; return the version."""
         with self._open_store("write") as store:
-            return (store.revoke if revoke else store.confirm)(ref_of(rubric))
+            return (store.revoke if revoke else store.confirm)(rubric_ref(rubric))
 
     def verify(self, *, repair: bool = False) -> managing.VerifyResult:
         """Return everything in the store that is not as it was written; with `repair`, remove damaged answers first."""
@@ -497,7 +497,7 @@ class Lab(Closing):
         """
         from rubriclab.web.studio.pages import serve_studio
 
-        ref, judge = None if rubric is None else ref_of(rubric), self._defaults["judge"]
+        ref, judge = None if rubric is None else rubric_ref(rubric), self._defaults["judge"]
         await serve_studio(self._workspace(), ref, judge=judge, port=port, browser=browser)
 
     @with_options(option_types.ServeOptions)

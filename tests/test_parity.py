@@ -21,7 +21,7 @@ from rubriclab.cli.main import every_command
 from rubriclab.judges.batch import OpenBatch
 from rubriclab.models.base import digest
 from rubriclab.models.judgment import HumanJudgment, TextToJudge
-from rubriclab.ops.label import question_of
+from rubriclab.ops.label import label_question
 from rubriclab.ops.options import LabelOptions
 from rubriclab.store.store import open_store
 
@@ -88,7 +88,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert commands("export", "alone@1", "-o", "pack.json").code == 0
     assert commands("import", "pack.json", "--as", "imported").code == 0
     batch = OpenBatch("a1", "judge", "openai/fake", None, "file-1", "batch_1", "2026-11-21T12:00:00", (digest("x"),))
-    question = question_of(LabelOptions(task="summarization", aspect="coherence")).digest
+    question = label_question(LabelOptions(task="summarization", aspect="coherence")).digest
     rated = next(TextToJudge(each) for each in read(folder / "texts.jsonl") if isinstance(each, Example)).key
     about: dict[str, Any] = {"aspect": "coherence", "rater": "anna", "kind": "rating", "value": 4, "reason": "clear"}
     created = datetime(2026, 1, 1, tzinfo=UTC)

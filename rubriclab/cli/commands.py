@@ -110,7 +110,7 @@ def split(call: Call, file: str, *, output: str | None) -> None:
         check_output(path, "--output", [file])
     options = call.options(ops.options.SplitOptions)
     result = ops.check.split(file, options, note)
-    dialect = ops.inputs.dialect_of(file, options)
+    dialect = ops.inputs.detect_dialect(file, options)
     for path, rows in zip(paths, (result.train, result.heldout), strict=True):
         write_rows(path, rows, always=True, dialect=dialect)
     if call.as_json:
@@ -259,7 +259,7 @@ def plan(call: Call, texts: str, *, rubric: str, output: str | None, dry_run: bo
         check_rows_file(output)
     result = call.run(ops.label.plan, texts, rubric, options)
     if output:
-        write_rows(output, result.to_rows(), dialect=ops.inputs.dialect_of(texts, options))
+        write_rows(output, result.to_rows(), dialect=ops.inputs.detect_dialect(texts, options))
     if call.as_json:
         rows = zip(result.texts, result.to_rows(), strict=True)
         plan_rows = [{"id": each.text.example.id, **row["plan"]} for each, row in rows]
@@ -394,7 +394,7 @@ def _write_scores(
     from rubriclab.data.write import table_kind
 
     as_table = output != "-" and table_kind(output) is not None
-    dialect = ops.inputs.dialect_of(texts, scoring.options)
+    dialect = ops.inputs.detect_dialect(texts, scoring.options)
     replies_end = Path(keep_replies).stat().st_size if resume and keep_replies and Path(keep_replies).exists() else 0
     replies = writing_rows(keep_replies, always=True, after=replies_end) if keep_replies else nullcontext(None)
     legend = views.results.criteria_rows(scoring.rubric)

@@ -74,7 +74,8 @@ class Config:
         if self.is_named:
             return True
         confirmed, path = confirmed_files(), self.file.resolve()
-        return confirmed.get(str(path)) == digest_of(self.content) or confirmed.get(str(path.parent)) == ANY_CONTENT
+        has_digest = confirmed.get(str(path)) == content_digest(self.content)
+        return has_digest or confirmed.get(str(path.parent)) == ANY_CONTENT
 
     def check_may_set(self, key: str, rule: FromFound = "confirmed") -> None:
         """Refuse an option or a table of hyperparameters that the file may not set."""
@@ -130,7 +131,7 @@ def defaults_from(config: Config, commands: Mapping[str, Sequence[click.Paramete
     Each value is a function that checks and returns a setting. click calls it only if no other source sets the option.
     """
     values, file = config.values, config.file
-    options = {name: options_of(params) for name, params in commands.items()}
+    options = {name: options_by_name(params) for name, params in commands.items()}
     known = sorted(set().union(*options.values()))
     keys = values.keys() - set(method_names())
     if unknown := sorted(keys - set(known)):
@@ -162,7 +163,7 @@ def defaults_from(config: Config, commands: Mapping[str, Sequence[click.Paramete
     return defaults
 
 
-def options_of(params: Sequence[click.Parameter]) -> dict[str, click.Option]:
+def options_by_name(params: Sequence[click.Parameter]) -> dict[str, click.Option]:
     """Return the options by their names in a configuration file: `max-cost` for `--max-cost`."""
     visible = [param for param in params if isinstance(param, click.Option) and not param.hidden]
     return {max(option.opts, key=len).lstrip("-"): option for option in visible}
@@ -248,7 +249,7 @@ def revoke(file: Path) -> bool:
     return digest is not None
 
 
-def digest_of(content: bytes) -> str:
+def content_digest(content: bytes) -> str:
     return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 

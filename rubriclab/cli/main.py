@@ -20,7 +20,7 @@ import click
 
 from rubriclab import __version__
 from rubriclab.cli import commands, store
-from rubriclab.cli.config import CONFIG_NAME, CONFIRMING, defaults_from, load_config, method_names, options_of
+from rubriclab.cli.config import CONFIG_NAME, CONFIRMING, defaults_from, load_config, method_names, options_by_name
 from rubriclab.cli.options import OUTPUT, CommandGroup, SectionCommand, SectionGroup
 from rubriclab.cli.output import as_typed, note
 from rubriclab.errors import RubriclabError
@@ -174,7 +174,7 @@ def cli(context: click.Context, config: Path | None, verbose: int, log_file: str
     of_command = [params[name] for name in params if name.split()[0] == context.invoked_subcommand]
     used = list(chain.from_iterable(of_command))
     tables = method_names() if any(param.name == "configured" for param in used) else ()
-    if settings := loaded.summary({*options_of(used), *tables}):
+    if settings := loaded.summary({*options_by_name(used), *tables}):
         note(f"{loaded.file} in this folder sets {settings}")
 
 

@@ -80,7 +80,7 @@ def trust(call: Call, target: str | None, *, revoke: bool) -> None:
             any_content = file.is_dir()
             loaded_config = config.load_config(file / config.CONFIG_NAME if any_content else file)
             assert loaded_config, "a file that was named is loaded or refused"
-            config.confirm(file, config.ANY_CONTENT if any_content else config.digest_of(loaded_config.content))
+            config.confirm(file, config.ANY_CONTENT if any_content else config.content_digest(loaded_config.content))
             changes = ", also with later changes" if any_content else " as it is now"
             message = f"{loaded_config.file} is confirmed{changes}; it sets {loaded_config.summary() or 'nothing'}"
         call.show(message, {"file": str(file.resolve()), "confirmed": not revoke})
@@ -121,7 +121,7 @@ def _list_trusted(call: Call) -> None:
         versions = store.imported(lambda error: note(f"left out: {error.text}"))
     files = {
         name: digest == config.ANY_CONTENT
-        or (Path(name).is_file() and digest == config.digest_of(Path(name).read_bytes()))
+        or (Path(name).is_file() and digest == config.content_digest(Path(name).read_bytes()))
         for name, digest in config.confirmed_files().items()
     }
     row = {

@@ -471,7 +471,7 @@ class PairwiseComparison:
     rater: str | None = None
 
 
-def comparisons_of(
+def parse_comparisons(
     row: Any, where: str, line: int, mapping: FieldMap = NATIVE, rules: CellRules = TYPED
 ) -> tuple[PairwiseComparison, ...] | RowError | None:
     """Return the comparisons in a row, or its first fault; `None` if the row does not compare texts.

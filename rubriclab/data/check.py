@@ -498,7 +498,7 @@ def fault_hints(
     faulty = [fault.word for fault in faults if fault.word]
     proposal = reading.propose_level_scores([*words, *faulty], beside_numbers=bool(numbers)) if faulty else None
     hints = [f"if the words are levels or missing values, add {proposal}"] if proposal else []
-    if hints and numbers and reading.levels_of([*words, *faulty])[0]:
+    if hints and numbers and reading.split_level_words([*words, *faulty])[0]:
         scale_text = f"the scale of the numbers beside them ({_describe_numbers(numbers)})"
         hints = [f"{hints[0]}, with the score of each word on {scale_text} for N"]
     if any(reading.UNCALCULATED in fault.got for fault in faults):

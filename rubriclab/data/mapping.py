@@ -133,7 +133,7 @@ TYPED: Final = CellRules()
 UNTYPED: Final = CellRules(typed=False)
 
 
-def levels_of(words: Iterable[str], *, beside_numbers: bool = False) -> tuple[dict[str, int | None], list[str]]:
+def split_level_words(words: Iterable[str], *, beside_numbers: bool = False) -> tuple[dict[str, int | None], list[str]]:
     """Return the levels among words, worst first, with their scores if the order is known, and the missing values.
 
     Beside numbers the scores are unknown, since words and numbers are levels of one scale.
@@ -150,7 +150,7 @@ def levels_of(words: Iterable[str], *, beside_numbers: bool = False) -> tuple[di
 
 def propose_level_scores(words: Iterable[str], *, beside_numbers: bool = False) -> str | None:
     """Return the options that would read words among scores: scores of levels, worst first, and missing values."""
-    levels, missing = levels_of(words, beside_numbers=beside_numbers)
+    levels, missing = split_level_words(words, beside_numbers=beside_numbers)
     pairs = comma_list(f"{word}={'N' if number is None else number}" for word, number in levels.items())
     proposals = [f"`level_scores={pairs}`"] if levels else []
     proposals += [f"`missing={comma_list(missing)}`"] if missing else []

@@ -24,15 +24,15 @@ from rubriclab.data import mapping as reading, text_files
 from rubriclab.data.annotations import (
     RATINGS_TABLE,
     PairwiseComparison,
-    comparisons_of,
     export_rows,
     find_converter,
     is_rating,
     join_ratings,
+    parse_comparisons,
     read_export,
 )
 from rubriclab.data.binary_files import parquet_rows, read_sheet
-from rubriclab.data.rows import RowError, check_columns, example_of
+from rubriclab.data.rows import RowError, check_columns, parse_example
 from rubriclab.data.write import FORMATS, JSON_LINES, table_kind
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.characters import preview
@@ -467,5 +467,5 @@ def _native_if_output_absent(row: Any, mapping: reading.FieldMap) -> reading.Fie
 def parse_row(row: Any, where: str, line: int, mapping: reading.FieldMap, rules: reading.CellRules) -> ParsedRow:
     if isinstance(row, RowError | Example):
         return row
-    comparisons = comparisons_of(row, where, line, mapping, rules)
-    return example_of(row, where, line, mapping, rules) if comparisons is None else comparisons
+    comparisons = parse_comparisons(row, where, line, mapping, rules)
+    return parse_example(row, where, line, mapping, rules) if comparisons is None else comparisons

@@ -298,7 +298,7 @@ class RowError:
         return f"{field}got {self.got}, expected {self.expected}"
 
 
-def example_of(
+def parse_example(
     row: Any, where: str, line: int, mapping: FieldMap = NATIVE, rules: CellRules = TYPED
 ) -> Example | RowError:
     if not isinstance(row, Mapping):

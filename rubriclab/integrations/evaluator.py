@@ -142,7 +142,7 @@ def rationale(score: Score, rubric: Rubric) -> str:
         first = f"no score by {score.rubric} ({judge}): {one_line(score.unscored or '')}"
     else:
         interval = f" {wording.score_interval(score.interval)}" if score.interval else ""
-        scale = f"scale {scale_of(rubric)}"
+        scale = f"scale {scale_text(rubric)}"
         verdict = f"{one_line(score.verdict)}: " if score.verdict else ""
         first = f"{verdict}{wording.rounded(score.score)}{interval} by {score.rubric} ({scale}, {judge})"
     ratings = sorted(score.criteria, key=lambda each: -abs(each.contribution or 0.0))
@@ -157,7 +157,7 @@ def criterion_result(rating: CriterionRating, rubric: Rubric, most: int | None =
     return f"{points}{one_line(wording.title(criterion, most))} ({rating_text})"
 
 
-def scale_of(rubric: Rubric) -> str:
+def scale_text(rubric: Rubric) -> str:
     """Return the ends of the scale of a rubric's scores, as `1 to 5`."""
     return f"{format_score(rubric.scores_on.low)} to {format_score(rubric.scores_on.high)}"
 

@@ -11,7 +11,7 @@ from rubriclab.errors import SettingsError
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.ops.ray import MAX_CALLS, RayJob, RayWorker, RunState
 from rubriclab.ops.scores import criterion_cells
-from rubriclab.ops.workspace import Workspace, judge_of
+from rubriclab.ops.workspace import Workspace, choose_judge
 
 # Options that hold for all workers of a run.
 SHARED = ("max_calls", "max_cost", "requests_per_minute", "tokens_per_minute")
@@ -61,11 +61,11 @@ class Scorer:
             raise SettingsError(f"`{shared[0]}` holds for all workers of a run, and this one has no name;", hint)
         with Workspace(store, judge_options) as workspace:
             version = workspace.store.load(rubric)
-            choice = judge_of(version, judge, workspace.store, workspace.notify)
+            choice = choose_judge(version, judge, workspace.store, workspace.notify)
         self._rubric = version.rubric
         self._reading = ReadingOptions(**({} if mapping is None else {"mapping": mapping}))
         job = RayJob(store, version.rubric, version.ref, choice, judge_options)
-        self._worker = RayWorker(job, None if run is None else _state_of(run, judge_options))
+        self._worker = RayWorker(job, None if run is None else _worker_state(run, judge_options))
 
     async def __call__(self, batch: Any) -> Any:
         """Return a batch (a mapping of arrays, a pandas frame or a pyarrow table) with the scores of its texts."""
@@ -79,7 +79,7 @@ class Scorer:
         return _with_scores(table, scored.scores, self._rubric)
 
 
-def _state_of(run: str, options: JudgeOptions) -> Any:
+def _worker_state(run: str, options: JudgeOptions) -> Any:
     """Return the actor with the state of a run, which the first worker starts; it outlives the program."""
     import ray
 

@@ -94,7 +94,7 @@ class Reading:
         return f'{amount} of "{self.feature.title}" (about {self.middle:.3g}, give or take {self.spread:.3g})'
 
 
-def values_of(fields: Mapping[str, Any]) -> Features:
+def text_values(fields: Mapping[str, Any]) -> Features:
     return _features(fields["output"], fields.get("source"), fields.get("context"))
 
 
@@ -132,7 +132,7 @@ def _readings(text: str, *aspect: str) -> tuple[Reading, ...]:
 
 def measure(fields: Mapping[str, Any], text: str) -> tuple[float, str]:
     """Return how well the shown text meets the criterion `text`, 0 to 1, and why; NaN if that cannot be measured."""
-    values, measured = values_of(fields), readings(fields, text)
+    values, measured = text_values(fields), readings(fields, text)
     shares = [share for reading in measured if not math.isnan(share := reading.share(values))]
     values_text = "; ".join(f"{reading.feature.title}: {values[reading.feature.name]:.3g}" for reading in measured)
     return fmean(shares) if shares else math.nan, f"Measured, not read: {values_text.replace('nan', 'undefined')}."
@@ -143,7 +143,7 @@ def learned_readings(fields: Mapping[str, Any], observations: Sequence[Mapping[s
 
     Features that do not vary, or repeat a stronger one, are left out. If none is left, usual features are returned.
     """
-    rows = [list(values_of(item).values()) for item in observations]
+    rows = [list(text_values(item).values()) for item in observations]
     columns = np.array(rows, dtype=float).reshape(-1, len(CATALOGUE)).T
     labels = np.array([item["score"] for item in observations], dtype=float)
     n, strength = len(labels), PRIOR_R * np.array(list(usual_directions(*_aspect_of(fields)).values()))
@@ -163,7 +163,7 @@ def learned_readings(fields: Mapping[str, Any], observations: Sequence[Mapping[s
     return learned or list(readings(fields, "")[:count])
 
 
-def statement_of(fields: Mapping[str, Any], used: Sequence[Reading]) -> str:
+def state_readings(fields: Mapping[str, Any], used: Sequence[Reading]) -> str:
     """Return a statement that names the readings `used` in the form that `own_readings` parses."""
     return f"Scores for {fields['aspect']['name']} rise with {'; '.join(map(str, used))}."
 
@@ -217,7 +217,7 @@ def _propose(fields: Fields) -> Answer:
     return {
         "reasoning": f"Compared text features with the labels of {len(fields['observations'])} texts.",
         "hypotheses": [
-            {"trait": " and ".join(each.feature.title for each in bundle), "statement": statement_of(fields, bundle)}
+            {"trait": " and ".join(each.feature.title for each in bundle), "statement": state_readings(fields, bundle)}
             | {"levels": levels, "needs_source": _need_source(bundle)}
             for bundle in bundles
         ],
@@ -329,11 +329,11 @@ def _usual_statement(fields: Fields) -> str:
     """Return a statement about features that usually correlate with the aspect; in later samples, random features."""
     usual = readings(fields, "")
     random_ones = random.Random(fields["sample"]).sample(usual, min(FEATURES_PER_CRITERION, len(usual)))
-    return statement_of(fields, random_ones if fields["sample"] else usual)
+    return state_readings(fields, random_ones if fields["sample"] else usual)
 
 
 def _learned_statement(fields: Fields, observations: Sequence[Fields]) -> str:
-    return statement_of(fields, learned_readings(fields, observations, FEATURES_PER_CRITERION))
+    return state_readings(fields, learned_readings(fields, observations, FEATURES_PER_CRITERION))
 
 
 def _judge(fields: Fields) -> Answer:

@@ -384,7 +384,7 @@ def parse_reply(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
         begins = [0, *(candidate.end for candidate, _ in answers)]
         ends = [*(candidate.begin for candidate, _ in answers), len(text)]
         surroundings = [text[begin:end] for begin, end in zip(begins, ends, strict=True)]
-        if not _holds_another_verdict(surroundings, answers[-1][0].value, _keys_of(prompt.reply)):
+        if not _holds_another_verdict(surroundings, answers[-1][0].value, _normalized_keys(prompt.reply)):
             return answers[0][1], ""
     if reply.truncated:
         complaint = f"it was cut off after {prompt.max_tokens} tokens; be shorter."
@@ -394,7 +394,7 @@ def parse_reply(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
 
 
 @functools.lru_cache(maxsize=512)
-def _keys_of(reply: type[BaseModel]) -> frozenset[str]:
+def _normalized_keys(reply: type[BaseModel]) -> frozenset[str]:
     return frozenset(filter(None, map(_normalized, known_keys(reply))))
 
 

@@ -19,12 +19,12 @@ import numpy as np
 
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.calibration import conformal, linear, logistic, mean_rating_map
-from rubriclab.learning.candidates import cell_of
+from rubriclab.learning.candidates import rating_cell
 from rubriclab.learning.fitting import INTERVAL_CONFIDENCE, JointSettings, fixed_terms, round_significant
 from rubriclab.learning.matrix import RatingMatrix, centers_and_spreads, rating_matrix
 from rubriclab.learning.scoring import assignment_of, ratings_of_texts, row_key, score_stream, stream
 from rubriclab.learning.train import Trained
-from rubriclab.learning.verdicts import threshold_of
+from rubriclab.learning.verdicts import choose_threshold
 from rubriclab.methods.method import Progress, ignore_progress
 from rubriclab.models.aggregation import Aggregation, Calibration, bounds_of, combine, raw_value, threshold_by_hand
 from rubriclab.models.rubric import Part, Rubric
@@ -72,7 +72,7 @@ async def rate(rubric: Rubric, ref: str, examples: Sequence[Example], judge: Jud
     """Return the texts with ratings by the version `ref`, at most `under_way` at a time; errors as for `score_text`."""
     rows, scores, reason = list[tuple[Cell, ...]](), list[float | None](), None
     async for score in score_stream(rubric, examples, judge, ref, under_way):
-        cells = {rating.id: cell_of(rating) for rating in score.criteria}
+        cells = {rating.id: rating_cell(rating) for rating in score.criteria}
         rows.append(tuple(cells[criterion.id] for criterion in rubric.criteria))
         scores.append(score.score)
         reason = score.unscored or reason
@@ -97,7 +97,7 @@ async def rate_parts(
 
     async def rate_group(texts: Sequence[Example]) -> list[tuple[Cell, ...]]:
         rated = await ratings_of_texts(texts, parts, ask, assignment, judge, rivals=rivals, form=form)
-        by_criterion = [{rating.id: cell_of(rating) for rating in ratings} for ratings in rated]
+        by_criterion = [{rating.id: rating_cell(rating) for rating in ratings} for ratings in rated]
         return [tuple(cells[each.criterion.id] for each in candidates) for cells in by_criterion]
 
     async for row in stream(examples, rate_group, under_way, key=row_key if rivals else None):
@@ -181,7 +181,7 @@ def recalibrate_rubric(target: LabelledTarget) -> AdaptedRubric:
     threshold = threshold_by_hand(target.rubric.aggregation)
     if names and threshold is None:
         shares = [(values - scale.low) / scale.width for values in (scores, labels)]
-        threshold = round(threshold_of(shares[0], shares[1], target.settings.recall(names)), DIGITS)
+        threshold = round(choose_threshold(shares[0], shares[1], target.settings.recall(names)), DIGITS)
     update = {
         "calibration": calibration,
         "conformal": None if names else conformal(scores, labels, INTERVAL_CONFIDENCE),

@@ -224,7 +224,7 @@ async def find_candidates(
         # All criteria that the method rated are candidates: its own selection would leak the labels of each fold.
         for column, name in enumerate(learned.candidates):
             candidates.append(_candidate(part.method, by_id[new_ids[name]]))
-            columns.append([cell_of(rows[text.id][column]) if text.id in rows else UNJUDGED for text in texts])
+            columns.append([rating_cell(rows[text.id][column]) if text.id in rows else UNJUDGED for text in texts])
     return Candidates(
         examples=texts,
         candidates=tuple(candidates),
@@ -258,7 +258,7 @@ def plans_to_run(plans: Sequence[Plan], *, proposals_only: bool) -> list[Plan]:
     return [without_ratings(plan) for plan in plans]
 
 
-def cell_of(rated: interface.CriterionRating) -> Cell:
+def rating_cell(rated: interface.CriterionRating) -> Cell:
     # Equal reasons share memory.
     return Cell(score=rated.score, reason=sys.intern(rated.reason), applies=rated.applies)
 
@@ -355,11 +355,11 @@ async def usable_form(
     async def answers_in(form: CallForm | None, texts: Iterable[Example]) -> list[JudgeAnswer[KeyedReply]]:
         return await asyncio.gather(*(ask(judge, prompt_in(form, text), repair=False) for text in texts))
 
-    def ratings_of(answer: JudgeAnswer[KeyedReply]) -> Mapping[str, interface.CriterionRating]:
+    def answer_ratings(answer: JudgeAnswer[KeyedReply]) -> Mapping[str, interface.CriterionRating]:
         return ratings_in(answer.value, by_id) if answer.value else {}
 
     def differ(answers: Iterable[JudgeAnswer[KeyedReply]]) -> bool:
-        rows = list(map(ratings_of, answers))
+        rows = list(map(answer_ratings, answers))
         return not are_equal([row[name] for row in rows if name in row] for name in by_id)
 
     def simpler_form(form: CallForm, why: str) -> UsableForm:
@@ -387,7 +387,7 @@ async def usable_form(
             f"{forms[-1]}. The last reply began {beginning!r}; {answer.missing}",
             "Try another `judge`.",
         )
-    rated = {text.id: ratings_of(answer) for text, answer in zip(texts, answers, strict=True) if answer.value}
+    rated = {text.id: answer_ratings(answer) for text, answer in zip(texts, answers, strict=True) if answer.value}
     complete = {name: tuple(row[each] for each in by_id) for name, row in rated.items() if len(row) == usual_count}
     if len({labels[name] for name in rated}) < 2 or differ(answers):
         return UsableForm(ratings=complete)
@@ -502,7 +502,7 @@ async def rate_in_one_call(
 
 
 def _columns(rated: Sequence[Sequence[interface.CriterionRating]]) -> dict[str, list[Cell]]:
-    return {column[0].id: [cell_of(each) for each in column] for column in zip(*rated, strict=True)}
+    return {column[0].id: [rating_cell(each) for each in column] for column in zip(*rated, strict=True)}
 
 
 async def _extend_criteria(

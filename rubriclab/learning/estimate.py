@@ -71,7 +71,7 @@ def estimate_scoring(
     if limits:
         calls = (
             [group[index] for index in indices]
-            for group in scoring.groups_of(examples, shared_input)
+            for group in scoring.iterate_groups(examples, shared_input)
             for indices in group_calls(group, rubric.parts, assignment, limits)
         )
     sample = list(islice(calls, SAMPLE))
@@ -97,7 +97,7 @@ def calls_per_text(
 
     async def rate(judge: Judge) -> None:
         for example in sample:
-            await scoring.ratings_of(example, parts, ask, assignment, judge, form=form)
+            await scoring.rate_by_parts(example, parts, ask, assignment, judge, form=form)
 
     return len(_collect_prompts(rate)) / len(sample)
 

@@ -226,9 +226,9 @@ def verdict_on(
     other: str, difference: Interval, gain: Interval | None, scale: Scale, *, labels: int, clusters: int
 ) -> version.GateVerdict:
     """Return the verdict from the `difference` in correlation and the `gain`, less error; `clusters` counts groups."""
-    outcome = outcome_of(difference, version.MIN_EFFECT, clusters)
+    outcome = difference_outcome(difference, version.MIN_EFFECT, clusters)
     min_effect = version.MIN_BRIER_EFFECT if scale.names else version.MIN_ERROR_EFFECT * scale.width
-    error_outcome = outcome_of(gain, min_effect, clusters) if gain else None
+    error_outcome = difference_outcome(gain, min_effect, clusters) if gain else None
     too_few = outcome == "inconclusive" and (difference.low is None or is_small(difference, version.MIN_EFFECT))
     if gain and outcome != "inconclusive" and error_outcome == "inconclusive":
         too_few = is_small(gain, min_effect)
@@ -243,7 +243,7 @@ def verdict_on(
     )
 
 
-def outcome_of(difference: Interval, min_effect: float, clusters: int) -> version.Outcome:
+def difference_outcome(difference: Interval, min_effect: float, clusters: int) -> version.Outcome:
     """Return the outcome for the interval of a difference; improvements below `min_effect` do not count."""
     if difference.low is None or difference.high is None:
         return "inconclusive"

@@ -99,7 +99,7 @@ async def score_text(rubric: Rubric, example: Example, judge: Judge, name: str) 
     with unusable_replies() as replies:
         if aggregation:
             form = aggregation.form
-            ratings = await ratings_of(example, rubric.parts, aggregation.ask, assignment, judge, form=form)
+            ratings = await rate_by_parts(example, rubric.parts, aggregation.ask, assignment, judge, form=form)
         else:
             values, ratings = await _scores_by_part(rubric.parts, example, assignment, judge)
     return _count_score(
@@ -198,7 +198,7 @@ def score_of_ratings(
     )
 
 
-async def ratings_of(
+async def rate_by_parts(
     example: Example,
     parts: Sequence[Part],
     ask: Ask,
@@ -225,7 +225,7 @@ async def ratings_of_texts(
     """Return each text's ratings; calls are about several texts if there are `rivals`, else about one in the `form`."""
     if rivals is None or ask == "by method":
         return await gather_in_order(
-            ratings_of(example, parts, ask, assignment, judge, form=form) for example in examples
+            rate_by_parts(example, parts, ask, assignment, judge, form=form) for example in examples
         )
     calls = group_calls(examples, parts, assignment, rivals)
     rated = await gather_in_order(
@@ -327,7 +327,7 @@ async def score_group(
 WINDOW = 4096
 
 
-def groups_of(rows: Iterable[R], key: Callable[[R], Hashable | None], window: int = WINDOW) -> Iterator[list[R]]:
+def iterate_groups(rows: Iterable[R], key: Callable[[R], Hashable | None], window: int = WINDOW) -> Iterator[list[R]]:
     """Yield the rows of each group, together if they are within `window` rows; a row with the key `None` alone."""
     # The rows of each group, with the number of its first row.
     waiting: dict[Hashable, tuple[int, list[R]]] = {}
@@ -370,7 +370,7 @@ async def stream(
             waiting.append((row, loop.create_future()))
             yield waiting[-1]
 
-    groups = groups_of(read(), lambda each: key(each[0]) if key else None, window)
+    groups = iterate_groups(read(), lambda each: key(each[0]) if key else None, window)
 
     async def process(group: Sequence[tuple[R, asyncio.Future[T]]]) -> None:
         nonlocal failure

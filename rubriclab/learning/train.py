@@ -21,12 +21,12 @@ from rubriclab.learning.calibration import bounds, conformal
 from rubriclab.learning.gate import calibrated_scores, raters, validation
 from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.learning.verdicts import (
+    choose_threshold,
     held_out_verdicts,
     raters_verdicts,
-    threshold_of,
     verdict_agreement,
     verdict_statistic,
-    verdicts_of,
+    verdicts_at,
 )
 from rubriclab.methods.catalogue import JOINT
 from rubriclab.methods.method import LearningCalls, Method, Progress, TrainingInput, ignore_progress
@@ -233,7 +233,7 @@ class Study:
         if (names := self.assignment.scale.names) is None or self.threshold_by_hand is not None:
             return self.threshold_by_hand
         recall, scores, labels = self.settings.recall(names), self.selected.held_out.scores, self.table.labels
-        threshold = threshold_of(scores, labels, recall)
+        threshold = choose_threshold(scores, labels, recall)
         if recall:
             scored = ~np.isnan(scores)
             at_level = labels[scored] > 0.5 if recall.level else labels[scored] < 0.5
@@ -342,7 +342,7 @@ class Study:
                 verdict_agreement(JOINT, held_out.scores, self.verdicts, labels, groups, order=held_out.raw)
             )
             if (direct := self.direct) is not None:
-                verdicts.append(verdict_agreement(version.DIRECT, direct, verdicts_of(direct, 0.5), labels, groups))
+                verdicts.append(verdict_agreement(version.DIRECT, direct, verdicts_at(direct, 0.5), labels, groups))
                 mapped = calibrated_scores(self.table_by_method, held_out.folds[0], direct)
                 decided = self._held_out_verdicts(mapped)
                 verdicts.append(verdict_agreement(version.CALIBRATED, mapped, decided, labels, groups, order=direct))

@@ -25,7 +25,7 @@ RATERS = "raters among themselves"
 VerdictStatistic = Literal["balanced accuracy", "AUROC", "Brier score"]
 
 
-def threshold_of(scores: FloatArray, labels: FloatArray, recall: Recall | None = None) -> float:
+def choose_threshold(scores: FloatArray, labels: FloatArray, recall: Recall | None = None) -> float:
     """Return the lowest score that passes: the threshold of the best balanced accuracy that reaches the recall.
 
     Of equally good thresholds, the nearest to 0.5 is returned; without labels of both levels it is 0.5. `scores` are
@@ -46,7 +46,7 @@ def threshold_of(scores: FloatArray, labels: FloatArray, recall: Recall | None =
     return float(min(candidates[quality >= quality.max() - 1e-9].tolist(), key=lambda value: abs(value - 0.5)))
 
 
-def verdicts_of(scores: FloatArray, threshold: float) -> FloatArray:
+def verdicts_at(scores: FloatArray, threshold: float) -> FloatArray:
     return np.where(np.isnan(scores), np.nan, scores >= threshold)
 
 
@@ -55,10 +55,10 @@ def held_out_verdicts(
 ) -> FloatArray:
     """Return each text's verdict, 0 or 1, by a threshold learned without its fold or set by hand; NaN if unscored."""
     if by_hand is not None:
-        return verdicts_of(scores, by_hand)
+        return verdicts_at(scores, by_hand)
 
     def predict(training: BoolArray, held_out: BoolArray) -> FloatArray:
-        return verdicts_of(scores[held_out], threshold_of(scores[training], labels[training], recall))
+        return verdicts_at(scores[held_out], choose_threshold(scores[training], labels[training], recall))
 
     return predict_folds(fold, predict)
 

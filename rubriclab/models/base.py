@@ -24,7 +24,7 @@ from typing import Annotated, Any, NoReturn, ParamSpec, TypeVar
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
-from rubriclab.base_options import path_of
+from rubriclab.base_options import option_path
 from rubriclab.errors import UserError
 from rubriclab.models.characters import one_line
 
@@ -97,7 +97,7 @@ def _excesses(value: Any, path: tuple[int | str, ...], field: str, root: str) ->
     elif isinstance(value, int | float) and not abs(value) <= MAX_NUMBER:
         expected = f"a number between {-MAX_NUMBER:g} and {MAX_NUMBER:g}"
     if expected:
-        yield f"{path_of(path, root)}: expected {expected}"
+        yield f"{option_path(path, root)}: expected {expected}"
     elif isinstance(value, Mapping):
         for name, entry in value.items():
             # Entries of a mapping that is listed above, such as `dimensions`, have the mapping's limit.

@@ -204,8 +204,8 @@ def agree(workspace: work.Workspace, data: Data, rubric: str | Version, options:
         raise SettingsError(f"Agreement takes two judges or more, and {named} was named;", "name each with `judges`.")
     if twice := [name for number, name in enumerate(names) if name in names[:number]]:
         raise SettingsError(f"The judge {twice[0]} is named twice;", "a judge cannot be compared with itself.")
-    version = work.version_of(workspace, rubric)
-    scorers = [(version, work.JudgeChoice(work.judge_named(name, workspace.notify))) for name in names]
+    version = work.load_version(workspace, rubric)
+    scorers = [(version, work.JudgeChoice(work.judge_or_offline(name, workspace.notify))) for name in names]
     scoring = ColumnScoring(workspace, scorers, data, options)
 
     async def run() -> AgreeResult:

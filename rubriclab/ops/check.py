@@ -297,7 +297,7 @@ class _FileCheck:
         faulty_cells = 0 if self.options.skip_faulty else len(cell_faults)
         numbers = checks.numbers_beside_words(self.example_rows, [*self.faults, *self.dropped_faults])
         words = [fault.word for fault in cell_faults if fault.word]
-        levels, missing_words = reading.levels_of(words, beside_numbers=bool(numbers))
+        levels, missing_words = reading.split_level_words(words, beside_numbers=bool(numbers))
         optional = ("source", "context", "reference", "system")
         missing = {name: sum(getattr(each, name) is None for each in examples) for name in optional}
         return CheckResult(

@@ -25,8 +25,8 @@ from rubriclab.models.text import Example, Scale, format_score, labelled, text_d
 from rubriclab.models.version import Effort, Version
 from rubriclab.ops.inputs import Data, check_text_fields, describe, likely_labels, rows_of, usable_examples
 from rubriclab.ops.options import CompareOptions, DriftOptions
-from rubriclab.ops.scores import ColumnScoring, held_out_scores, score_of
-from rubriclab.ops.workspace import Answered, Job, Workspace, judge_of, ref_of, version_of
+from rubriclab.ops.scores import ColumnScoring, held_out_scores, parse_score
+from rubriclab.ops.workspace import Answered, Job, Workspace, choose_judge, load_version, rubric_ref
 from rubriclab.stats import prediction_powered as ppi
 from rubriclab.stats.agreement import agreement, score_errors
 from rubriclab.stats.correlation import FloatArray, IntArray
@@ -358,9 +358,9 @@ def compare(
     workspace: Workspace, before: Data, after: Data, rubric: str | Version | None, options: CompareOptions
 ) -> Job[CompareResult]:
     """Compare the scores of two sets of outputs."""
-    version = version_of(workspace, rubric)
+    version = load_version(workspace, rubric)
     check_limit("max_drop", options.max_drop, version)
-    choice = judge_of(version, options.judge, workspace.store, workspace.notify)
+    choice = choose_judge(version, options.judge, workspace.store, workspace.notify)
     scoring = ColumnScoring(workspace, [(version, choice)], before, options)
 
     def estimate() -> DryRun:
@@ -440,7 +440,7 @@ def carried_score(row: Any, example: Example, version: Version, judge: str) -> S
     """
     rubric = version.rubric
     try:
-        score = score_of(row if isinstance(row, Mapping) else {})
+        score = parse_score(row if isinstance(row, Mapping) else {})
     except ValidationError:
         return None
     origin = score.id, score.rubric, recorded_name(score.judge), score.aspect
@@ -496,8 +496,8 @@ def _look_job(
     if given := [name for name, is_given in conflicts.items() if is_given]:
         hint = "Name one file, one version and at most one judge."
         raise SettingsError(f"`anchor` cannot be combined with {' or '.join(given)}.", hint)
-    version = version_of(workspace, rubric)
-    choice = judge_of(version, next(iter(options.judges), None), workspace.store, workspace.notify)
+    version = load_version(workspace, rubric)
+    choice = choose_judge(version, next(iter(options.judges), None), workspace.store, workspace.notify)
     scoring = ColumnScoring(workspace, [(version, choice)], data, options, fresh=True)
 
     async def run() -> CompareResult:
@@ -514,13 +514,14 @@ def _prepare_drift(
         raise SettingsError(f"Drift compares at most two judges, got {len(judges)}.", "Leave the others out.")
     if after is None and len(set(judges)) < 2:
         hint = "name a second version, or two judges: `judges=JUDGE` and `judges=OTHER`."
-        raise SettingsError(f"Drift compares two versions or two judges, and {ref_of(before)} is one version;", hint)
-    first = version_of(workspace, before)
+        problem = f"Drift compares two versions or two judges, and {rubric_ref(before)} is one version;"
+        raise SettingsError(problem, hint)
+    first = load_version(workspace, before)
     check_limit("max_shift", options.max_shift, first)
-    second = first if after is None else version_of(workspace, after)
+    second = first if after is None else load_version(workspace, after)
     judge_names = (judges[0], judges[-1]) if judges else (None, None)
     scorers = [
-        (version, judge_of(version, judge, workspace.store, workspace.notify))
+        (version, choose_judge(version, judge, workspace.store, workspace.notify))
         for version, judge in zip((first, second), judge_names, strict=True)
     ]
     rubrics = paired.pair_rubrics(first.rubric, second.rubric)

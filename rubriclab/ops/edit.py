@@ -32,7 +32,7 @@ from rubriclab.models.text import Example, data_digest, text_digest
 from rubriclab.ops.edits import EditPlan, check_bounds, plan_edits
 from rubriclab.ops.inputs import describe, labels_on_scale, usable_texts
 from rubriclab.ops.options import EditOptions
-from rubriclab.ops.workspace import Job, JudgeChoice, Workspace, imported_source, judge_of, version_of
+from rubriclab.ops.workspace import Job, JudgeChoice, Workspace, choose_judge, imported_source, load_version
 from rubriclab.stats.correlation import IntArray, floats
 from rubriclab.stats.intervals import Interval
 
@@ -226,7 +226,7 @@ def refit_rubric(rated: RatedRubric, selection: FoldSelection) -> fitting.Select
     )
 
 
-def study_of(rated: RatedRubric, refit: fitting.SelectedRubric) -> Study:
+def refit_study(rated: RatedRubric, refit: fitting.SelectedRubric) -> Study:
     reasons = {**{each.criterion.id: each.reason for each in rated.rubric.dropped}, **rated.reasons}
     return Study(rated.ratings, assignment_of(rated.rubric), rated.fit_settings, refit, reasons, rated.threshold)
 
@@ -257,7 +257,7 @@ def redundant_pairs(rated: RatedRubric, refit: fitting.SelectedRubric) -> tuple[
     return tuple((ids[j], ids[i], float(correlations[i, j])) for i, j in pairs if correlations[i, j] >= REDUNDANT)
 
 
-def effect_of(
+def measure_effect(
     parent: RatedRubric, edited: RatedRubric, refits: Sequence[fitting.SelectedRubric], rubric: Rubric
 ) -> EditEffect:
     """Return the effect of an edit, in balanced accuracy for verdicts; `rubric` is the edited and refitted rubric."""
@@ -268,7 +268,7 @@ def effect_of(
         figures.append(fitting.refitted_agreement(each.table, refit.held_out, level=level)["pearson"].rounded())
         ids = [each.candidates[column].criterion.id for column in each.kept_columns]
         calls.append(round(each.ratings.calls(ids, assignment_of(each.rubric), each.ask), 6))
-        passed.append(study_of(each, refit).verdicts)
+        passed.append(refit_study(each, refit).verdicts)
     effect = EditEffect(
         level=level,
         n=int((~np.isnan(after.raw + before.raw)).sum()),
@@ -388,7 +388,7 @@ class EditableVersion:
 
 def editable_version(workspace: Workspace, rubric: str | stored.Version, options: EditOptions) -> EditableVersion:
     """Return a version with labelled texts to measure an edit on: `options.labels`, or its own training texts."""
-    version = version_of(workspace, rubric)
+    version = load_version(workspace, rubric)
     record, cells = workspace.store.training(version.ref), dict[str, Mapping[str, stored.Cell]]()
     if options.labels is not None:
         aspect, scale, name = version.rubric.aspect.name, version.rubric.scores_on, describe(options.labels)
@@ -427,7 +427,7 @@ def edit(
 
     `editable` is the result of `editable_version` for the same version and labels, if it has been computed already.
     """
-    version = editable.version if editable else version_of(workspace, rubric)
+    version = editable.version if editable else load_version(workspace, rubric)
     parent, provenance = version.rubric, version.provenance
     if parent.aggregation is None:
         hint = f"Learn it with several methods, without `methods`, or fit weights: `rubriclab transfer {version.ref}`"
@@ -451,7 +451,7 @@ def edit(
         if named and named != own and not named.startswith(RECORDED_PREFIX):
             mixed = f"The kept ratings of {version.ref} are by {own}; ratings by {named} cannot be combined with them."
             raise SettingsError(mixed, f"Leave out `judge`, or first run: `rubriclab transfer {version.ref}`")
-        choice = judge_of(version, options.judge, workspace.store, workspace.notify)
+        choice = choose_judge(version, options.judge, workspace.store, workspace.notify)
 
     def estimate() -> DryRun:
         total = sum((estimate_scoring(asked, texts) for asked, texts in requests), CallEstimate())
@@ -502,7 +502,7 @@ def _finish(
     for name in (*unmeasured_ids(parent, refits[0], dropped), *unmeasured_ids(edited, refits[1], added)):
         why = "as it was made from labels of each fold or is not selected without them"
         notes.append(f"the effect of {name} on cross-validated agreement is unknown: it is in no fold's rubric, {why}")
-    study = study_of(edited, refits[1])
+    study = refit_study(edited, refits[1])
     rubric, before, provenance = study.rubric(), version.rubric.aggregation, version.provenance
     if rubric.aggregation and before and before.onto:
         threshold = before.threshold if plan.threshold is None else plan.threshold
@@ -512,7 +512,7 @@ def _finish(
     if validation := provenance.validation:
         verdicts = validation.verdict_agreements
         recorded = verdicts[0].balanced_accuracy if verdicts else validation.rubric.order
-    effect = effect_of(parent, edited, refits, rubric)
+    effect = measure_effect(parent, edited, refits, rubric)
     effect = replace(effect, recorded=recorded, recorded_by=provenance.held_out_by)
     saved = None
     if not options.preview:

@@ -214,7 +214,7 @@ def merge(criteria: Sequence[Criterion], text: str, scale: Scale, name: str) -> 
     new = _replacement(criteria, text, name)
     own: dict[str, object] = {"weight": sum(criterion.weight for criterion in criteria), "levels": ()}
     if new.kind == "hypothesis":
-        own |= {"levels": levels(scale), "trait": trait_of(text)}
+        own |= {"levels": levels(scale), "trait": default_trait(text)}
     if new.question:
         own["question"] = Question(origin="seed", better=new.question.better)
     return new.model_copy(update=own)
@@ -243,7 +243,7 @@ def new_criterion(text: str, rubric: Rubric, used_ids: Collection[str]) -> tuple
     criterion = Criterion(
         id=next(name for name in (f"a{number:02}" for number in range(1, 10_000)) if name not in used_ids),
         kind="question" if is_question else "hypothesis",
-        trait=rubric.aspect.name if is_question else trait_of(text),
+        trait=rubric.aspect.name if is_question else default_trait(text),
         statement=statement if is_question else text,
         levels=() if is_question else levels(rubric.scale),
         weight=sum(weights) / len(weights),
@@ -260,7 +260,7 @@ def edited_id(name: str, used_ids: Collection[str]) -> str:
     return next(new for new in (f"{stem}.{number}" for number in range(2, 10_000)) if new not in used_ids)
 
 
-def trait_of(statement: str) -> str:
+def default_trait(statement: str) -> str:
     if match := _NAMED.match(statement):
         return match[1].strip()
     words = statement.split()

@@ -17,7 +17,7 @@ from rubriclab.learning.baselines import feature_values
 from rubriclab.learning.estimate import DryRun, dry_run, estimate_scoring
 from rubriclab.learning.gate import gate_level, rater_errors, rater_scores, verdict_on
 from rubriclab.learning.scoring import CANNOT_ASSESS, Score
-from rubriclab.learning.verdicts import raters_verdicts, verdict_agreement, verdict_statistic, verdicts_of
+from rubriclab.learning.verdicts import raters_verdicts, verdict_agreement, verdict_statistic, verdicts_at
 from rubriclab.methods.catalogue import has_seen_labels, installed
 from rubriclab.models.aggregation import Calibration
 from rubriclab.models.characters import count
@@ -169,8 +169,8 @@ def evaluate(
     workspace: work.Workspace, data: Data, rubrics: str | Version | Sequence[str | Version], options: EvaluateOptions
 ) -> work.Job[Evaluation]:
     """Return how well rubrics agree with the human scores of texts that no rubric was learned from."""
-    versions = work.versions_of(workspace, rubrics)
-    choices = [work.judge_of(version, options.judge, workspace.store, workspace.notify) for version in versions]
+    versions = work.load_versions(workspace, rubrics)
+    choices = [work.choose_judge(version, options.judge, workspace.store, workspace.notify) for version in versions]
     aspects = {version.rubric.aspect.name: version.rubric.scores_on for version in versions}
     examples = used = usable_texts(data, options, aspects.items(), workspace.notify)
     trained_on = {text for version in versions if has_seen_labels(version.rubric) for text in version.provenance.texts}
@@ -653,7 +653,7 @@ def evaluate_decisions(
         if rubric.threshold is None or rubric.scores_on.names is None:
             continue
         names = rubric.scores_on.names
-        decided = verdicts_of(each.values, rubric.threshold)
+        decided = verdicts_at(each.values, rubric.threshold)
         agreements.append(verdict_agreement(ref, each.values, decided, labels, groups))
         verdicts = []
         for against, other in {**({} if ref in direct else direct), best: free_scores[best]}.items():

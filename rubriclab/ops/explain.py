@@ -20,7 +20,7 @@ from rubriclab.ops.inputs import Data, check_text_fields, describe, missing_fiel
 from rubriclab.ops.options import ExplainOptions, ScoreOptions
 from rubriclab.ops.score import prepare_scoring
 from rubriclab.ops.versions import training_record
-from rubriclab.ops.workspace import Answered, Job, Workspace, version_of
+from rubriclab.ops.workspace import Answered, Job, Workspace, load_version
 
 PLAIN_TEXT = ".txt"
 MAX_IDS_IN_ERROR = 5
@@ -64,7 +64,7 @@ def explain(
 
     `data` is a text, as a `.txt` file or `-`, or rows as for `score`.
     """
-    version = version_of(workspace, rubric)
+    version = load_version(workspace, rubric)
     if data is None:
         return _explain_recorded(workspace, version, options)
     example = _read_example(workspace, data, options)

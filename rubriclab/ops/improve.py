@@ -24,7 +24,7 @@ from rubriclab.models.text import Example, format_score, split_sentences
 from rubriclab.models.version import Effort, Version
 from rubriclab.ops.inputs import Data, ReadRow, append_pending, notify_left_out, other_columns, rows_of, with_progress
 from rubriclab.ops.options import ImproveOptions
-from rubriclab.ops.workspace import JudgeChoice, Workspace, judge_named, judge_of, version_of
+from rubriclab.ops.workspace import JudgeChoice, Workspace, choose_judge, judge_or_offline, load_version
 from rubriclab.stats.correlation import BoolArray, float_table
 from rubriclab.stats.intervals import Interval, paired_mean, units
 
@@ -416,16 +416,16 @@ class Improving:
 
 
 def prepare_improvement(workspace: Workspace, data: Data, rubric: str | Version, options: ImproveOptions) -> Improving:
-    version = version_of(workspace, rubric)
+    version = load_version(workspace, rubric)
     rewriting.require_reasons(version.rubric, version.ref)
     apart = without_rivals(version.rubric)
     if apart is not version.rubric:
         learned = f"{version.ref} was learned from scores of texts that were rated together"
         workspace.notify(f"{learned}; here each text is rated by itself, as a rewrite has no rivals")
-    judge = judge_of(version, options.judge, workspace.store, workspace.notify)
+    judge = choose_judge(version, options.judge, workspace.store, workspace.notify)
     writer = judge
     if options.writer and options.writer != judge.spec:
-        writer = JudgeChoice(judge_named(options.writer, workspace.notify))
+        writer = JudgeChoice(judge_or_offline(options.writer, workspace.notify))
     return Improving(workspace, data, version, apart, {"judge": judge, "writer": writer}, options)
 
 

@@ -49,7 +49,7 @@ def rows_of(data: Data, options: ReadingOptions, notify: Notify = lambda _text: 
         return rows
     if isinstance(data, Rows):
         return data
-    if files := files_of(data):
+    if files := input_files(data):
         if files.count(Path("-")) > 1:
             raise SettingsError("Standard input is named twice.", "Name it once; it is read to its end.")
         # No file needs ratings: a mapped column of ratings may be in another file.
@@ -57,7 +57,7 @@ def rows_of(data: Data, options: ReadingOptions, notify: Notify = lambda _text: 
     return from_rows(data, options=options)
 
 
-def files_of(data: Data) -> tuple[Path, ...]:
+def input_files(data: Data) -> tuple[Path, ...]:
     """Return the files that a list or tuple of paths names; empty for any other data, such as a list of texts."""
     paths = tuple(data) if isinstance(data, list | tuple) else ()
     return paths if paths and all(isinstance(each, Path) for each in paths) else ()
@@ -87,7 +87,7 @@ def repeated_id(ids: Iterable[str | None]) -> tuple[int, int] | None:
 def describe(data: Data) -> str:
     if isinstance(data, str | Path):
         return str(data)
-    return ", ".join(map(str, files_of(data))) or "the data"
+    return ", ".join(map(str, input_files(data))) or "the data"
 
 
 def usable_texts(
@@ -198,7 +198,7 @@ def append_pending(rows: Rows, pending: deque[ReadRow]) -> Iterator[Example | Ro
         yield row
 
 
-def cell_of(row: Any, column: str) -> Any:
+def find_cell(row: Any, column: str) -> Any:
     """Return the cell of a row in a column or under a dotted path; `None` if there is none."""
     cells = {name: getattr(row, name) for name in FIELDS} if isinstance(row, Example) else row
     cell = look_up(cells, column) if isinstance(cells, Mapping) else None
@@ -290,7 +290,7 @@ def _proposal(row: Any, mapping: FieldMap, missing: Sequence[ShownField], needed
     return mapping_text(columns | {field: guesses.get(field, "COLUMN") for field in missing})
 
 
-def dialect_of(data: Data, options: ReadingOptions) -> CsvDialect:
+def detect_dialect(data: Data, options: ReadingOptions) -> CsvDialect:
     """Return the dialect for a .csv file with the rows of `data`: with semicolons if `data` has them."""
     is_csv = isinstance(data, str | Path) and Path(data).is_file() and table_kind(data) == ".csv"
     return dialect_like(raw_file_rows(data, options).source) if is_csv else COMMAS

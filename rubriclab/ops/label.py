@@ -32,7 +32,7 @@ from rubriclab.ops.inputs import Data, notify_faulty, other_columns, rows_of
 from rubriclab.ops.options import LabelOptions, PlanOptions, ScoreOptions
 from rubriclab.ops.score import Scoring
 from rubriclab.ops.versions import missing_record
-from rubriclab.ops.workspace import Job, Notify, Workspace, judge_of, version_of
+from rubriclab.ops.workspace import Job, Notify, Workspace, choose_judge, load_version
 from rubriclab.stats.correlation import FloatArray, IntArray, float_table
 from rubriclab.stats.intervals import DIGITS
 from rubriclab.store.store import Store
@@ -279,7 +279,7 @@ def prepare_labeling(workspace: Workspace, data: Data, options: LabelOptions) ->
         raise DataError(f"{count(len(faults), 'faulty row')}: {faults[0]}", hint, faults)
     if not texts:
         raise DataError(f"{rows.where} has no texts to label.", "Give rows with a field 'output'.")
-    question = question_of(options, examples)
+    question = label_question(options, examples)
     preferences = [pair for _, pair in select_comparisons(rows.comparisons, examples, question.aspect.name)]
     return Labeling(store, question, tuple(texts.values()), options, preferences=preferences)
 
@@ -287,7 +287,7 @@ def prepare_labeling(workspace: Workspace, data: Data, options: LabelOptions) ->
 DEFAULT_SCALE = text_model.Scale(low=1, high=5, whole=True)
 
 
-def question_of(options: LabelOptions, examples: Sequence[text_model.Example] = ()) -> judging.LabelQuestion:
+def label_question(options: LabelOptions, examples: Sequence[text_model.Example] = ()) -> judging.LabelQuestion:
     """Return the question for raters, by default on the scale of the labels; DataError for labels off the scale."""
     if options.grades:
         problem = "`level_scores` would also reverse the numbers that people give here."
@@ -459,12 +459,12 @@ class PlanResult(Displayed):
 def plan(workspace: Workspace, data: Data, rubric: str | Version, options: PlanOptions) -> Job[PlanResult]:
     """Return which texts to label next so that the rubric improves most; labelled texts are left out."""
     rows = rows_of(data, options, workspace.notify)
-    version = version_of(workspace, rubric)
+    version = load_version(workspace, rubric)
     record = workspace.store.training(version.ref)
     if record is None or version.rubric.aggregation is None:
         hint = "Learn the rubric again from these texts, without `methods`, in this store."
         raise NotInStore(f"Planning takes the ratings of training texts. {missing_record(version)}", hint)
-    choice = judge_of(version, options.judge, workspace.store, workspace.notify)
+    choice = choose_judge(version, options.judge, workspace.store, workspace.notify)
     pool = _pool(rows, version, options, workspace.notify)
     examples = [text.example for text in pool]
     scoring = Scoring(workspace, examples, version.rubric, version.ref, choice, ScoreOptions())

@@ -36,7 +36,7 @@ from rubriclab.ops.check import lint
 from rubriclab.ops.inputs import Data, describe, rows_of
 from rubriclab.ops.literature import benchmark_notes, chosen_findings, excluded_data_sets
 from rubriclab.ops.options import LearnOptions, SettingsTables, check_tables
-from rubriclab.ops.workspace import Job, JudgeChoice, Notify, Workspace, judge_named
+from rubriclab.ops.workspace import Job, JudgeChoice, Notify, Workspace, judge_or_offline
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -160,10 +160,10 @@ def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnR
     # A list of strings must name files: texts alone have no labels.
     if isinstance(data, list | tuple) and all(isinstance(each, str | Path) for each in data):
         data = [Path(each) for each in data]
-    training = training_of(workspace, data, options)
+    training = prepare_training(workspace, data, options)
     words = "-".join(filter(None, (options.task, options.aspect, options.single_method))).lower()
     name = check_name(options.name or re.sub(r"[^a-z0-9._-]+", "-", words).strip("-._"))
-    spec = judge_named(options.judge, workspace.notify)
+    spec = judge_or_offline(options.judge, workspace.notify)
 
     async def run() -> LearnResult:
         store = await workspace.off_event_loop(workspace.open_store, create=True)
@@ -213,7 +213,7 @@ def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnR
     return Job(estimate, run)
 
 
-def training_of(workspace: Workspace, data: Data, options: LearnOptions) -> TrainingRun:
+def prepare_training(workspace: Workspace, data: Data, options: LearnOptions) -> TrainingRun:
     if not options.aspect:
         scored = scored_aspects([row for row in rows_of(data, options) if isinstance(row, Example)])
         hint = "Name the aspect to learn: `aspect=ASPECT`."

@@ -153,7 +153,7 @@ class Scoring:
             self.columns = list(map(str, scored.row))
         options, group = self.options, scored.example.group if scored.example else None
         columns = {"labels_in": options.labels_in, "by": options.by}
-        cells = {name: inputs.cell_of(scored.row, column) for name, column in columns.items() if column}
+        cells = {name: inputs.find_cell(scored.row, column) for name, column in columns.items() if column}
         self.filled_options |= {name for name, cell in cells.items() if cell is not None}
         cell, slice_cell = cells.get("labels_in"), cells.get("by")
         in_training = self.version is not None and group in self.version.provenance.groups
@@ -242,10 +242,10 @@ def prepare_scoring(
     if ignored_options := [f"`{name}`" for name in ("task", "aspect", "definition", "scale") if getattr(options, name)]:
         workspace.notify(f"{', '.join(ignored_options)}: left out, as the rubric defines this")
     if isinstance(rubric, Rubric):
-        choice = work.JudgeChoice(work.judge_named(options.judge, workspace.notify))
+        choice = work.JudgeChoice(work.judge_or_offline(options.judge, workspace.notify))
         return Scoring(workspace, data, rubric, UNSAVED, choice, options)
-    version = work.version_of(workspace, rubric)
-    choice = work.judge_of(version, options.judge, workspace.store, workspace.notify)
+    version = work.load_version(workspace, rubric)
+    choice = work.choose_judge(version, options.judge, workspace.store, workspace.notify)
     if sentence := version.provenance.grades_sentence:
         workspace.notify(f"{version.ref}: {sentence}")
     return Scoring(workspace, data, version.rubric, version.ref, choice, options, version)
@@ -273,7 +273,7 @@ def _prepare_unvalidated(workspace: work.Workspace, data: Data, options: ScoreOp
         raise SettingsError("There is nothing to score by: expected `rubric=REF`,", hint)
     aspect = find_aspect(options.task, options.aspect, options.definition)
     assignment = Assignment(task_words(options.task), aspect, parse_scale(options.scale or "1:5"))
-    judge = work.judge_named(options.judge, workspace.notify)
+    judge = work.judge_or_offline(options.judge, workspace.notify)
     learn = ["rubriclab", "learn", "LABELLED", "--task", options.task, "--aspect", aspect.name]
     command = shlex.join([*learn, "--definition", options.definition] if options.definition else learn)
     warning = "no label says how far these scores agree with people's"
@@ -367,7 +367,7 @@ def _read_score(line: bytes, rows: Rows, where: str) -> results.ScoredRow:
         written = orjson.loads(line)
         # Columns of the text's row come before the score, and may have names of optional fields of a score.
         score_cells = dict(dropwhile(lambda cell: cell[0] != "id", written.items()))
-        score, addresses_judge = results.score_of(score_cells), score_cells["addresses_judge"]
+        score, addresses_judge = results.parse_score(score_cells), score_cells["addresses_judge"]
     except (ValueError, KeyError, AttributeError):
         got = preview(line.decode(errors="replace"))
         raise DataError(f"{where}: got {got}, expected a row of scores.", _RESTART_HINT) from None

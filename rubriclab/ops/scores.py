@@ -186,7 +186,7 @@ def _score_adapter() -> TypeAdapter[Score]:
     return TypeAdapter(Score)
 
 
-def score_of(row: Mapping[str, Any]) -> Score:
+def parse_score(row: Mapping[str, Any]) -> Score:
     """Return the score in a row that `ScoredRow.to_row` made; ValidationError if there is none."""
     return _score_adapter().validate_python({name: row[name] for name in Score.__slots__ if name in row})
 

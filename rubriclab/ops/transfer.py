@@ -56,7 +56,15 @@ from rubriclab.ops.evaluate import unseen_examples
 from rubriclab.ops.inputs import Data, describe, labels_on_scale, likely_labels, usable_texts
 from rubriclab.ops.learn import TrainingRun, resolve_settings
 from rubriclab.ops.options import TransferOptions
-from rubriclab.ops.workspace import Job, Notify, Workspace, generator_of, imported_source, judge_of, version_of
+from rubriclab.ops.workspace import (
+    Job,
+    Notify,
+    Workspace,
+    choose_generator,
+    choose_judge,
+    imported_source,
+    load_version,
+)
 from rubriclab.stats.agreement import agreement
 from rubriclab.stats.correlation import BoolArray, FloatArray, floats
 from rubriclab.stats.intervals import MIN_GROUPS, Interval, paired_mean, rounded, rounded_number, units
@@ -82,7 +90,7 @@ def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: Tra
         raise errors.SettingsError("`action` says what to save.", "Give `save` with it.")
     if options.action == "relearn" and options.no_relearn:
         raise errors.SettingsError("`action=relearn` is not tried with `no_relearn`.", "Leave one of them out.")
-    version = version_of(workspace, rubric)
+    version = load_version(workspace, rubric)
     target = target_texts(to, version, options, workspace.notify)
     if options.save and not target.labelled:
         problem = "There are no labels to fit the rubric to, so there is nothing to save."
@@ -90,8 +98,9 @@ def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: Tra
     training = None
     if target.labelled and not options.no_relearn:
         training = relearning(version, target, workspace)
-    judge_choice = judge_of(version, options.judge, workspace.store, workspace.notify)
-    generator_choice = (generator_of(version, workspace.store, workspace.notify) if training else None) or judge_choice
+    judge_choice = choose_judge(version, options.judge, workspace.store, workspace.notify)
+    generator_choice = choose_generator(version, workspace.store, workspace.notify) if training else None
+    generator_choice = generator_choice or judge_choice
 
     def estimate() -> DryRun:
         total = estimate_scoring(version.rubric, target.examples)

@@ -64,7 +64,7 @@ class JudgeChoice:
     is_apart: bool = False
 
 
-def judge_named(name: str | None, notify: Notify) -> str:
+def judge_or_offline(name: str | None, notify: Notify) -> str:
     _notify_embedded(name or EMBEDDED, "" if name else ", as none is configured", notify)
     return name or EMBEDDED
 
@@ -76,7 +76,7 @@ def no_reply_message(judge: str, rubric: str, scored: int, reason: str | None, l
     return f"{judge} gave no reply that {rubric} can use; the latest reason: {reason}"
 
 
-def judge_of(version: Version, judge_name: str | None, store: Store, notify: Notify) -> JudgeChoice:
+def choose_judge(version: Version, judge_name: str | None, store: Store, notify: Notify) -> JudgeChoice:
     """Return the judge that the user has named, else the judge that the version was learned with, and notify of it.
 
     Raises:
@@ -104,7 +104,7 @@ def judge_of(version: Version, judge_name: str | None, store: Store, notify: Not
     return JudgeChoice(provenance.judge, provenance.judge_address, source.ref if source else None)
 
 
-def generator_of(version: Version, store: Store, notify: Notify) -> JudgeChoice | None:
+def choose_generator(version: Version, store: Store, notify: Notify) -> JudgeChoice | None:
     """Return the model that proposed the criteria of a version, if it is not the judge and may be asked again."""
     provenance, address = version.provenance, version.provenance.generator_address
     if (provenance.generator, address) == (provenance.judge, provenance.judge_address):
@@ -181,7 +181,7 @@ Notify = Callable[[str], None]
 class Job(Generic[T]):
     """A prepared operation that has sent no request yet.
 
-    Preparing raises what `version_of` and `judge_of` raise. Running raises `JudgeRefused`, `BudgetReached`,
+    Preparing raises what `load_version` and `choose_judge` raise. Running raises `JudgeRefused`, `BudgetReached`,
     `ReplayMiss` and `ProviderDown`, which concern every text; answers so far are kept in the store.
     """
 
@@ -344,7 +344,7 @@ RubricLike = str | Version | Rubric
 _REFERENCES = "Give a version, or a text: NAME (the newest), NAME@NUMBER or NAME@TAG."
 
 
-def ref_of(rubric: Any) -> str:
+def rubric_ref(rubric: Any) -> str:
     if isinstance(rubric, Version):
         return rubric.ref
     if isinstance(rubric, str):
@@ -354,19 +354,19 @@ def ref_of(rubric: Any) -> str:
     raise SettingsError(f"Expected a rubric, got {describe(rubric)}.", _REFERENCES)
 
 
-def version_of(workspace: Workspace, rubric: str | Version | None) -> Version:
+def load_version(workspace: Workspace, rubric: str | Version | None) -> Version:
     """Return the version; an imported version is loaded again, as it may have been confirmed meanwhile."""
     if isinstance(rubric, Version) and not rubric.imported:
         return rubric
-    return workspace.store.load(ref_of(rubric))
+    return workspace.store.load(rubric_ref(rubric))
 
 
-def versions_of(workspace: Workspace, rubrics: Any) -> tuple[Version, ...]:
+def load_versions(workspace: Workspace, rubrics: Any) -> tuple[Version, ...]:
     several = isinstance(rubrics, Iterable) and not isinstance(rubrics, str | bytes | Version)
     refs = tuple(rubrics) if several else (rubrics,)
     if not refs:
         raise SettingsError("Expected one rubric or more, got none.", _REFERENCES)
-    return tuple({version.ref: version for version in (version_of(workspace, rubric) for rubric in refs)}.values())
+    return tuple({version.ref: version for version in (load_version(workspace, rubric) for rubric in refs)}.values())
 
 
 def finish(work: Callable[[], Coroutine[Any, Any, T]]) -> T:

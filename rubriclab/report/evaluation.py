@@ -141,13 +141,13 @@ def _details(scored: ScoredVersion, summary: EvaluationSummary | None, results: 
     if summary:
         level, ref = summary.level, version.ref
         criteria = criterion_agreements(scored, level)
-        criteria.sort(key=lambda each: -rubrics.weight_of(each.id, terms))
+        criteria.sort(key=lambda each: -rubrics.weight_in(each.id, terms))
         whole = [each.agreement.pearson for each in results if each.evaluator == ref and each.agreement.level == level]
         if scale.names:
             whole = [verdict_statistic("AUROC", [scored.values], scored.labels, scored.groups)]
     low, high = (floats(each.interval[end] if each.interval else None for each in scored.scores) for end in (0, 1))
     texts = recorded_texts(scored.texts, version.rubric.aspect.name, scored.values, low, high)
-    ratings = [sorted(score.criteria, key=lambda each: -rubrics.weight_of(each.id, terms)) for score in scored.scores]
+    ratings = [sorted(score.criteria, key=lambda each: -rubrics.weight_in(each.id, terms)) for score in scored.scores]
     recorded = list(zip(texts, ratings, strict=True))
     furthest = sorted(recorded, key=lambda each: (-rubrics.distance(each[0]), each[0].id))[:MAX_TEXTS]
     return {

@@ -12,7 +12,7 @@ import numpy as np
 import orjson
 from markupsafe import Markup
 
-from rubriclab.learning.gate import contradiction, outcome_of
+from rubriclab.learning.gate import contradiction, difference_outcome
 from rubriclab.learning.verdicts import LevelAgreement, level_agreement
 from rubriclab.models import version as stored
 from rubriclab.models.aggregation import Term, combine, raw_value
@@ -57,13 +57,13 @@ def rated_offline(version: Version) -> bool:
 
 
 def verdict(version: Version) -> str:
-    badge, doubt = badge_of(version), contradiction(version.provenance.validation)
+    badge, doubt = learning_badge(version), contradiction(version.provenance.validation)
     figures = f" ({badge.figures})" if badge.figures else ""
     words = ": ".join(doubt) if doubt else f"{badge.words} {badge.remark}{figures}{badge.limit}"
     return f"{words[0].upper()}{words[1:]}".strip()
 
 
-def badge_of(version: Version) -> Badge:
+def learning_badge(version: Version) -> Badge:
     validation = version.provenance.validation
     if validation is None:
         return NOT_COMPARED
@@ -126,9 +126,9 @@ def gain_outcomes(verdict: stored.GateVerdict, level: str = "", groups: int = 0)
             return f"too few {'systems' if lacks_systems else 'groups'} to tell"
         return wording.outcome(outcome)
 
-    order = (
-        outcome_of(verdict.difference, stored.MIN_EFFECT, groups) if groups and not verdict.outcome else verdict.outcome
-    )
+    order = verdict.outcome
+    if groups and not order:
+        order = difference_outcome(verdict.difference, stored.MIN_EFFECT, groups)
     return words(verdict.error_outcome, verdict.less_error), words(order, verdict.difference)
 
 
@@ -302,7 +302,7 @@ def training_view(version: Version, record: stored.TrainingRecord | None) -> Vie
     return view("training", version=version, record=record, unknown=unknown)
 
 
-def levels_of(version: Version, record: stored.TrainingRecord) -> LevelAgreement | None:
+def training_level_agreement(version: Version, record: stored.TrainingRecord) -> LevelAgreement | None:
     """Return how cross-validated scores, rounded to levels, agree; `None` unless the scale has few whole levels."""
     labels, scores = (
         np.array(values, dtype=float) for values in zip(*((t.label, t.predicted) for t in record.texts), strict=True)
@@ -375,10 +375,10 @@ def disagreements_view(disagreements: Disagreements) -> View:
     return view("disagreements", found=disagreements, unfolded=True)
 
 
-def answers_of(disagreement: Disagreement, version: Version) -> Iterator[tuple[object, ...]]:
+def answer_rows(disagreement: Disagreement, version: Version) -> Iterator[tuple[object, ...]]:
     """Yield the kind of row of each criterion, its title, rating and reason, the largest weight first."""
     terms = version.rubric.terms
-    answers = sorted(disagreement.answers, key=lambda each: -weight_of(each[0].criterion.id, terms))
+    answers = sorted(disagreement.answers, key=lambda each: -weight_in(each[0].criterion.id, terms))
     ratings = wording.with_equal_decimals(wording.rating_text(cell, candidate.criterion) for candidate, cell in answers)
     for (candidate, cell), rating in zip(answers, ratings, strict=True):
         yield *row_kind_and_title(candidate.criterion, terms), rating, external(cell.reason)
@@ -400,14 +400,14 @@ def closing_rows(
         yield "total", "score", figure(combine(aggregation, scores, version.rubric.scale).score), reason
 
 
-def weight_of(criterion: str, terms: Mapping[str, Term]) -> float:
+def weight_in(criterion: str, terms: Mapping[str, Term]) -> float:
     """Return the absolute weight of a criterion; 0 if it has no weight."""
     return abs(terms[criterion].weight) if criterion in terms else 0.0
 
 
 def row_kind_and_title(criterion: Criterion, terms: Mapping[str, Term]) -> tuple[str, Markup]:
     """Return the kind of row of a criterion, which is grey without weight, and its title with its weight."""
-    title, weight = wording.title(criterion, TITLE_LENGTH), weight_of(criterion.id, terms)
+    title, weight = wording.title(criterion, TITLE_LENGTH), weight_in(criterion.id, terms)
     remark = f"weight {wording.percent(terms[criterion.id].weight)}" if weight else ""
     return "" if weight or not terms else "baseline", line(external(title), quiet(remark))
 

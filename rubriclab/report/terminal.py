@@ -215,7 +215,7 @@ class _FittedTable:
         rows = [row for row in self.table.iterfind("tr") if row.get("class") != "title"]
         least, most = {}, {}
         for index, title in titles.items():
-            cells = [_widths_of(row[index], stacked=stacked) for row in rows]
+            cells = [_cell_widths(row[index], stacked=stacked) for row in rows]
             least[index] = max(_longest_word(title), *(short for short, _ in cells), 1)
             most[index] = max(cell_len(title), *(long for _, long in cells), 1)
         if self.table.find("tr[@class='title']") is not None:
@@ -233,7 +233,7 @@ class _FittedTable:
         return widths
 
 
-def _widths_of(cell: Element, *, stacked: bool) -> tuple[int, int]:
+def _cell_widths(cell: Element, *, stacked: bool) -> tuple[int, int]:
     words = words_of(cell)
     if figure_of(cell):
         widest = max(map(cell_len, words.replace(" [", "\n[").split("\n"))) if stacked else cell_len(words)

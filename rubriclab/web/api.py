@@ -42,7 +42,7 @@ from rubriclab.ops.score import TextScorer
 from rubriclab.ops.scores import Scores
 from rubriclab.ops.workspace import RubricLike, UnderWay, Workspace, no_progress
 from rubriclab.web import api_models
-from rubriclab.web.server import HEADERS, Access, Server, is_own_origin, listen, owner_of, port_of
+from rubriclab.web.server import HEADERS, Access, Server, find_owner, is_own_origin, listen, port_of
 
 # Seconds within which the scoring thread has to respond.
 HEALTH_TIMEOUT = 10.0
@@ -63,7 +63,7 @@ class Service:
     async def score(self, request: Request) -> Response:
         _check_query(request)
         # A request counts as under way only once its body is complete, so that slow callers do not block others.
-        texts, several = await texts_of(request, self.options.max_body_bytes, self.options.max_texts)
+        texts, several = await read_texts(request, self.options.max_body_bytes, self.options.max_texts)
         request.state.logged["texts"] = len(texts)
         scores = await self._scores(texts)
         request.state.logged["unscored"] = len(scores.unscored)
@@ -134,7 +134,7 @@ def _error_response(request: Request, error: Exception) -> Response:
     if isinstance(error, HTTPException) and error.status_code in codes:
         code = request.state.logged["problem"] = codes[error.status_code]
         return api_models.problem_response(api_models.Refused(code), request.state.id, error.headers)
-    refusal = api_models.refusal_of(error)
+    refusal = api_models.convert_error(error)
     if isinstance(error, RubriclabError) and (refusal.status >= 500 or isinstance(error, BudgetReached)):
         _log.warning("request %s: %s: %s", request.state.id, type(error).__name__, error)
     request.state.logged["problem"] = refusal.code
@@ -149,7 +149,7 @@ def _json(content: Mapping[str, Any]) -> Response:
 BODY_TIMEOUT = 30.0
 
 
-async def texts_of(request: Request, most_bytes: int, most_texts: int) -> tuple[tuple[api_models.InputText, ...], bool]:
+async def read_texts(request: Request, max_bytes: int, max_texts: int) -> tuple[tuple[api_models.InputText, ...], bool]:
     """Return the texts in the body of a request, and whether it is a list; Refused for a faulty body."""
     # Browsers let pages of other sites send some other types without a preflight (cross-site request forgery).
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -161,7 +161,7 @@ async def texts_of(request: Request, most_bytes: int, most_texts: int) -> tuple[
         raise api_models.Refused(
             "compressed_body", f"Send the body without compression; it is sent as {encodings[0]!r:.80}."
         )
-    content = await _content(request, most_bytes)
+    content = await _content(request, max_bytes)
     try:
         value = parse_json(decode_text(content))
     except Unreadable as error:
@@ -175,8 +175,8 @@ async def texts_of(request: Request, most_bytes: int, most_texts: int) -> tuple[
     except ValidationError as error:
         hint = ' Send several texts as {"texts": […]}.' if isinstance(value, list) else ""
         raise api_models.Refused("invalid_body", f"{faults(error)}.{hint}") from None
-    if len(texts) > most_texts:
-        detail = f"Expected at most {most_texts:,} texts, got {len(texts):,}; send them in several requests."
+    if len(texts) > max_texts:
+        detail = f"Expected at most {max_texts:,} texts, got {len(texts):,}; send them in several requests."
         raise api_models.Refused("too_many_texts", detail)
     if repeated := repeated_id(text.id for text in texts):
         first, second = repeated
@@ -264,7 +264,7 @@ class AccessControl:
             # The application has usually responded before it raised the error again.
             _log.error("request %s: unexpected %s", state["id"], type(error).__name__, exc_info=error)
             if status == CLIENT_CLOSED:
-                await api_models.problem_response(api_models.refusal_of(error), state["id"])(
+                await api_models.problem_response(api_models.convert_error(error), state["id"])(
                     scope, receive, send_identified
                 )
         except asyncio.CancelledError:
@@ -345,7 +345,7 @@ class Tokens:
         if not self.digests:
             return ANYBODY
         token = authorization.partition(" ")[2].strip() if is_bearer(authorization) else ""
-        return owner_of(_digest(token), self.digests)
+        return find_owner(_digest(token), self.digests)
 
 
 def is_bearer(authorization: str) -> bool:

@@ -316,7 +316,7 @@ _REFUSALS: Sequence[tuple[type[Exception], str, int | None]] = (
 )
 
 
-def refusal_of(error: Exception) -> Refused:
+def convert_error(error: Exception) -> Refused:
     """Return an error as callers see it; messages of providers, stores and bugs are for the log only."""
     if isinstance(error, Refused):
         return error

@@ -34,7 +34,7 @@ from rubriclab.models.base import FrozenModel
 from rubriclab.models.characters import count
 from rubriclab.models.judgment import LabelQuestion, rater_name
 from rubriclab.models.text import Scale
-from rubriclab.ops.inputs import Data, dialect_of
+from rubriclab.ops.inputs import Data, detect_dialect
 from rubriclab.ops.label import Labeling, LabelResult, ShownItem, Submission, prepare_labeling
 from rubriclab.ops.options import LabelOptions
 from rubriclab.ops.workspace import Notify, Workspace
@@ -111,14 +111,14 @@ class _LabelPage:
         return JSONResponse(await run_in_threadpool(self._next, rater, -1, skipped=skipped))
 
     async def judge(self, request: Request) -> Response:
-        body = await server.body_of(request, _Judgment)
+        body = await server.read_body(request, _Judgment)
         rater = self._rater(request, body.rater)
         position = await run_in_threadpool(self._labeling.judge, rater, body.submission)
         skipped = body.submission.among_skipped
         return JSONResponse(await run_in_threadpool(self._next, rater, position, skipped=skipped))
 
     async def undo(self, request: Request) -> Response:
-        body = await server.body_of(request, _Undo)
+        body = await server.read_body(request, _Undo)
         rater = self._rater(request, body.rater)
         position = await run_in_threadpool(self._labeling.undo, rater, body.id)
         if position is None:
@@ -130,13 +130,13 @@ class _LabelPage:
         return JSONResponse(await run_in_threadpool(self._panel, rater))
 
     async def finish(self, request: Request) -> Response:
-        self._rater(request, (await server.body_of(request, _Body)).rater)
+        self._rater(request, (await server.read_body(request, _Body)).rater)
         message = await run_in_threadpool(self._finish)
         # Only the host may see file names of this computer.
         return JSONResponse({"words": message if self._is_host(request) else "Your answers are kept. Thank you."})
 
     async def stop(self, request: Request) -> Response:
-        self._rater(request, (await server.body_of(request, _Body)).rater)
+        self._rater(request, (await server.read_body(request, _Body)).rater)
         if not self._is_host(request):
             raise SettingsError("Only the person who started this page can do that.", "Ask them.")
         self._stop()
@@ -232,11 +232,11 @@ async def label(workspace: Workspace, data: Data, output: str | Path | None, opt
         DataError: if a row is faulty, there is nothing to label, or `output` cannot be written.
         SettingsError: for options that do not go together, or a port in use.
     """
-    labeling, dialect = prepare_labeling(workspace, data, options), dialect_of(data, options)
+    labeling, dialect = prepare_labeling(workspace, data, options), detect_dialect(data, options)
     if options.no_page:
         return write_labels(labeling, output, dialect, workspace.notify)
     with server.listen(server.EVERYWHERE if options.share else server.LOOPBACK, options.port, preferred=PORT) as bound:
-        access = access_of(labeling.question, options, server.port_of(bound))
+        access = label_access(labeling.question, options, server.port_of(bound))
         for line in addresses(access, server.port_of(bound)):
             workspace.notify(line)
 
@@ -261,7 +261,7 @@ async def label(workspace: Workspace, data: Data, output: str | Path | None, opt
     return result
 
 
-def access_of(question: LabelQuestion, options: LabelOptions, port: int) -> server.Access:
+def label_access(question: LabelQuestion, options: LabelOptions, port: int) -> server.Access:
     """Return the access of everybody at this computer or, on a shared page, only of raters with a link."""
     names = (server.local_address(), socket.gethostname(), socket.getfqdn()) if options.share else ()
     token = derived_secret("label", "token", question.digest)

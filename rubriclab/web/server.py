@@ -210,7 +210,7 @@ def page_response(template: str, status: int = 200, **fields: Any) -> HTMLRespon
     return HTMLResponse(templates().get_template(template).render(fields), status)
 
 
-async def body_of(request: Request, model: type[BodyT]) -> BodyT:
+async def read_body(request: Request, model: type[BodyT]) -> BodyT:
     """Return the posted body as `model`; SettingsError if it is invalid."""
     try:
         return model.model_validate_json(await request.body())
@@ -288,10 +288,10 @@ class Access:
 
     def visitor(self, secret: str) -> str | None:
         link_secrets = {name: link.encode() for name, link in self.links.items()}
-        return owner_of(secret.encode("utf-8", "surrogateescape"), link_secrets)
+        return find_owner(secret.encode("utf-8", "surrogateescape"), link_secrets)
 
 
-def owner_of(secret: bytes, secrets_by_name: Mapping[str, bytes]) -> str | None:
+def find_owner(secret: bytes, secrets_by_name: Mapping[str, bytes]) -> str | None:
     """Return the name of the owner of a secret, or `None`, in a time that does not depend on the secret."""
     owners = [name for name, own in secrets_by_name.items() if hmac.compare_digest(own, secret)]
     return owners[-1] if owners else None

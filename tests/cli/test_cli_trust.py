@@ -15,7 +15,7 @@ from commands import CHECKOUT, HELDOUT, LABELLED, Commands
 from server import RunningServer
 from sqlalchemy import make_url
 
-from rubriclab.cli.config import Config, confirm, defaults_from, digest_of, options_of
+from rubriclab.cli.config import Config, confirm, content_digest, defaults_from, options_by_name
 from rubriclab.cli.main import every_command
 from rubriclab.cli.options import PathType
 from rubriclab.errors import NotConfirmed, SettingsError
@@ -297,7 +297,7 @@ def test_a_path_in_a_file_is_relative_to_the_file(place: str, value: str, there:
 def test_every_option_that_takes_a_path_says_so_by_its_type() -> None:
     """A new option with a path has to be resolved against the configuration file too."""
     for name, command in every_command().items():
-        for key, taken in options_of(command.params).items():
+        for key, taken in options_by_name(command.params).items():
             places = {"PATH", "FILE", "FOLDER", "PREFIX", "PATH|URL", "JUDGE"}
             assert isinstance(taken.type, PathType) == (taken.metavar in places), (name, key)
 
@@ -348,7 +348,7 @@ store prune dry-run, store prune older-than, tag delete, tag force, transfer act
 transfer save, trust revoke, verify repair
 """)
 # Of `trust`, a found file is asked for the store only, and not even for that until it is confirmed.
-COMMANDS = {name: options_of(command.params) for name, command in every_command().items() if name != "trust"}
+COMMANDS = {name: options_by_name(command.params) for name, command in every_command().items() if name != "trust"}
 
 
 def valid_value(option: click.Option) -> Any:
@@ -405,7 +405,7 @@ def test_a_found_file_sets_only_how_input_is_read_and_results_are_shown_until_it
             taken(found, name, option)
         assert f"{FILE} in this folder sets {key} = " in refused.value.message
         assert f"or set --{key} yourself" in refused.value.hint
-        confirm(found, digest_of(found.read_bytes()))
+        confirm(found, content_digest(found.read_bytes()))
         if never:
             with pytest.raises(SettingsError, match="what a command changes is never taken from a file that was found"):
                 taken(found, name, option)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from pyarrow import parquet
 
-from rubriclab.data.annotations import PairwiseComparison, comparisons_of, fit_scores
+from rubriclab.data.annotations import PairwiseComparison, fit_scores, parse_comparisons
 from rubriclab.data.check import training_examples
 from rubriclab.data.mapping import NATIVE, TYPED, UNTYPED, parse_mapping
 from rubriclab.data.readers import Rows, from_rows, read
@@ -306,13 +306,13 @@ def test_answers_that_a_text_cannot_be_assessed_are_counted_once() -> None:
 
 
 def said(row, rules=TYPED, mapping=None):
-    answer = comparisons_of(row, "labels", 3, parse_mapping(mapping) if mapping else NATIVE, rules)
+    answer = parse_comparisons(row, "labels", 3, parse_mapping(mapping) if mapping else NATIVE, rules)
     assert isinstance(answer, tuple), answer
     return answer
 
 
 def refused(row, rules=TYPED):
-    answer = comparisons_of(row, "labels", 3, rules=rules)
+    answer = parse_comparisons(row, "labels", 3, rules=rules)
     assert isinstance(answer, RowError), answer
     return answer
 
@@ -390,7 +390,7 @@ JSON = st.recursive(
 @settings(max_examples=40)
 def test_whatever_stands_in_a_row_there_is_an_answer(row):
     for rules in (TYPED, UNTYPED):
-        answer = comparisons_of(row, "labels", 1, rules=rules)
+        answer = parse_comparisons(row, "labels", 1, rules=rules)
         assert answer is None or isinstance(answer, RowError | tuple)
         if isinstance(answer, tuple):
             assert all(isinstance(each, PairwiseComparison) and each.better != each.worse for each in answer)

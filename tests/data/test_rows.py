@@ -16,20 +16,20 @@ from hypothesis import given, settings, strategies as st
 from rubriclab.data.check import training_examples
 from rubriclab.data.mapping import TYPED, UNTYPED, parse_mapping
 from rubriclab.data.readers import from_rows, read
-from rubriclab.data.rows import MAX_REASON, RowError, example_of
+from rubriclab.data.rows import MAX_REASON, RowError, parse_example
 from rubriclab.errors import DataError
 from rubriclab.models.base import MAX_NAME_LENGTH
 from rubriclab.models.text import Example, Scale, named_reasons
 
 
 def taken(**fields):
-    answer = example_of({"output": "A text.", **fields}, "texts.jsonl", 12)
+    answer = parse_example({"output": "A text.", **fields}, "texts.jsonl", 12)
     assert isinstance(answer, Example), answer
     return answer
 
 
 def refused(row, rules=TYPED):
-    answer = example_of(row, "texts.jsonl", 12, rules=rules)
+    answer = parse_example(row, "texts.jsonl", 12, rules=rules)
     assert isinstance(answer, RowError), answer
     assert (answer.where, answer.line) == ("texts.jsonl", 12)
     return answer
@@ -48,7 +48,7 @@ def test_the_last_message_of_a_chat_is_the_output_and_the_earlier_ones_are_the_c
     text = taken(output=CHAT)
     assert (text.output, text.context) == ("Yes, it is.", "user: Is it free?")
     assert (taken(output=CHAT, context="Terms").context, taken(output=CHAT[1:]).context) == ("Terms", None)
-    mapped = example_of({"turns": CHAT}, "texts.jsonl", 12, mapping=parse_mapping("output=turns"))
+    mapped = parse_example({"turns": CHAT}, "texts.jsonl", 12, mapping=parse_mapping("output=turns"))
     assert mapped == replace(text, id=mapped.id)
     assert refused({"output": CHAT[:1]}).got == "messages that end with one of the role 'user'"
     assert refused({"output": [*CHAT, "More."]}).got == "a list of 3"
@@ -162,7 +162,7 @@ def test_a_value_that_a_field_cannot_have_is_named_with_what_was_expected(fields
     ],
 )
 def test_untyped_rows_write_numbers_as_text_and_other_cells_are_refused(column, cell, read):
-    answer = example_of({"output": "A", column: cell}, "t.csv", 2, rules=UNTYPED)
+    answer = parse_example({"output": "A", column: cell}, "t.csv", 2, rules=UNTYPED)
     if read is None:
         assert (type(answer), answer.field) == (RowError, column)
     else:
@@ -206,7 +206,7 @@ COLUMNS = st.sampled_from(["id", "group", "source", "output", "scores", "annotat
     rules=st.sampled_from([TYPED, UNTYPED]),
 )
 def test_every_row_is_an_example_of_good_values_or_a_fault_in_one_line(row, rules):
-    answer = example_of(row, "rows", 1, rules=rules)
+    answer = parse_example(row, "rows", 1, rules=rules)
     if isinstance(answer, RowError):
         assert len(str(answer).splitlines()) == 1
         str(answer).encode()
@@ -224,7 +224,7 @@ def test_a_rating_of_another_aspect_than_the_mapped_one_is_a_fault(mapping: str,
     columns = parse_mapping(f"{mapping},aspect={column}" if column != "aspect" else mapping)
 
     def row_of(aspect: str | None) -> Example | RowError:
-        return example_of({"output": "A text.", column: aspect, "rating": 3}, "t", 1, columns)
+        return parse_example({"output": "A text.", column: aspect, "rating": 3}, "t", 1, columns)
 
     other = row_of("simplicity")
     assert isinstance(other, RowError)
@@ -261,7 +261,7 @@ TEXTS = ["None of the dams held.", "Null Island lies off Ghana.", "n/a: see belo
 @pytest.mark.parametrize("said", [*PLACEHOLDERS, *TEXTS])
 def test_a_placeholder_is_no_source_context_or_reference_and_any_output_id_and_system_stay(said: str):
     row = dict.fromkeys(("id", "output", "source", "context", "reference", "system"), said)
-    example = example_of(row, "t.jsonl", 1)
+    example = parse_example(row, "t.jsonl", 1)
     assert (example.id, example.output, example.system) == (said, said, said)
     shown = None if said in PLACEHOLDERS else said
     assert (example.source, example.context, example.reference) == (shown, shown, shown)

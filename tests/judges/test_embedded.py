@@ -19,7 +19,7 @@ from rubriclab.judges.embedded import (
     learned_readings,
     measure,
     own_readings,
-    statement_of,
+    state_readings,
 )
 from rubriclab.methods.seal.learn import SEAL, pack_questions
 from rubriclab.methods.seal.score import SealSettings
@@ -76,14 +76,14 @@ def observations(sign: int = 1) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("more_is_better", [True, False])
 def test_its_own_wording_is_read_back(feature: Any, more_is_better: bool) -> None:
     for middle, spread in ((-0.25, 1e-5), (1234.5, 80)):
-        (found,) = own_readings(statement_of(fields(), [Reading(feature, more_is_better, middle, spread)]))
+        (found,) = own_readings(state_readings(fields(), [Reading(feature, more_is_better, middle, spread)]))
         assert (found.feature, found.more_is_better) == (feature, more_is_better)
         assert (found.middle, found.spread) == pytest.approx((middle, spread), rel=0.01)
 
 
 def test_labels_decide_which_features_are_chosen_and_in_which_direction() -> None:
     def tracked(sign: int) -> float:
-        statement = statement_of(fields(), learned_readings(fields(), observations(sign), 3))
+        statement = state_readings(fields(), learned_readings(fields(), observations(sign), 3))
         found = [measure(fields(output=each.output), statement)[0] for each in TEXTS]
         return pearson(np.array(found), np.array([each.scores[ASPECT] for each in TEXTS], dtype=float))
 

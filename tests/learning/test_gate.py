@@ -15,9 +15,9 @@ from rubriclab.learning.gate import (
     PRIOR,
     calibrated_scores,
     decision_chances,
+    difference_outcome,
     gate_level,
     more_labels,
-    outcome_of,
     rater_scores,
     raters,
     validation,
@@ -159,7 +159,7 @@ def test_with_few_groups_no_difference_can_be_told(groups: int) -> None:
     ],
 )
 def test_an_outcome_is_read_off_the_interval(low: float | None, high: float | None, outcome: str) -> None:
-    assert outcome_of(Interval(None if low is None else 0.02, low, high), MIN_EFFECT, 12) == outcome
+    assert difference_outcome(Interval(None if low is None else 0.02, low, high), MIN_EFFECT, 12) == outcome
 
 
 def test_few_groups_do_not_rule_out_a_gain_and_say_how_many_do() -> None:
@@ -168,7 +168,7 @@ def test_few_groups_do_not_rule_out_a_gain_and_say_how_many_do() -> None:
     assert (few.overall, few.few_groups) == ("inconclusive", 11)
     assert more_labels_words(few) == "Label texts of at least 1 more group (sources)"
     assert (enough.overall, enough.few_groups) == ("not better", None)
-    assert outcome_of(Interval(0.02, 0.01, 0.04), MIN_EFFECT, 11) == "inconclusive"
+    assert difference_outcome(Interval(0.02, 0.01, 0.04), MIN_EFFECT, 11) == "inconclusive"
 
 
 def test_errors_are_those_of_the_scores_on_the_scale_beside_direct_as_it_comes_and_calibrated() -> None:

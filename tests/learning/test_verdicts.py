@@ -13,10 +13,10 @@ from rubriclab.errors import SettingsError
 from rubriclab.learning.calibration import logistic
 from rubriclab.learning.fitting import JointSettings, Recall
 from rubriclab.learning.verdicts import (
+    choose_threshold,
     held_out_verdicts,
     level_agreement,
     raters_verdicts,
-    threshold_of,
     verdict_agreement,
     verdict_statistic,
 )
@@ -85,7 +85,7 @@ def test_missing_scores_and_tied_raters_are_left_out():
 
 def test_the_threshold_has_the_best_balanced_accuracy_and_separable_scores_are_separated():
     scores, labels = np.array([0.05, 0.1, 0.15, 0.3, 0.4]), np.array([0, 0, 0, 1, 1.0])
-    assert threshold_of(scores, labels) == pytest.approx(0.225)
+    assert choose_threshold(scores, labels) == pytest.approx(0.225)
 
 
 @given(st.integers(0, 2**31), st.sampled_from([0.5, 0.8, 0.95, 1.0]), st.sampled_from([0, 1]))
@@ -94,7 +94,7 @@ def test_a_preferred_recall_is_kept_on_the_labels_at_hand(seed, least, level):
     if np.ptp(labels) == 0:
         return
     scores = 1 / (1 + np.exp(-raw))
-    found = (scores >= threshold_of(scores, labels, Recall(level, least))).astype(float)
+    found = (scores >= choose_threshold(scores, labels, Recall(level, least))).astype(float)
     assert metrics.recall_score(labels, found, pos_label=level, zero_division=0) >= least - 1e-9
 
 

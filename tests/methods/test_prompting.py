@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from scripted_judge import ASPECT, assignment, checklist, examples, findings, scripted
 
 from rubriclab.judges.judge import Reply, parse_reply
-from rubriclab.learning.scoring import ratings_of
+from rubriclab.learning.scoring import rate_by_parts
 from rubriclab.methods.checkeval.learn import MAX_TEXTS_WITH_REASONS, choose_texts_with_reasons, diversify_prompt
 from rubriclab.methods.checkeval.score import CheckEvalSettings, PlainElaboration, QuestionVerdict, WrittenSeeds
 from rubriclab.methods.holistic import Steps
@@ -134,7 +134,7 @@ async def test_hypoeval_shows_reasons_with_their_texts_only_and_never_to_the_jud
         assert {int(name.removeprefix("t")) for name in reasons_in(prompt)} == shown
     assert not any(reasons_in(prompt) for prompt in judge.prompts)
     judge.prompts.clear()
-    await ratings_of(texts[0], (learned.part,), "by method", assignment(), judge)
+    await rate_by_parts(texts[0], (learned.part,), "by method", assignment(), judge)
     assert judge.prompts
     assert not any(reasons_in(prompt) for prompt in judge.prompts)
 

@@ -22,11 +22,11 @@ from rubriclab.ops.edit import (
     RatedRubric,
     check_kept,
     edited_rubric,
-    effect_of,
+    measure_effect,
     redundant_pairs,
     refit_rubric,
+    refit_study,
     select_in_folds,
-    study_of,
     unmeasured_ids,
 )
 from rubriclab.ops.edits import check_bounds, levels, merge, plan_edits, reword
@@ -149,7 +149,7 @@ def labels_of(rated: RatedRubric) -> np.ndarray:
 
 
 def weights(rated: RatedRubric, selection: FoldSelection) -> dict[str, float]:
-    rubric = study_of(rated, refit_rubric(rated, selection)).rubric()
+    rubric = refit_study(rated, refit_rubric(rated, selection)).rubric()
     assert rubric.aggregation
     return {term.criterion: term.weight for term in rubric.aggregation.terms}
 
@@ -158,12 +158,12 @@ def test_a_rubric_without_changes_keeps_the_weights_and_held_out_scores_that_it_
     rated: RatedRubric, selection: FoldSelection
 ) -> None:
     path = refit_rubric(rated, selection)
-    rubric = study_of(rated, path).rubric()
+    rubric = refit_study(rated, path).rubric()
     assert rubric.aggregation
     assert rubric.aggregation.terms == rated.rubric.aggregation.terms
     assert rubric.aggregation.calibration == rated.rubric.aggregation.calibration
     assert rubric.aggregation.conformal == rated.rubric.aggregation.conformal
-    effect = effect_of(rated, rated, (path, path), rubric)
+    effect = measure_effect(rated, rated, (path, path), rubric)
     assert (effect.difference.value, effect.difference.low, effect.difference.high) == (0.0, 0.0, 0.0)
 
 
@@ -263,7 +263,7 @@ def test_an_added_criterion_is_in_every_fold_and_a_removed_one_in_none(
     assert all("a01" in each and "length" not in each for each in names)
     # It equals the labels, so it improves held-out agreement.
     parent = refit_rubric(rated, selection)
-    effect = effect_of(rated, changed, (parent, path), study_of(changed, path).rubric())
+    effect = measure_effect(rated, changed, (parent, path), refit_study(changed, path).rubric())
     assert effect.difference.low > 0
 
 
@@ -271,7 +271,7 @@ def test_the_difference_is_paired_on_the_same_texts_and_folds(rated: RatedRubric
     changed = edited(rated, Edit(drop=("names",)))
     paths = refit_rubric(rated, selection), refit_rubric(changed, selection)
     assert all((path.held_out.folds == selection.folds).all() for path in paths)
-    effect = effect_of(rated, changed, paths, study_of(changed, paths[1]).rubric())
+    effect = measure_effect(rated, changed, paths, refit_study(changed, paths[1]).rubric())
     sides = [
         agreement(path.held_out.raw, labels_of(rated), rated.table.groups, level=effect.level).pearson for path in paths
     ]

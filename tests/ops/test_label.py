@@ -28,7 +28,7 @@ from rubriclab.models.judgment import (
 )
 from rubriclab.models.text import Example, find_aspect, parse_scale, task_words
 from rubriclab.ops.inputs import rows_of
-from rubriclab.ops.label import LabelText, Submission, labelled_rows, prepare_labeling, question_of, select_texts
+from rubriclab.ops.label import LabelText, Submission, label_question, labelled_rows, prepare_labeling, select_texts
 from rubriclab.ops.options import LabelOptions, LearnOptions
 from rubriclab.ops.workspace import Workspace
 from rubriclab.stats.reliability import krippendorff_alpha
@@ -249,7 +249,7 @@ def test_the_scale_fits_the_labels_that_are_there_which_stay_as_they_are_written
 def test_labels_outside_the_scale_are_refused(words: tuple[Any, Any], scale: str) -> None:
     examples = [text(scores={"x": word}).example for word in words]
     with pytest.raises(DataError, match="Not all labels in the file are on the scale"):
-        question_of(LabelOptions(task="summary", aspect="x", definition="d", scale=scale), examples)
+        label_question(LabelOptions(task="summary", aspect="x", definition="d", scale=scale), examples)
 
 
 def test_labelled_rows_have_the_columns_of_the_file_and_are_learned_from_together_with_it(tmp_path: Path) -> None:

@@ -289,7 +289,7 @@ def unlabelled(**fields: Any) -> Version:
     return version(**(own | {"examples": (), "groups": ()} | fields))
 
 
-def answers_of(rubric: Version, texts: Sequence[Example]) -> list[Score]:
+def answer_rows(rubric: Version, texts: Sequence[Example]) -> list[Score]:
     """Return scores by a checklist: its answers turn with the text's number; every seventh text has one n/a."""
     questions = rubric.rubric.criteria
     return [_answered(rubric, questions, text, number) for number, text in enumerate(texts)]

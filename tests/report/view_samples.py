@@ -12,7 +12,7 @@ from typing import Any
 from drift_samples import Values, compared, version as drift_version
 from pydantic import BaseModel
 from report_samples import (
-    answers_of,
+    answer_rows,
     around,
     checklist,
     checklist_part,
@@ -164,7 +164,7 @@ def evaluation(*versions: Version, rate: Rate = every_score_but_one, brief: bool
     """Return the evaluation of versions of one aspect; checklists answer, others score by `rate`."""
     texts = [replace(text, **fields) for text in examples()]
     scored = {
-        one.ref: answers_of(one, texts) if one.rubric.criteria[0].kind == "question" else scores_of(one, texts, rate)
+        one.ref: answer_rows(one, texts) if one.rubric.criteria[0].kind == "question" else scores_of(one, texts, rate)
         for one in versions
     }
     return partial(evaluated, versions, scored, texts, brief=brief)

@@ -47,7 +47,7 @@ from rubriclab.models.version import (
     check_tag,
     parse_ref,
 )
-from rubriclab.ops.workspace import JudgeChoice, Notify, generator_of
+from rubriclab.ops.workspace import JudgeChoice, Notify, choose_generator
 from rubriclab.stats.intervals import Interval
 from rubriclab.store.packs import import_pack, read_pack, write_pack
 from rubriclab.store.store import Store, open_store
@@ -403,18 +403,18 @@ def test_a_generator_that_came_with_a_pack_is_not_asked_by_what_was_made_from_it
     made = MINE.model_copy(update={**own, "generator_from": imported.ref})
     carried = sqlite_store.save("news", numbered(2), made, EFFORT, parent=imported.ref)
     assert carried.trusted
-    assert generator_of(imported, sqlite_store, notify) is None
-    assert generator_of(carried, sqlite_store, notify) is None
+    assert choose_generator(imported, sqlite_store, notify) is None
+    assert choose_generator(carried, sqlite_store, notify) is None
     told = '"openai/proposer" at "http://theirs/v1", as news@1 was imported and is not confirmed'
     assert all(told in note for note in notes)
     assert len(notes) == 2
     sqlite_store.confirm(imported.ref)
-    confirmed = generator_of(carried, sqlite_store, notify)
+    confirmed = choose_generator(carried, sqlite_store, notify)
     assert confirmed == JudgeChoice("openai/proposer", "http://theirs/v1", imported.ref, is_apart=True)
     sqlite_store.revoke(imported.ref)
     mine = MINE.model_copy(update={"generator": "openai/other"})
     relearned = sqlite_store.save("news", numbered(3), mine, EFFORT, parent=imported.ref)
-    assert generator_of(relearned, sqlite_store, notify) == JudgeChoice("openai/other", None)
+    assert choose_generator(relearned, sqlite_store, notify) == JudgeChoice("openai/other", None)
 
 
 def test_what_is_learned_with_a_judge_that_the_user_named_does_not_pass_for_one_with_the_pack_s(store: Store) -> None:

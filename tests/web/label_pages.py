@@ -16,7 +16,7 @@ from web_samples import running
 from rubriclab.ops.label import Labeling, prepare_labeling
 from rubriclab.ops.options import LabelOptions
 from rubriclab.ops.workspace import Workspace
-from rubriclab.web.label import access_of, label_app, write_labels
+from rubriclab.web.label import label_access, label_app, write_labels
 from rubriclab.web.server import TOKEN_HEADER, Access, listen, port_of
 
 ROWS = [
@@ -85,7 +85,7 @@ def label_page(folder: Path, rows: Sequence[Mapping[str, Any]] = ROWS, **options
         patch.setenv("HOME", str(folder))
         patch.delenv("XDG_DATA_HOME", raising=False)
         labeling = prepare_labeling(workspace, list(rows), chosen)
-        access = access_of(labeling.question, chosen, port_of(bound))
+        access = label_access(labeling.question, chosen, port_of(bound))
 
         def finish() -> str:
             return f"{write_labels(labeling, output).labelled} written."

@@ -14,7 +14,7 @@ import orjson
 import pytest
 
 from rubriclab.errors import DataError, RubriclabError, SettingsError
-from rubriclab.integrations.evaluator import criterion_result, scale_of
+from rubriclab.integrations.evaluator import criterion_result, scale_text
 from rubriclab.integrations.pytest import plugin
 from rubriclab.judges.cache import RECORDED_PREFIX, read_recording, recorded_name
 from rubriclab.judges.limits import LocalBudget
@@ -29,7 +29,7 @@ from rubriclab.ops.inputs import Data
 from rubriclab.ops.options import ScoreOptions
 from rubriclab.ops.score import TextScorer, row_of_fields
 from rubriclab.ops.scores import Scores
-from rubriclab.ops.workspace import Workspace, version_of
+from rubriclab.ops.workspace import Workspace, load_version
 from rubriclab.report import wording
 from rubriclab.report.render import view
 from rubriclab.store.tables import resolve_store
@@ -59,7 +59,7 @@ def without_inner_frames(work: Callable[P, T]) -> Callable[P, T]:
     return run
 
 
-def judge_options_of(settings: plugin.Settings, names: Iterable[str] = plugin.JUDGE_OPTIONS) -> JudgeOptions:
+def make_judge_options(settings: plugin.Settings, names: Iterable[str] = plugin.JUDGE_OPTIONS) -> JudgeOptions:
     """Return the options of judges that are given to pytest; an error says where the option is given."""
     values = {name: settings.value(name) for name in names}
     try:
@@ -78,7 +78,7 @@ class RubricRun:
         self.settings = settings
         self.notes: dict[str, None] = {}
         self._closing = closing
-        self._options = judge_options_of(settings)
+        self._options = make_judge_options(settings)
         self._budget = LocalBudget(self._options.max_calls, self._options.max_cost)
         self._opened: dict[tuple[str | None, str | None, str], TextScorer] = {}
 
@@ -119,7 +119,7 @@ def _recorded_judge(recording: Path, judge: str | None, store: str | None, ref: 
         return judge
     recorded = read_recording(recording).judges
     with Workspace(store) as workspace:
-        learned_with = version_of(workspace, ref).provenance.judge
+        learned_with = load_version(workspace, ref).provenance.judge
     return learned_with if learned_with in recorded or len(recorded) != 1 else next(iter(recorded))
 
 
@@ -348,7 +348,7 @@ def _shortfall(side: SideSummary, threshold: float) -> str | None:
 
 
 def _scale_and_judge(score: Score, rubric: Rubric) -> str:
-    return f"scale {scale_of(rubric)}; judge {one_line(recorded_name(score.judge))}"
+    return f"scale {scale_text(rubric)}; judge {one_line(recorded_name(score.judge))}"
 
 
 def _reason(text: str) -> str:

@@ -112,10 +112,10 @@ def check_settings(settings: Settings) -> None:
         raise pytest.UsageError(f"{FLAGS['record']} {record}: there is no folder {record.parent}; create it first.")
     if names := settings.command_line.keys() & set(JUDGE_OPTIONS):
         from rubriclab.errors import SettingsError
-        from rubriclab.integrations.pytest.checker import judge_options_of
+        from rubriclab.integrations.pytest.checker import make_judge_options
 
         try:
-            judge_options_of(settings, sorted(names))
+            make_judge_options(settings, sorted(names))
         except SettingsError as error:
             raise pytest.UsageError(str(error)) from None
 
@@ -128,7 +128,7 @@ def check_one_process(settings: Settings) -> None:
         raise SettingsError(f"{sources[0]} holds in one process, and pytest-xdist runs the tests in several;", hint)
 
 
-def mark_values_of(item: pytest.Item) -> MarkValues:
+def read_mark_values(item: pytest.Item) -> MarkValues:
     values: dict[str, Any] = {}
     names = set(MarkValues.__slots__)
     for mark in item.iter_markers("rubric"):
@@ -173,7 +173,7 @@ def rubric(request: pytest.FixtureRequest, _rubric_run: RubricRun) -> Generator[
 
     test = request.node
     tallies = test.stash.setdefault(TALLIES, Tallies())
-    yield RubricFixture(_rubric_run, mark_values_of(test), tallies)
+    yield RubricFixture(_rubric_run, read_mark_values(test), tallies)
     tallies.notes |= _rubric_run.notes
     other_properties = [(name, value) for name, value in test.user_properties if name != PROPERTY]
     test.user_properties[:] = [*other_properties, (PROPERTY, tallies.to_json())]

@@ -39,7 +39,7 @@ from rubriclab.report.wording import figure
 from rubriclab.stats.intervals import Interval
 from rubriclab.store.diff import compare as compare_versions
 from rubriclab.store.tables import database_url, is_remote, show_url
-from rubriclab.web.server import LOOPBACK, SAFE_METHODS, Access, Guard, body_of, listen, port_of, serve, static_routes
+from rubriclab.web.server import LOOPBACK, SAFE_METHODS, Access, Guard, listen, port_of, read_body, serve, static_routes
 from rubriclab.web.studio.studio import CACHED_VERSIONS, PaidRequest, PriceQuote, Query, Studio, operation_routes
 
 
@@ -127,7 +127,7 @@ def summary(version: Version) -> dict[str, Any]:
     """Return what a list of versions shows of one; searches look through `words`, in lower case."""
     provenance, rubric = version.provenance, version.rubric
     evaluated = version.evaluation and rubrics.badge_on_other_texts(version, version.evaluation)
-    badge, (agreement, measured) = rubrics.badge_of(version), _recorded_agreement(version)
+    badge, (agreement, measured) = rubrics.learning_badge(version), _recorded_agreement(version)
     measured_at = f", {rubrics.MEASURED_AT[provenance.held_out_by]}" if provenance.held_out_by != "learning" else ""
     verdict = f"{badge.words}{measured_at}" if provenance.validation else badge.words
     judge, origin = wording.judge(provenance), _origin(version)
@@ -301,7 +301,7 @@ def explanation_routes(studio: Studio) -> list[BaseRoute]:
         )
 
     async def explain(request: Request) -> Response:
-        pasted, ref = await body_of(request, PastedText), request.path_params["ref"]
+        pasted, ref = await read_body(request, PastedText), request.path_params["ref"]
 
         def prepare(workspace: Workspace) -> Job[ScoreExplanation]:
             version = studio.version(ref)
@@ -384,7 +384,7 @@ def edit_routes(studio: Studio) -> list[BaseRoute]:
         return JSONResponse({"labels": f"{count(len(editable.examples), 'labelled text')}", "seconds": seconds})
 
     async def run_edit(request: Request, *, preview: bool) -> Response:
-        draft, started = await body_of(request, Draft), time.monotonic()
+        draft, started = await read_body(request, Draft), time.monotonic()
         options, ref = draft.options(studio.judge, preview=preview), request.path_params["ref"]
 
         def prepare(workspace: Workspace) -> Job[EditResult]:

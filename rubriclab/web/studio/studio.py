@@ -62,7 +62,7 @@ class Studio:
     def _matrix(self) -> Callable[[str, str | None], Matrix]:
         @lru_cache(CACHED_VERSIONS)
         def read(ref: str, _digest: str | None) -> Matrix:
-            return matrix_of(self.version(ref), training_record(self.shared.store, ref))
+            return make_matrix(self.version(ref), training_record(self.shared.store, ref))
 
         return read
 
@@ -154,14 +154,14 @@ class Operations:
         notices: list[str] = []
         with self.workspace(notices.append) as workspace, self._tracked(workspace, allowance.request):
             job = prepare(workspace)
-            if allowance.agreed and price_of(job.estimate()).calls <= allowance.agreed:
+            if allowance.agreed and quote_price(job.estimate()).calls <= allowance.agreed:
                 with self._spending:
                     return OperationResult(finish(job.run), tuple(notices))
             workspace.budget = LocalBudget(max_calls=0)
             try:
                 return OperationResult(finish(job.run), tuple(notices))
             except BudgetReached:
-                return price_of(job.estimate())
+                return quote_price(job.estimate())
 
     @contextmanager
     def _tracked(self, workspace: Workspace, request: str) -> Iterator[None]:
@@ -200,7 +200,7 @@ class Stopped(SettingsError):
     """The user stopped an operation."""
 
 
-def price_of(estimate: DryRun) -> PriceQuote:
+def quote_price(estimate: DryRun) -> PriceQuote:
     costs = [role.cost_usd for role in estimate.roles.values()]
     known_costs = [cost for cost in costs if cost is not None]
     money = f"about ${sum(known_costs):.4f}" if len(known_costs) == len(costs) else "price unknown"
@@ -306,7 +306,7 @@ class Matrix:
         return f"shade{min(SHADES - 1, max(0, math.floor(share * SHADES)))}"
 
 
-def matrix_of(version: Version, record: TrainingRecord) -> Matrix:
+def make_matrix(version: Version, record: TrainingRecord) -> Matrix:
     indices = kept_first(record)
     columns = [Column(key, name, "") for key, name in FIGURES.items()]
     for index in indices:
