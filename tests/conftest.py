@@ -26,6 +26,9 @@ if MEMORY.is_dir():
     if space.f_bavail * space.f_frsize >= ENOUGH_BYTES and not space.f_flag & (os.ST_NOEXEC | os.ST_RDONLY):
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
+# Workers keep all processors busy, and threads of linear algebra, which wait for each other by spinning, take them away.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # While tests are collected nearly nothing becomes garbage, and looking for it took a third of the time.
 gc.disable()
 
@@ -56,20 +59,15 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     if WORKER not in (None, FIRST):
         with suppress(TimeoutError):
-            until(_collected(config).is_dir)
+            until(Path(config.option.basetemp).with_name("collected").is_dir)
     config.pluginmanager.import_plugin("shared_fixtures")
-
-
-def _collected(config: pytest.Config) -> Path:
-    # The folder that the first worker makes once it has imported the tests.
-    return Path(config.option.basetemp).with_name("collected")
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Let the first worker import what commands need while the others still import the tests."""
     if WORKER == FIRST:
-        _collected(session.config).mkdir()
+        Path(session.config.option.basetemp).with_name("collected").mkdir()
         from rubriclab.judges.providers import load_litellm
 
         load_litellm()
