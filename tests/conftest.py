@@ -26,7 +26,7 @@ if MEMORY.is_dir():
     if space.f_bavail * space.f_frsize >= ENOUGH_BYTES and not space.f_flag & (os.ST_NOEXEC | os.ST_RDONLY):
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
-# Workers keep all processors busy, and threads of linear algebra, which wait for each other by spinning, take them away.
+# Threads of linear algebra wait for each other by spinning, which takes processors away from other workers.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # While tests are collected nearly nothing becomes garbage, and looking for it took a third of the time.
