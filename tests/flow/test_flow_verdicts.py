@@ -97,7 +97,7 @@ def test_verdicts_from_labels_to_scores_evaluation_and_report(asking: Commands) 
 
     report = asking("report", "ok", "--output", "report.html")
     assert report.code == 0, report.err
-    for page, calibration in (("report.html", "Reliability curve"), ("evaluation.html", "Calibration")):
+    for page in ("report.html", "evaluation.html"):
         words = (folder / page).read_text("utf-8")
-        assert calibration in words, page
+        assert "Reliability curve" in words, page
         assert "balanced accuracy" in words, page
