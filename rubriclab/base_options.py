@@ -147,16 +147,16 @@ _EXPECTED: Mapping[str, str] = {
 _EXPECTED_TIME = "a date and time such as 2026-11-21T12:30:00Z"
 
 
-def faults(error: ValidationError, root: str = "", most: int = MAX_FAULTS) -> str:
-    """Return up to `most` faults: `scale.low: expected a number, got the text 'x'; and 2 more`, without a full stop."""
+def faults(error: ValidationError, root: str = "", max_faults: int = MAX_FAULTS) -> str:
+    """Return up to `max_faults` faults, as in `scale.low: expected a number, got the text 'x'; and 2 more`."""
     # pydantic also calls a list too short because of faulty items, whose own faults are reported.
     relevant = [
         fault
         for fault in error.errors(include_url=False)
         if fault["type"] != "too_short" or len(fault["input"]) < int(fault["ctx"]["min_length"])
     ]
-    listed = [_sentence(fault, root) for fault in relevant[:most]]
-    more = f"; and {len(relevant) - most} more" if len(relevant) > most else ""
+    listed = [_sentence(fault, root) for fault in relevant[:max_faults]]
+    more = f"; and {len(relevant) - max_faults} more" if len(relevant) > max_faults else ""
     return f"{'; '.join(listed)}{more}"
 
 
@@ -171,7 +171,7 @@ def has_unknown_name(error: ValidationError) -> bool:
 
 
 def has_wrong_names(error: ValidationError) -> bool:
-    """Return whether any fault is a name that is missing or that the model does not have."""
+    """Return whether any fault is a missing name, or a name unknown to the model."""
     return any(fault["type"] in ("missing", "extra_forbidden") for fault in error.errors(include_url=False))
 
 
@@ -206,5 +206,5 @@ def _complaint(fault: Any) -> str:
     return f"expected {expected}, got {value}"
 
 
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[:most]}…"
+def _cut(text: str, max_length: int) -> str:
+    return text if len(text) <= max_length else f"{text[:max_length]}…"

@@ -91,7 +91,7 @@ class ChecklistError(UserError):
 
 
 class StoreError(UserError):
-    """A store that cannot be opened, or that has invalid content."""
+    """A store that cannot be opened, or has invalid content."""
 
 
 class NotInStore(StoreError):

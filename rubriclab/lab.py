@@ -352,7 +352,7 @@ class Lab(Closing):
     async def label_async(
         self, /, data: Data, output: str | Path | None = None, **options: Any
     ) -> labelling.LabelResult:
-        """Return the labels that people give to texts on a page, which is served until Ctrl-C or until it is ended.
+        """Serve a page for labelling texts until it is ended or interrupted, and return the labels.
 
         Every answer is stored at once; the same call again continues. The labelled rows are written to `output`."""
         from rubriclab.web.label import label

@@ -162,7 +162,7 @@ async def test(arm: Arm, learned: Learned, texts: Material, judge: Judge, under_
 def _with_questions(training_input: TrainingInput, method: Method, settings: BaseModel) -> TrainingInput:
     task, aspect = training_input.assignment.words.task, training_input.assignment.aspect.name
     needed = method.needs_checklist(settings)
-    return replace(training_input, checklist=seed_questions(method.checklists, task, aspect, needed=needed))
+    return replace(training_input, checklist=seed_questions(method.checklists, task, aspect, is_required=needed))
 
 
 def _has_questions(method: Method, assignment: Assignment, settings: BaseModel) -> bool:

@@ -173,13 +173,13 @@ def _unusable(file: Path, error: Unreadable) -> SettingsError:
     return SettingsError(f"The configuration file {file} cannot be used: {error}.")
 
 
-def _pair(key: str, value: Any, most: int | None) -> str:
+def _pair(key: str, value: Any, max_length: int | None) -> str:
     from rubriclab.judges.providers import masked
     from rubriclab.models.characters import one_line
 
     written = json.dumps(value, ensure_ascii=False, default=str)
     line = one_line(masked(f"{key} = {written}"))
-    return line if most is None or len(line) <= most else f"{line[: most - 1]}…"
+    return line if max_length is None or len(line) <= max_length else f"{line[: max_length - 1]}…"
 
 
 def _checked_value(config: Config, option: click.Option, key: str) -> Any:

@@ -179,9 +179,11 @@ def _row(task: Task, questions: Mapping[str, QuestionFormat], with_answers: bool
 
 
 def _notes(
-    unread: Sequence[tuple[Task, Answer]], questions: Mapping[str, QuestionFormat], choices: Mapping[str, Sequence[str]]
+    answers: Sequence[tuple[Task, Answer]],
+    questions: Mapping[str, QuestionFormat],
+    choices: Mapping[str, Sequence[str]],
 ) -> Iterator[str]:
-    of_known_kind = [(task, each) for task, each in unread if questions[each.question].kind in ("score", "comment")]
+    of_known_kind = [(task, each) for task, each in answers if questions[each.question].kind in ("score", "comment")]
     unusable = [(task, each) for task, each in of_known_kind if not questions[each.question].accepts(each.value)]
     if unusable:
         task, answer = unusable[0]
@@ -385,14 +387,14 @@ def is_rating(row: Any, mapping: FieldMap, rules: CellRules) -> bool:
 
 
 def join_ratings(
-    where: str, numbered: Iterable[tuple[int, Any]], mapping: FieldMap, rules: CellRules
+    where: str, numbered_rows: Iterable[tuple[int, Any]], mapping: FieldMap, rules: CellRules
 ) -> tuple[list[tuple[int, Any]], tuple[str, ...]]:
     """Return a row for each text, in the line of its first rating, and how much was joined and left out.
 
     A rating that is not a number, or is the rater's second of a text, becomes a fault. Rows that are no ratings stay.
     Raises DataError if no rating is of a mapped aspect.
     """
-    all_rows = list(numbered)
+    all_rows = list(numbered_rows)
     ratings = {line: Fields(row, mapping, rules) for line, row in all_rows if is_rating(row, mapping, rules)}
     left_out = {line: other for line, fields in ratings.items() if (other := other_aspect(fields))}
     other_aspects = ", ".join(f"{aspect!r} ({count})" for aspect, count in Counter(left_out.values()).items())
@@ -544,7 +546,7 @@ def select_comparisons(comparisons: Sequence[LinePair], examples: Sequence[Examp
 def comparison_faults(
     where: str, comparisons: Sequence[LinePair], examples: Sequence[Example], faulty_texts: Collection[str] = ()
 ) -> Iterator[RowError]:
-    """Yield a fault for each row whose texts cannot be compared or that lacks an aspect; skip rows on faulty texts."""
+    """Yield a fault for each row without an aspect or with texts that cannot be compared; skip rows on faulty texts."""
     groups = {example.id: example.group for example in examples}
     several = len(_aspects(comparisons, examples)) > 1
     faulty = set[int]()
@@ -602,7 +604,7 @@ def fit_scores(
 
 def _estimate_scores(
     examples: Sequence[Example],
-    scored: Mapping[str, float],
+    score_by_id: Mapping[str, float],
     comparisons: Sequence[PairwiseComparison],
     scale: Scale | None,
 ) -> dict[str, float]:
@@ -619,7 +621,7 @@ def _estimate_scores(
         np.array([index_of[comparison.worse] for comparison in ordered]),
         np.array([comparison.tie for comparison in ordered]),
     )
-    scores = np.array([scored.get(name, np.nan) for name in ids], dtype=float)
+    scores = np.array([score_by_id.get(name, np.nan) for name in ids], dtype=float)
     groups = np.unique([group_of[name] for name in ids], return_inverse=True)[1]
     if scale:
         center, spread = scale.low + scale.width / 2, scale.width / SPREADS_ON_SCALE
@@ -630,12 +632,12 @@ def _estimate_scores(
 
 
 def _fit_notes(
-    examples: Sequence[Example], scored: Mapping[str, float], fits: Mapping[str, float], comparisons: str, center: str
+    examples: Sequence[Example], scores: Mapping[str, float], fits: Mapping[str, float], comparisons: str, center: str
 ) -> Iterator[str]:
-    score_text = f" beside {len(scored)} scores" if scored else ""
+    score_text = f" beside {len(scores)} scores" if scores else ""
     yield f"{len(fits)} labels are fitted to {comparisons}{score_text}, by a Bradley-Terry model"
     groups = {example.group for example in examples if example.id in fits}
-    if alone := groups - {example.group for example in examples if example.id in scored}:
+    if alone := groups - {example.group for example in examples if example.id in scores}:
         yield (
             f"{len(alone)} group{'s' if len(alone) > 1 else ''} with comparisons alone: only the order within a group "
             f"is known there, and each group is centered at {center}"

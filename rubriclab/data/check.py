@@ -169,18 +169,18 @@ def _select_usable(
     return usable_rows, usable_comparisons, given_scale, (*notes, *first)
 
 
-def _scale(rated: tuple[Example, ...], comparisons: list[PairwiseComparison], aspect: str) -> Scale:
-    if rated:
-        annotations = (score for example in rated for score in example.annotations.get(aspect, ()))
-        return scale_of((example.scores[aspect] for example in rated), annotations)
+def _scale(examples: tuple[Example, ...], comparisons: list[PairwiseComparison], aspect: str) -> Scale:
+    if examples:
+        annotations = (score for example in examples for score in example.annotations.get(aspect, ()))
+        return scale_of((example.scores[aspect] for example in examples), annotations)
     if not comparisons:
         hint = "Give it: `scale=LOW:HIGH`."
         raise SettingsError(f"No row has a score for {aspect!r}, so the scale is unknown.", hint)
     return COMPARED_SCALE
 
 
-def _narrow_scale_notes(rated: Sequence[Example], aspect: str, scale: Scale) -> Iterator[str]:
-    scores = [value for example in rated for value in annotations_or_score(example, aspect)]
+def _narrow_scale_notes(examples: Sequence[Example], aspect: str, scale: Scale) -> Iterator[str]:
+    scores = [value for example in examples for value in annotations_or_score(example, aspect)]
     used = scale_of(scores) if scores else scale
     if used.width <= MAX_NARROW_SHARE * scale.width:
         spans = " of the given scale ".join(_span(each.low, each.high, " to ") for each in (used, scale))
@@ -194,8 +194,8 @@ def label_limits(examples: Sequence[Example], aspect: str, given_scale: Scale | 
     return (*repeated_notes(examples), *(note.partition(";")[0] for note in narrow))
 
 
-def _outlier_notes(rated: Sequence[Example], aspect: str) -> Iterator[str]:
-    scores = sorted(value for example in rated for value in annotations_or_score(example, aspect))
+def _outlier_notes(examples: Sequence[Example], aspect: str) -> Iterator[str]:
+    scores = sorted(value for example in examples for value in annotations_or_score(example, aspect))
     if len(set(scores)) < 3:
         return
     for end, next_one, other_end in ((scores[-1], scores[-2], scores[0]), (scores[0], scores[1], scores[-1])):

@@ -235,7 +235,7 @@ def _text_file_rows(path: Path, kind: str, options: reading.ReadingOptions) -> R
         lines = text_files.read_lines(path, max_bytes, encoding, newline)
         return RawRows(reading.SourceFormat(where, "JSON Lines", encoding), text_files.json_lines(where, lines), rules)
     usual, header_rows = DELIMITED[kind], options.header_rows
-    dialect = text_files.sniff(text, usual, complete=complete, header_rows=header_rows, skipped=options.skip_rows)
+    dialect = text_files.sniff(text, usual, complete=complete, header_rows=header_rows, skip_rows=options.skip_rows)
     if options.delimiter:
         detected, dialect = dialect.delimiter, replace(dialect, delimiter=options.delimiter, skipped=options.skip_rows)
         header = "".join(text.splitlines()[options.skip_rows : options.skip_rows + 1])
@@ -371,14 +371,14 @@ class Rows(Iterator[Example | RowError]):
             else:
                 return parsed
 
-    def look_ahead(self, stop_at: Callable[[Example], bool], most: int) -> list[tuple[Any, Example]]:
-        """Return the next rows with a text, at most `most`, up to the first to `stop_at`; all are yielded later."""
+    def look_ahead(self, stop_at: Callable[[Example], bool], max_rows: int) -> list[tuple[Any, Example]]:
+        """Return the next rows with a text, at most `max_rows`, up to the first to `stop_at`; all are yielded later."""
         rows, examples = list[tuple[int, Any, ParsedRow]](), list[tuple[Any, Example]]()
         for row in self._parsed:
             rows.append(row)
             if isinstance(example := row[2], Example):
                 examples.append((row[1], example))
-                if stop_at(example) or len(examples) == most:
+                if stop_at(example) or len(examples) == max_rows:
                     break
         self._parsed = chain(rows, self._parsed)
         return examples

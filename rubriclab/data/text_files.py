@@ -159,7 +159,7 @@ def parse_json(content: bytes) -> Any:
 
 
 def detect_encoding(where: str, sample: bytes, *, complete: bool, only_unicode: bool = False) -> str:
-    """Return Python's name of the encoding of a file that begins with `sample`, which is all of it if `complete`.
+    """Return Python's name of the encoding of a file from its beginning, `sample`, or all of it if `complete`.
 
     A byte order mark decides. Without one the encoding is UTF-8 if the format is `only_unicode` (JSON), or if at most
     half of the characters beyond ASCII are damaged in UTF-8. Else it is Windows-1252, which agrees with Latin-1 on all
@@ -266,20 +266,20 @@ class Dialect:
     skipped: int = 0
 
 
-def sniff(text: str, usual: str, *, complete: bool, header_rows: int = 1, skipped: int = 0) -> Dialect:
+def sniff(text: str, usual_delimiter: str, *, complete: bool, header_rows: int = 1, skip_rows: int = 0) -> Dialect:
     """Return the dialect of a file that begins with `text`.
 
     The delimiter gives most records as many cells as the first record, at least two. If the first record is a title in
     one cell, the most frequent number of cells counts. Among equally good delimiters, one without a title is preferred,
-    then one with more cells, then `usual`.
+    then one with more cells, then `usual_delimiter`.
     """
     if match := _SEPARATOR_LINE.match(text):
-        return Dialect(match[1], header_rows, max(skipped, 1))
-    lines = text[:MAX_SNIFFED_CHARACTERS].splitlines(keepends=True)[skipped:]
+        return Dialect(match[1], header_rows, max(skip_rows, 1))
+    lines = text[:MAX_SNIFFED_CHARACTERS].splitlines(keepends=True)[skip_rows:]
     if len(lines) > 1 and not (complete and len(text) <= MAX_SNIFFED_CHARACTERS):
         lines.pop()
-    marks = dict.fromkeys((usual, ",", ";", "\t", "|"))
-    return Dialect(max(marks, key=lambda mark: _fitness(lines, mark, header_rows)), header_rows, skipped=skipped)
+    marks = dict.fromkeys((usual_delimiter, ",", ";", "\t", "|"))
+    return Dialect(max(marks, key=lambda mark: _fitness(lines, mark, header_rows)), header_rows, skipped=skip_rows)
 
 
 def _fitness(lines: Sequence[str], mark: str, header_rows: int) -> tuple[float, bool, int]:

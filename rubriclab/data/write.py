@@ -73,7 +73,7 @@ COMMAS = CsvDialect()
 
 
 def dialect_like(source: SourceFormat) -> CsvDialect:
-    """Return how to write a .csv file so that the program that wrote `source` can open it.
+    """Return how to write a .csv file for the program that wrote `source`.
 
     Spreadsheets separate cells by semicolons where the decimal mark is a comma, and need a byte order mark for UTF-8.
     """

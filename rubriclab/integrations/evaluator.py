@@ -149,12 +149,12 @@ def rationale(score: Score, rubric: Rubric) -> str:
     return "\n".join((first, *(f"{criterion_result(each, rubric)}: {one_line(each.reason)}" for each in ratings)))
 
 
-def criterion_result(rating: CriterionRating, rubric: Rubric, most: int | None = None) -> str:
-    """Return a criterion's contribution to the score, its title of at most `most` characters, and its rating."""
+def criterion_result(rating: CriterionRating, rubric: Rubric, max_length: int | None = None) -> str:
+    """Return a criterion's contribution to the score, its title of at most `max_length` characters, and its rating."""
     criterion = next(criterion for criterion in rubric.criteria if criterion.id == rating.id)
     points = "" if rating.contribution is None else f"{rating.contribution:+.2f} "
     rating_text = wording.rating_text(rating, criterion, whole=not rating.units)
-    return f"{points}{one_line(wording.title(criterion, most))} ({rating_text})"
+    return f"{points}{one_line(wording.title(criterion, max_length))} ({rating_text})"
 
 
 def scale_text(rubric: Rubric) -> str:

@@ -163,9 +163,9 @@ def learned_readings(fields: Mapping[str, Any], observations: Sequence[Mapping[s
     return learned or list(readings(fields, "")[:count])
 
 
-def state_readings(fields: Mapping[str, Any], used: Sequence[Reading]) -> str:
-    """Return a statement that names the readings `used` in the form that `own_readings` parses."""
-    return f"Scores for {fields['aspect']['name']} rise with {'; '.join(map(str, used))}."
+def state_readings(fields: Mapping[str, Any], readings_used: Sequence[Reading]) -> str:
+    """Return a statement that names `readings_used`, in the form that `own_readings` parses."""
+    return f"Scores for {fields['aspect']['name']} rise with {'; '.join(map(str, readings_used))}."
 
 
 Fields = Mapping[str, Any]
@@ -224,8 +224,8 @@ def _propose(fields: Fields) -> Answer:
     }
 
 
-def _need_source(used: Sequence[Reading]) -> bool:
-    return any(reading.feature.needs for reading in used)
+def _need_source(readings_used: Sequence[Reading]) -> bool:
+    return any(reading.feature.needs for reading in readings_used)
 
 
 def _measured(fields: Fields, criterion: Fields) -> tuple[float, str]:

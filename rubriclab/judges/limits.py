@@ -303,8 +303,8 @@ class LocalBreaker:
     If there are more concurrent requests than `most`, their number is taken instead.
     """
 
-    def __init__(self, most: int = 20, *, concurrency: int = 1) -> None:
-        self.most = max(most, concurrency)
+    def __init__(self, max_failures: int = 20, *, concurrency: int = 1) -> None:
+        self.most = max(max_failures, concurrency)
         self._failed_in_a_row = 0
 
     async def record_failure(self, judge: str, reason: str) -> None:

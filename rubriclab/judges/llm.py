@@ -139,17 +139,19 @@ class AdjustedSettings:
     without_system: bool = False
     without_ranges: bool = False
 
-    def after(self, error: Exception, sent: Collection[str], limit: int | None, needed: int) -> AdjustedSettings | None:
-        """Return the settings to send after `error`; `None` if none of the settings `sent` is its cause.
+    def after(
+        self, error: Exception, names: Collection[str], limit: int | None, min_tokens: int
+    ) -> AdjustedSettings | None:
+        """Return the settings to send after `error`; `None` if none of the sent settings, `names`, is its cause.
 
-        `limit` is the limit on the reply's tokens that was sent; `needed` are the tokens without hidden reasoning.
+        `limit` is the limit on the reply's tokens that was sent; `min_tokens` excludes hidden reasoning.
         """
         message = providers.searched_message(error)
         if not (providers.is_bad_request(error) or _UNSUPPORTED.search(message)):
             return None
-        mentions_limit = self.limit_name in sent and _mentions(message, self.limit_name)
+        mentions_limit = self.limit_name in names and _mentions(message, self.limit_name)
         if providers.is_too_long(error) and not (mentions_limit and not _PROMPT_SIZE.search(message)):
-            can_drop_spare = mentions_limit and limit is not None and limit > needed
+            can_drop_spare = mentions_limit and limit is not None and limit > min_tokens
             return replace(self, has_no_room=True) if can_drop_spare and not self.has_no_room else None
         if mentions_limit:
             return self._with_other_limit(message, limit)
@@ -157,7 +159,7 @@ class AdjustedSettings:
             return replace(self, without_system=True)
         if not self.without_ranges and _RANGES.search(message):
             return replace(self, without_ranges=True)
-        mentioned = {name for name in sent if _mentions(message, name)}
+        mentioned = {name for name in names if _mentions(message, name)}
         return replace(self, dropped=self.dropped | {min(mentioned)}) if mentioned else None
 
     def _with_other_limit(self, message: str, limit: int | None) -> AdjustedSettings | None:
@@ -180,14 +182,14 @@ CACHES_WITHOUT_MARKS = frozenset({"openai", "azure", "text-completion-openai"})
 
 
 class CacheMarks:
-    """Marks those beginnings of prompts that the model has received before and that have at least `least_tokens`."""
+    """Marks beginnings of prompts with at least `least_tokens` that the model has received before."""
 
     def __init__(self, least_tokens: int) -> None:
         self._least_tokens = least_tokens
         self._sent: OrderedDict[str, None] = OrderedDict()
 
     def marked(self, turns: Sequence[Turn]) -> list[dict[str, Any]]:
-        """Return the messages with a mark at the end of each part that was sent before with all that precedes it."""
+        """Return the messages with a mark at the end of each part that was sent before in the same place."""
         messages: list[dict[str, Any]] = []
         before = ""
         for turn in turns:
@@ -214,13 +216,13 @@ class CacheMarks:
         return was_sent
 
 
-def tokens_read_and_written(usage: Any, most: int) -> tuple[int, int]:
-    """Return the prompt tokens read from the provider's cache and written to it; 0 for no number or above `most`."""
+def tokens_read_and_written(usage: Any, max_tokens: int) -> tuple[int, int]:
+    """Return the prompt tokens read from the provider's cache and written to it; 0 unless it is up to `max_tokens`."""
     details = getattr(usage, "prompt_tokens_details", None)
 
     def reported(detail: str, name: str) -> int:
         numbers = (getattr(details, detail, None), getattr(usage, name, None))
-        return next((number for number in numbers if type(number) is int and 0 < number <= most), 0)
+        return next((number for number in numbers if type(number) is int and 0 < number <= max_tokens), 0)
 
     return (
         reported("cached_tokens", "cache_read_input_tokens"),
@@ -415,15 +417,15 @@ class LanguageModel:
                 raise JudgeUnavailable(f"{self.model}: damaged reply: {providers.provider_message(error)}") from error
 
     def _adjust(
-        self, adjusted: AdjustedSettings, error: Exception, sent: set[str], limit: int | None, prompt: Prompt[Any]
+        self, adjusted: AdjustedSettings, error: Exception, names: set[str], limit: int | None, prompt: Prompt[Any]
     ) -> bool:
         """Return whether a request that was sent with `adjusted` can be sent again with other settings.
 
         If several requests are refused at the same time, the first changes the settings.
         """
         if self._structured == "schema":
-            sent = sent - {"response_format"}
-        change = adjusted.after(error, sent, limit, prompt.max_tokens)
+            names = names - {"response_format"}
+        change = adjusted.after(error, names, limit, prompt.max_tokens)
         if change is not None and self._adjusted is adjusted:
             self._adjusted = change
             _log.info("%s does not accept a setting: %s", self.model, providers.provider_message(error))

@@ -71,7 +71,7 @@ _USER_INFO = re.compile(r"(?<=://)(?:[^\s/?#]{0,1000}@|[^\s/?#:@]{0,100}:(?!\d{1
 
 
 def masked(text: str, environment: Mapping[str, str] | None = None) -> str:
-    """Return a message in which all that may be a key is masked.
+    """Return a message with everything masked that may be a key.
 
     A key is recognised by its form, by the name of its field, or as part of a key in `environment`.
     """

@@ -225,14 +225,14 @@ def mean_aggregation(target: LabelledTarget) -> Aggregation:
     return Aggregation(ask="by method", terms=terms, calibration=calibration)
 
 
-def raw_values(aggregation: Aggregation, rated: RatedTexts) -> FloatArray:
-    return floats(raw_value(aggregation, rated.ratings(row)) for row in range(len(rated.examples)))
+def raw_values(aggregation: Aggregation, texts: RatedTexts) -> FloatArray:
+    return floats(raw_value(aggregation, texts.ratings(row)) for row in range(len(texts.examples)))
 
 
-def aggregate_scores(rubric: Rubric, rated: RatedTexts) -> FloatArray:
+def aggregate_scores(rubric: Rubric, texts: RatedTexts) -> FloatArray:
     assert rubric.aggregation
     on_scale = rubric.aggregation.model_copy(update={"onto": None})
-    return floats(combine(on_scale, rated.ratings(row), rubric.scale).score for row in range(len(rated.examples)))
+    return floats(combine(on_scale, texts.ratings(row), rubric.scale).score for row in range(len(texts.examples)))
 
 
 def rescale(scores: FloatArray, scale: Scale, onto: Scale) -> FloatArray:

@@ -199,8 +199,8 @@ async def find_candidates(
     results, failures = list[interface.Learned](), dict[str, JudgeError]()
     for number, plan in enumerate(plans):
 
-        def report(doing: str, share: float, name: str = plan.method.name, number: int = number) -> None:
-            on_progress(f"{name}: {doing}", (number + share) / len(plans))
+        def report(stage: str, share: float, name: str = plan.method.name, number: int = number) -> None:
+            on_progress(f"{name}: {stage}", (number + share) / len(plans))
 
         report("starting", 0.0)
         try:
@@ -258,9 +258,9 @@ def plans_to_run(plans: Sequence[Plan], *, proposals_only: bool) -> list[Plan]:
     return [without_ratings(plan) for plan in plans]
 
 
-def rating_cell(rated: interface.CriterionRating) -> Cell:
+def rating_cell(rating: interface.CriterionRating) -> Cell:
     # Equal reasons share memory.
-    return Cell(score=rated.score, reason=sys.intern(rated.reason), applies=rated.applies)
+    return Cell(score=rating.score, reason=sys.intern(rating.reason), applies=rating.applies)
 
 
 def all_criteria(part: Part) -> tuple[Criterion, ...]:
@@ -362,11 +362,11 @@ async def usable_form(
         rows = list(map(answer_ratings, answers))
         return not are_equal([row[name] for row in rows if name in row] for name in by_id)
 
-    def simpler_form(form: CallForm, why: str) -> UsableForm:
+    def simpler_form(form: CallForm, reason: str) -> UsableForm:
         calls = len(examples) * math.ceil(criterion_count / form.criteria)
         tokens = calls * estimated_tokens(render(prompt_in(form, examples[0])))
         note = (
-            f"{why}; the judge is now asked for {form}, so {len(examples)} texts by {criterion_count} criteria take "
+            f"{reason}; the judge is now asked for {form}, so {len(examples)} texts by {criterion_count} criteria take "
             f"about {calls:,} calls and {tokens:,} prompt tokens"
         )
         return UsableForm(form, note=note)
@@ -501,8 +501,8 @@ async def rate_in_one_call(
     return replace(candidates, candidates=tuple(with_evidence), cells=cells, together=together, rivals=rivals)
 
 
-def _columns(rated: Sequence[Sequence[interface.CriterionRating]]) -> dict[str, list[Cell]]:
-    return {column[0].id: [rating_cell(each) for each in column] for column in zip(*rated, strict=True)}
+def _columns(ratings: Sequence[Sequence[interface.CriterionRating]]) -> dict[str, list[Cell]]:
+    return {column[0].id: [rating_cell(each) for each in column] for column in zip(*ratings, strict=True)}
 
 
 async def _extend_criteria(

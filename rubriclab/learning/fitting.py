@@ -82,7 +82,7 @@ class JointSettings(BaseModel):
 
     @classmethod
     def recorded(cls, values: Mapping[str, object]) -> Self:
-        """Return the settings that a version records, without those that are no longer used."""
+        """Return the recorded settings of a version, without those that are no longer used."""
         return cls.model_validate({name: value for name, value in values.items() if name in cls.model_fields})
 
     def recall(self, names: tuple[str, str]) -> Recall | None:
@@ -172,7 +172,7 @@ class HeldOut:
 
 @dataclass(frozen=True)
 class CandidatePool:
-    """The columns that a rubric is selected from, and those that it has `always`.
+    """The columns from which a rubric is selected, and those that are `always` in it.
 
     The `most` best columns are selected; `None` selects all. With `keep_weightless`, criteria of weight 0 are kept
     for the reasons in their ratings, since they need no additional call.
@@ -365,17 +365,17 @@ def _usable_columns(
 
 
 def _distinct_columns(
-    matrix: weighting.DesignMatrix, columns: Sequence[int], shrunken: FloatArray, most: int | None = None
+    matrix: weighting.DesignMatrix, columns: Sequence[int], shrunken: FloatArray, max_columns: int | None = None
 ) -> tuple[list[int], dict[int, DroppedColumn]]:
-    """Return at most `most` distinct columns, highest in `shrunken` first, and why redundant columns are dropped."""
+    """Return up to `max_columns` distinct columns, highest in `shrunken` first, and why redundant ones are dropped."""
     distinct_columns: list[int] = []
     repeated: dict[int, DroppedColumn] = {}
     array = np.array(columns, dtype=int)
     ordered: list[int] = array[np.lexsort([array, -shrunken[array]])].tolist()
     if not matrix.redundant[np.ix_(ordered, ordered)].any():
-        return ordered[:most], repeated
+        return ordered[:max_columns], repeated
     for column in ordered:
-        if most is not None and len(distinct_columns) >= most:
+        if max_columns is not None and len(distinct_columns) >= max_columns:
             break
         original = next((other for other in distinct_columns if matrix.redundant[column, other]), None)
         if original is None:

@@ -159,10 +159,10 @@ def calibrated_scores(table: RatingMatrix, fold: IntArray, scores: FloatArray) -
     return np.clip(predict_folds(fold, predict), table.scale.low, table.scale.high)
 
 
-def _direct_calibration(table: RatingMatrix, scores: FloatArray, known: BoolArray) -> Calibration:
+def _direct_calibration(table: RatingMatrix, scores: FloatArray, is_known: BoolArray) -> Calibration:
     # Direct scores are not fitted to labels, so the slope is not shrunk.
     fit = logistic if table.scale.names else linear
-    return fit(scores[known], table.labels[known], parameters=0)
+    return fit(scores[is_known], table.labels[is_known], parameters=0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -217,12 +217,12 @@ def level_agreement(
     )
 
 
-def _known_groups(groups: Sequence[str], known: BoolArray) -> IntArray:
-    return units([group for group, is_known in zip(groups, known, strict=True) if is_known])
+def _known_groups(groups: Sequence[str], has_values: BoolArray) -> IntArray:
+    return units([group for group, has_value in zip(groups, has_values, strict=True) if has_value])
 
 
-def _over_groups(statistic: Statistic, group_of: IntArray, least: float, *, mean: bool = False) -> Interval:
-    """Return a statistic of weighted texts, from `least` to 1, with its interval over the groups in `group_of`."""
+def _over_groups(statistic: Statistic, group_of: IntArray, lowest: float, *, mean: bool = False) -> Interval:
+    """Return a statistic of weighted texts, from `lowest` to 1, with its interval over the groups in `group_of`."""
     clusters = int(group_of.max(initial=-1)) + 1
     interval = estimate(lambda counts: statistic(counts[:, group_of]), clusters, elements=len(group_of), mean=mean)
-    return interval.within(least, 1).rounded()
+    return interval.within(lowest, 1).rounded()

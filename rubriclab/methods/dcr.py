@@ -127,9 +127,9 @@ class Mark(pydantic.BaseModel):
     ]
 
 
-def numbered_reply(what: str, shown: Sequence[Mapping[str, Any]], form: type[pydantic.BaseModel]) -> type[KeyedReply]:
-    numbers = [str(each["id"]) for each in shown]
-    return keyed_reply(tuple(ExpectedEntry(f"{what} {each}", form, names=(each,)) for each in numbers), after_text=True)
+def numbered_reply(noun: str, entries: Sequence[Mapping[str, Any]], form: type[pydantic.BaseModel]) -> type[KeyedReply]:
+    numbers = [str(each["id"]) for each in entries]
+    return keyed_reply(tuple(ExpectedEntry(f"{noun} {each}", form, names=(each,)) for each in numbers), after_text=True)
 
 
 async def ask_by_number(judge: Judge, prompt: Prompt[KeyedReply]) -> dict[int, Any]:

@@ -178,8 +178,8 @@ def distribution(answer: JudgeAnswer[Any], prompt: Prompt[Any]) -> Mapping[float
     return score_distribution(answer.reply, [float(score) for score in range(int(low), int(high) + 1)])
 
 
-def require_scores(rated: Iterable[interface.CriterionRating]) -> None:
-    prompting.require_any("score", [(rating.score, rating.reason) for rating in rated])
+def require_scores(ratings: Iterable[interface.CriterionRating]) -> None:
+    prompting.require_any("score", [(rating.score, rating.reason) for rating in ratings])
 
 
 def single_criterion_learning(
@@ -208,7 +208,7 @@ def single_criterion_learning(
         require_scores(sorted((rating for _, (rating,) in scored), key=lambda rating: not rating.units))
         scores, labels = floats(each for each, _ in scored), training_input.labels
         own_labels = np.array([labels[text.id] for text in texts], dtype=float)
-        measured = interface.with_agreement(criterion, scores, own_labels, len(texts), least=2)
+        measured = interface.with_agreement(criterion, scores, own_labels, len(texts), min_scores=2)
         count = len(training_input.examples)
         all_shown = f"all {count} labelled texts are shown, so that none is left to evaluate it on"
         return interface.Learned(

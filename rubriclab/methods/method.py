@@ -28,7 +28,7 @@ MISSING_SHARE = 0.5
 MAX_FOLDS = 50
 
 
-def ignore_progress(_doing: str, _share: float) -> None:
+def ignore_progress(_stage: str, _share: float) -> None:
     """No-op progress callback."""
 
 
@@ -169,7 +169,7 @@ class Learned:
 
 @dataclass(frozen=True, slots=True)
 class LearningCalls:
-    """An estimate of the calls to judge and generator that learning takes, from which its cost is estimated.
+    """The estimated numbers of calls to judge and generator in learning, for the estimate of its cost.
 
     Attributes:
         shown: number of labelled texts in a prompt to the generator.
@@ -282,15 +282,15 @@ def with_agreement(
     text_count: int,
     answers: Mapping[str, int] | None = None,
     *,
-    least: int = MIN_RATINGS,
+    min_scores: int = MIN_RATINGS,
 ) -> Criterion:
-    """Return the criterion with its agreement with the labels as evidence; no correlation of fewer than `least` scores.
+    """Return the criterion with its agreement with the labels as evidence; a correlation needs `min_scores` scores.
 
     `scores` are NaN where missing; `text_count` counts the texts that the criterion was asked about and applies to.
     """
     present = ~np.isnan(scores)
     judged = int(present.sum())
-    r = rounded(pearson(scores[present], labels[present])) if judged >= least else None
+    r = rounded(pearson(scores[present], labels[present])) if judged >= min_scores else None
     return criterion.with_evidence(pearson=r, judged=judged, missing=text_count - judged, answers=answers)
 
 
@@ -320,6 +320,6 @@ def choose_settings(model: type[BaseModel], presets: Presets, values: Mapping[st
     return model(**{**presets[preset], **settings})
 
 
-def pick_evenly(texts: Sequence[Example], most: int) -> tuple[Example, ...]:
-    indices = np.linspace(0, len(texts) - 1, min(most, len(texts))).round().astype(int)
+def pick_evenly(texts: Sequence[Example], max_texts: int) -> tuple[Example, ...]:
+    indices = np.linspace(0, len(texts) - 1, min(max_texts, len(texts))).round().astype(int)
     return tuple(texts[index] for index in indices)

@@ -74,9 +74,9 @@ R = TypeVar("R", bound=pydantic.BaseModel)
 SAMPLES = 3
 
 
-def chunks(items: Sequence[T], most: int) -> list[Sequence[T]]:
-    """Return `items` in as few runs of at most `most` as possible, all of about the same length."""
-    count = math.ceil(len(items) / most)
+def chunks(items: Sequence[T], max_items: int) -> list[Sequence[T]]:
+    """Return `items` in as few runs of at most `max_items` as possible, all of about the same length."""
+    count = math.ceil(len(items) / max_items)
     ends = [len(items) * number // count for number in range(count + 1)] if count else []
     return [items[start:end] for start, end in itertools.pairwise(ends)]
 
@@ -113,18 +113,18 @@ async def first_usable(prompt: Prompt[R], judge: Judge, *, salvage: type[R] | No
     return answer
 
 
-def require_reply(answers: Sequence[JudgeAnswer[R]], what: str, role: Literal["judge", "generator"]) -> list[R]:
-    """Return the usable replies to requests for `what`; without any, a JudgeError advises another `role`."""
+def require_reply(answers: Sequence[JudgeAnswer[R]], noun: str, role: Literal["judge", "generator"]) -> list[R]:
+    """Return the usable replies to requests for a `noun`; without any, a JudgeError advises another `role`."""
     usable = [answer.value for answer in answers if answer.value is not None]
     if not usable:
-        raise JudgeError(f"No {what} could be obtained: {answers[0].missing}", f"Try another `{role}`.")
+        raise JudgeError(f"No {noun} could be obtained: {answers[0].missing}", f"Try another `{role}`.")
     return usable
 
 
-def require_any(what: str, values: Sequence[tuple[Any, str]]) -> None:
-    """Raise JudgeError if no `what` was usable: if all values, each with its reason, are `None`."""
+def require_any(noun: str, values: Sequence[tuple[Any, str]]) -> None:
+    """Raise JudgeError if no `noun` was usable: if all values, each with its reason, are `None`."""
     if values and all(value is None for value, _ in values):
-        reason = f"The judge gave no usable {what} for any training text: {values[0][1]}"
+        reason = f"The judge gave no usable {noun} for any training text: {values[0][1]}"
         raise JudgeError(reason, "Try another `judge`.")
 
 
@@ -155,26 +155,26 @@ def keep_valid(optional: Collection[str]) -> pydantic.WrapValidator:
     return pydantic.WrapValidator(validate)
 
 
-def why_missing(prompt: Prompt[Any], answer: JudgeAnswer[Any], what: str) -> str:
+def why_missing(prompt: Prompt[Any], answer: JudgeAnswer[Any], noun: str) -> str:
     if answer.value is None or answer.reply is None:
         return answer.missing
     _, complaint = parse_reply(answer.reply, prompt)
-    return f"no usable {what}, also after one repair: {complaint}"
+    return f"no usable {noun}, also after one repair: {complaint}"
 
 
-async def ask_entries(judge: Judge, prompt: Prompt[KeyedReply], what: str) -> tuple[dict[str, Any], str]:
-    """Return the usable entries of the judge's reply by id, and why there is no usable `what` for the other ids."""
+async def ask_entries(judge: Judge, prompt: Prompt[KeyedReply], noun: str) -> tuple[dict[str, Any], str]:
+    """Return the usable entries of the judge's reply by id, and why there is no usable `noun` for the other ids."""
     answer = await ask(judge, prompt)
     entries = answer.value.entries if answer.value else {}
-    return entries, why_missing(prompt, answer, what) if len(entries) < len(prompt.reply.expected) else ""
+    return entries, why_missing(prompt, answer, noun) if len(entries) < len(prompt.reply.expected) else ""
 
 
-def at_most(most: int) -> pydantic.AfterValidator:
+def at_most(max_length: int) -> pydantic.AfterValidator:
     """Return a validator of texts of at most so many characters; some providers refuse such limits in JSON schemas."""
 
     def check(text: str) -> str:
-        if len(text) > most:
-            raise ValueError(f"at most {most:,} characters were expected; got {len(text):,}")
+        if len(text) > max_length:
+            raise ValueError(f"at most {max_length:,} characters were expected; got {len(text):,}")
         return text
 
     return pydantic.AfterValidator(check)

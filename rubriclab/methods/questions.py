@@ -425,11 +425,11 @@ async def find_redundant(
     return dropped | _redundancy_reasons(remaining, pairs), notes
 
 
-def blocks(criteria: Sequence[Criterion], most: int) -> list[list[Criterion]]:
-    """Return lists of at most `most` criteria, with every two together in at least one of them."""
-    if len(criteria) <= most:
+def blocks(criteria: Sequence[Criterion], max_size: int) -> list[list[Criterion]]:
+    """Return lists of at most `max_size` criteria, with every two together in at least one of them."""
+    if len(criteria) <= max_size:
         return [list(criteria)] if len(criteria) > 1 else []
-    half = most // 2
+    half = max_size // 2
     parts = [list(criteria[start : start + half]) for start in range(0, len(criteria), half)]
     return [[*one, *other] for one, other in itertools.combinations(parts, 2)]
 

@@ -276,7 +276,7 @@ class _SEEvalRun:
     def _with_evidence(self, criterion: Criterion) -> Criterion:
         is_rated = np.array([text in self.ratings[criterion.id] for text in self.ids], dtype=bool)
         scores, labels = self._scores(criterion.id)[is_rated], self.labels[is_rated]
-        return interface.with_agreement(criterion, scores, labels, len(scores), least=2)
+        return interface.with_agreement(criterion, scores, labels, len(scores), min_scores=2)
 
     async def _test_rewriting(self, base: Criterion) -> tuple[float, BoolArray, list[Criterion]] | None:
         """Return the mean gain in correlation, a mask of the first half, and the rewritings from the two halves.

@@ -72,10 +72,10 @@ def judge_prompt(
     return Prompt(TEMPLATE, fields, judgments_form(fields, reasons=reasons), max_tokens=longest)
 
 
-def divide_criteria(parts: Sequence[Part], most: int | None) -> list[list[Part]]:
-    """Return runs of parts, as few as possible with at most `most` criteria in each; `None` allows any number."""
+def divide_criteria(parts: Sequence[Part], max_criteria: int | None) -> list[list[Part]]:
+    """Return as few runs of parts as possible, with at most `max_criteria` criteria in each; `None` sets no limit."""
     criteria = [(index, criterion) for index, part in enumerate(parts) for criterion in part.criteria]
-    runs = prompting.chunks(criteria, most or max(1, len(criteria)))
+    runs = prompting.chunks(criteria, max_criteria or max(1, len(criteria)))
     return [
         [
             parts[index].model_copy(update={"criteria": tuple(criterion for _, criterion in own), "dropped": ()})
@@ -138,11 +138,11 @@ def _in_order(
 
 
 def _all_ratings(
-    parts: Sequence[Part], judgments: KeyedReply | None, prompt: Prompt[Any], answer: JudgeAnswer[Any], what: str
+    parts: Sequence[Part], judgments: KeyedReply | None, prompt: Prompt[Any], answer: JudgeAnswer[Any], noun: str
 ) -> dict[str, CriterionRating]:
     criteria = {criterion.id: criterion for part in parts for criterion in part.criteria}
     usable = ratings_in(judgments, criteria) if judgments else {}
-    missing = prompting.why_missing(prompt, answer, what) if len(usable) < len(criteria) else ""
+    missing = prompting.why_missing(prompt, answer, noun) if len(usable) < len(criteria) else ""
     return {name: usable.get(name, CriterionRating(name, None, missing)) for name in criteria}
 
 

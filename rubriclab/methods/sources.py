@@ -142,10 +142,10 @@ def load_checklist(task: str, aspect: str, path: Path | None = None, folder: Fol
 
 
 def seed_questions(
-    folder: Folder | None, task: str, aspect: str, path: Path | None = None, *, needed: bool = True
+    folder: Folder | None, task: str, aspect: str, path: Path | None = None, *, is_required: bool = True
 ) -> Checklist | None:
-    """Return the checklist of `path` or `folder`; `None` without a folder, or if none ships and it is not `needed`."""
-    if folder is None or (path is None and not needed and (task, aspect) not in shipped_checklists(folder)):
+    """Return the checklist of `path` or `folder`; `None` without a folder, or if none ships and none `is_required`."""
+    if folder is None or (path is None and not is_required and (task, aspect) not in shipped_checklists(folder)):
         return None
     return load_checklist(task, aspect, path, folder)
 
@@ -269,8 +269,8 @@ def write_findings(file: Path, findings: Sequence[Finding]) -> None:
         draft.replace(file)
 
 
-def benchmark_name(name: str, known: Collection[str] = ()) -> str:
+def benchmark_name(name: str, known_names: Collection[str] = ()) -> str:
     """Return the name of a data set: a known spelling, or else `two_words` in lower case, without a citation."""
     words = re.findall(r"[^\W_]+", _NO_NAME.sub(" ", name).casefold())
-    spellings = (each for each in known if re.sub(r"[\W_]", "", each.casefold()) == "".join(words))
+    spellings = (each for each in known_names if re.sub(r"[\W_]", "", each.casefold()) == "".join(words))
     return next(spellings, "_".join(words))

@@ -1,7 +1,7 @@
 """Aggregation of the ratings by single criteria to one score with an interval.
 
 A rating x is standardised to (x - center) / spread with the center and spread of the criterion on the training texts.
-A rating that is missing, or whose criterion does not apply to the text, counts as 0, the average. The weighted sum is
+A missing rating, or one of a criterion that does not apply to the text, counts as 0, the average. The weighted sum is
 the raw value; the calibration maps it onto the raters' scale.
 """
 

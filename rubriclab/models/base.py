@@ -142,7 +142,7 @@ def characters_of_arguments(arguments: tuple[Any, ...], _result: Any) -> int:
 
 
 def cached_by_size(
-    most: int, size: Callable[[tuple[Any, ...], Any], int] = characters_of_arguments
+    max_size: int, size: Callable[[tuple[Any, ...], Any], int] = characters_of_arguments
 ) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Return a decorator that caches the results of the latest calls by their positional arguments.
 
@@ -169,10 +169,10 @@ def cached_by_size(
             result = function(*arguments, **options)
             characters = size(arguments, result) + OVERHEAD
             with lock:
-                if characters <= most and arguments not in cache:
+                if characters <= max_size and arguments not in cache:
                     cache[arguments] = result, characters
                     total += characters
-                    while total > most:
+                    while total > max_size:
                         total -= cache.popitem(last=False)[1][1]
             return result
 
@@ -193,15 +193,15 @@ class Unreadable(ValueError):
     """A file that cannot be read or parsed. The message is the reason, without the file's name."""
 
 
-def read_file(path: Path, most: int = MAX_BYTES) -> bytes:
-    """Return the content of a file, or raise `Unreadable` if it is larger than `most` bytes or no regular file."""
+def read_file(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
+    """Return the content of a file, or raise `Unreadable` if it is larger than `max_bytes` or no regular file."""
     try:
         check_regular(path)
         with path.open("rb") as file:
-            content = file.read(most + 1)
+            content = file.read(max_bytes + 1)
     except OSError as error:
         raise Unreadable(error.strerror or str(error)) from None
-    return _limit_size(content, most)
+    return _limit_size(content, max_bytes)
 
 
 def check_regular(path: Path) -> None:
@@ -218,8 +218,8 @@ def is_database(path: Path) -> bool:
         return False
 
 
-def read_stdin(most: int = MAX_BYTES) -> bytes:
-    return _limit_size(sys.stdin.buffer.read(most + 1), most)
+def read_stdin(max_bytes: int = MAX_BYTES) -> bytes:
+    return _limit_size(sys.stdin.buffer.read(max_bytes + 1), max_bytes)
 
 
 def decode_text(content: bytes) -> str:
@@ -260,9 +260,9 @@ def parse_toml(content: bytes) -> dict[str, Any]:
     return parsed
 
 
-def _limit_size(content: bytes, most: int) -> bytes:
-    if len(content) > most:
-        raise Unreadable(f"it has more than {most:,} bytes")
+def _limit_size(content: bytes, max_bytes: int) -> bytes:
+    if len(content) > max_bytes:
+        raise Unreadable(f"it has more than {max_bytes:,} bytes")
     return content
 
 

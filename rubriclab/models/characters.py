@@ -155,13 +155,13 @@ def judge_at(judge: str, address: str | None) -> str:
     return f"{judge} at {address}" if address else judge
 
 
-def quoted_judge(judge: str, address: str | None = None, most: int | None = JUDGE_SHOWN) -> str:
-    """Return a judge for use in a sentence: in quotes, the name cut to `most` characters, with the full address.
+def quoted_judge(judge: str, address: str | None = None, max_length: int | None = JUDGE_SHOWN) -> str:
+    """Return a judge for use in a sentence: in quotes, the name cut to `max_length` characters, with the full address.
 
     In quotes, a name that a pack chose cannot pass for a part of the sentence.
     """
     name = one_line(judge)
-    cut = name if most is None or len(name) <= most else f"{name[: most - 1]}…"
+    cut = name if max_length is None or len(name) <= max_length else f"{name[: max_length - 1]}…"
     return judge_at(quoted(cut), address and quoted(one_line(address)))
 
 

@@ -295,7 +295,7 @@ def parse_scale(text: str, labels: Iterable[float] = (), values: Iterable[float]
 
 
 def reversed_levels(scores: Iterable[float]) -> str:
-    """Return the value of `level_scores` that turns grades of which the lowest is the best: `1=3,2=2,3=1`."""
+    """Return the value of `level_scores` that reverses grades, of which the lowest is the best: `1=3,2=2,3=1`."""
     values = sorted(set(scores))
     return ",".join(f"{format_score(value)}={format_score(values[0] + values[-1] - value)}" for value in values)
 

@@ -473,7 +473,7 @@ class Neighbour:
 
 
 def nearest_texts(
-    record: TrainingRecord, aggregation: Aggregation, ratings: Mapping[str, float | None], most: int
+    record: TrainingRecord, aggregation: Aggregation, ratings: Mapping[str, float | None], max_texts: int
 ) -> tuple[Neighbour, ...]:
     """Return the labelled texts with the most similar ratings by the same criteria, the nearest first.
 
@@ -484,7 +484,7 @@ def nearest_texts(
     columns = {candidate.criterion.id: column for column, candidate in enumerate(record.candidates) if candidate.kept}
     rated = columns.keys() & {criterion for criterion, rating in ratings.items() if rating is not None}
     terms = [term for term in aggregation.terms if term.criterion in rated]
-    if not terms or not most:
+    if not terms or not max_texts:
         return ()
     spread = np.array([term.spread for term in terms])
     mine = np.array([ratings[term.criterion] for term in terms], dtype=float)
@@ -497,7 +497,7 @@ def nearest_texts(
     distances = np.where(comparable, np.sqrt(squares / np.where(comparable, shared, 1.0)), np.inf)
     neighbours = [Neighbour(text, float(distance)) for text, distance in zip(record.texts, distances, strict=True)]
     neighbours = [each for each in neighbours if math.isfinite(each.distance)]
-    return tuple(sorted(neighbours, key=lambda each: (each.distance, each.text.id))[:most])
+    return tuple(sorted(neighbours, key=lambda each: (each.distance, each.text.id))[:max_texts])
 
 
 class TrainingAgreement(FrozenModel):

@@ -483,7 +483,7 @@ _ARTICLES_AND_AUXILIARIES = word_set("a an the is are was were do does did")
 
 @dataclass(frozen=True)
 class Duplicate:
-    """A question, by id and text, that asks the same as an earlier question, whose id is `repeats`."""
+    """A question, by id and text, with the same meaning as the earlier question with the id `repeats`."""
 
     question: str
     text: str

@@ -158,11 +158,11 @@ class RatedRubric:
 
 
 def edited_rubric(
-    parent: RatedRubric, plan: EditPlan, new_cells: Sequence[Sequence[stored.Cell]], who: str
+    parent: RatedRubric, plan: EditPlan, new_cells: Sequence[Sequence[stored.Cell]], author: str
 ) -> RatedRubric:
     """Return the edited rubric with its ratings, before it is refitted.
 
-    `new_cells` has a row for each text, with a cell for each new criterion. `who` made the edit.
+    `new_cells` has a row for each text, with a cell for each new criterion. `author` made the edit.
     """
     made_from = {each.criterion.id: each.made_from for each in parent.candidates}
     replaced = {change.result: change.criteria for change in plan.changes}
@@ -181,7 +181,7 @@ def edited_rubric(
         cells=tuple((*row, *cells) for row, cells in zip(parent.cells, new_cells, strict=True)),
         bounds=plan.bounds,
         threshold=plan.threshold,
-        reasons={name: f"{reason} {who}" for name, reason in plan.removed.items()},
+        reasons={name: f"{reason} {author}" for name, reason in plan.removed.items()},
     )
 
 
@@ -194,7 +194,7 @@ class FoldSelection:
 
 
 def select_in_folds(rated: RatedRubric) -> FoldSelection:
-    """Return the criteria that labels select in each fold among the candidates that no person has added."""
+    """Return the criteria that labels select in each fold, among all candidates but those added by people."""
     unlimited = replace(rated.table, limits=None)
     learned = [column for column, each in enumerate(rated.candidates) if each.by_hand != "added"]
     if not learned:

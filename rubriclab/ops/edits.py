@@ -159,8 +159,8 @@ def _check_named(rubric: Rubric, ref: str, edit: Edit) -> None:
         raise SettingsError("Expected the wording of a criterion or a definition, got an empty text.")
 
 
-def unknown_criterion(name: str, ref: str, known: Iterable[str]) -> SettingsError:
-    ids = list(known)
+def unknown_criterion(name: str, ref: str, known_ids: Iterable[str]) -> SettingsError:
+    ids = list(known_ids)
     return SettingsError(f"{ref} has no criterion {name!r}.", f"{did_you_mean(name, ids)}It has: {', '.join(ids)}.")
 
 

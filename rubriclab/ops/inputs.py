@@ -138,10 +138,10 @@ def likely_labels(data: Data, options: ReadingOptions, aspect: str) -> str | Non
     return propose_scores(rows, aspect, options.mapping.columns)
 
 
-def _first_rows(data: Data, options: ReadingOptions, most: int) -> list[tuple[Any, Example]]:
+def _first_rows(data: Data, options: ReadingOptions, max_rows: int) -> list[tuple[Any, Example]]:
     """Return the first rows with a text, and their texts; no rows if the data cannot be read again."""
     readable_again = data != "-" if isinstance(data, str | Path) else not isinstance(data, Iterator | Rows)
-    return rows_of(data, options).look_ahead(lambda _example: False, most) if readable_again else []
+    return rows_of(data, options).look_ahead(lambda _example: False, max_rows) if readable_again else []
 
 
 def usable_examples(rows: Rows, notify: Notify, name: str = "") -> Iterator[Example]:
@@ -277,12 +277,12 @@ def _check_fields(version: Version, examples: Sequence[Example], beginning: str,
     raise FieldMissing(f"{beginning} the field {join_names(map(repr, missing))}, {why}.", hint)
 
 
-def _proposal(row: Any, mapping: FieldMap, missing: Sequence[ShownField], needed: Collection[ShownField]) -> str:
+def _proposal(row: Any, mapping: FieldMap, missing: Sequence[ShownField], needed_fields: Collection[ShownField]) -> str:
     """Return the mapping with a column for each missing field, guessed from the columns' names.
 
     A mapping to a source or context that is not needed is dropped, as its column may hold a missing field.
     """
-    unsure = {*missing, *({"source", "context"} - {*needed})}
+    unsure = {*missing, *({"source", "context"} - {*needed_fields})}
     columns = {field: column for field, column in mapping.columns.items() if field not in unsure}
     cells = row.items() if isinstance(row, Mapping) else ()
     unread = {name: cell for name, cell in cells if str(name).partition(".")[0] not in (*FIELDS, *TABLES)}

@@ -175,9 +175,9 @@ def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnR
         calls = sum(each.calls for each in training.estimate())
         with workspace.progress(workspace.ledger) as on_progress:
 
-            def report(doing: str, share: float) -> None:
+            def report(stage: str, share: float) -> None:
                 left = max(calls - workspace.ledger.calls - workspace.ledger.cached, 0)
-                on_progress(f"{doing}; about {left:,} of {calls:,} calls left", share)
+                on_progress(f"{stage}; about {left:,} of {calls:,} calls left", share)
 
             trained = await training.run(
                 judge=judge,
@@ -240,7 +240,7 @@ def prepare_training(workspace: Workspace, data: Data, options: LearnOptions) ->
         file = options.checklist if method.checklists else None
         needed = method.needs_checklist(resolved.methods[method.name]) or bool(file)
         try:
-            checklist = seed_questions(method.checklists, options.task, options.aspect, file, needed=needed)
+            checklist = seed_questions(method.checklists, options.task, options.aspect, file, is_required=needed)
         except ChecklistError as error:
             if options.methods or options.checklist:
                 raise

@@ -278,14 +278,14 @@ def findings_prompts(paper: Paper, file: Path, options: LiteratureAddOptions) ->
 
 
 def _split_by_quotation(
-    proposals: list[QuotedFinding], paper: Paper, known: list[str], options: LiteratureAddOptions
+    proposals: list[QuotedFinding], paper: Paper, known_names: list[str], options: LiteratureAddOptions
 ) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
     """Return the findings whose quotation is in the paper, and the others."""
     confirmed: list[Finding] = []
     dropped: list[Finding] = []
     for each in proposals:
         passage = find_quotation(each.quotation, paper.pages, each.page)
-        benchmarks = dict.fromkeys(benchmark_name(name, known) for name in (*each.benchmarks, *options.benchmark))
+        benchmarks = dict.fromkeys(benchmark_name(name, known_names) for name in (*each.benchmarks, *options.benchmark))
         finding = Finding(
             id=Path(paper.name).stem,
             aspects=tuple(each.aspects) or options.aspect,
@@ -391,7 +391,7 @@ def chosen_findings(aspect: str, options: LearnOptions, notify: Notify) -> tuple
 
 
 def benchmark_notes(source: str, examples: Sequence[Example], findings: Sequence[Finding]) -> list[str]:
-    """Return a warning for each data set that `source` or a row names, and whose raters some findings are about."""
+    """Return a warning for each data set in the names of `source` and rows if findings are about its raters."""
     benchmark_text = "\n".join(
         [source, *(f"{each.id}\n{each.group}\n{each.system or ''}" for each in examples)]
     ).casefold()

@@ -172,14 +172,14 @@ def target_texts(data: Data, version: Version, options: TransferOptions, notify:
     return TargetTexts(name, tuple(by_id.get(text.id, text) for text in texts), usable, aspect, scale)
 
 
-def _scale(rated: Sequence[Example], aspect: str, version: Version, options: TransferOptions, notify: Notify) -> Scale:
+def _scale(texts: Sequence[Example], aspect: str, version: Version, options: TransferOptions, notify: Notify) -> Scale:
     """Return the scale of the target's labels: the rubric's if all labels lie on it."""
-    source, labels = version.rubric.scores_on, [text.scores[aspect] for text in rated]
+    source, labels = version.rubric.scores_on, [text.scores[aspect] for text in texts]
     if options.scale:
         return parse_scale(options.scale, labels)
     if not labels:
         return source
-    scale = scale_of(labels, (score for text in rated for score in text.annotations.get(aspect, ())))
+    scale = scale_of(labels, (score for text in texts for score in text.annotations.get(aspect, ())))
     between = f"the labels lie between {scale.low:g} and {scale.high:g}"
     ends = f"{source.low:g} to {source.high:g}"
     if not (source.low <= scale.low and scale.high <= source.high):
@@ -203,7 +203,7 @@ def relearning(version: Version, target: TargetTexts, workspace: Workspace) -> T
         settings = resolved.methods[method.name]
         with suppress(errors.ChecklistError):
             needed = method.needs_checklist(settings)
-            checklist = seed_questions(method.checklists, task, aspect, needed=needed)
+            checklist = seed_questions(method.checklists, task, aspect, is_required=needed)
             plans.append(Plan(method, replace(training_input, checklist=checklist), settings))
     if plans:
         return TrainingRun(tuple(plans), resolved.joint)
@@ -413,7 +413,7 @@ async def measure_transfer(
     return FittedTransfer(unlabelled.model_copy(update=update), adapted, fitted_to, trained)
 
 
-def outside_training_range(rubric: Rubric, record: TrainingRecord | None, rated: RatedTexts) -> Interval | None:
+def outside_training_range(rubric: Rubric, record: TrainingRecord | None, texts: RatedTexts) -> Interval | None:
     """Return the share of texts whose weighted ratings lie outside the training texts' range, `None` if unknown."""
     aggregation = rubric.aggregation
     if aggregation is None or record is None:
@@ -424,12 +424,12 @@ def outside_training_range(rubric: Rubric, record: TrainingRecord | None, rated:
         for row in record.cells
     )
     training_values = training_values[~np.isnan(training_values)]
-    values = adaptation.raw_values(aggregation, rated)
+    values = adaptation.raw_values(aggregation, texts)
     scored = ~np.isnan(values)
     if not len(training_values) or not scored.any():
         return None
     outside = (values[scored] < training_values.min()) | (values[scored] > training_values.max())
-    groups = [example.group for example, has_score in zip(rated.examples, scored.tolist(), strict=True) if has_score]
+    groups = [example.group for example, has_score in zip(texts.examples, scored.tolist(), strict=True) if has_score]
     return paired_mean(outside.astype(float), units(groups)).within(0, 1).rounded()
 
 

@@ -123,7 +123,7 @@ def gate(store: Store, ref: str) -> GateResult:
 
 
 def tag(store: Store, ref: str, tag: str, notify: Notify, *, force: bool = False) -> Version:
-    """Point a tag to a version, return that version, and notify of the version that the tag named before.
+    """Point a tag to a version, return that version, and notify of the tag's previous version.
 
     BelowThreshold if the tag is `production`, the version did not pass the gate, and `force` is not set.
     """

@@ -137,13 +137,13 @@ def online_judges(version: Version) -> dict[str, tuple[str, str | None]]:
 def named_judges(version: Version) -> str:
     """Return the judge and the generator that a version names; empty where both are offline."""
     online = online_judges(version).items()
-    return " and ".join(f"the {role} {quoted_judge(*judge, most=None)}" for role, judge in online)
+    return " and ".join(f"the {role} {quoted_judge(*judge, max_length=None)}" for role, judge in online)
 
 
-def _notify_embedded(judge: str, why: str, notify: Notify) -> None:
+def _notify_embedded(judge: str, reason: str, notify: Notify) -> None:
     if judge == EMBEDDED:
         explanation = "it measures texts offline, by English word lists, and is no language model"
-        notify(f"judge: embedded{why}; {explanation} (name another with `judge`)")
+        notify(f"judge: embedded{reason}; {explanation} (name another with `judge`)")
 
 
 # The environment variable with the key of a generator whose server is neither the provider's own nor the judge's.
@@ -195,7 +195,7 @@ def no_progress(_ledger: Ledger) -> AbstractContextManager[Progress]:
 
 @dataclass(eq=False)
 class Workspace(Closing):
-    """The store, the options that judges are asked with, and the ledger and budget that all judges share.
+    """The store, the options of judges, and the ledger and budget that all judges share.
 
     Attributes:
         location: path or URL of the store; `None` for the user's own.
@@ -522,9 +522,9 @@ def terminal_bar(ledger: Ledger) -> Iterator[Progress]:
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("starting", total=1.0, spent="")
 
-        def advance(doing: str, share: float) -> None:
+        def advance(stage: str, share: float) -> None:
             total, done = 1.0 if share >= 0 else None, max(share, 0.0)
-            bar.update(task, description=doing, total=total, completed=done, spent=spent(ledger))
+            bar.update(task, description=stage, total=total, completed=done, spent=spent(ledger))
 
         yield advance
 
@@ -534,13 +534,13 @@ def regular_lines(ledger: Ledger) -> Iterator[Progress]:
     """Write a line to standard error, at most once a minute, with what is done and what is left."""
     begun = last = time.monotonic()
 
-    def advance(doing: str, share: float) -> None:
+    def advance(stage: str, share: float) -> None:
         nonlocal last
         now = time.monotonic()
         if now - last < LINE_INTERVAL:
             return
         last, seconds = now, now - begun
-        parts = [doing, f"{seconds / 60:.0f} min"]
+        parts = [stage, f"{seconds / 60:.0f} min"]
         if share > 0:
             parts += [f"{share:.0%} done", f"about {seconds * (1 - share) / share / 60:.0f} min left"]
         print("; ".join([", ".join(parts), spent(ledger)]), file=sys.stderr, flush=True)
@@ -554,13 +554,13 @@ def notebook_bar(ledger: Ledger) -> Iterator[Progress]:
     shown = display.display(display.HTML(""), display_id=True)
     last = 0.0
 
-    def advance(doing: str, share: float) -> None:
+    def advance(stage: str, share: float) -> None:
         nonlocal last
         if time.monotonic() - last < UPDATE_INTERVAL:
             return
         last = time.monotonic()
         value = f' value="{share:.3f}"' if share >= 0 else ""
-        shown.update(display.HTML(f"<progress{value}></progress> {html.escape(doing)}; {html.escape(spent(ledger))}"))
+        shown.update(display.HTML(f"<progress{value}></progress> {html.escape(stage)}; {html.escape(spent(ledger))}"))
 
     try:
         yield advance

@@ -143,13 +143,13 @@ def reliability(bins: Iterable[ReliabilityBin], share: str) -> Markup:
     return _plot(axis, axis, ("mean score", share), drawn, label)
 
 
-def _plot(x: Axis, y: Axis, titles: tuple[str, str], drawn: Markup, label: str) -> Markup:
+def _plot(x: Axis, y: Axis, titles: tuple[str, str], shapes: Markup, label: str) -> Markup:
     low, high = max(x.low, y.low), min(x.high, y.high)
     equal = Markup('<line class="equal" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>').format(
         _across(x, low), _up(y, low), _across(x, high), _up(y, high)
     )
     return Markup('<svg class="scatter" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
-        WIDTH, HEIGHT, label, _frame(x, y, *titles) + equal + drawn
+        WIDTH, HEIGHT, label, _frame(x, y, *titles) + equal + shapes
     )
 
 

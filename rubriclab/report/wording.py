@@ -57,12 +57,12 @@ def cut(text: str) -> str:
     return f"{text[:LONGEST_SHOWN]} … ({missing:,} more characters; `rubriclab export` writes all of them)"
 
 
-def excerpt(text: str, most: int = EXCERPT) -> str:
+def excerpt(text: str, max_length: int = EXCERPT) -> str:
     """Return the beginning of a text, cut between words."""
     text = text.strip()
-    if len(text) <= most:
+    if len(text) <= max_length:
         return text
-    return f"{text[:most].rsplit(maxsplit=1)[0]} …"
+    return f"{text[:max_length].rsplit(maxsplit=1)[0]} …"
 
 
 def figure(value: float | None) -> str:
@@ -77,17 +77,17 @@ def signed(value: float | None) -> str:
     return f"{value:+.2f}" if abs(value) >= 0.005 else "0.00"
 
 
-def interval(statistic: Interval, least: float | None = None) -> str:
-    """Return the interval as `[0.41, 0.53]`; if an end would be rounded to 0 or to `least`, both get more decimals."""
+def interval(statistic: Interval, distinct_from: float | None = None) -> str:
+    """Return `[0.41, 0.53]`; if an end would be rounded to 0 or to `distinct_from`, both ends get more decimals."""
     if statistic.low is None or statistic.high is None:
         return ""
-    decimals = max(_decimals(statistic.low, least), _decimals(statistic.high, least))
+    decimals = max(_decimals(statistic.low, distinct_from), _decimals(statistic.high, distinct_from))
     return f"[{statistic.low:z.{decimals}f}, {statistic.high:z.{decimals}f}]"
 
 
-def _decimals(end: float, least: float | None) -> int:
-    if least is not None and figure(end) == figure(least):
-        return next((more for more in (3, 4) if round(end, more) != least), 2)
+def _decimals(end: float, distinct_from: float | None) -> int:
+    if distinct_from is not None and figure(end) == figure(distinct_from):
+        return next((more for more in (3, 4) if round(end, more) != distinct_from), 2)
     return 2 if figure(end) != "0.00" or abs(end) < SMALLEST else -math.floor(math.log10(abs(end)))
 
 
@@ -295,14 +295,14 @@ def contents(criteria: Sequence[Criterion]) -> str:
     return join_names(words[kind] for kind in words if kinds[kind])
 
 
-def title(criterion: Criterion, most: int | None = None) -> str:
-    """Return the title of a criterion, cut after `most` characters, and whether "no" is the better answer."""
-    return f"{excerpt(criterion.title, most) if most else criterion.title}{polarity(criterion)}"
+def title(criterion: Criterion, max_length: int | None = None) -> str:
+    """Return the title of a criterion, cut after `max_length` characters, and whether "no" is the better answer."""
+    return f"{excerpt(criterion.title, max_length) if max_length else criterion.title}{polarity(criterion)}"
 
 
-def distinct_titles(titles: Mapping[str, str], most: int) -> dict[str, str]:
+def distinct_titles(titles: Mapping[str, str], max_length: int) -> dict[str, str]:
     """Return the cut titles of criteria by id; equal titles get the id appended."""
-    cut_titles = {name: excerpt(words, most) for name, words in titles.items()}
+    cut_titles = {name: excerpt(words, max_length) for name, words in titles.items()}
     counts = Counter(cut_titles.values())
     return {name: f"{words} ({name})" if counts[words] > 1 else words for name, words in cut_titles.items()}
 
@@ -364,7 +364,7 @@ def rating_text(rating: CriterionRating | Cell, criterion: Criterion | None, *, 
 
 
 def with_equal_decimals(answers: Iterable[str]) -> list[str]:
-    """Return answers whose numbers have as many decimals as the number that has most."""
+    """Return answers with the same number of decimals in all numbers, the largest number that any has."""
     words = list(answers)
     most = max((len(each.partition(".")[2]) for each in words), default=0)
     return [f"{float(each):.{most}f}" if each[-1:].isdigit() else each for each in words]

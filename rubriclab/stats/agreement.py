@@ -282,9 +282,9 @@ class ScoredTexts:
     def too_few_groups(self) -> bool:
         return self.clusters < MIN_GROUPS
 
-    def take(self, which: IntArray) -> ScoredTexts:
-        group, system = (np.unique(codes[which], return_inverse=True)[1] for codes in (self.group, self.system))
-        return ScoredTexts(self.predicted[:, which], self.human[which], group, system)
+    def take(self, indices: IntArray) -> ScoredTexts:
+        group, system = (np.unique(codes[indices], return_inverse=True)[1] for codes in (self.group, self.system))
+        return ScoredTexts(self.predicted[:, indices], self.human[indices], group, system)
 
 
 def scored_texts(

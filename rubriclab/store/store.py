@@ -522,18 +522,18 @@ def _read_evaluation(row: EvaluationRow) -> EvaluationRecord:
     return _read(EvaluationRecord, _verified(where, row.content, row.digest), where)
 
 
-def _verified(what: str, content: str, expected: str) -> str:
+def _verified(name: str, content: str, expected: str) -> str:
     if digest_text(content) != expected:
-        raise StoreError(f"{what} does not match its digest.", _VERIFY_HINT)
+        raise StoreError(f"{name} does not match its digest.", _VERIFY_HINT)
     return content
 
 
-def _read(kind: type[Model], content: str, what: str) -> Model:
+def _read(kind: type[Model], content: str, name: str) -> Model:
     try:
         # Parsed by the validator, which takes half the memory for a training record.
         return kind.model_validate_json(content)
     except ValidationError as error:
-        raise StoreError(f"{what} is no {kind.__name__}: {first_fault(error)}.", _VERIFY_HINT) from None
+        raise StoreError(f"{name} is no {kind.__name__}: {first_fault(error)}.", _VERIFY_HINT) from None
 
 
 def _read_judgment(row: HumanJudgmentRow) -> HumanJudgment:
@@ -698,9 +698,9 @@ def _rows(session: Session, table: type[Row], *key: Any) -> Iterable[Row]:
     return session.exec(select(table).order_by(*key).execution_options(yield_per=CHUNK))
 
 
-def _mismatch(where: str, what: str, actual: str, expected: str) -> Iterator[Problem]:
+def _mismatch(where: str, name: str, actual: str, expected: str) -> Iterator[Problem]:
     if actual != expected:
-        yield Problem(where, f"{what} has the digest {actual} instead of {expected}")
+        yield Problem(where, f"{name} has the digest {actual} instead of {expected}")
 
 
 def _attempt(where: str, attempt: Callable[..., object], *arguments: object) -> Iterator[Problem]:

@@ -185,14 +185,14 @@ async def read_texts(request: Request, max_bytes: int, max_texts: int) -> tuple[
     return texts, several
 
 
-async def _content(request: Request, most: int) -> bytes:
+async def _content(request: Request, max_bytes: int) -> bytes:
     content = bytearray()
     try:
         async with asyncio.timeout(BODY_TIMEOUT):
             async for chunk in request.stream():
                 content += chunk
-                if len(content) > most:
-                    raise api_models.Refused("too_large", f"Expected a body of at most {most:,} bytes.")
+                if len(content) > max_bytes:
+                    raise api_models.Refused("too_large", f"Expected a body of at most {max_bytes:,} bytes.")
     except TimeoutError:
         raise api_models.Refused("late_body", f"The body was not complete after {BODY_TIMEOUT:g} seconds.") from None
     except ClientDisconnect:

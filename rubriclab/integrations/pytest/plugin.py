@@ -168,7 +168,7 @@ def _rubric_run(pytestconfig: pytest.Config) -> Generator[RubricRun]:
 
 @pytest.fixture
 def rubric(request: pytest.FixtureRequest, _rubric_run: RubricRun) -> Generator[RubricFixture]:
-    """A function that opens a rubric by name, to score texts and assert that they score high enough."""
+    """A function that opens a rubric by name, to score texts and make assertions about the scores."""
     from rubriclab.integrations.pytest.checker import RubricFixture, Tallies
 
     test = request.node

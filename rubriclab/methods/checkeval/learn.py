@@ -252,11 +252,11 @@ async def filter_questions(
     generator: Judge,
     settings: scoring.CheckEvalSettings,
     *,
-    lacking: Sequence[str] = (),
+    missing_fields: Sequence[str] = (),
 ) -> tuple[tuple[Criterion, ...], tuple[DroppedCriterion, ...], tuple[str, ...]]:
     """Return the questions that the model keeps, at most `settings.most`; the dropped ones; and notes for the user.
 
-    `lacking` names, in the task's words, what no text has; a question that mentions it is dropped without a call.
+    `missing_fields` names, in the task's words, what no text has; questions that mention it are dropped without a call.
     If every question would be dropped, the seeds are kept.
     """
     questions, notes, asks_model = list(pool), list[str](), settings.filter != "off"
@@ -268,7 +268,7 @@ async def filter_questions(
         generated = [(each.id, question_of(each)) for each in pool if not is_handwritten(each)]
         faults = {name: scoring.broken_text_fault(stated.broken, stated.better) for name, stated in generated}
         reasons = {name: fault for name, fault in faults.items() if fault}
-        for word, question in itertools.product(lacking, pool):
+        for word, question in itertools.product(missing_fields, pool):
             if question.needs_source and re.search(rf"\b{re.escape(word)}\b", question.statement, re.IGNORECASE):
                 reasons[question.id] = f"it asks about the {word}, which no labelled text has"
         if asks_model:
@@ -415,7 +415,7 @@ async def learn(
     words = {"source": assignment.words.source, "context": assignment.words.context}
     lacking = [word for field, word in words.items() if texts and not any(getattr(each, field) for each in texts)]
     asked_questions, dropped, notes = await filter_questions(
-        pool, checklist, assignment, generator, settings, lacking=lacking
+        pool, checklist, assignment, generator, settings, missing_fields=lacking
     )
     on_progress(f"{len(asked_questions)} questions to ask", FILTERED)
     dimensions = {sub.name: sub.definition for sub in checklist.sub_dimensions}

@@ -399,7 +399,7 @@ async def decompose(
 ) -> tuple[Kind, tuple[Unit, ...]]:
     """Return the kind of the text's units, and the units in order: the whole text alone if there would be too few.
 
-    A sentence whose facts could not be obtained, or a text that could not be split, is a unit with a fault.
+    A sentence without obtained facts, or a text that could not be split, is a unit with a fault.
     """
     whole, kind, settings, words = Unit("u1", text), plan.units.kind, plan.settings, plan.assignment.words
     if kind in ("response", "triple"):

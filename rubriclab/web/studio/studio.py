@@ -47,7 +47,7 @@ TABS: Mapping[str, str] = {
 
 @dataclass(frozen=True, eq=False)
 class Studio:
-    """The workspace that all pages read from, the access to them, and any judge that replaces the judges of rubrics."""
+    """The workspace behind all pages, the access to them, and the judge that replaces the rubrics' judges, if any."""
 
     shared: Workspace
     access: Access
@@ -104,7 +104,7 @@ T = TypeVar("T")
 
 
 class PaidRequest(FrozenModel):
-    """The number of calls that a user has agreed to, and the name under which the page asks for progress."""
+    """The number of calls that a user has agreed to, and the operation's name in requests for its progress."""
 
     agreed: int = Field(default=0, ge=0)
     request: str = Field(default="", max_length=100)
@@ -167,8 +167,8 @@ class Operations:
     def _tracked(self, workspace: Workspace, request: str) -> Iterator[None]:
         @contextmanager
         def display(ledger: Ledger) -> Iterator[Progress]:
-            def advance(doing: str, share: float) -> None:
-                self._under_way[request] = {"doing": f"{doing}; {spent(ledger)}", "share": share}
+            def advance(stage: str, share: float) -> None:
+                self._under_way[request] = {"doing": f"{stage}; {spent(ledger)}", "share": share}
                 if request in self._stopped:
                     raise Stopped("Stopped. Answers so far are kept and not asked for again.")
 
