@@ -106,6 +106,14 @@ def test_a_fault_is_named_with_file_and_field(path: str, value: Any, message: st
     assert message in str(caught.value)
 
 
+def test_text_features_that_nothing_weighs_are_refused() -> None:
+    raw = json.loads(TEXT)
+    raw["rubric"]["parts"][0]["method"] = "text_features"
+    raw["digest"] = digest(raw["rubric"])
+    with pytest.raises(PackError, match="text features have no score of their own; expected a combination"):
+        read_pack(json.dumps(raw), "pack.json")
+
+
 def test_an_imported_pack_is_the_next_version_and_keeps_its_provenance(sqlite_store: Store) -> None:
     sqlite_store.save("news", numbered(5), provenance(seed=5), EFFORT)
     imported = import_pack(sqlite_store, read_pack(TEXT, "pack.json"))
