@@ -405,12 +405,12 @@ def _write_scores(
     with scores as write, replies as write_replies:
 
         async def run() -> None:
-            async for scored in scoring.stream():
+            async for row in scoring.stream():
                 if scoring.counts.rows == 1 and not resume:
                     ops.score.write_record(scoring, output)
-                write(scored.to_cells() if as_table else scored.to_row())
-                if write_replies and scored.score.answers_missing:
-                    write_replies(scored.replies_row())
+                write(row.to_cells() if as_table else row.to_row())
+                if write_replies and row.score.answers_missing:
+                    write_replies(row.replies_row())
 
         advice = "; add --resume to keep them" if not resume and ops.score.is_resumable(scoring, output) else ""
         with noting_rows_on_error(lambda: scoring.counts.rows, output, advice):

@@ -132,11 +132,11 @@ def defaults_from(config: Config, commands: Mapping[str, Sequence[click.Paramete
     """
     values, file = config.values, config.file
     options = {name: options_by_name(params) for name, params in commands.items()}
-    known = sorted(set().union(*options.values()))
+    known_keys = sorted(set().union(*options.values()))
     keys = values.keys() - set(method_names())
-    if unknown := sorted(keys - set(known)):
+    if unknown := sorted(keys - set(known_keys)):
         tables = f"tables for {', '.join(method_names())}"
-        hint = f"{did_you_mean(unknown[0], known)}Known are: {', '.join(known)}; and {tables}."
+        hint = f"{did_you_mean(unknown[0], known_keys)}Known are: {', '.join(known_keys)}; and {tables}."
         raise SettingsError(f"{file}: {unknown[0]!r} is no option.", hint)
     settings = list[str]()
 

@@ -121,11 +121,11 @@ def _question_format(answers: Sequence[Answer], rules: CellRules, words_are_scor
     levels. Long texts among choices that are given once are remarks. Other texts are comments.
     """
     # Answers that are not one number or word do not show how the other answers are meant.
-    usable = [answer for answer in answers if answer.kind != "other" and _is_single(answer.value)]
-    kinds = {answer.kind for answer in usable}
-    if not usable or "comment" in kinds:
-        return QuestionFormat("comment" if usable else "other")
-    words = Counter(answer.value.strip().casefold() for answer in usable if isinstance(answer.value, str))
+    usable_answers = [answer for answer in answers if answer.kind != "other" and _is_single(answer.value)]
+    kinds = {answer.kind for answer in usable_answers}
+    if not usable_answers or "comment" in kinds:
+        return QuestionFormat("comment" if usable_answers else "other")
+    words = Counter(answer.value.strip().casefold() for answer in usable_answers if isinstance(answer.value, str))
     scored = {word for word in words if rules.number(word) is not None or rules.level(word) is not None}
     usual = scored | set(filter(is_level_word, words))
     long_single = {
@@ -133,7 +133,7 @@ def _question_format(answers: Sequence[Answer], rules: CellRules, words_are_scor
     }
     remarks = frozenset() if "choice" in kinds else frozenset(long_single)
     levels = words.keys() - remarks
-    has_numbers = "score" in kinds or words.total() < len(usable)
+    has_numbers = "score" in kinds or words.total() < len(usable_answers)
     if has_numbers or (levels and levels <= usual and len(remarks) <= len(levels)):
         return QuestionFormat("score", remarks)
     few = len(levels) <= min(MAX_LEVEL_WORDS, sum(words[word] for word in levels) / 2)
@@ -340,11 +340,11 @@ def _responses(row: Mapping[str, Any], question: str) -> Iterable[tuple[Any, Any
     if text := next((cell for cell in cells if isinstance(cell, str)), None):
         hint = "Export it as JSON Lines or Parquet, which keep lists: dataset.records.to_datasets().to_json(FILE)."
         raise DataError(f"In this Argilla data set responses are {describe(text)}, expected lists.", hint)
-    present = [cell for cell in cells if cell is not None]
-    if not all(isinstance(cell, list | tuple) for cell in present) or len(set(map(len, present))) > 1:
+    filled_cells = [cell for cell in cells if cell is not None]
+    if not all(isinstance(cell, list | tuple) for cell in filled_cells) or len(set(map(len, filled_cells))) > 1:
         expected = "lists of one length: the responses, their raters and their status"
         raise FieldError("responses", describe(row), expected)
-    length = len(present[0]) if present else 0
+    length = len(filled_cells[0]) if filled_cells else 0
     return zip(*([None] * length if cell is None else cell for cell in cells), strict=True)
 
 
@@ -583,15 +583,17 @@ def fit_scores(
     all scores, or at the middle of the scale if there are fewer than ten scores. Each comparison is about `aspect` and
     within a group.
     """
-    scored = {example.id: example.scores[aspect] for example in labelled(examples, aspect)}
+    own_scores = {example.id: example.scores[aspect] for example in labelled(examples, aspect)}
     fits, notes = dict[str, float](), list[str]()
     if comparisons:
-        informative = len(scored) >= MIN_SCORES and len(set(scored.values())) > 1
-        estimates = _estimate_scores(examples, scored, comparisons, None if informative else scale)
-        fits = {name: min(max(value, scale.low), scale.high) for name, value in estimates.items() if name not in scored}
+        informative = len(own_scores) >= MIN_SCORES and len(set(own_scores.values())) > 1
+        estimates = _estimate_scores(examples, own_scores, comparisons, None if informative else scale)
+        fits = {
+            name: min(max(value, scale.low), scale.high) for name, value in estimates.items() if name not in own_scores
+        }
         center = "the mean of the scores" if informative else "the middle of the scale"
         if fits:
-            notes += _fit_notes(examples, scored, fits, f"{len(comparisons)} comparisons", center)
+            notes += _fit_notes(examples, own_scores, fits, f"{len(comparisons)} comparisons", center)
         else:
             notes.append(f"{len(comparisons)} comparisons ignored: every text in them has a score for {aspect!r}")
     with_fitted = list[Example]()

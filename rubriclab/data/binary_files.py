@@ -208,7 +208,7 @@ def _error_cells(path: Path, archive: zipfile.ZipFile, sheet: str) -> _Cells:
     """Return a sheet's errors, which python-calamine reads as empty, by row and column from 1, and what is hidden."""
     parts = {name.casefold(): name for name in archive.namelist()}
     errors: dict[tuple[int, int], str] = {}
-    hidden: dict[str, set[int]] = {"row": set(), "col": set()}
+    hidden_lines: dict[str, set[int]] = {"row": set(), "col": set()}
     row = column = rows = columns = 0
     kind = ""
     lacks_result = False
@@ -236,10 +236,10 @@ def _error_cells(path: Path, archive: zipfile.ZipFile, sheet: str) -> _Cells:
             lacks_result = False
         if event == "/v" and text:
             lacks_result = False
-        if event in hidden and attributes.get("hidden") in _TRUE:
+        if event in hidden_lines and attributes.get("hidden") in _TRUE:
             last = min(int(attributes.get("max", row)), MAX_CELLS)
-            hidden[event].update(range(int(attributes.get("min", row)), last + 1))
-    return errors, hidden
+            hidden_lines[event].update(range(int(attributes.get("min", row)), last + 1))
+    return errors, hidden_lines
 
 
 def _part_of_sheet(archive: zipfile.ZipFile, sheet: str) -> str:

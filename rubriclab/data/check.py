@@ -181,10 +181,10 @@ def _scale(examples: tuple[Example, ...], comparisons: list[PairwiseComparison],
 
 def _narrow_scale_notes(examples: Sequence[Example], aspect: str, scale: Scale) -> Iterator[str]:
     scores = [value for example in examples for value in annotations_or_score(example, aspect)]
-    used = scale_of(scores) if scores else scale
-    if used.width <= MAX_NARROW_SHARE * scale.width:
-        spans = " of the given scale ".join(_span(each.low, each.high, " to ") for each in (used, scale))
-        remedy = f"if the raters' scale is narrower, give it: `scale={_span(used.low, used.high)}`"
+    used_scale = scale_of(scores) if scores else scale
+    if used_scale.width <= MAX_NARROW_SHARE * scale.width:
+        spans = " of the given scale ".join(_span(each.low, each.high, " to ") for each in (used_scale, scale))
+        remedy = f"if the raters' scale is narrower, give it: `scale={_span(used_scale.low, used_scale.high)}`"
         yield f"the scores use only {spans}; {remedy}"
 
 
@@ -333,11 +333,11 @@ def _check_labels(example_rows: Sequence[ExampleRow], comparison_count: int, asp
     columns = rows.mapping.columns
     proposal = reading.propose_scores([row] if isinstance(row, Mapping) else [], aspect, columns)
     proposal = proposal or reading.mapping_text({**columns, f"scores.{aspect}": "COLUMN"})
-    skipped, scored = rows.first_skipped, sorted({name for each in examples for name in each.scores})
+    skipped, scored_names = rows.first_skipped, sorted({name for each in examples for name in each.scores})
     raise DataError(
         f"None of the {len(examples)} rows has a score for {aspect!r}; {scored_aspects(examples)}"
         f"{f'; the first fault that is left out: {skipped}' if skipped else ''}.",
-        f"{did_you_mean(aspect, scored)}{'Correct it, name' if skipped else 'Name'} another aspect, or map the "
+        f"{did_you_mean(aspect, scored_names)}{'Correct it, name' if skipped else 'Name'} another aspect, or map the "
         f"column of the scores: `mapping={proposal}`.",
     )
 
@@ -494,7 +494,7 @@ def fault_hints(
 
     `words` and `numbers` are the scores of other rows, on the same `scale`.
     """
-    outside = list(dict.fromkeys(fault.outside for fault in faults if fault.outside))
+    outside_values = list(dict.fromkeys(fault.outside for fault in faults if fault.outside))
     faulty = [fault.word for fault in faults if fault.word]
     proposal = reading.propose_level_scores([*words, *faulty], beside_numbers=bool(numbers)) if faulty else None
     hints = [f"if the words are levels or missing values, add {proposal}"] if proposal else []
@@ -508,11 +508,11 @@ def fault_hints(
         )
     if sum(fault.field == "id" and not is_derived(fault.id or "") for fault in faults) >= MIN_ALIKE:
         hints.append("if the ids are not those of single texts, leave them out of `mapping`, or map them to group")
-    if scale and outside and (wider := _wider_scale(scale, list(map(float, outside)))):
+    if scale and outside_values and (wider := _wider_scale(scale, list(map(float, outside_values)))):
         hints.append(f"if the raters' scale is wider, give it: `scale={wider}`")
-    if outside and len(outside) <= MAX_OUTSIDE:
-        means = "stands for a missing value" if len(outside) == 1 else "stand for missing values"
-        hints.append(f"if {' and '.join(outside)} {means}, add `missing={','.join(outside)}`")
+    if outside_values and len(outside_values) <= MAX_OUTSIDE:
+        means = "stands for a missing value" if len(outside_values) == 1 else "stand for missing values"
+        hints.append(f"if {' and '.join(outside_values)} {means}, add `missing={','.join(outside_values)}`")
     return hints
 
 

@@ -521,8 +521,8 @@ def _are_alike(one: set[str], two: set[str]) -> bool:
 
 
 def _are_numbers(cells: Sequence[Any]) -> bool:
-    present = [cell for cell in cells if not _DECIMAL_RULES[0].is_missing(cell)]
-    return len(present) > 0 and len(_numbers(present)) >= 0.8 * len(present)
+    filled_cells = [cell for cell in cells if not _DECIMAL_RULES[0].is_missing(cell)]
+    return len(filled_cells) > 0 and len(_numbers(filled_cells)) >= 0.8 * len(filled_cells)
 
 
 def _are_measured(column: str, cells: Sequence[Any], aspect: str | None) -> bool:

@@ -333,28 +333,28 @@ def check_columns(
     row: Mapping[str, Any], where: str, mapping: FieldMap, later_rows: Iterable[Any] = (), aspect: str | None = None
 ) -> None:
     """Raise `DataError`, and propose a mapping from `row` and `later_rows`, if a needed or mapped column is absent."""
-    fields, absent = Fields(row, mapping, UNTYPED), dict[str, str]()
+    fields, absent_columns = Fields(row, mapping, UNTYPED), dict[str, str]()
     if "output" not in mapping.columns and "output" not in row:
-        absent["output"] = "a column of texts, and none is mapped to it"
+        absent_columns["output"] = "a column of texts, and none is mapped to it"
     for name, column in mapping.columns.items():
         if look_up(row, column) is ABSENT:
-            absent[name] = f"a column {column!r}, which the mapping names for it"
-    if not absent:
+            absent_columns[name] = f"a column {column!r}, which the mapping names for it"
+    if not absent_columns:
         return
-    if "output" in absent and len(form := form_columns(map(str, row))) > 1:
+    if "output" in absent_columns and len(form := form_columns(map(str, row))) > 1:
         raise DataError(
             f"{where}: the columns {form[0]!r}, {form[1]!r} and so on seem to be a form's questions, each about "
             "one text; write a row for each rating, with the columns output, rater and score."
         )
-    faults = "; ".join(f"field {name!r}: got nothing, expected {expected}" for name, expected in absent.items())
+    faults = "; ".join(f"field {name!r}: got nothing, expected {expected}" for name, expected in absent_columns.items())
     proposed = corrected_columns(row, mapping)
     if aspect:
         rows = [row, *islice((each for each in later_rows if isinstance(each, Mapping)), MAX_SAMPLED - 1)]
         proposed = proposed_columns(rows, proposed, aspect)
     elif "output" not in proposed:
         proposed |= propose_mapping([row], mapped=proposed)
-    columns = {**proposed, **{name: "COLUMN" for name in absent if name not in proposed}}
-    holding = "the column that holds it" if len(absent) == 1 else "the columns that hold them"
+    columns = {**proposed, **{name: "COLUMN" for name in absent_columns if name not in proposed}}
+    holding = "the column that holds it" if len(absent_columns) == 1 else "the columns that hold them"
     raise DataError(f"{where}: {faults}{fields.columns_text()}.", f"Name {holding}: `mapping={mapping_text(columns)}`.")
 
 

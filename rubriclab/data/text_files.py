@@ -357,12 +357,12 @@ def _records(
     After a broken record, only its first line is lost. Bytes that are not UTF-8 become lone surrogates, so that errors
     can name their field.
     """
-    unread: deque[tuple[int, bytes | RowError]] = deque()
+    pending: deque[tuple[int, bytes | RowError]] = deque()
     used: list[tuple[int, bytes | RowError]] = []
 
     def record() -> Iterator[str]:
         size = 0
-        while numbered_line := unread.popleft() if unread else next(lines, None):
+        while numbered_line := pending.popleft() if pending else next(lines, None):
             used.append(numbered_line)
             line = numbered_line[1]
             if isinstance(line, RowError):
@@ -377,7 +377,7 @@ def _records(
         try:
             cells: list[str] | RowError | None = next(csv.reader(record(), delimiter=delimiter, strict=True), None)
         except csv.Error as error:
-            unread.extendleft(reversed(used[1:]))
+            pending.extendleft(reversed(used[1:]))
             cells = RowError(where, used[0][0], None, f"a broken CSV row ({error})", "cells with every quote closed")
         if not used:
             return

@@ -440,11 +440,11 @@ class BatchScheduler(JudgeWrapper):
         for batch in await call_storage(self.batches, self.batches.open, digest(self.identity)):
             if batch.key in self._finished:
                 continue
-            sent = {key: unsent.pop(key) for key in batch.requests if key in unsent}
+            sent_prompts = {key: unsent.pop(key) for key in batch.requests if key in unsent}
             if batch.key in self._followed:
-                self._followed[batch.key].update(sent)
-            elif sent:
-                self._start(self._follow(batch, sent, resumed=True))
+                self._followed[batch.key].update(sent_prompts)
+            elif sent_prompts:
+                self._start(self._follow(batch, sent_prompts, resumed=True))
         # Another batch may have brought an answer since the cache was looked up.
         for key, reply in (await self._cached(unsent)).items():
             self._settle([unsent.pop(key)], reply)

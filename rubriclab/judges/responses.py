@@ -109,14 +109,14 @@ def readable(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _usable_counts(usage: Any) -> dict[str, Any]:
-    usable: dict[str, Any] = {}
+    counts: dict[str, Any] = {}
     for name, value in usage.items() if isinstance(usage, Mapping) else ():
         if name.endswith(_TOKEN_COUNTS):
             number = _whole_number(value)
-            usable[name] = number if number is not None and 0 <= number <= MAX_TOKENS else 0
+            counts[name] = number if number is not None and 0 <= number <= MAX_TOKENS else 0
         else:
-            usable[name] = _usable_counts(value) if isinstance(value, Mapping) else value
-    return usable
+            counts[name] = _usable_counts(value) if isinstance(value, Mapping) else value
+    return counts
 
 
 def _whole_number(value: Any) -> int | None:

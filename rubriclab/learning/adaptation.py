@@ -126,11 +126,11 @@ class LabelledTarget:
     @cached_property
     def table(self) -> RatingMatrix:
         """The rating matrix by the rubric's criteria, with labels mapped to the scale of the ratings."""
-        rubric, rated = self.rubric, self.rated
-        labels = [self.label_scale.moved_to(rubric.scale, text.scores[self.aspect]) for text in rated.examples]
+        rubric, texts = self.rubric, self.rated
+        labels = [self.label_scale.moved_to(rubric.scale, text.scores[self.aspect]) for text in texts.examples]
         assignment, bounds = assignment_of(rubric), bounds_of(rubric.aggregation)
-        ratings = rated.candidates, rated.values
-        return rating_matrix(*ratings, rated.examples, floats(labels), assignment, bounds=bounds)
+        ratings = texts.candidates, texts.values
+        return rating_matrix(*ratings, texts.examples, floats(labels), assignment, bounds=bounds)
 
     @property
     def fold(self) -> IntArray:
@@ -169,14 +169,14 @@ def recalibrate_rubric(target: LabelledTarget) -> AdaptedRubric:
     """Return the rubric with a new map onto the scale, new intervals, and a new threshold unless a person set it."""
     aggregation, table = target.rubric.aggregation or mean_aggregation(target), target.table
     raw, scale, labels = raw_values(aggregation, target.rated), table.scale, table.labels
-    scored = ~np.isnan(raw)
+    has_score = ~np.isnan(raw)
 
     def predict(training: BoolArray, held_out: BoolArray) -> FloatArray:
-        used = training & scored
+        used = training & has_score
         return _calibration(raw, used, target).apply(raw[held_out]) if used.any() else np.full(held_out.sum(), np.nan)
 
     scores = np.clip(predict_folds(target.fold, predict), scale.low, scale.high)
-    calibration = _calibration(raw, scored, target)
+    calibration = _calibration(raw, has_score, target)
     names = (target.onto or target.rubric.scale).names
     threshold = threshold_by_hand(target.rubric.aggregation)
     if names and threshold is None:
@@ -191,8 +191,8 @@ def recalibrate_rubric(target: LabelledTarget) -> AdaptedRubric:
     aggregation = aggregation.model_copy(update=update)
     rubric = Rubric.model_validate({**dict(target.rubric), "aggregation": aggregation})
     # A constant map gives all texts the same score, so their order by raw values does not count.
-    constant = not scored.any() or np.ptp(calibration.apply(raw[scored])) == 0
-    return AdaptedRubric("recalibrate", rubric, scores, np.where(scored, 0.0, np.nan) if constant else raw)
+    constant = not has_score.any() or np.ptp(calibration.apply(raw[has_score])) == 0
+    return AdaptedRubric("recalibrate", rubric, scores, np.where(has_score, 0.0, np.nan) if constant else raw)
 
 
 def adapt_relearned(target: LabelledTarget, trained: Trained) -> AdaptedRubric:

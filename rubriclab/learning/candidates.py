@@ -273,19 +273,19 @@ def unique_names(parts: Sequence[Part]) -> list[dict[str, str]]:
     A text feature keeps its id. A method's first score of the whole is named after the method. Duplicate ids become
     METHOD.ID.
     """
-    used = {item.id for part in parts for item in all_criteria(part) if item.kind == "feature"}
+    used_ids = {item.id for part in parts for item in all_criteria(part) if item.kind == "feature"}
     names_of_parts = []
     for part in parts:
         names = {}
         for criterion in all_criteria(part):
             name = part.method if criterion.kind == "score" and criterion is part.criteria[0] else criterion.id
             if criterion.kind != "feature":
-                if name in used:
+                if name in used_ids:
                     name = f"{part.method}.{criterion.id}"
-                while name in used:
+                while name in used_ids:
                     name += "'"
             names[criterion.id] = name
-            used.add(name)
+            used_ids.add(name)
         names_of_parts.append(names)
     return names_of_parts
 

@@ -255,18 +255,18 @@ def fit_folds(
     for repetition, fold in enumerate(folds[:, order]):
         fold_fits = []
         for number in range(int(fold.max(initial=-1)) + 1):
-            inside = fold == number
-            if inside.all():
+            in_fold = fold == number
+            if in_fold.all():
                 continue
-            pool, leaking = pool_of(repetition, number), np.flatnonzero(matrix.table.seen[inside].any(axis=0)).tolist()
-            moments = total - matrix.moments(inside)
-            fold_fit = _fit_rows(matrix, ~inside, moments, pool, excluded=leaking)
-            values, line = matrix.table.values[inside], fold_fit.calibration
-            scores[repetition, inside] = fold_fit.scores(values, table.scale)
+            pool, leaking = pool_of(repetition, number), np.flatnonzero(matrix.table.seen[in_fold].any(axis=0)).tolist()
+            moments = total - matrix.moments(in_fold)
+            fold_fit = _fit_rows(matrix, ~in_fold, moments, pool, excluded=leaking)
+            values, line = matrix.table.values[in_fold], fold_fit.calibration
+            scores[repetition, in_fold] = fold_fit.scores(values, table.scale)
             # In points of the labels, so that folds are comparable. Leaves out the mean label of the other folds, since
             # it is high where the fold's own labels are low.
             slope = (line.y[1] - line.y[0]) / (line.x[1] - line.x[0])
-            raws[repetition, inside] = fold_fit.raw(values) * (slope if slope > 0 else 1.0)
+            raws[repetition, in_fold] = fold_fit.raw(values) * (slope if slope > 0 else 1.0)
             fold_fits.append(fold_fit)
         fits.append(tuple(fold_fits))
     inverse = np.argsort(order)
@@ -299,12 +299,12 @@ def _fit_rows(
     table = matrix.table
     candidates, always = (tuple(each for each in own if each not in excluded) for own in (pool.columns, pool.always))
     pool = replace(pool, columns=candidates, always=always)
-    usable, dropped = _usable_columns(matrix, weighting.shrunken_correlations(table, moments), pool)
-    weights = weighting.posterior(table, moments, usable)
+    usable_columns, dropped = _usable_columns(matrix, weighting.shrunken_correlations(table, moments), pool)
+    weights = weighting.posterior(table, moments, usable_columns)
     total = float(np.abs(weights.mean).sum()) or 1.0
     shares = (weights.mean / total).round(DIGITS)
     margins = float(ndtri((1 + INTERVAL_CONFIDENCE) / 2)) * weights.errors / total
-    columns = np.array(usable, dtype=int)
+    columns = np.array(usable_columns, dtype=int)
     limits = free_limits(table.signed) if table.limits is None else table.limits
     lowest, highest = limits[columns].T
     if table.limits is not None:
@@ -317,7 +317,7 @@ def _fit_rows(
     spreads = round_significant(np.where(spreads > 0, spreads, 1.0))
     raw = _weighted_sums(table.values[:, kept_columns], shares, centers, spreads)
     reasons = dict.fromkeys(range(len(table.methods)), DroppedColumn("outranked"))
-    reasons |= dict.fromkeys(usable, DroppedColumn("weightless")) | dropped
+    reasons |= dict.fromkeys(usable_columns, DroppedColumn("weightless")) | dropped
     return Fit(
         columns=tuple(kept_columns),
         weights=shares,
@@ -387,13 +387,13 @@ def _distinct_columns(
 
 def _calibration(table: RatingMatrix, rows: BoolArray, raw: FloatArray, weights: weighting.Posterior) -> Calibration:
     """Return the map onto the scale, constant at the mean label if raw values do not differ."""
-    known = rows & ~np.isnan(raw)
-    if not known.any():
+    has_score = rows & ~np.isnan(raw)
+    if not has_score.any():
         return linear_map(0.0, 0.0, weights.average if weights.columns or rows.any() else table.scale.low)
     if table.scale.names:
-        return logistic(raw[known], table.labels[known])
+        return logistic(raw[has_score], table.labels[has_score])
     slope = weights.spread * float(np.abs(weights.mean).sum()) if np.nanmax(raw) > np.nanmin(raw) else 0.0
-    return linear_map(slope, float(raw[known].mean()), weights.average)
+    return linear_map(slope, float(raw[has_score].mean()), weights.average)
 
 
 def fixed_terms(
@@ -421,14 +421,14 @@ def refitted_agreement(table: RatingMatrix, held_out: HeldOut, *, level: Level) 
     bundles = [matrix.moments(bundle == out) for out in range(int(bundle.max(initial=-1)) + 1)]
     raw = np.full((len(bundles), len(bundle)), np.nan)
     for number, fold_fit in enumerate(held_out.fits[0]):
-        inside, columns = held_out.folds[0] == number, list(fold_fit.columns)
-        outside = total - matrix.moments(inside)
+        in_fold, columns = held_out.folds[0] == number, list(fold_fit.columns)
+        outside = total - matrix.moments(in_fold)
         for out in range(len(bundles)):
-            training = ~inside & (bundle != out)
+            training = ~in_fold & (bundle != out)
             if training.any() and columns:
-                moments = outside - bundles[out] if not (inside & (bundle == out)).any() else matrix.moments(training)
+                moments = outside - bundles[out] if not (in_fold & (bundle == out)).any() else matrix.moments(training)
                 weights = weighting.posterior(table, moments, columns)
-                raw[out, inside] = matrix.z[inside][:, columns] @ weights.mean * (weights.spread or 1.0)
+                raw[out, in_fold] = matrix.z[in_fold][:, columns] @ weights.mean * (weights.spread or 1.0)
     raw[bundle, np.arange(len(bundle))] = np.nan
     intervals = {}
     for name, coefficient in (("spearman", spearman_rows), ("pearson", pearson_rows)):

@@ -178,8 +178,8 @@ def score_of_ratings(
             interval = None if combined.low is None or combined.high is None else (combined.low, combined.high)
     else:
         values = [rated.score for rated in ratings] if values is None else values
-        present = [each for each in values if each is not None]
-        value = sum(present) / len(present) if len(present) == len(values) else None
+        present_values = [each for each in values if each is not None]
+        value = sum(present_values) / len(present_values) if len(present_values) == len(values) else None
     titles = {criterion.id: criterion.title for criterion in rubric.criteria}
     criteria = tuple(
         replace(rated, name=titles.get(rated.id, ""), contribution=contributions.get(rated.id)) for rated in ratings

@@ -119,16 +119,16 @@ def training_agreement(
 
     Scores have shape (texts,), NaN where missing. `cross_validated` are by criteria selected without the text's group.
     """
-    fitted, held_out = (stats.agreement(each, labels, groups, level="dataset") for each in (scores, cross_validated))
+    in_sample, held_out = (stats.agreement(each, labels, groups, level="dataset") for each in (scores, cross_validated))
     auroc, reselected = None, held_out.spearman.rounded()
     if scale.names:
         auroc, reselected = (verdict_statistic("AUROC", [each], labels, groups) for each in (scores, cross_validated))
     return version.TrainingAgreement(
-        n=fitted.n,
+        n=in_sample.n,
         optimistic=optimistic,
-        spearman=fitted.spearman.rounded(),
-        pearson=fitted.pearson.rounded(),
-        kendall=fitted.kendall.rounded(),
+        spearman=in_sample.spearman.rounded(),
+        pearson=in_sample.pearson.rounded(),
+        kendall=in_sample.kendall.rounded(),
         reselected=reselected,
         auroc=auroc,
     )
@@ -235,9 +235,9 @@ class Study:
         recall, scores, labels = self.settings.recall(names), self.selected.held_out.scores, self.table.labels
         threshold = choose_threshold(scores, labels, recall)
         if recall:
-            scored = ~np.isnan(scores)
-            at_level = labels[scored] > 0.5 if recall.level else labels[scored] < 0.5
-            is_hit = ((scores[scored] >= threshold) == recall.level) & at_level
+            has_score = ~np.isnan(scores)
+            at_level = labels[has_score] > 0.5 if recall.level else labels[has_score] < 0.5
+            is_hit = ((scores[has_score] >= threshold) == recall.level) & at_level
             hits, number = int(is_hit.sum()), int(at_level.sum())
             share = wilson_interval(hits, number)
             if share.low is None or share.low < recall.least:
@@ -487,6 +487,6 @@ def _runnable_plans(
     if questions and questions != joined:
         plans = [plan for plan in plans if plan.method.name not in questions]
         notes = (f"{', '.join(sorted(questions))} left out: a call about several texts has no room for many questions",)
-    judged = [plan for plan in plans if plan.method.criterion_kind != "feature"]
-    can_share = settings.ask != "by method" and len(candidate_search.joining_methods(judged)) == len(judged)
-    return plans, notes, can_share and len(judged) >= (1 if settings.rivals else 2)
+    judged_plans = [plan for plan in plans if plan.method.criterion_kind != "feature"]
+    can_share = settings.ask != "by method" and len(candidate_search.joining_methods(judged_plans)) == len(judged_plans)
+    return plans, notes, can_share and len(judged_plans) >= (1 if settings.rivals else 2)

@@ -78,9 +78,9 @@ def verdict_agreement(
     counted instead of texts. Scores are from 0 to 1, verdicts 0 or 1, NaN where missing. `order` are scores for AUROC
     whose order does not depend on the labels of folds, such as scores before calibration.
     """
-    known = ~np.isnan(scores) & ~np.isnan(verdicts) & (labels != 0.5)
-    values, judged, passes = scores[known], verdicts[known] == 1, labels[known] > 0.5
-    group_of = _known_groups(groups, known)
+    is_known = ~np.isnan(scores) & ~np.isnan(verdicts) & (labels != 0.5)
+    values, judged, passes = scores[is_known], verdicts[is_known] == 1, labels[is_known] > 0.5
+    group_of = _known_groups(groups, is_known)
     single = int(group_of.max(initial=-1)) + 1 == len(values)
 
     def share(hits: BoolArray, among: BoolArray) -> Interval:
@@ -111,9 +111,9 @@ def verdict_agreement(
         cells=tuple(int(((judged == verdict) & (passes == label)).sum()) for label in (0, 1) for verdict in (0, 1)),
         recalls=(share(~judged, ~passes), share(judged, passes)),
         precisions=(share(~passes, ~judged), share(passes, judged)),
-        balanced_accuracy=statistic("balanced accuracy", verdicts[known]),
+        balanced_accuracy=statistic("balanced accuracy", verdicts[is_known]),
         kappa=_over_groups(kappa, group_of, -1),
-        auroc=statistic("AUROC", values if order is None else order[known]),
+        auroc=statistic("AUROC", values if order is None else order[is_known]),
         brier=statistic("Brier score", values),
         reliability=tuple(
             ReliabilityBin(
@@ -130,15 +130,15 @@ def verdict_statistic(
     statistic: VerdictStatistic, scores: Sequence[FloatArray], labels: FloatArray, groups: Sequence[str]
 ) -> Interval:
     """Return a statistic of the first scores, minus that of any second scores, on the texts that have all scores."""
-    known = ~np.isnan(sum(scores)) & (labels != 0.5)
-    statistics = [_statistic(statistic, values[known], labels[known] > 0.5) for values in scores]
+    is_known = ~np.isnan(sum(scores)) & (labels != 0.5)
+    statistics = [_statistic(statistic, values[is_known], labels[is_known] > 0.5) for values in scores]
 
     def value(weights: FloatArray) -> FloatArray:
         return statistics[0](weights) - sum(each(weights) for each in statistics[1:])
 
     # Equal scores do not differ, whatever the labels. Otherwise an AUROC of 1 or a difference of 0 may be chance.
     certain = statistic == "Brier score" or (len(scores) > 1 and np.array_equal(scores[0], scores[-1], equal_nan=True))
-    return _over_groups(value, _known_groups(groups, known), 1 - len(scores), mean=certain)
+    return _over_groups(value, _known_groups(groups, is_known), 1 - len(scores), mean=certain)
 
 
 def _statistic(statistic: VerdictStatistic, values: FloatArray, passes: BoolArray) -> Statistic:

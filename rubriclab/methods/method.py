@@ -288,10 +288,10 @@ def with_agreement(
 
     `scores` are NaN where missing; `text_count` counts the texts that the criterion was asked about and applies to.
     """
-    present = ~np.isnan(scores)
-    judged = int(present.sum())
-    r = rounded(pearson(scores[present], labels[present])) if judged >= min_scores else None
-    return criterion.with_evidence(pearson=r, judged=judged, missing=text_count - judged, answers=answers)
+    has_score = ~np.isnan(scores)
+    score_count = int(has_score.sum())
+    r = rounded(pearson(scores[has_score], labels[has_score])) if score_count >= min_scores else None
+    return criterion.with_evidence(pearson=r, judged=score_count, missing=text_count - score_count, answers=answers)
 
 
 def cross_validated(groups: Sequence[str], predict: Callable[[np.ndarray, np.ndarray], FloatArray]) -> FloatArray:

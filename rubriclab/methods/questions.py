@@ -408,12 +408,12 @@ async def find_redundant(
         most_shown: most entries in one prompt; with 2, every pair has a prompt of its own.
     """
     first: dict[tuple[str, ...], str] = {}
-    dropped = {}
+    reasons = {}
     for each in itertools.chain.from_iterable(tiers):
         key = (wording(each.statement), *(wording(level.description) for level in each.levels))
         if first.setdefault(key, each.id) != each.id:
-            dropped[each.id] = f"worded like {first[key]}"
-    remaining = [[criterion for criterion in tier if criterion.id not in dropped] for tier in tiers]
+            reasons[each.id] = f"worded like {first[key]}"
+    remaining = [[criterion for criterion in tier if criterion.id not in reasons] for tier in tiers]
     shown = blocks([criterion for tier in remaining for criterion in tier], most_shown)
     results = await asyncio.gather(*(_redundant_pairs(block, noun, assignment, judge) for block in shown))
     usable = [result for result in results if not isinstance(result, str)]
@@ -422,7 +422,7 @@ async def find_redundant(
     plural = "hypotheses" if noun == "hypothesis" else f"{noun}s"
     failures = [result for result in results if isinstance(result, str)][:1]
     notes = tuple(f"{plural} that repeat others in other words are kept: {failure}" for failure in failures)
-    return dropped | _redundancy_reasons(remaining, pairs), notes
+    return reasons | _redundancy_reasons(remaining, pairs), notes
 
 
 def blocks(criteria: Sequence[Criterion], max_size: int) -> list[list[Criterion]]:

@@ -318,10 +318,10 @@ class _SEEvalRun:
         slope = float(np.cov(x, y)[0, 1] / np.var(x, ddof=1)) if np.ptp(x) else 0.0
         # With a negative slope, a reversed judge would have small residuals.
         errors = (y - y.mean() - max(slope, 0.0) * (x - x.mean())).round(DIGITS)
-        ranked = sorted(range(len(indices)), key=lambda i: (-abs(errors[i]), i))
-        above = [i for i in ranked if errors[i] > 0][: TEXTS_SHOWN // 2]
-        below = [i for i in ranked if errors[i] < 0][: TEXTS_SHOWN // 2]
-        mistakes = [(self.order[indices[i]], float(x[i])) for i in sorted((*above, *below), key=ranked.index)]
+        by_error = sorted(range(len(indices)), key=lambda i: (-abs(errors[i]), i))
+        above = [i for i in by_error if errors[i] > 0][: TEXTS_SHOWN // 2]
+        below = [i for i in by_error if errors[i] < 0][: TEXTS_SHOWN // 2]
+        mistakes = [(self.order[indices[i]], float(x[i])) for i in sorted((*above, *below), key=by_error.index)]
         if not mistakes:
             return None
         reply = (await ask(self.generator, refine_prompt(base.statement, mistakes, self.assignment))).value
@@ -368,10 +368,10 @@ def cross_validate_rewriting(
 
 def _correlation(scores: FloatArray, labels: FloatArray) -> float:
     """Return Pearson's correlation: 0 if undefined or of two scores, NaN if less than half of the texts are scored."""
-    judged = ~np.isnan(scores)
-    if judged.sum() < len(scores) / 2:
+    has_score = ~np.isnan(scores)
+    if has_score.sum() < len(scores) / 2:
         return np.nan
-    r = pearson(scores[judged], labels[judged]) if judged.sum() > 2 else np.nan
+    r = pearson(scores[has_score], labels[has_score]) if has_score.sum() > 2 else np.nan
     return 0.0 if np.isnan(r) else float(r)
 
 

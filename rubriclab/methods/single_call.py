@@ -174,14 +174,14 @@ def group_calls(
     Only texts with the same group, source and context share a call. Groups beyond the limits are divided evenly; a text
     that is too long for `MAX_TOKENS` by itself gets its own call.
     """
-    joined = [part for part in parts if can_join(part)]
+    joinable = [part for part in parts if can_join(part)]
     calls = list[list[int]]()
     for group in _by_input(examples).values():
         indices = sorted(group, key=lambda index: text_digest(examples[index]))
         # Upper estimates of the tokens of a call without its texts, and of what each text adds to it.
         around, sizes = 0, dict.fromkeys(indices, 0)
-        if joined:
-            first, longest = judge_group_prompt([examples[indices[0]]], joined, assignment), _longest_entry(joined)
+        if joinable:
+            first, longest = judge_group_prompt([examples[indices[0]]], joinable, assignment), _longest_entry(joinable)
             for index in indices:
                 content = Message(role="user", content=examples[index].output)
                 sizes[index] = estimated_tokens([content]) + longest
@@ -202,16 +202,18 @@ async def judge_group(
     Criteria that cannot share a call are rated text by text. A text without an entry in the reply, or with several, has
     no ratings. Raises ValueError unless all texts have the same group, source and context.
     """
-    joined = [part for part in parts if can_join(part)]
+    joinable = [part for part in parts if can_join(part)]
 
     async def rate_together() -> list[dict[str, CriterionRating]]:
-        if not joined:
+        if not joinable:
             return [{} for _ in examples]
-        prompt = judge_group_prompt(examples, joined, assignment)
+        prompt = judge_group_prompt(examples, joinable, assignment)
         answer = await ask(judge, prompt)
         entries = answer.value.entries if answer.value else {}
         return [
-            _all_ratings(joined, entries.get(f"text {number}"), prompt, answer, f"entry for text {number} of its call")
+            _all_ratings(
+                joinable, entries.get(f"text {number}"), prompt, answer, f"entry for text {number} of its call"
+            )
             for number in range(1, len(examples) + 1)
         ]
 

@@ -265,17 +265,17 @@ def rater_consistency(judgments: Mapping[Item, HumanJudgment]) -> Consistency | 
 
 def rater_agreement(history: History, texts: Sequence[TextToJudge]) -> RaterAgreement | None:
     groups = {text.key: text.example.group for text in texts}
-    rated = [
+    rated_texts = [
         (each.rater, each.text, each.value)
         for each in history.current_judgments()
         if not each.again and each.text in groups and each.value is not None
     ]
-    raters = {name: row for row, name in enumerate(sorted({rater for rater, _, _ in rated}))}
+    raters = {name: row for row, name in enumerate(sorted({rater for rater, _, _ in rated_texts}))}
     if len(raters) < 2:
         return None
-    units = {text: column for column, text in enumerate(sorted({text for _, text, _ in rated}))}
+    units = {text: column for column, text in enumerate(sorted({text for _, text, _ in rated_texts}))}
     ratings = np.full((len(raters), len(units)), np.nan)
-    for rater, text, value in rated:
+    for rater, text, value in rated_texts:
         ratings[raters[rater], units[text]] = value
     names, clusters = np.unique([groups[text] for text in units], return_inverse=True)
     alpha = krippendorff_alpha(ratings, "interval", clusters if len(names) > 1 else None)

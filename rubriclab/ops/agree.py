@@ -135,10 +135,10 @@ def interrater_agreement(
             pooled.append(replace(found, criteria=len(tables)))
     judges = []
     for judge, values in scores.items():
-        given = values[~np.isnan(values)]
-        deviation = float(given.std(ddof=1)) if len(given) > 1 else None
-        mean, unscored = float(given.mean()) if len(given) else None, len(values) - len(given)
-        judges.append(JudgeScores(judge, len(given), unscored, mean, deviation))
+        ratings = values[~np.isnan(values)]
+        deviation = float(ratings.std(ddof=1)) if len(ratings) > 1 else None
+        mean, unscored = float(ratings.mean()) if len(ratings) else None, len(values) - len(ratings)
+        judges.append(JudgeScores(judge, len(ratings), unscored, mean, deviation))
     return InterraterAgreement(
         aspect=rubric.aspect.name,
         scale=rubric.scores_on,

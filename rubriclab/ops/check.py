@@ -66,14 +66,14 @@ class AspectCheck:
 
 
 def check_aspect(examples: Sequence[Example], aspect: str, scale: Scale | None) -> AspectCheck:
-    rated = labelled(examples, aspect)
-    labels = [example.scores[aspect] for example in rated]
-    ratings = [score for example in rated for score in example.annotations.get(aspect, ())]
+    examples_with_label = labelled(examples, aspect)
+    labels = [example.scores[aspect] for example in examples_with_label]
+    ratings = [score for example in examples_with_label for score in example.annotations.get(aspect, ())]
     scale = scale or (scale_of(labels, ratings) if labels else None)
-    by_rater = rater_scores(rated, aspect)
+    by_rater = rater_scores(examples_with_label, aspect)
     agreement = None
     if by_rater is not None:
-        groups = np.unique([example.group for example in rated], return_inverse=True)[1]
+        groups = np.unique([example.group for example in examples_with_label], return_inverse=True)[1]
         agreement = krippendorff_alpha(by_rater.table, "interval", groups).rounded()
     counts = Counter(round(label, 3) for label in labels)
     if len(counts) > MAX_VALUES:
@@ -81,7 +81,7 @@ def check_aspect(examples: Sequence[Example], aspect: str, scale: Scale | None) 
         # `round` would make 3.5 and 4.5 the same number.
         counts = Counter(math.floor(label * per_point + 0.5) / per_point for label in labels)
     names = by_rater.names if by_rater else ()
-    reasons = sum(len(named_reasons(example, aspect)) for example in rated)
+    reasons = sum(len(named_reasons(example, aspect)) for example in examples_with_label)
     return AspectCheck(aspect, len(labels), names, scale, dict(sorted(counts.items())), reasons, agreement)
 
 
@@ -196,17 +196,17 @@ def check(data: Data, options: CheckOptions) -> CheckResult:
         mapped = check(data, options.model_copy(update=proposed))
     except DataError as error:
         return replace(result, notes=(*result.notes, f"with the mapping below: {error.text}"))
-    usable, levels = mapped.usable or mapped.usable_as_proposed, result.levels or mapped.levels
+    is_usable, levels = mapped.usable or mapped.usable_as_proposed, result.levels or mapped.levels
     if None in levels.values():
         notes = tuple(note for note in mapped.notes if not note.startswith(checks.TWO_LEVELS))
         mapped = replace(mapped, notes=notes)
     unsolved = [problem for problem in mapped.problems if problem not in result.problems]
-    remaining = [f"with the mapping below: {unsolved[0]}"] if result.proposal and unsolved and not usable else []
+    remaining = [f"with the mapping below: {unsolved[0]}"] if result.proposal and unsolved and not is_usable else []
     enough_labels = any(each.labels >= checks.MIN_LABELS for each in mapped.aspects)
-    added = mapped.notes if usable and enough_labels else remaining
+    added = mapped.notes if is_usable and enough_labels else remaining
     # If nothing can be learned despite enough labels, the notes say why.
     unlearnable = bool(enough_labels and mapped.next and mapped.next.operation != "learn")
-    if result.usable and not (usable and (mapped.aspects or mapped.usable_as_proposed)):
+    if result.usable and not (is_usable and (mapped.aspects or mapped.usable_as_proposed)):
         return replace(result, hints=result.hints or mapped.hints, notes=(*result.notes, *remaining))
     return replace(
         result,
@@ -214,7 +214,7 @@ def check(data: Data, options: CheckOptions) -> CheckResult:
         hints=result.hints or mapped.hints,
         notes=(*mapped.notes, *raters_note) if result.usable or unlearnable else (*result.notes, *added),
         levels=levels,
-        usable_as_proposed=usable,
+        usable_as_proposed=is_usable,
         few_groups=mapped.few_groups,
     )
 

@@ -133,8 +133,8 @@ def compare_columns(
         for (rubric, judge), column in zip(names, columns, strict=True)
     )
     rubric, judge = (" to ".join(dict.fromkeys(both)) for both in zip(*names, strict=True))
-    compared = [pair for pair in pairs if pair.before is not None and pair.after is not None]
-    groups, scores = [p.group for p in compared], np.array([(p.before, p.after) for p in compared]).reshape(-1, 2)
+    complete = [pair for pair in pairs if pair.before is not None and pair.after is not None]
+    groups, scores = [p.group for p in complete], np.array([(p.before, p.after) for p in complete]).reshape(-1, 2)
     levels: tuple[Literal["group", "dataset"], ...] = ("dataset",)
     if 1 < len(set(groups)) < len(groups):
         levels = ("group", "dataset")
@@ -161,12 +161,12 @@ def compare_columns(
             share=paired_mean(flipped.astype(float), units(groups)).within(0, 1).rounded(),
             largest=tuple(
                 paired.FlippedText(
-                    id=compared[index].id, group=groups[index], before=scores[index, 0], after=scores[index, 1]
+                    id=complete[index].id, group=groups[index], before=scores[index, 0], after=scores[index, 1]
                 )
                 for index in largest
             ),
         ),
-        **_differences(rubrics, compared),
+        **_differences(rubrics, complete),
     )
     return limits.with_checks(comparison)
 

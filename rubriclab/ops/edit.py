@@ -196,11 +196,11 @@ class FoldSelection:
 def select_in_folds(rated: RatedRubric) -> FoldSelection:
     """Return the criteria that labels select in each fold, among all candidates but those added by people."""
     unlimited = replace(rated.table, limits=None)
-    learned = [column for column, each in enumerate(rated.candidates) if each.by_hand != "added"]
-    if not learned:
+    learned_columns = [column for column, each in enumerate(rated.candidates) if each.by_hand != "added"]
+    if not learned_columns:
         return FoldSelection(fitting.divisions(unlimited.groups, rated.fit_settings), ())
-    held_out = fitting.select_rubric(unlimited.columns(learned), rated.fit_settings, rated.ask).held_out
-    ids = [rated.candidates[column].criterion.id for column in learned]
+    held_out = fitting.select_rubric(unlimited.columns(learned_columns), rated.fit_settings, rated.ask).held_out
+    ids = [rated.candidates[column].criterion.id for column in learned_columns]
     criteria = (tuple(frozenset(ids[column] for column in fit.columns) for fit in fits) for fits in held_out.fits)
     return FoldSelection(held_out.folds, tuple(criteria))
 
@@ -234,14 +234,14 @@ def refit_study(rated: RatedRubric, refit: fitting.SelectedRubric) -> Study:
 def check_kept(rated: RatedRubric, refit: fitting.SelectedRubric) -> dict[str, str]:
     """Return the reason, by id, for each criterion that cannot be weighted; SettingsError if its weight is limited."""
     ids = [each.criterion.id for each in rated.candidates]
-    dropped = {ids[n]: why.reason(ids) for n, why in refit.fit.dropped.items() if n in rated.kept_columns}
+    reasons = {ids[n]: why.reason(ids) for n, why in refit.fit.dropped.items() if n in rated.kept_columns}
     for name in rated.bounds:
-        if name in dropped:
-            raise SettingsError(f"The weight of {name} cannot be limited: it {dropped[name]}.", f"Drop {name}.")
+        if name in reasons:
+            raise SettingsError(f"The weight of {name} cannot be limited: it {reasons[name]}.", f"Drop {name}.")
     if not refit.fit.columns:
         raise SettingsError("No criterion that is left distinguishes any two of the labelled texts.", "Keep others.")
     check_bounds(rated.bounds, len(refit.fit.columns))
-    return dropped
+    return reasons
 
 
 def unmeasured_ids(rated: RatedRubric, refit: fitting.SelectedRubric, ids: Collection[str]) -> tuple[str, ...]:
@@ -447,9 +447,11 @@ def edit(
     requests += [(new_parts, labelled.examples)] if parts else []
     choice = JudgeChoice(provenance.judge, provenance.judge_address)
     if requests:
-        named, own = options.judge, provenance.judge
-        if named and named != own and not named.startswith(RECORDED_PREFIX):
-            mixed = f"The kept ratings of {version.ref} are by {own}; ratings by {named} cannot be combined with them."
+        judge_name, own = options.judge, provenance.judge
+        if judge_name and judge_name != own and not judge_name.startswith(RECORDED_PREFIX):
+            mixed = (
+                f"The kept ratings of {version.ref} are by {own}; ratings by {judge_name} cannot be combined with them."
+            )
             raise SettingsError(mixed, f"Leave out `judge`, or first run: `rubriclab transfer {version.ref}`")
         choice = choose_judge(version, options.judge, workspace.store, workspace.notify)
 

@@ -166,10 +166,10 @@ def unknown_criterion(name: str, ref: str, known_ids: Iterable[str]) -> Settings
 
 def check_bounds(bounds: Mapping[str, Bounds], criteria: int) -> None:
     """Raise SettingsError if the absolute weights of this many criteria cannot sum to 1 within the limits."""
-    least = sum(min(abs(low), abs(high)) if low * high > 0 else 0.0 for low, high in bounds.values())
-    most = sum(max(abs(low), abs(high)) for low, high in bounds.values()) + criteria - len(bounds)
-    if least > 1 + 1e-9 or most < 1 - 1e-9:
-        allowed_range = f"at least {least:g}" if least > 1 else f"at most {most:g}"
+    min_total = sum(min(abs(low), abs(high)) if low * high > 0 else 0.0 for low, high in bounds.values())
+    max_total = sum(max(abs(low), abs(high)) for low, high in bounds.values()) + criteria - len(bounds)
+    if min_total > 1 + 1e-9 or max_total < 1 - 1e-9:
+        allowed_range = f"at least {min_total:g}" if min_total > 1 else f"at most {max_total:g}"
         limits = ", ".join(f"{name} {low:g}:{high:g}" for name, (low, high) in bounds.items())
         problem = f"The absolute weights sum to 1, but within these limits they sum to {allowed_range}: {limits}."
         raise SettingsError(problem, "Widen the limits of some.")

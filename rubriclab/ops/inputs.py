@@ -123,13 +123,13 @@ def labels_on_scale(
     texts: Iterable[Example], aspect: str, scale: Scale, name: str, notify: Notify
 ) -> tuple[Example, ...]:
     """Return the texts that have a label on the scale; `name` is what errors call the texts."""
-    rated = labelled(texts, aspect)
-    usable = tuple(text for text in rated if scale.contains(text.scores[aspect]))
-    if len(usable) < len(rated):
-        notify(f"left out: {count(len(rated) - len(usable), 'label')} outside of {scale.describe()}")
-    if len({text.id for text in usable}) < len(usable):
+    labelled_texts = labelled(texts, aspect)
+    on_scale = tuple(text for text in labelled_texts if scale.contains(text.scores[aspect]))
+    if len(on_scale) < len(labelled_texts):
+        notify(f"left out: {count(len(labelled_texts) - len(on_scale), 'label')} outside of {scale.describe()}")
+    if len({text.id for text in on_scale}) < len(on_scale):
         raise DataError(f"{name}: some labelled texts share an id.", "Give each text its own id.")
-    return usable
+    return on_scale
 
 
 def likely_labels(data: Data, options: ReadingOptions, aspect: str) -> str | None:

@@ -512,19 +512,19 @@ def _pool(rows: Rows, version: Version, options: PlanOptions, notify: Notify) ->
                 yield key, PoolText(row, rows.row)
 
     # A draw by digests is as good as a random one, and does not depend on the order of the rows.
-    drawn = heapq.nsmallest(options.sample, unlabelled(), key=lambda entry: (entry[0], entry[1].example.id))
-    pool = tuple(dict(reversed(drawn)).values())[::-1]
+    drawn_texts = heapq.nsmallest(options.sample, unlabelled(), key=lambda entry: (entry[0], entry[1].example.id))
+    pool = tuple(dict(reversed(drawn_texts)).values())[::-1]
     notify_faulty(rows, notify)
     for fault in first_faults(faults):
         notify(f"left out: {fault}")
     for number, noun, why in (
         (counts["learned"], "text", f" that {version.ref} has learned from"),
         (counts["labelled"], "text", f" with a label that {version.ref} has not learned from yet"),
-        (len(drawn) - len(pool), "row", " with the same text as another one"),
+        (len(drawn_texts) - len(pool), "row", " with the same text as another one"),
     ):
         if number > 0:
             notify(f"left out: {count(number, noun)}{why}")
-    if len(drawn) < counts["usable"]:
+    if len(drawn_texts) < counts["usable"]:
         notify(f"rating {count(len(pool), 'text')} of {counts['usable']:,} (`sample`)")
     if not pool and (labelled := counts["learned"] + counts["labelled"]):
         raise DataError(f"All {labelled} usable rows have a label for {aspect!r} already.", "Give texts without one.")
@@ -565,12 +565,12 @@ def make_plan(rubric: Rubric, record: TrainingRecord, pool: Sequence[PoolText], 
     ordered = sorted(pool, key=lambda text: [getattr(text.example, name) or "" for name in names])
     ratings = float_table(([text.ratings.get(term.criterion) for term in terms] for text in ordered), len(terms))
     column_of = {candidate.criterion.id: column for column, candidate in enumerate(record.candidates)}
-    labelled = record.matrix[:, [column_of[term.criterion] for term in terms]]
+    labelled_ratings = record.matrix[:, [column_of[term.criterion] for term in terms]]
     absolute_weights = np.abs([term.weight for term in terms])
     shares = absolute_weights / absolute_weights.sum()
     # Both matrices are standardised over all texts together; missing ratings become 0.
-    scale = centers_and_spreads(np.vstack([ratings, labelled]))
-    z, labelled_z = standardise(ratings, *scale), standardise(labelled, *scale)
+    scale = centers_and_spreads(np.vstack([ratings, labelled_ratings]))
+    z, labelled_z = standardise(ratings, *scale), standardise(labelled_ratings, *scale)
     groups, labelled_groups = [text.example.group for text in ordered], [text.group for text in record.texts]
     criteria = {criterion.id: criterion for criterion in rubric.criteria}
     texts: list[PlannedText] = []
@@ -578,7 +578,7 @@ def make_plan(rubric: Rubric, record: TrainingRecord, pool: Sequence[PoolText], 
         distances = shares * np.abs(z[row])
         column = int(np.argmax(distances))
         unusual = criteria[terms[column].criterion] if distances[column] > 0 else None
-        mean = round(float(np.nanmean(labelled[:, column])), DIGITS)
+        mean = round(float(np.nanmean(labelled_ratings[:, column])), DIGITS)
         texts.append(PlannedText(len(texts) + 1, ordered[row], groups[row] not in labelled_groups, unusual, mean))
     return tuple(texts)
 

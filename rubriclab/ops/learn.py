@@ -179,7 +179,7 @@ def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnR
                 left = max(calls - workspace.ledger.calls - workspace.ledger.cached, 0)
                 on_progress(f"{stage}; about {left:,} of {calls:,} calls left", share)
 
-            trained = await training.run(
+            result = await training.run(
                 judge=judge,
                 generator=generator,
                 seed=options.seed,
@@ -196,12 +196,12 @@ def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnR
         version = await workspace.off_event_loop(
             store.save,
             name,
-            trained.rubric,
-            trained.provenance.model_copy(update=data_fields),
+            result.rubric,
+            result.provenance.model_copy(update=data_fields),
             workspace.effort(),
-            training=trained.record,
+            training=result.record,
         )
-        for line in trained.notes:
+        for line in result.notes:
             workspace.notify(line)
         return LearnResult(version, workspace.effort(), store.place)
 

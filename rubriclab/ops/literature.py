@@ -149,17 +149,17 @@ def find_quotation(quotation: str, pages: Sequence[PaperPage], first: int | None
 
     Differences due to layout and text extraction are tolerated; numbers, comparison signs and negations must be equal.
     """
-    sought = _normalized(clean(quotation))
-    if len(_WORD.findall(sought)) < MIN_WORDS:
+    quotation_text = _normalized(clean(quotation))
+    if len(_WORD.findall(quotation_text)) < MIN_WORDS:
         return None
     for page in sorted(pages, key=lambda each: each.number != first):
         text = _normalized(page.text)
-        if alignment := fuzz.partial_ratio_alignment(sought.lower(), text.lower(), score_cutoff=MIN_SIMILARITY):
+        if alignment := fuzz.partial_ratio_alignment(quotation_text.lower(), text.lower(), score_cutoff=MIN_SIMILARITY):
             # Extend the match to whole words.
             words = (word for word in re.finditer(r"\S+", text) if word.end() > alignment.dest_start)
             inside = [word for word in words if word.start() < alignment.dest_end]
             passage = text[inside[0].start() : inside[-1].end()].strip("\"'.,;: ")
-            if _EXACT.findall(sought.lower()) == _EXACT.findall(passage.lower()):
+            if _EXACT.findall(quotation_text.lower()) == _EXACT.findall(passage.lower()):
                 return PaperPage(page.number, passage)
     return None
 
@@ -376,15 +376,15 @@ def chosen_findings(aspect: str, options: LearnOptions, notify: Notify) -> tuple
     findings = load_findings(options.task, None, options.literature)
     if options.literature and options.literature_included:
         findings = (*load_findings(options.task), *findings)
-    known = sorted({name for finding in findings for name in finding.benchmarks})
+    known_names = sorted({name for finding in findings for name in finding.benchmarks})
     excluded_names = excluded_data_sets(options)
     for name in excluded_names:
-        if name not in known:
-            there = f"; there are some about {', '.join(known)}" if known else ""
+        if name not in known_names:
+            there = f"; there are some about {', '.join(known_names)}" if known_names else ""
             given = f"`literature_without={name}` leaves nothing out"
             message = f"{given}: no finding for {options.task} is about the raters of {name}{there}"
             # With a misspelt name, the findings would be used for learning after all.
-            if meant := close_match(name, known):
+            if meant := close_match(name, known_names):
                 raise SettingsError(f"{message}.", f"Did you mean {meant!r}? If not, leave out the name {name!r}.")
             notify(message)
     return tuple(each for each in findings if each.bears_on(aspect) and not {*excluded_names} & {*each.benchmarks})

@@ -341,11 +341,11 @@ def resume_scores(scoring: Scoring, output: str) -> int:
             if not line.endswith(b"\n"):
                 break
             end += len(line)
-            scored = _read_score(line, rows, f"{output}:{number}")
-            scored_by = scored.score.rubric, recorded_name(scored.score.judge)
+            row = _read_score(line, rows, f"{output}:{number}")
+            scored_by = row.score.rubric, recorded_name(row.score.judge)
             if not has_record and scored_by != (scoring.name, judge):
                 raise no_record
-            scoring.count(scored)
+            scoring.count(row)
     if not has_record and next(rows, None) is not None:
         raise no_record
     return end

@@ -157,19 +157,19 @@ def target_texts(data: Data, version: Version, options: TransferOptions, notify:
     if not texts:
         problem = f"{name} has no usable text that {version.ref} was not learned from."
         raise errors.DataError(problem, "Give other texts.")
-    rated = labelled(texts, aspect.name)
-    scale = _scale(rated, aspect.name, version, options, notify)
-    usable = labels_on_scale(rated, aspect.name, scale, name, notify)
-    if len(usable) < MIN_LABELS or len({text.scores[aspect.name] for text in usable}) == 1:
+    labelled_texts = labelled(texts, aspect.name)
+    scale = _scale(labelled_texts, aspect.name, version, options, notify)
+    on_scale = labels_on_scale(labelled_texts, aspect.name, scale, name, notify)
+    if len(on_scale) < MIN_LABELS or len({text.scores[aspect.name] for text in on_scale}) == 1:
         notify(
-            f"{name}: {len(usable)} usable labels for {aspect.name!r} are too few to measure agreement (at least "
+            f"{name}: {len(on_scale)} usable labels for {aspect.name!r} are too few to measure agreement (at least "
             f"{MIN_LABELS}, not all equal); the texts are compared without labels"
         )
-        if not rated and (likely := likely_labels(data, options, aspect.name)):
+        if not labelled_texts and (likely := likely_labels(data, options, aspect.name)):
             notify(f"if people scored these texts, map the labels: `mapping={likely}`")
-        usable = ()
-    by_id = {text.id: text for text in usable}
-    return TargetTexts(name, tuple(by_id.get(text.id, text) for text in texts), usable, aspect, scale)
+        on_scale = ()
+    by_id = {text.id: text for text in on_scale}
+    return TargetTexts(name, tuple(by_id.get(text.id, text) for text in texts), on_scale, aspect, scale)
 
 
 def _scale(texts: Sequence[Example], aspect: str, version: Version, options: TransferOptions, notify: Notify) -> Scale:
@@ -282,15 +282,15 @@ def recommend(
     """
     actions = [action for action in ACTIONS if action in scores]
     errors_of = {action: label_points * np.abs(scores[action] - labels) for action in actions}
-    scored: BoolArray = np.array(~np.isnan(np.stack(list(errors_of.values()))).any(axis=0))
-    scored_groups = np.array(groups)[scored].tolist()
+    has_scores: BoolArray = np.array(~np.isnan(np.stack(list(errors_of.values()))).any(axis=0))
+    scored_groups = np.array(groups)[has_scores].tolist()
     gains = {
-        action: paired_mean((errors_of["reuse"] - errors_of[action])[scored], units(scored_groups)).rounded()
+        action: paired_mean((errors_of["reuse"] - errors_of[action])[has_scores], units(scored_groups)).rounded()
         for action in actions
     }
-    if len(set(scored_groups)) < MIN_GROUPS or np.ptp(labels[scored]) == 0:
+    if len(set(scored_groups)) < MIN_GROUPS or np.ptp(labels[has_scores]) == 0:
         return default, gains, True
-    means = {action: rounded_number(errors_of[action][scored].mean()) for action in actions}
+    means = {action: rounded_number(errors_of[action][has_scores].mean()) for action in actions}
     return min(actions, key=lambda action: means[action]), gains, False
 
 
@@ -386,19 +386,19 @@ async def measure_transfer(
         if action not in adapted:
             evaluations.append(ActionEvaluation(action=action, skipped=skipped))
             continue
-        measures, scored = agreement(adapted[action].raw, labels, groups, level=level), ~np.isnan(scores[action])
-        unit_numbers = units(np.array(groups)[scored].tolist())
+        measures, has_score = agreement(adapted[action].raw, labels, groups, level=level), ~np.isnan(scores[action])
+        unit_numbers = units(np.array(groups)[has_score].tolist())
         evaluations.append(
             ActionEvaluation(
                 action=action,
                 criteria=len(adapted[action].rubric.criteria),
                 level=level,
-                n=int(scored.sum()),
+                n=int(has_score.sum()),
                 groups=len(set(unit_numbers.tolist())),
                 spearman=measures.spearman.rounded(),
                 pearson=measures.pearson.rounded(),
                 auroc=verdict_statistic("AUROC", [adapted[action].raw], labels, groups) if scale.names else None,
-                error=paired_mean(label_points * np.abs(scores[action] - labels)[scored], unit_numbers).rounded(),
+                error=paired_mean(label_points * np.abs(scores[action] - labels)[has_score], unit_numbers).rounded(),
                 gain=gains[action],
             )
         )

@@ -129,18 +129,18 @@ def scatter(pairs: Sequence[tuple[float, float]], scale: Scale, name: str) -> Ma
 def reliability(bins: Iterable[ReliabilityBin], share: str) -> Markup:
     """Plot mean scores (across) against the shares of texts that pass (up), with their intervals."""
     axis = axis_of((), 0.0, 1.0)
-    drawn = Markup("")
+    shapes = Markup("")
     for each in bins:
         x, low, high = _across(axis, each.score), each.share.low, each.share.high
         if low is not None and high is not None:
-            drawn += Markup('<line class="whisker" x1="{0:.1f}" x2="{0:.1f}" y1="{1:.1f}" y2="{2:.1f}"/>').format(
+            shapes += Markup('<line class="whisker" x1="{0:.1f}" x2="{0:.1f}" y1="{1:.1f}" y2="{2:.1f}"/>').format(
                 x, _up(axis, low), _up(axis, high)
             )
-        drawn += Markup('<circle class="dot" cx="{:.1f}" cy="{:.1f}" r="5"/>').format(
+        shapes += Markup('<circle class="dot" cx="{:.1f}" cy="{:.1f}" r="5"/>').format(
             x, _up(axis, each.share.value or 0.0)
         )
     label = f"Reliability curve: mean score across, {plain(share)} up"
-    return _plot(axis, axis, ("mean score", share), drawn, label)
+    return _plot(axis, axis, ("mean score", share), shapes, label)
 
 
 def _plot(x: Axis, y: Axis, titles: tuple[str, str], shapes: Markup, label: str) -> Markup:

@@ -533,14 +533,14 @@ def _markdown(element: Element, level: int) -> Iterator[str]:
 
 def _markdown_table(table: Element) -> Iterator[str]:
     columns = columns_of(table)
-    shown = [index for index, column in enumerate(columns) if not column.drawing]
-    yield f"| {' | '.join(_escaped(words_of(columns[index].title)) for index in shown)} |"
-    yield f"| {' | '.join('--:' if columns[index].numeric else '---' for index in shown)} |"
+    column_indices = [index for index, column in enumerate(columns) if not column.drawing]
+    yield f"| {' | '.join(_escaped(words_of(columns[index].title)) for index in column_indices)} |"
+    yield f"| {' | '.join('--:' if columns[index].numeric else '---' for index in column_indices)} |"
     for each in table.iterfind("tr"):
         if each.get("class") == "title":
-            yield f"| **{_escaped(words_of(each[0]))}** |{' |' * (len(shown) - 1)}"
+            yield f"| **{_escaped(words_of(each[0]))}** |{' |' * (len(column_indices) - 1)}"
         else:
-            yield f"| {' | '.join(_escaped(words_of(each[index])) for index in shown)} |"
+            yield f"| {' | '.join(_escaped(words_of(each[index])) for index in column_indices)} |"
 
 
 def _escaped_words(element: Element) -> str:

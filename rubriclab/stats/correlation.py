@@ -94,9 +94,9 @@ def label_correlations(ratings: FloatArray, labels: FloatArray) -> FloatArray:
     """
     correlations = []
     for column in ratings.T:
-        rated = ~np.isnan(column)
-        enough = rated.sum() >= MIN_RATINGS
-        correlations.append(pearson(column[rated], labels[rated]) if enough else math.nan)
+        has_rating = ~np.isnan(column)
+        enough = has_rating.sum() >= MIN_RATINGS
+        correlations.append(pearson(column[has_rating], labels[has_rating]) if enough else math.nan)
     return np.array(correlations, dtype=float)
 
 

@@ -285,9 +285,9 @@ def predict_folds(fold: IntArray, predict: Callable[[BoolArray, BoolArray], Floa
     """
     predicted = np.full(len(fold), np.nan)
     for number in np.unique(fold):
-        inside = fold == number
-        if not inside.all():
-            predicted[inside] = predict(~inside, inside)
+        in_fold = fold == number
+        if not in_fold.all():
+            predicted[in_fold] = predict(~in_fold, in_fold)
     return predicted
 
 

@@ -69,9 +69,9 @@ def joint_scores(
     `spread` is positive.
     """
     numbers, group = np.asarray(scores, dtype=np.float64), np.asarray(groups)
-    compared = np.zeros(len(numbers), dtype=bool)
-    compared[comparisons.better] = compared[comparisons.worse] = True
-    texts_by_group = _split_by_group(np.flatnonzero(compared), group[compared])
+    is_compared = np.zeros(len(numbers), dtype=bool)
+    is_compared[comparisons.better] = is_compared[comparisons.worse] = True
+    texts_by_group = _split_by_group(np.flatnonzero(is_compared), group[is_compared])
     pairs_by_group = _split_by_group(np.arange(len(comparisons.better)), group[comparisons.better])
     standardized = (numbers - center) / spread
     data_by_group = [
@@ -96,13 +96,13 @@ def _split_by_group(items: IntArray, group: IntArray) -> list[IntArray]:
 
 def _fit(scores: FloatArray, comparisons: Comparisons, reliability: float) -> tuple[FloatArray, float]:
     """Return the latent scores of a group's texts, and the log evidence."""
-    noise, scored = 1 - reliability, np.isfinite(scores)
-    precision = np.where(scored, 1 / noise, 0.0) + 1 / reliability
-    target = np.where(scored, scores, 0.0) / noise / precision
+    noise, has_score = 1 - reliability, np.isfinite(scores)
+    precision = np.where(has_score, 1 / noise, 0.0) + 1 / reliability
+    target = np.where(has_score, scores, 0.0) / noise / precision
     slope = PREFERENCE_SLOPE / math.sqrt(noise)
     latent, curvature, comparison_loss = _most_probable(comparisons, target, precision, slope)
-    squares = np.square(latent).sum() / reliability + (np.square(scores - latent)[scored] / noise).sum()
-    scale = len(scores) * math.log(reliability) + scored.sum() * math.log(noise)
+    squares = np.square(latent).sum() / reliability + (np.square(scores - latent)[has_score] / noise).sum()
+    scale = len(scores) * math.log(reliability) + has_score.sum() * math.log(noise)
     return latent, float(-comparison_loss - 0.5 * (squares + scale + np.linalg.slogdet(curvature)[1]))
 
 

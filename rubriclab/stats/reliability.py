@@ -43,18 +43,18 @@ def krippendorff_alpha(
         clusters: the cluster of each unit, an integer; by default every unit is a cluster.
     """
     check_choice("metric", metric, get_args(Metric))
-    compared, cluster = _compared_units(ratings, clusters)
+    ratings_compared, cluster = _compared_units(ratings, clusters)
     if len(cluster) < 2:
         return intervals.Interval(None)
-    sizes = (~np.isnan(compared)).sum(axis=0)
+    sizes = (~np.isnan(ratings_compared)).sum(axis=0)
     if metric == "nominal":
         # Each rating is a unit vector with a dimension for each value, so that all different ratings are equally far.
-        values = np.unique(compared[~np.isnan(compared)])
-        sums = np.array([(compared == value).sum(axis=0) for value in values], dtype=float)
+        values = np.unique(ratings_compared[~np.isnan(ratings_compared)])
+        sums = np.array([(ratings_compared == value).sum(axis=0) for value in values], dtype=float)
         squares = sums.sum(axis=0)
     else:
         # Centred and scaled so that no square overflows; alpha depends neither on the origin nor on the unit.
-        centered = compared - np.nanmean(compared)
+        centered = ratings_compared - np.nanmean(ratings_compared)
         scaled = np.nan_to_num(centered / (np.nanmax(np.abs(centered)) or 1.0))
         sums, squares = scaled.sum(axis=0, keepdims=True), np.square(scaled).sum(axis=0)
     # A unit's sum of squared deviations is the sum of its pairs' disagreements divided by its number of ratings.
@@ -67,7 +67,7 @@ def krippendorff_alpha(
         expected = np.where(between > NO_SPREAD * total, between / np.maximum(number - 1, 1), 0.0)
         return 1 - intervals.quotient(weights @ within_sums / np.maximum(number, 1), expected)
 
-    return intervals.estimate(statistic, int(cluster.max()) + 1, elements=compared.size, correlation=True)
+    return intervals.estimate(statistic, int(cluster.max()) + 1, elements=ratings_compared.size, correlation=True)
 
 
 def _compared_units(ratings: npt.ArrayLike, clusters: npt.ArrayLike | None) -> tuple[FloatArray, IntArray]:
@@ -89,15 +89,15 @@ def rater_variances(table: FloatArray, *, raters_known: bool) -> tuple[float, fl
     The variance of severity is 0 if raters are not identified. `table` has shape (raters, texts), NaN if missing; every
     text has a rating.
     """
-    present = (~np.isnan(table)).astype(np.float64)
+    has_rating = (~np.isnan(table)).astype(np.float64)
     filled = np.nan_to_num(table - np.nanmean(table) if table.size else table)
-    sizes, sums, rated = present.sum(axis=0), filled.sum(axis=0), present.sum(axis=1)
+    sizes, sums, rated = has_rating.sum(axis=0), filled.sum(axis=0), has_rating.sum(axis=1)
     within_squares = np.square(filled).sum() - (np.square(sums) / sizes).sum()
     within_variance = residual = intervals.quotient(within_squares, sizes.sum() - table.shape[1])
     if raters_known:
         # The residual mean square after fitting effects of texts and raters, by the normal equations.
-        values, vectors = np.linalg.eigh(np.diag(rated) - (present / sizes) @ present.T)
-        projected = np.square((filled - present * (sums / sizes)).sum(axis=1) @ vectors)
+        values, vectors = np.linalg.eigh(np.diag(rated) - (has_rating / sizes) @ has_rating.T)
+        projected = np.square((filled - has_rating * (sums / sizes)).sum(axis=1) @ vectors)
         nonzero = values > 1e-9 * max(rated.max(initial=0), 1)
         explained = (projected[nonzero] / values[nonzero]).sum()
         fitted = intervals.quotient(np.maximum(within_squares - explained, 0), (sizes - 1).sum() - nonzero.sum())
@@ -119,11 +119,11 @@ def ceiling(ratings: npt.ArrayLike, groups: npt.ArrayLike | None = None, *, rate
         raters_known: whether a row is always the same person.
     """
     table = _matrix(ratings)
-    rated = ~np.isnan(table).all(axis=0)
+    is_rated = ~np.isnan(table).all(axis=0)
     group = intervals.renumber(
-        np.zeros(table.shape[1], dtype=np.int64)[rated] if groups is None else np.asarray(groups)[rated]
+        np.zeros(table.shape[1], dtype=np.int64)[is_rated] if groups is None else np.asarray(groups)[is_rated]
     )
-    table = table[:, rated]
+    table = table[:, is_rated]
     severity, residual = rater_variances(table, raters_known=raters_known)
     if not math.isfinite(residual):
         return None

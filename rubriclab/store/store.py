@@ -660,20 +660,20 @@ def _problems(session: Session) -> Iterator[Problem]:
 def _attached_problems(session: Session, versions: Mapping[tuple[str, int], VersionRow]) -> Iterator[Problem]:
     trainings = _rows(session, TrainingRow, TrainingRow.name, TrainingRow.number)
     evaluations = _rows(session, EvaluationRow, EvaluationRow.name, EvaluationRow.number)
-    for what, rows, read in (
+    for noun, rows, read in (
         ("training record", trainings, _read_training),
         ("evaluation", evaluations, _read_evaluation),
     ):
         for row in rows:
-            where = f"{what} of {row.ref}"
+            where = f"{noun} of {row.ref}"
             if _key(row) not in versions:
                 yield Problem(where, "there is no such version")
             yield from _attempt(where, read, row)
     for confirmation in _rows(session, ConfirmationRow, ConfirmationRow.name, ConfirmationRow.number):
         where = f"confirmation of {confirmation.ref}"
         if confirmed := versions.get(_key(confirmation)):
-            what = "the record that was confirmed"
-            yield from _mismatch(where, what, confirmation.record_digest, confirmed.record_digest)
+            noun = "the record that was confirmed"
+            yield from _mismatch(where, noun, confirmation.record_digest, confirmed.record_digest)
         else:
             yield Problem(where, "there is no such version")
 

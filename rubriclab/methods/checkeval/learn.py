@@ -372,11 +372,11 @@ def _with_verdict(question: Criterion, verdict: scoring.QuestionVerdict, aspect:
     The verdict adds answers that are not stated yet, the good answer of a generated question, and whether a seed needs
     the source.
     """
-    stated, seed = question_of(question), is_seed(question)
-    better = "no" if verdict.yes_means == "worse" and not seed else stated.better
-    added = {"absent": stated.absent or verdict.absent, "broken": stated.broken or verdict.broken, "better": better}
+    wording, seed = question_of(question), is_seed(question)
+    better = "no" if verdict.yes_means == "worse" and not seed else wording.better
+    added = {"absent": wording.absent or verdict.absent, "broken": wording.broken or verdict.broken, "better": better}
     needs_source = verdict.needs_source if seed else question.needs_source
-    judged = question.model_copy(update={"question": stated.model_copy(update=added), "needs_source": needs_source})
+    judged = question.model_copy(update={"question": wording.model_copy(update=added), "needs_source": needs_source})
     if verdict.yes_means == "neither":
         problem = 'neither "yes" nor "no" speaks for a text'
     elif (verdict.yes_means == "better") != (better == "yes"):

@@ -356,9 +356,9 @@ async def extend(
 
     The texts are from at most half of the groups, since their labels cannot test what is proposed from them.
     """
-    assignment, shown = training_input.assignment, content_order(training_input.shown)
+    assignment, examples = training_input.assignment, content_order(training_input.shown)
     scale, aspect, theta = assignment.scale, assignment.aspect.name, settings.theta
-    labels = {example.id: example.scores[aspect] for example in shown}
+    labels = {example.id: example.scores[aspect] for example in examples}
     utilities: dict[str, list[float]] = {criterion.id: [] for criterion in part.criteria}
     for name, scores in sorted(ratings.items()):
         for criterion in utilities.keys() & scores.keys():
@@ -367,14 +367,14 @@ async def extend(
     best = sorted(part.criteria, key=lambda each: (-accuracy[each.id], each.id))[: settings.k]
     predicted = {name: predict_label(best, ratings.get(name, {}), labels[name], theta, scale) for name in labels}
     misses = {name: sum(each["verdict"] != "close" for each in predictions) for name, predictions in predicted.items()}
-    wrong = [example for example in shown if misses[example.id] >= max(1, WRONG_SHARE * len(predicted[example.id]))]
-    half = max(1, len({example.group for example in shown}) // 2)
+    wrong = [example for example in examples if misses[example.id] >= max(1, WRONG_SHARE * len(predicted[example.id]))]
+    half = max(1, len({example.group for example in examples}) // 2)
     groups = [group for group, _ in Counter(example.group for example in wrong).most_common(half)]
     candidates = sorted((each.id for each in wrong if each.group in groups), key=lambda name: -misses[name])
     wrong_texts = {name: predicted[name] for name in candidates[: settings.wrong_bank]}
     if "labels" not in settings.sources or not wrong_texts:
         return part.model_copy(update={"criteria": (), "dropped": ()}), ()
-    texts = tuple(each for each in shown if each.id in wrong_texts)
+    texts = tuple(each for each in examples if each.id in wrong_texts)
     material = ProposalContext(texts, (), part.criteria, wrong_texts, tolerance(theta, scale))
     proposed, failure = await propose(settings.new_hypotheses, material, assignment, generator)
     new = with_ids(proposed, len(part.criteria) + len(part.dropped))
@@ -443,16 +443,16 @@ class _HypoEvalRun:
         training_input, settings = self.training_input, self.settings
         self.assignment, self.groups = training_input.assignment, training_input.groups
         self.improved, aspect = settings.procedure == "improved", self.assignment.aspect.name
-        shown = list(content_order(training_input.shown))
+        examples = list(content_order(training_input.shown))
         if self.improved:
             # The proposals should not depend on a random draw: the texts are spread over the labels.
-            ranked = sorted(shown, key=lambda example: example.scores[aspect])
+            ranked = sorted(examples, key=lambda example: example.scores[aspect])
             spread = interface.pick_evenly(ranked, settings.initial_examples)
-            shown.sort(key=lambda example: example not in spread)
+            examples.sort(key=lambda example: example not in spread)
         else:
-            random.Random(self.seed).shuffle(shown)
-        self.first_texts = tuple(shown[: settings.initial_examples])
-        self.order = shown if training_input.examples else []
+            random.Random(self.seed).shuffle(examples)
+        self.first_texts = tuple(examples[: settings.initial_examples])
+        self.order = examples if training_input.examples else []
         self.labels = {example.id: example.scores[aspect] for example in self.order}
         self.findings = training_input.findings if "literature" in settings.sources else ()
         # All hypotheses by id in the order of addition; the arms of those not dropped; why the others were dropped.
@@ -484,10 +484,10 @@ class _HypoEvalRun:
         return self._admit(proposed)
 
     def _admit(self, proposed: Sequence[Criterion]) -> tuple[Criterion, ...]:
-        added = with_ids(proposed, len(self.criteria))
-        self.criteria |= {each.id: each for each in added}
-        self.arms |= {each.id: Arm(each.id) for each in added}
-        return added
+        new_criteria = with_ids(proposed, len(self.criteria))
+        self.criteria |= {each.id: each for each in new_criteria}
+        self.arms |= {each.id: Arm(each.id) for each in new_criteria}
+        return new_criteria
 
     async def _rate(self, criteria: Sequence[Criterion], examples: Iterable[Example]) -> None:
         """Request the ratings that were not requested before; failed ratings are not requested again."""
@@ -565,15 +565,15 @@ class _HypoEvalRun:
             if unchanged == len(turns):  # every further round would repeat a request
                 break
         preferred = [each for some in self._by_preference() for each in some]
-        added = self._admit(new)
+        new_criteria = self._admit(new)
         if self.improved:
             # Earlier hypotheses have ratings and are preferred to new ones.
-            await self._drop_redundant([*([each] for each in preferred), added])
-            added = tuple(criterion for criterion in added if criterion.id in self.arms)
+            await self._drop_redundant([*([each] for each in preferred), new_criteria])
+            new_criteria = tuple(criterion for criterion in new_criteria if criterion.id in self.arms)
         if settings.procedure == "paper":
-            names = [each.id for each in (*top, *added)]
+            names = [each.id for each in (*top, *new_criteria)]
             self._keep_only(names, "neither among the best nor new when new hypotheses were proposed")
-        await self._visit(added, texts, step)
+        await self._visit(new_criteria, texts, step)
 
     async def _visit(self, criteria: Sequence[Criterion], examples: Sequence[Example], step: int) -> None:
         """Rate the texts, record the utilities, and keep as many of the best hypotheses as the bank holds."""

@@ -130,8 +130,8 @@ async def score(example: Example, part: Part, assignment: Assignment, judge: Jud
     settings = HypoEvalSettings.model_validate(part.settings)
     ratings = await rate(example, part.criteria, assignment, judge, settings.ask)
     weights = {criterion.id: criterion.weight for criterion in part.criteria} | {OVERALL: 1.0}
-    rated = [(weights[r.id], r.score) for r in ratings if r.score is not None]
-    weight, total = sum(w for w, _ in rated), sum(weights[r.id] for r in ratings)
-    if not rated or weight < MIN_RATED_WEIGHT * total:
+    weights_and_scores = [(weights[r.id], r.score) for r in ratings if r.score is not None]
+    weight, total = sum(w for w, _ in weights_and_scores), sum(weights[r.id] for r in ratings)
+    if not weights_and_scores or weight < MIN_RATED_WEIGHT * total:
         return None, ratings
-    return round(sum(w * value for w, value in rated) / weight, DIGITS), ratings
+    return round(sum(w * value for w, value in weights_and_scores) / weight, DIGITS), ratings

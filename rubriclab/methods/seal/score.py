@@ -112,9 +112,9 @@ class UnitAnswer(BaseModel):
 
 
 def _known_facts(facts: list[str], info: ValidationInfo) -> list[str]:
-    known = _shown_ids(info.context or {"facts": ()}, "facts")
-    if not is_salvage(info) and (unknown := [name for name in facts if name not in known]):
-        raise ValueError(f"there is no fact {unknown[0]!r:.60}; there are {known[0]} to {known[-1]}")
+    known_ids = _shown_ids(info.context or {"facts": ()}, "facts")
+    if not is_salvage(info) and (unknown := [name for name in facts if name not in known_ids]):
+        raise ValueError(f"there is no fact {unknown[0]!r:.60}; there are {known_ids[0]} to {known_ids[-1]}")
     return facts
 
 
@@ -409,11 +409,11 @@ async def decompose(
     if kind == "fact":
         facts = facts or (await extract_facts({"output": text}, words, judge))["output"]
         pieces = []
-        for index, (sentence, stated) in enumerate(zip(text_model.split_sentences(text), facts, strict=True)):
-            if isinstance(stated, str):
-                pieces.append(Unit("", sentence, (index,), fault=stated))
+        for index, (sentence, sentence_facts) in enumerate(zip(text_model.split_sentences(text), facts, strict=True)):
+            if isinstance(sentence_facts, str):
+                pieces.append(Unit("", sentence, (index,), fault=sentence_facts))
             else:
-                pieces += [Unit("", fact, (index,)) for fact in stated]
+                pieces += [Unit("", fact, (index,)) for fact in sentence_facts]
         too_few = len(pieces) < settings.whole_below_facts and not any(unit.fault for unit in pieces)
     else:
         sentences = tuple(
@@ -505,15 +505,15 @@ async def judge_text(example: text_model.Example, plan: VerificationPlan, judge:
     }
     for prompt, answer in zip(prompts, answers, strict=True):
         verdicts |= _verdicts(prompt, answer, verification)
-    judged = TextVerdicts(units, verdicts, verification.rated)
+    text_verdicts = TextVerdicts(units, verdicts, verification.rated)
     if not (prompts and prompts[0].fields["weigh"]):
-        return judged
+        return text_verdicts
     # The judge's weights may be usable even if the verdicts of the reply are not.
     weights = answers[0].value.entries.get(WEIGHTS) if answers[0].value else None
     if weights is None:
         why = prompting.why_missing(prompts[0], answers[0], "weights")
-        return replace(judged, fault=f"there are no weights by the judge: {why}")
-    return replace(judged, weights=weights.entries)
+        return replace(text_verdicts, fault=f"there are no weights by the judge: {why}")
+    return replace(text_verdicts, weights=weights.entries)
 
 
 def _verdicts(
@@ -572,12 +572,12 @@ def unit_scores(verdicts: FloatArray, weights: Sequence[float]) -> FloatArray:
 
     NaN for a unit whose missing verdicts have half of the weight or more.
     """
-    shares, present = normalise(weights), ~np.isnan(verdicts)
+    shares, has_verdict = normalise(weights), ~np.isnan(verdicts)
     # Rounded, so that half is half whatever the order of the sum.
-    weight = np.round(present @ shares, 9)
-    good = np.where(present, verdicts, 0.0) @ shares
+    weight = np.round(has_verdict @ shares, 9)
+    good = np.where(has_verdict, verdicts, 0.0) @ shares
     enough = weight > 1 - MISSING_SHARE
-    return np.asarray(np.divide(good, present @ shares, out=np.full(len(verdicts), np.nan), where=enough))
+    return np.asarray(np.divide(good, has_verdict @ shares, out=np.full(len(verdicts), np.nan), where=enough))
 
 
 def mean_of_units(values: FloatArray) -> float | None:
