@@ -196,7 +196,7 @@ def test_every_page_and_command_has_one_verdict_one_agreement_and_one_error(kept
     studio = summary(one)
     asked = (("list",), ("log", "joint"), ("show", "joint"), ("show", "joint", "--evidence"), ("gate", "joint"))
     shown_views = {" ".join(arguments): " ".join(kept(*arguments).out.split()) for arguments in asked}
-    row = (studio["verdict"], studio["badge"].remark, *(estimate(value) for value, _ in studio["agreement"].values()))
+    row = (studio["badge"].words, studio["badge"].remark, *(estimate(each) for each, _ in studio["agreement"].values()))
     shown_views |= {
         "learn": words_of(learned_view(one), 200),
         "report": Page(kept("report", "joint").out).reading,

@@ -331,7 +331,10 @@ byId('stop').addEventListener('click', () => once(async () => {
 addEventListener('focus', refresh)
 
 // The ends of the scale are not repeated here: they are shown beside its buttons, or in the label of the field.
-byId('instruction').textContent = scale.levels.length ? 'Press a number key or a button.' : 'Type a number and press Enter.'
+const [byKey, byTouch] = scale.levels.length ? ['Press a number key or a button', 'Tap a score'] : ['Type a number and press Enter', 'Type a number and tap “Save”']
+byId('instruction').append(
+  element('span', { className: 'keys', textContent: byKey }), element('span', { className: 'touch', textContent: byTouch }),
+  ': your answer is saved and the next text is shown. To correct it, go “Back” and answer again.')
 
 once(async () => {
   waiting = 'An earlier answer'

@@ -128,18 +128,16 @@ def summary(version: Version) -> dict[str, Any]:
     provenance, rubric = version.provenance, version.rubric
     evaluated = version.evaluation and rubrics.badge_on_other_texts(version, version.evaluation)
     badge, (agreement, measured) = rubrics.learning_badge(version), _recorded_agreement(version)
-    measured_at = f", {rubrics.MEASURED_AT[provenance.held_out_by]}" if provenance.held_out_by != "learning" else ""
-    verdict = f"{badge.words}{measured_at}" if provenance.validation else badge.words
     judge, origin = wording.judge(provenance), _origin(version)
     criteria, idle = wording.contents(rubric.criteria), sum(not term.weight for term in rubric.terms.values())
     if idle:
         criteria += f"; {wording.counted(idle, 'criterion')} {'has' if idle == 1 else 'have'} weight 0"
-    words = [version.ref, *version.tags, rubric.aspect.name, rubric.task, verdict, judge, origin]
+    words = [version.ref, *version.tags, rubric.aspect.name, rubric.task, badge.words, judge, origin]
     words += [evaluated.words] if evaluated else []
     return {
         "version": version,
-        "verdict": verdict,
         "badge": badge if provenance.validation else None,
+        "measured_at": rubrics.MEASURED_AT[provenance.held_out_by],
         "evaluated": evaluated,
         "kind": SCORES if rubric.threshold is None else DECISIONS,
         "agreement": agreement,
