@@ -566,7 +566,7 @@ def _escaped(words: str) -> str:
 def _cells(element: Element, title: str) -> Iterator[tuple[object, ...]]:
     for child in element:
         match child.tag:
-            case "table":
+            case "table" if "lead" not in (child.get("class") or "").split():  # whose figures stand in other tables
                 yield from _table_cells(child, title)
             case "section" | "article" | "details":
                 heading = child.find("summary" if child.tag == "details" else "h2")

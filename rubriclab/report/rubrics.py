@@ -84,7 +84,8 @@ def learning_badge(version: Version) -> Badge:
     unshown = outcome == "better" and gain and gain.difference.low is not None and gain.difference.low <= 0
     limit = ", but nothing proves that the criteria help" if unshown else ""
     remark = f"{PREPOSITIONS.get(outcome, 'compared with')} {other_name}"
-    return Badge(wording.outcome(outcome), TONES.get(outcome, "warning"), remark, ", ".join(figures), limit)
+    tone = "warning" if unshown else TONES.get(outcome, "warning")
+    return Badge(wording.outcome(outcome), tone, remark, ", ".join(figures), limit)
 
 
 def evaluation_prevails(version: Version, compared_with_direct: bool) -> bool:
@@ -112,7 +113,8 @@ def badge_on_other_texts(version: Version, record: stored.EvaluationRecord) -> B
     prevails = evaluation_prevails(version, record.compared_with_direct)
     limit = "" if prevails else "; not compared with the judge asked directly"
     figures = ", ".join(filter(None, (error, order)))
-    return Badge(words, TONES.get(record.verdict.overall, "warning"), remark, figures, limit)
+    tone = TONES.get(record.verdict.overall, "warning") if prevails else "warning"
+    return Badge(words, tone, remark, figures, limit)
 
 
 def gain_outcomes(verdict: stored.GateVerdict, level: str = "", groups: int = 0) -> tuple[str, str]:

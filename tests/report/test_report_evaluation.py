@@ -75,7 +75,9 @@ def test_a_rubric_is_held_against_the_best_free_baseline(rate: Rate, verdict: st
     assert found.evaluators[0].best_baseline.gains.overall == verdict
     baseline = "the best free baseline, the text feature 'word count'"
     assert words(found).startswith(f"{said} news@1 compared with {baseline}")
-    assert " with the labels of coherence (Pearson within groups), " in words(found)
+    assert re.search(
+        r"Pearson within groups [-\d.]+ \[[-\d., ]+\] [-\d.]+ \w+ .* correlation with the labels", words(found)
+    )
     assert words(summary_of(rate, beside=False)).startswith("NO COMPARISON MADE as no baseline was evaluated")
 
 
@@ -92,7 +94,7 @@ def test_two_groups_give_no_interval_and_no_verdict() -> None:
     assert found
     assert {comparison.gains.overall for _, comparison in found.comparisons} == {"inconclusive"}
     assert {(row["groups"], row["difference"]["low"]) for row in found.to_rows()} == {(2, None)}
-    assert words(found).count("too few groups to tell") == 4
+    assert words(found).count("too few groups to tell") == 5
     assert "3 more groups (sources). To select them: `rubriclab plan TEXTS --rubric news@1`" in words(found)
     between = GateVerdict(against="word count", outcome="inconclusive", difference=Interval(0.1), few_groups=9)
     assert rubrics.gain_outcomes(between, "system")[1] == "too few systems to tell"
@@ -106,7 +108,7 @@ def test_rubrics_stand_best_first_and_are_held_against_the_best() -> None:
     assert found.evaluators[0].best is None
     assert found.evaluators[1].best
     assert found.evaluators[1].best.gains.overall == "worse"
-    assert "The scores of news@2 are on average 0.00 [0.00, 0.00] points from people's" in words(found)
+    assert "error 0.00 [0.00, 0.00]" in words(found)
     assert re.search(r"news@1 news@2 .* worse", words(found))
     assert "The best of several" in words(found)
 
@@ -117,18 +119,14 @@ def test_baselines_are_no_rubrics_and_the_best_rubric_is_held_against_each() -> 
     assert [one.ref for one in found.evaluators] == ["news@1", "shown@1", "plain@1"]
     assert [contest.gains.overall for contest in found.baselines] == ["inconclusive", "better"]
     said = words(found)
-    assert said.startswith(
-        "INCONCLUSIVE news@1 compared with shown@1 Inconclusive in error over all texts and Pearson within groups. The "
-    )
+    assert said.startswith("INCONCLUSIVE news@1 compared with shown@1 news@1 shown@1 difference ")
     assert " - Label texts of at least 6 more groups (sources). To select them: " in said
-    assert (
-        "news@1 are on average 0.00 [0.00, 0.00] points from people's, those of shown@1 0.00. news@1 correlates 1.00"
-        in said
-    )
+    assert re.search(r"error 0.00 \[0.00, 0.00\] 0.00 inconclusive .* Pearson within groups 1.00 ", said)
     assert re.search(r"news@1 plain@1 .* better", said)
     assert "The best of several" not in said
     alone = summary_of((unlabelled(), against_people), (shown(), like_people))
-    assert "The scores of shown@1 are on average 0.00" in words(alone)
+    assert "shown@1 compared with" in words(alone)
+    assert "error 0.00 [0.00, 0.00]" in words(alone)
 
 
 @pytest.mark.parametrize(
@@ -154,7 +152,6 @@ def test_a_judge_asked_directly_that_would_be_nearer_once_calibrated_with_the_ru
     assert found.errors["plain@1, calibrated"].absolute.value == pytest.approx(nearer, abs=1e-4)
     assert found.deciding.gains.error_outcome == verdict
     said = words(found)
-    assert f"those of plain@1 1.50 ({nearer:.2f} after calibration)." in said or verdict == "worse"
     assert ("`rubriclab transfer --to LABELLED --no-relearn --action recalibrate --save plain@1" in said) == (
         verdict == "worse"
     )
@@ -178,7 +175,7 @@ def test_figures_that_count_groups_with_constant_labels_say_on_how_many_texts_th
     assert rests_on["difference in error"] == (24, 6)
     assert rests_on["difference in Pearson"] == (20, 5)
     said = words_of(view, 200)
-    assert " (all scored texts). news@1 correlates " in said
+    assert "points from the label, over all texts" in said
     assert "in points, on 24 texts of 6 groups, also those with constant labels, and " in said
     assert "within groups, on 20 texts of 5 groups" in said
 
