@@ -322,12 +322,12 @@ class Disagreements(Displayed):
 
 
 def disagreements(version: Version, record: TrainingRecord, options: DisagreementsOptions) -> Disagreements:
-    cases = [each for each in find_disagreements(record) if options.side in ("both", each.side)]
+    cases = [each for each in find_disagreements(version, record) if options.side in ("both", each.side)]
     return Disagreements(version, record, tuple(cases[: options.count]))
 
 
-def find_disagreements(record: TrainingRecord) -> list[Disagreement]:
-    """Return the texts whose cross-validated scores differ from their labels, the furthest in points first."""
+def find_disagreements(version: Version, record: TrainingRecord) -> list[Disagreement]:
+    """Return the texts whose cross-validated scores differ from their labels, wrong decisions first, then by points."""
     differing = [
         Disagreement(
             text,
@@ -337,4 +337,5 @@ def find_disagreements(record: TrainingRecord) -> list[Disagreement]:
         for text, cells in zip(record.texts, record.cells, strict=True)
         if text.predicted not in (None, text.label)
     ]
-    return sorted(differing, key=lambda each: (-abs(each.points), each.text.id))
+    differing.sort(key=lambda each: (-abs(each.points), each.text.id))
+    return sorted(differing, key=lambda each: not version.rubric.decides_wrongly(each.text.label, each.text.predicted))

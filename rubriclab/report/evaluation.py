@@ -14,7 +14,7 @@ from rubriclab.learning.train import recorded_texts
 from rubriclab.learning.verdicts import level_agreement, verdict_statistic
 from rubriclab.methods.catalogue import installed
 from rubriclab.methods.method import CriterionRating
-from rubriclab.models.aggregation import Term
+from rubriclab.models.aggregation import Term, combine, raw_value
 from rubriclab.models.characters import count, join_names
 from rubriclab.models.rubric import Criterion
 from rubriclab.models.version import CALIBRATED, CALIBRATED_ENDING, DIRECT, Version, is_baseline
@@ -148,8 +148,8 @@ def _details(scored: ScoredVersion, summary: EvaluationSummary | None, results: 
     low, high = (floats(each.interval[end] if each.interval else None for each in scored.scores) for end in (0, 1))
     texts = recorded_texts(scored.texts, version.rubric.aspect.name, scored.values, low, high)
     ratings = [sorted(score.criteria, key=lambda each: -rubrics.weight_in(each.id, terms)) for score in scored.scores]
-    recorded = list(zip(texts, ratings, strict=True))
-    furthest = sorted(recorded, key=lambda each: (-rubrics.distance(each[0]), each[0].id))[:MAX_TEXTS]
+    recorded = sorted(zip(texts, ratings, strict=True), key=lambda each: (-rubrics.distance(each[0]), each[0].id))
+    recorded.sort(key=lambda each: not version.rubric.decides_wrongly(each[0].label, each[0].predicted))
     return {
         "version": version,
         "texts": scored.texts,
@@ -158,8 +158,8 @@ def _details(scored: ScoredVersion, summary: EvaluationSummary | None, results: 
         "whole": whole,
         "level": summary.level if summary else "",
         "terms": terms,
-        "axis": rubrics.score_axis_of(version, [text for text, _ in recorded]),
-        "furthest": [(text, list(_answers(version, each))) for text, each in furthest if rubrics.distance(text)],
+        "axis": rubrics.score_axis_of(version, texts),
+        "furthest": [(text, [*_answers(version, own)]) for text, own in recorded[:MAX_TEXTS] if rubrics.distance(text)],
         "unscored": [each for each in scored.scores if each.score is None],
         "judges": [each.judge for each in scored.scores] or ["no judge"],
     }
@@ -174,7 +174,7 @@ def _criterion_name(row: CriterionRow, terms: Mapping[str, Term]) -> Markup:
 
 
 def _answers(version: Version, ratings: Sequence[CriterionRating]) -> Iterator[tuple[object, ...]]:
-    """Yield the kind of row of each criterion, its title, its rating of a text, and the reasons, also of each unit."""
+    """Yield the kind, title, rating and reasons of each criterion's row, and how the ratings lead to the score."""
     by_id, terms = {criterion.id: criterion for criterion in version.rubric.criteria}, version.rubric.terms
     words = (wording.rating_text(each, by_id.get(each.id), whole=not each.units) for each in ratings)
     for each, rating in zip(ratings, wording.with_equal_decimals(words), strict=True):
@@ -186,4 +186,8 @@ def _answers(version: Version, ratings: Sequence[CriterionRating]) -> Iterator[t
             text = external(f"“{wording.excerpt(unit.unit)}”")
             reasons.append(line(wording.verdict(unit), text, external(unit.reason, "quiet"), support))
         yield kind, title, line(rating, quiet(added)), Markup().join(map(Markup("<p>{}</p>").format, reasons))
-    yield from rubrics.closing_rows(version, ((each.id, each) for each in ratings))
+    aggregation, scores = version.rubric.aggregation, {each.id: each.score for each in ratings if each.applies}
+    raw = raw_value(aggregation, scores) if aggregation else None
+    if aggregation and raw is not None:
+        reason = f"weighted sum of ratings {wording.figure(raw)}, in standard deviations from their means, calibrated"
+        yield "total", "score", wording.figure(combine(aggregation, scores, version.rubric.scale).score), reason

@@ -460,8 +460,8 @@ def _table_html(table: Element, level: int, title: str) -> Markup:
     columns, caption, ticks = columns_of(table), table.find("caption"), table.find("tfoot")
     numeric = [Markup(' class="number"' if column.numeric else "") for column in columns]
     kinds = [Markup(' class="drawing"') if c.drawing else kind for c, kind in zip(columns, numeric, strict=True)]
-    # On narrow screens, the cells of a wide table are stacked, each after the title of its column.
-    named_cells = len(columns) >= WIDE_COLUMNS
+    # On narrow screens, the cells of a wide table or chart are stacked, each after the title of its column.
+    named_cells = len(columns) >= WIDE_COLUMNS or any(column.drawing for column in columns)
     labels = [Markup(' data-title="{}"').format(words_of(c.title)) if named_cells else Markup() for c in columns]
     hidden = Markup(' class="hidden"' if caption is None else "")
     caption_html = escape(title) if caption is None else _inner_html(caption)

@@ -15,9 +15,9 @@ from markupsafe import Markup
 from rubriclab.learning.gate import contradiction, difference_outcome
 from rubriclab.learning.verdicts import LevelAgreement, level_agreement
 from rubriclab.models import version as stored
-from rubriclab.models.aggregation import Term, combine, raw_value
+from rubriclab.models.aggregation import Term
 from rubriclab.models.characters import count, join_names
-from rubriclab.models.rubric import Criterion, Part
+from rubriclab.models.rubric import Criterion, Part, Rubric
 from rubriclab.models.text import Scale
 from rubriclab.ops.versions import Disagreement, Disagreements, missing_record
 from rubriclab.prompts.render import prompts_digest
@@ -28,8 +28,7 @@ from rubriclab.stats.agreement import ScoreErrors
 from rubriclab.stats.intervals import MIN_GROUPS, Interval
 
 if TYPE_CHECKING:
-    from rubriclab.methods.method import CriterionRating
-    from rubriclab.models.version import Cell, EditChange, HeldOutBy, Version
+    from rubriclab.models.version import EditChange, HeldOutBy, Version
     from rubriclab.ops.explain import ScoreExplanation
 
 
@@ -364,6 +363,13 @@ def weighted_criteria(version: Version) -> list[WeightedCriterion]:
     return sorted(rows, key=lambda row: -abs(row.term.weight))
 
 
+def parts_by_weight(rubric: Rubric) -> list[tuple[Part, list[Criterion]]]:
+    """Return the parts of a rubric and their criteria, the largest weight first."""
+    weight = {each.id: weight_in(each.id, rubric.terms) for each in rubric.criteria}
+    ordered = [(part, sorted(part.criteria, key=lambda each: -weight[each.id])) for part in rubric.parts]
+    return sorted(ordered, key=lambda pair: -max((weight[each.id] for each in pair[1]), default=0.0))
+
+
 # The texts that a rubric was learned from.
 
 TITLE_LENGTH, MATRIX_COLUMNS = 60, 6
@@ -384,22 +390,6 @@ def answer_rows(disagreement: Disagreement, version: Version) -> Iterator[tuple[
     ratings = wording.with_equal_decimals(wording.rating_text(cell, candidate.criterion) for candidate, cell in answers)
     for (candidate, cell), rating in zip(answers, ratings, strict=True):
         yield *row_kind_and_title(candidate.criterion, terms), rating, external(cell.reason)
-    cells = ((candidate.criterion.id, cell) for candidate, cell in answers)
-    yield from closing_rows(
-        version, cells, f" with all labels; {figure(disagreement.text.predicted)}, as above, without those of its group"
-    )
-
-
-def closing_rows(
-    version: Version, ratings: Iterable[tuple[str, CriterionRating | Cell]], remark: str = ""
-) -> Iterator[tuple[object, ...]]:
-    """Yield how a text's ratings lead to its score, like a row of a criterion; nothing without a weighted sum."""
-    aggregation = version.rubric.aggregation
-    scores = {name: rating.score for name, rating in ratings if rating.applies}
-    raw = raw_value(aggregation, scores) if aggregation else None
-    if aggregation and raw is not None:
-        reason = f"weighted sum of ratings {figure(raw)}, in standard deviations from their means, calibrated{remark}"
-        yield "total", "score", figure(combine(aggregation, scores, version.rubric.scale).score), reason
 
 
 def weight_in(criterion: str, terms: Mapping[str, Term]) -> float:

@@ -324,11 +324,11 @@ def weight(term: Term) -> str:
 
 
 def weight_words(criterion: Criterion, term: Term | None) -> str:
-    """Return the weight of a criterion; a fitted weight with the share of resamples that chose the criterion."""
+    """Return the weight of a criterion, with its limits if a user set some."""
     if term is None:
         return f"weight {format_score(round(criterion.weight, 2))}"
     set_by_hand = f", {limits(term.bounds)} by hand" if term.bounds else ""
-    return f"weight {weight(term)}{set_by_hand}, chosen in {percent(term.selected)} of resamples"
+    return f"weight {weight(term)}{set_by_hand}"
 
 
 def limits(bounds: Bounds | None) -> str:
