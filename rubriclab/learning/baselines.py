@@ -12,7 +12,7 @@ from rubriclab.methods.holistic import BaselineSettings, whole_aspect
 from rubriclab.models.rubric import Part, Rubric
 from rubriclab.models.text import Assignment, Example
 from rubriclab.models.text_features import CATALOGUE, WORD_COUNT, Features
-from rubriclab.models.version import Baseline
+from rubriclab.models.version import ALL_FEATURES, Baseline
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, pearson
 from rubriclab.stats.intervals import DIGITS
 
@@ -29,7 +29,10 @@ def feature_values(examples: Sequence[Example], names: Sequence[str]) -> FloatAr
 
 
 def best_feature(examples: Sequence[Example], aspect: str) -> Baseline | None:
-    """Return the text feature, defined for every text, that correlates most with the labels of `aspect`."""
+    """Return the text feature, defined for every text, that correlates most with the labels of `aspect`.
+
+    It has the model of all text features of `held_out_baselines`, fitted to all labels.
+    """
     labels, values = [example.scores[aspect] for example in examples], feature_values(examples, FEATURE_NAMES)
     complete = [
         (name, column) for name, column in zip(FEATURE_NAMES, values.T, strict=True) if not np.isnan(column).any()
@@ -39,7 +42,15 @@ def best_feature(examples: Sequence[Example], aspect: str) -> Baseline | None:
     if not defined:
         return None
     r, name = max(defined, key=lambda pair: (round(abs(pair[0]), DIGITS), pair[1]))
-    return Baseline(feature=name, sign=1 if r >= 0 else -1, pearson=round(r, DIGITS))
+    centers, spreads = centers_and_spreads(values)
+    z, deviations = standardise(values, centers, spreads), np.array(labels) - np.mean(labels)
+    weights = np.divide(z.T @ deviations, spreads, out=np.zeros(len(spreads)), where=spreads > 0)
+    model = {
+        each: (float(f"{center:.6g}"), float(f"{weight:.6g}"))
+        for each, center, weight in zip(FEATURE_NAMES, centers, weights, strict=True)
+        if weight
+    }
+    return Baseline(feature=name, sign=1 if r >= 0 else -1, pearson=round(r, DIGITS), model=model)
 
 
 def held_out_baselines(features: FloatArray, labels: FloatArray, fold: IntArray) -> dict[str, FloatArray]:
@@ -74,7 +85,7 @@ def held_out_baselines(features: FloatArray, labels: FloatArray, fold: IntArray)
         CONSTANT: np.zeros(len(labels)),
         "word count": words,
         "best text feature": best,
-        "all text features": component_scores,
+        ALL_FEATURES: component_scores,
     }
 
 

@@ -100,7 +100,7 @@ def origin_fields(
         "data": text.data_digest(examples, aspect),
         "examples": tuple(sorted(example.id for example in examples)),
         "groups": tuple(sorted({example.group for example in examples})),
-        "texts": tuple(sorted(text.text_digest(example) for example in examples)),
+        "texts": tuple(sorted(text.words_digest(example) for example in examples)),
         "text_fields": text.common_fields(examples),
         "version": __version__,
     }

@@ -58,6 +58,8 @@ _LIST_ITEM_NUMBER = re.compile(r"[\s>*_#-]*(?:\d{1,2}|[A-Za-z])$")
 _BULLET = re.compile(r"[-*+•‣◦·#>|]+[ \t]|\(?(?:\d{1,3}|[A-Za-z])[.)][ \t]")
 _INNER_WORD = re.compile(r"(?<=[a-z,;] )[A-Za-z]")
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
+# Other symbols stay, as in `+5` and `-5`, or as the only content of a text.
+_NOT_WORDS = re.compile(r"[\s\"'`´‘’“”„«».,;:!?…()\[\]]+")
 
 # Characters before and after a mark that decide whether it ends a sentence.
 _REACH_BEFORE, _REACH_AFTER = 16, 120
@@ -521,6 +523,12 @@ def common_fields(examples: Sequence[Example]) -> tuple[ShownField, ...]:
 
 def text_digest(example: Example) -> str:
     return digest([example.output, example.source, example.context])
+
+
+def words_digest(example: Example) -> str:
+    """Return a digest of a text's words, the same for copies that differ in case, spaces, quotes or punctuation."""
+    fields = (example.output, example.source, example.context)
+    return digest([text and (_NOT_WORDS.sub("", text).casefold() or text) for text in fields])
 
 
 def content_order(examples: Iterable[Example]) -> tuple[Example, ...]:

@@ -16,7 +16,7 @@ from pydantic import ConfigDict, Field, JsonValue, TypeAdapter
 from rubriclab.display import Displayed
 from rubriclab.errors import StoreError
 from rubriclab.models.aggregation import MAX_MISSING, Aggregation, Calibration
-from rubriclab.models.base import Count, FrozenModel, canonical, digest
+from rubriclab.models.base import Bounded, Count, FrozenModel, canonical, digest
 from rubriclab.models.rubric import Criterion, Rubric
 from rubriclab.models.text import Example, ShownField, common_fields
 from rubriclab.stats.agreement import Level, ScoreErrors
@@ -144,6 +144,7 @@ CALIBRATED_ENDING = ", calibrated"
 CALIBRATED = f"{DIRECT}{CALIBRATED_ENDING}"
 # Starts the name of a free baseline on other texts.
 BASELINE = "baseline: "
+ALL_FEATURES = "all text features"
 # The scores of the whole text in the rubric's own call, without the criteria.
 WHOLE = "whole"
 # Estimates of more further labels than this were too uncertain to report.
@@ -410,7 +411,7 @@ class Cell:
     models take ten times the memory, and 10,000 texts have a million cells.
     """
 
-    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid", allow_inf_nan=False)
 
     score: float | None
     reason: str
@@ -530,11 +531,15 @@ class TrainingAgreement(FrozenModel):
 
 
 class Baseline(FrozenModel):
-    """The text feature that correlates best with the training labels. A useful rubric has to beat it."""
+    """The text feature that correlates best with the training labels. A useful rubric has to beat it.
+
+    `model` is that of all text features, fitted to all training labels: for each feature its mean and its weight.
+    """
 
     feature: str
     sign: Literal[-1, 1]
     pearson: float
+    model: Mapping[str, tuple[Bounded, Bounded]] = Field({}, exclude_if=lambda model: not model)
 
 
 Action = Literal["reuse", "recalibrate", "relearn"]
@@ -604,7 +609,7 @@ class Provenance(FrozenModel):
         prompts, data: digests of the prompt templates, and of the training texts and labels.
         examples, groups: ids of the training texts and their groups, sorted.
         literature_without: data sets whose raters' findings were left out.
-        texts: digests of the training texts, sorted, so that a text is recognized under any id.
+        texts: digests of the words of the training texts, sorted, so that a text is recognized under any id.
         grades: the score that each number among the labels counted as, if 1 is the best grade, for example.
         limits: what limits every figure on these labels, in sentences, such as texts that are in several groups.
         text_fields: which of source and context every training text had; scoring needs them too. `None` if unknown.

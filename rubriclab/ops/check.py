@@ -33,8 +33,8 @@ from rubriclab.models.text import (
     named_reasons,
     parse_scale,
     scale_of,
-    text_digest,
     word_set,
+    words_digest,
 )
 from rubriclab.ops.inputs import Data, rows_of
 from rubriclab.ops.options import CheckOptions, SplitOptions
@@ -568,8 +568,8 @@ def split(data: Data, options: SplitOptions, notify: Notify) -> SplitResult:
     sizes, in_order = Counter(groups), iter(groups)
     test_groups = _choose_groups(sizes, options, notify)
     sides: tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]] = ([], [])
-    train_texts = {text_digest(text) for text in texts if group_of[text.id] in test_groups}
-    if equal := sum(text_digest(text) in train_texts for text in texts if group_of[text.id] not in test_groups):
+    train_texts = {words_digest(text) for text in texts if group_of[text.id] in test_groups}
+    if equal := sum(words_digest(text) in train_texts for text in texts if group_of[text.id] not in test_groups):
         notify(f"{count(equal, 'other text')} equal to one to learn from, though in another {options.by}")
     for row, parsed in rows:
         if isinstance(parsed, RowError):

@@ -28,7 +28,7 @@ from rubriclab.methods.catalogue import JOINT, METHODS
 from rubriclab.models import version as stored
 from rubriclab.models.aggregation import Ask, Bounds, bounds_of, threshold_by_hand
 from rubriclab.models.rubric import Criterion, Part, Rubric
-from rubriclab.models.text import Example, data_digest, text_digest
+from rubriclab.models.text import Example, data_digest, text_digest, words_digest
 from rubriclab.ops.edits import EditPlan, check_bounds, plan_edits
 from rubriclab.ops.inputs import describe, labels_on_scale, usable_texts
 from rubriclab.ops.options import EditOptions
@@ -541,7 +541,7 @@ def _save(
         "data": data_digest(examples, aspect),
         "examples": tuple(sorted({*before.examples, *(text.id for text in examples)})),
         "groups": tuple(sorted({*before.groups, *(text.group for text in examples)})),
-        "texts": tuple(sorted({*before.texts, *map(text_digest, examples)})),
+        "texts": tuple(sorted({*before.texts, *map(words_digest, examples)})),
         "text_fields": stored.fields_of_both(before, examples),
         "model_versions": tuple(sorted({*before.model_versions, *workspace.model_versions()})),
         "judge_from": judge.ref if judge else None,

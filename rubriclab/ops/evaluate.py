@@ -21,9 +21,10 @@ from rubriclab.learning.verdicts import raters_verdicts, verdict_agreement, verd
 from rubriclab.methods.catalogue import has_seen_labels, installed
 from rubriclab.models.aggregation import Calibration
 from rubriclab.models.characters import count
-from rubriclab.models.text import Example, Scale, data_digest, labelled, text_digest
+from rubriclab.models.text import Example, Scale, data_digest, labelled, words_digest
 from rubriclab.models.text_features import CATALOGUE, WORD_COUNT
 from rubriclab.models.version import (
+    ALL_FEATURES,
     BASELINE,
     CALIBRATED_ENDING,
     DIRECT,
@@ -53,7 +54,6 @@ from rubriclab.stats.agreement import (
 )
 from rubriclab.stats.correlation import FloatArray, floats
 from rubriclab.stats.intervals import Interval
-from rubriclab.stats.pairs import PairwiseAccuracy, pairwise_accuracy
 from rubriclab.stats.reliability import ceiling_interval
 
 
@@ -124,15 +124,10 @@ class Evaluation(work.Answered, Displayed):
         measured: dict[str, dict[str, Any]] = {}
         for summary in filter(None, self.summaries.values()):
             for row in () if summary.scale.names else summary.evaluators:
-                # Of several learned rubrics only the best is compared with the baseline methods.
-                is_best = row is summary.evaluators[0]
-                deciding = None if row.best else row.best_baseline
-                if is_best:
-                    deciding = summary.deciding
-                if deciding and deciding.gains and not row.seen:
+                if (deciding := row.deciding) and deciding.gains and not row.seen:
                     measured[row.ref] = {"level": summary.level, "verdict": deciding.gains}
                     measured[row.ref] |= {"order": row.result.agreement.pearson, "errors": summary.errors.get(row.ref)}
-                    measured[row.ref]["compared_with_direct"] = is_best and summary.compared_with_direct
+                    measured[row.ref]["compared_with_direct"] = row.compared_with_direct
         for each in self.decisions:
             for found in (rubric for rubric in each.agreements if rubric.name in each.gains):
                 measured[found.name] = {"level": "dataset", "verdict": each.gains[found.name], "order": found.auroc}
@@ -174,7 +169,7 @@ def evaluate(
     aspects = {version.rubric.aspect.name: version.rubric.scores_on for version in versions}
     examples = used = usable_texts(data, options, aspects.items(), workspace.notify)
     trained_on = {text for version in versions if has_seen_labels(version.rubric) for text in version.provenance.texts}
-    repeated = sum(text_digest(each) in trained_on for each in examples)
+    repeated = sum(words_digest(each) in trained_on for each in examples)
     repeats = f"{count(repeated, 'text')} equal to one of learning" if repeated else ""
     if not options.include_training:
         used = unseen_examples(examples, versions)
@@ -286,30 +281,39 @@ class Result:
     agreement: Agreement
     answers_missing: int = 0
     answers: int = 0
-    pairwise: PairwiseAccuracy | None = None
     ceiling: Interval | None = None
 
     def to_row(self) -> dict[str, Any]:
         counts = asdict(self.agreement)
         figures = {name: counts.pop(name) for name in ("spearman", "pearson", "kendall")}
         figures |= {"ceiling": asdict(self.ceiling)} if self.ceiling else {}
-        figures |= {"pairwise_accuracy": asdict(self.pairwise)} if self.pairwise else {}
         unanswered = {name: getattr(self, name) for name in ("unscored", "answers_missing", "answers")}
         counts["constant_rule"] = counts.pop("constant")
         return {"evaluator": self.evaluator, "aspect": self.aspect, **counts, **unanswered, **figures}
 
 
 def baseline_evaluators(examples: Sequence[Example], chosen: Mapping[str, Baseline]) -> list[Evaluator]:
-    """Return the word count and, once each, the signed text features that `chosen` holds by rubric."""
+    """Return the word count and, once each, the signed text features and the models of all that `chosen` holds."""
     evaluators = [Evaluator(WORD_COUNT_BASELINE, feature_values(examples, [WORD_COUNT])[:, 0])]
     by_feature: dict[tuple[str, int], list[str]] = {}
+    by_model: dict[tuple[tuple[str, tuple[float, float]], ...], list[str]] = {}
     for rubric, baseline in chosen.items():
         by_feature.setdefault((baseline.feature, baseline.sign), []).append(rubric)
+        by_model.setdefault(tuple(baseline.model.items()), []).append(rubric)
+    known = {entry.name for entry in CATALOGUE}
     for (name, sign), rubrics in by_feature.items():
-        if name in (entry.name for entry in CATALOGUE):
+        if name in known:
             remark = f"text feature chosen by the labels recorded with {', '.join(rubrics)}"
             label = f"{BASELINE}{'' if sign > 0 else '-'}{name} ({remark})"
             evaluators.append(Evaluator(label, sign * feature_values(examples, [name])[:, 0]))
+    for model, rubrics in by_model.items():
+        names, terms = [name for name, _ in model], np.array([term for _, term in model]).reshape(-1, 2)
+        if names and known.issuperset(names):
+            # A feature that is undefined counts as average.
+            deviations = np.nan_to_num(feature_values(examples, names) - terms[:, 0])
+            label = ALL_FEATURES if len(by_model) == 1 else f"{ALL_FEATURES} fitted for {', '.join(rubrics)}"
+            remark = f"fitted to the labels recorded with {', '.join(rubrics)}"
+            evaluators.append(Evaluator(f"{BASELINE}{label} ({remark})", deviations @ terms[:, 1]))
     return evaluators
 
 
@@ -342,7 +346,6 @@ def measure_agreement(
             agreement(evaluator.scores, human, groups, systems, level=level, constant=constant),
             evaluator.answers_missing,
             evaluator.answers,
-            pairwise_accuracy(evaluator.scores, human, groups) if level == "group" else None,
             ceilings.get(level),
         )
         for evaluator in evaluators
@@ -356,7 +359,7 @@ def unseen_examples(examples: Iterable[Example], versions: Sequence[Version]) ->
     learned = [version.provenance for version in versions if has_seen_labels(version.rubric)]
     groups = {group for provenance in learned for group in provenance.groups}
     texts = {text for provenance in learned for text in provenance.texts}
-    return tuple(e for e in examples if e.group not in groups and text_digest(e) not in texts)
+    return tuple(e for e in examples if e.group not in groups and words_digest(e) not in texts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -455,12 +458,14 @@ class EvaluatorComparison:
 
 @dataclass(frozen=True, slots=True)
 class EvaluatorRow:
-    """One evaluator's agreement, compared with the best free baseline and with the best rubric.
+    """One evaluator's agreement, compared with others.
 
+    `baselines` are methods such as the judge asked directly, the best first; `best_baseline` is the best free one.
     `seen` is the number of evaluated texts from groups that the evaluator was learned from.
     """
 
     result: Result
+    baselines: tuple[EvaluatorComparison, ...]
     best_baseline: EvaluatorComparison | None
     best: EvaluatorComparison | None
     seen: int
@@ -468,6 +473,21 @@ class EvaluatorRow:
     @property
     def ref(self) -> str:
         return self.result.evaluator
+
+    @property
+    def deciding(self) -> EvaluatorComparison | None:
+        """The comparison that decides, as in learning: with a baseline method, or a free baseline if that is worse."""
+        direct, free = (self.baselines or (None,))[0], self.best_baseline
+        named = {each.other.evaluator: each for each in self.baselines}
+        calibrated = named.get(f"{direct.other.evaluator}{CALIBRATED_ENDING}") if direct else None
+        candidates = (direct, calibrated, free)
+        verdict = deciding_verdict(*(each.gains if each else None for each in candidates))
+        return next((each for each in candidates if each and each.gains is verdict), None)
+
+    @property
+    def compared_with_direct(self) -> bool:
+        """Whether the judge without a learned rubric scored the same texts, also if a free baseline decides."""
+        return any(each.gains for each in self.baselines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -480,31 +500,19 @@ class EvaluationSummary:
     aspect: str
     level: Level
     evaluators: tuple[EvaluatorRow, ...]
-    baselines: tuple[EvaluatorComparison, ...]
     errors: Mapping[str, ScoreErrors]
     scale: Scale
     raters: ScoreErrors | None = None
 
     @property
     def deciding(self) -> EvaluatorComparison | None:
-        """The comparison that decides, as in learning: with a baseline method, or a free baseline if that is worse."""
-        direct, free = (self.baselines or (None,))[0], self.evaluators[0].best_baseline
-        named = {each.other.evaluator: each for each in self.baselines}
-        calibrated = named.get(f"{direct.other.evaluator}{CALIBRATED_ENDING}") if direct else None
-        candidates = (direct, calibrated, free)
-        verdict = deciding_verdict(*(each.gains if each else None for each in candidates))
-        return next((each for each in candidates if each and each.gains is verdict), None)
-
-    @property
-    def compared_with_direct(self) -> bool:
-        """Whether the judge without a learned rubric scored the same texts, also if a free baseline decides."""
-        return any(each.gains for each in self.baselines)
+        return self.evaluators[0].deciding
 
     @property
     def comparisons(self) -> tuple[tuple[str, EvaluatorComparison], ...]:
         """The comparisons, each after the reference of the evaluator that is compared."""
-        with_best = [(row.ref, each) for row in self.evaluators for each in (row.best_baseline, row.best) if each]
-        return (*((self.evaluators[0].ref, each) for each in self.baselines), *with_best)
+        rows = ((row.ref, (*row.baselines, row.best_baseline, row.best)) for row in self.evaluators)
+        return tuple((ref, each) for ref, others in rows for each in others if each)
 
     def to_rows(self) -> list[dict[str, Any]]:
         return [
@@ -559,23 +567,20 @@ def summarize(
         learned_from = version.provenance.groups if has_seen_labels(version.rubric) else ()
         return sum(group in learned_from for group in versions[ref].groups)
 
-    evaluators = tuple(
-        EvaluatorRow(
-            row,
-            compare(row, best_free),
-            None if row in other_baselines else compare(row, ranked[0]),
-            count_seen(row.evaluator),
-        )
-        for row in (*ranked, *other_baselines)
-    )
-    errors = {ref: each.errors for ref, each in versions.items() if each.errors}
     by_name = {row.evaluator: row for row in other_baselines}
-    other_baselines += [
-        replace(by_name[each.version.ref], evaluator=each.name) for each in calibrated if each.version.ref in by_name
-    ]
-    baseline_comparisons = tuple(_comparison(ranked[0], row, versions, free_scores) for row in other_baselines)
+    twins = [replace(by_name[one.version.ref], evaluator=one.name) for one in calibrated if one.version.ref in by_name]
+    evaluators = []
+    for row in (*ranked, *other_baselines):
+        is_rubric = row in ranked
+        with_baselines = (compare(row, each) for each in (*other_baselines, *twins) if is_rubric)
+        with_best = compare(row, ranked[0]) if is_rubric else None
+        seen = count_seen(row.evaluator)
+        evaluators.append(
+            EvaluatorRow(row, tuple(filter(None, with_baselines)), compare(row, best_free), with_best, seen)
+        )
+    errors = {ref: each.errors for ref, each in versions.items() if each.errors}
     scale = scored[0].version.rubric.scores_on
-    return EvaluationSummary(aspect, level, evaluators, baseline_comparisons, errors, scale, scored[0].rater_errors)
+    return EvaluationSummary(aspect, level, tuple(evaluators), errors, scale, scored[0].rater_errors)
 
 
 def _comparison(

@@ -503,7 +503,7 @@ def _pool(rows: Rows, version: Version, options: PlanOptions, notify: Notify) ->
         for row in rows:
             if isinstance(row, RowError):
                 faults.append(str(row))
-            elif (key := text_model.text_digest(row)) in trained_on:
+            elif (key := text_model.words_digest(row)) in trained_on:
                 counts["learned"] += 1
             elif aspect in row.scores:
                 counts["labelled"] += 1

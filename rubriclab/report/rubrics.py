@@ -103,7 +103,7 @@ def badge_on_other_texts(version: Version, record: stored.EvaluationRecord) -> B
     order = f"{measures.order} {wording.LEVELS[record.level]} {estimate(record.order)}" if record.order else ""
     other_name = record.verdict.against
     if stored.is_baseline(other_name):
-        other_name = f"the text feature {wording.evaluator_parts(other_name)[0]!r}"
+        other_name = wording.free_baseline(other_name)
     texts = (
         f"{count(record.n, 'other text')} of {count(record.groups, 'group')}, evaluated on {record.created:%Y-%m-%d}"
     )

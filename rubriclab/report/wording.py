@@ -124,6 +124,12 @@ def evaluator_parts(evaluator: str) -> tuple[str, str]:
     return name, remark.removesuffix(")")
 
 
+def free_baseline(evaluator: str) -> str:
+    """Return what a free baseline of an evaluation is, in a sentence."""
+    name, _ = evaluator_parts(evaluator)
+    return f"a model of {name}" if name.startswith(stored.ALL_FEATURES) else f"the text feature {name!r}"
+
+
 def short_digest(digest: str) -> str:
     algorithm, _, digits = digest.rpartition(":")
     return f"{algorithm}:{digits[:DIGEST_SHOWN]}" if algorithm else digits[:DIGEST_SHOWN]
@@ -420,7 +426,7 @@ EVALUATORS: Mapping[str, str] = {
     stored.DIRECT: "asked directly",
     stored.CALIBRATED: "asked directly, calibrated",
     stored.WHOLE: "only the question about the whole text, asked together with the criteria",
-    "all text features": "a model of all text features",
+    stored.ALL_FEATURES: "a model of all text features",
     "best text feature": "the text feature chosen in each fold",
     "constant": "the same score for every text",
 }

@@ -64,7 +64,7 @@ def rounded_number(value: float) -> float:
 class Interval:
     """A statistic with its confidence interval; `value` is `None` if undefined, the ends if there is no interval."""
 
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
+    __pydantic_config__: ClassVar = {"extra": "forbid", "allow_inf_nan": False}
 
     value: float | None
     low: float | None = None

@@ -1,4 +1,4 @@
-"""Latent scores of texts from paired comparisons and scores; pairwise accuracy of scores.
+"""Latent scores of texts from paired comparisons and scores.
 
 In the model of Bradley & Terry 1952, "Rank analysis of incomplete block designs", the log odds that people prefer one
 text to another are the difference of the latent scores. A tie counts as half a win for each (Turner & Firth 2012,
@@ -8,15 +8,12 @@ text to another are the difference of the latent scores. A tie counts as half a 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from rubriclab.stats.agreement import MEAN_DIGITS, scored_texts
 from rubriclab.stats.correlation import FloatArray, IntArray
-from rubriclab.stats.intervals import Interval, estimate
 
 MAX_STEPS = 100
 TOLERANCE = 1e-7
@@ -140,68 +137,3 @@ def _most_probable(
             step = step / 2
         latent = latent - step
     return latent, curvature, comparison_loss(latent)
-
-
-@dataclass(frozen=True)
-class PairwiseAccuracy:
-    """Share of pairs of texts that scores order as people do, within groups and averaged over groups.
-
-    A pair is ordered one way, the other way or as a tie. Scores that differ by at most a threshold are a tie (Deutsch,
-    Foster & Freitag 2023, "Ties Matter").
-
-    Attributes:
-        held_out: the accuracy if each group's threshold is the best on the other groups; undefined for a single group.
-        optimistic: the accuracy with `threshold`.
-        threshold: the best threshold on the same texts; the smallest if several are equally good.
-        texts, groups: how many are used: groups of two texts or more, even with equal labels, and their texts.
-    """
-
-    held_out: Interval
-    optimistic: float | None
-    threshold: float | None
-    pairs: int
-    texts: int
-    groups: int
-
-
-def pairwise_accuracy(predicted: npt.ArrayLike, human: npt.ArrayLike, groups: Sequence[str]) -> PairwiseAccuracy:
-    """Return the pairwise accuracy within groups; arguments and errors as for `rubriclab.stats.agreement`."""
-    texts = scored_texts([predicted], human, groups, None)
-    texts = texts.take(np.flatnonzero(texts.sizes[texts.group] > 1))
-    members = [slice(start, start + size) for start, size in zip(texts.starts, texts.sizes, strict=True)]
-    pairs = [_pairs(texts.predicted[0, each], texts.human[each]) for each in members]
-    if not pairs:
-        return PairwiseAccuracy(Interval(None), None, None, 0, 0, 0)
-    thresholds = np.unique(np.concatenate([[0.0], *(distance for distance, _, _ in pairs)]))
-    total = np.sum([_accuracies(pair, thresholds) for pair in pairs], axis=0)
-    best = int(np.round(total, MEAN_DIGITS).argmax())
-    count, held_out = len(pairs), Interval(None)
-    if count > 1:
-        by_group = (_accuracies(pair, thresholds) for pair in pairs)
-        accuracies = np.array([own[np.round(total - own, MEAN_DIGITS).argmax()] for own in by_group])
-        held_out = estimate(lambda counts: counts @ accuracies / counts.sum(axis=1), count, elements=count, mean=True)
-    return PairwiseAccuracy(
-        held_out.within(0, 1),
-        float(total[best] / count),
-        float(thresholds[best]),
-        sum(len(distance) for distance, _, _ in pairs),
-        len(texts.human),
-        count,
-    )
-
-
-def _pairs(predicted: FloatArray, human: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return for all pairs, by ascending distance: the distance, 1 if their order is right, 1 if a tie is right."""
-    first, second = np.triu_indices(len(human), 1)
-    difference = np.round(predicted[first] - predicted[second], MEAN_DIGITS)
-    order = np.argsort(np.abs(difference))
-    signs = np.sign(human[first] - human[second])[order]
-    right_untied, right_tied = (np.sign(difference[order]) == signs).astype(float), (signs == 0).astype(float)
-    return np.abs(difference[order]), right_untied, right_tied
-
-
-def _accuracies(pairs: tuple[FloatArray, FloatArray, FloatArray], thresholds: FloatArray) -> FloatArray:
-    distance, right_untied, right_tied = pairs
-    number_tied = np.searchsorted(distance, thresholds, side="right")
-    gain = np.concatenate([[0.0], np.cumsum(right_tied - right_untied)])
-    return np.asarray((right_untied.sum() + gain[number_tied]) / len(distance))

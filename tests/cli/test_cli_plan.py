@@ -9,7 +9,7 @@ import pytest
 from commands import HELDOUT, LABELLED, Commands
 from edit_samples import examples
 
-from rubriclab.models.text import text_digest
+from rubriclab.models.text import words_digest
 from rubriclab.models.version import GateVerdict
 from rubriclab.stats.intervals import Interval
 from rubriclab.store.store import open_store
@@ -24,7 +24,7 @@ def planning(planted: Commands) -> Commands:
     """The command line with texts without labels, and joint@1 of planted ratings, which knows one labelled text."""
     with open_store(planted.folder / "store.db") as store:
         known, record = store.load("planted"), store.training("planted")
-        knowing = known.provenance.model_copy(update={"texts": (text_digest(examples()[0]),)})
+        knowing = known.provenance.model_copy(update={"texts": (words_digest(examples()[0]),)})
         store.save("joint", known.rubric, knowing, known.effort, training=record)
         store.save("forgotten", known.rubric, known.provenance, known.effort)
     planted.write("texts.jsonl", BARE)

@@ -33,7 +33,7 @@ from rubriclab.methods.hypoeval.learn import HYPOEVAL, cross_validated
 from rubriclab.methods.hypoeval.score import HypoEvalSettings
 from rubriclab.methods.method import TrainingInput
 from rubriclab.models.aggregation import RivalLimits
-from rubriclab.models.text import Example, data_digest, text_digest
+from rubriclab.models.text import Example, data_digest, words_digest
 from rubriclab.prompts import render
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.prompts.render import prompts_digest
@@ -77,7 +77,7 @@ async def test_the_provenance_holds_what_the_version_was_made_of():
     assert given.data == data_digest(TEXTS, scripts.ASPECT)
     assert given.examples == tuple(sorted(text.id for text in TEXTS))
     assert given.groups == tuple(f"g{i}" for i in range(6))
-    assert given.texts == tuple(sorted(text_digest(text) for text in TEXTS))
+    assert given.texts == tuple(sorted(words_digest(text) for text in TEXTS))
     assert (given.judge_address, given.generator_address) == (None, None)
     assert given.seed == 114514
     assert given.baseline == best_feature(TEXTS, scripts.ASPECT)

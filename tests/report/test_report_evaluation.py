@@ -84,7 +84,7 @@ def test_a_rubric_is_held_against_the_best_free_baseline(rate: Rate, verdict: st
 def test_a_rubric_that_is_better_than_the_judge_asked_directly_but_not_than_what_is_free_is_not_better() -> None:
     found = summary_of((unlabelled(), against_people), (version(), lambda _, text: len(text.output.split()) / 4))
     assert found
-    assert found.baselines[0].gains.overall == "better"
+    assert found.evaluators[0].baselines[0].gains.overall == "better"
     assert words(found).startswith("INCONCLUSIVE news@1 compared with the best free baseline")
 
 
@@ -117,7 +117,7 @@ def test_baselines_are_no_rubrics_and_the_best_rubric_is_held_against_each() -> 
     found = summary_of((unlabelled(), against_people), (shown(), like_people), (version(), like_people))
     assert found
     assert [one.ref for one in found.evaluators] == ["news@1", "shown@1", "plain@1"]
-    assert [contest.gains.overall for contest in found.baselines] == ["inconclusive", "better"]
+    assert [contest.gains.overall for contest in found.evaluators[0].baselines] == ["inconclusive", "better"]
     said = words(found)
     assert said.startswith("INCONCLUSIVE news@1 compared with shown@1 news@1 shown@1 difference ")
     assert " - Label texts of at least 6 more groups (sources). To select them: " in said

@@ -1,14 +1,12 @@
-"""Strengths from comparisons against the model as it is written; pairwise accuracies against other programs."""
+"""Strengths from comparisons against the model as it is written."""
 
 from __future__ import annotations
-
-from itertools import combinations
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from rubriclab.stats.pairs import PREFERENCE_SLOPE, Comparisons, joint_scores, pairwise_accuracy
+from rubriclab.stats.pairs import PREFERENCE_SLOPE, Comparisons, joint_scores
 
 
 def compared(*triples):
@@ -88,71 +86,3 @@ def test_a_group_without_scores_lies_around_the_center_and_others_are_not_touche
     assert found[1] < found[0] < 3
     assert found[2] + found[3] == pytest.approx(6, abs=1e-6)
     assert found[2] > found[3]
-
-
-RNG = np.random.default_rng(5)
-GROUPS = [f"g{number}" for number in range(8) for _ in range(5)]
-HUMAN = RNG.integers(1, 5, size=len(GROUPS)).astype(float)
-PREDICTED = np.round(HUMAN + RNG.normal(scale=0.8, size=len(GROUPS)), 2)
-
-
-def accuracy(group: str, threshold: float) -> float:
-    """Return the share of a group's pairs with the human order, ties by the threshold."""
-    members = [place for place, name in enumerate(GROUPS) if name == group]
-
-    def order(scores, first, second, tie):
-        difference = round(float(scores[first] - scores[second]), 9)
-        return 0 if abs(difference) <= tie else np.sign(difference)
-
-    pairs = list(combinations(members, 2))
-    right = [order(PREDICTED, *pair, threshold) == order(HUMAN, *pair, 0) for pair in pairs]
-    return sum(right) / len(pairs)
-
-
-def test_a_group_is_held_out_with_the_threshold_that_is_best_for_the_others():
-    found, names = pairwise_accuracy(PREDICTED, HUMAN, GROUPS), np.array(GROUPS)
-    expected = []
-    for name in sorted(set(GROUPS)):
-        rest = names != name
-        best = pairwise_accuracy(PREDICTED[rest], HUMAN[rest], names[rest].tolist()).threshold
-        expected.append(accuracy(name, round(best, 9)))
-    assert (found.pairs, found.groups) == (80, 8)
-    assert found.held_out.value == pytest.approx(np.mean(expected))
-    assert found.held_out.value <= found.optimistic
-    assert found.held_out.low < found.held_out.value < found.held_out.high
-
-
-# The tests of `tau_optimization` in mt-metrics-eval (commit 0b82d96 of google-research/mt-metrics-eval), the program of
-# Deutsch, Foster & Freitag 2023: scores, human scores, best threshold and accuracy.
-NONE = np.nan
-PUBLISHED = [
-    ([[0, 2, 6, 8]], [[1, 2, 3, 4]], 0, 1),
-    ([[0, 2, 6, 8]], [[1, 1, 1, 4]], 4, 4 / 6),
-    (
-        [[0, 5, 2, 3, 2], [NONE, 2, 1, 5, 3], [9, 1, 5, 3, 8], [9, 3, 4, 4, 1]],
-        [[1, 5, 2, 1, 1], [4, 2, 2, 1, 4], [5, 9, 2, 8, 7], [7, 6, NONE, 3, 2]],
-        1,
-        0.4916666666666668,
-    ),
-]
-
-
-@pytest.mark.parametrize(("predicted", "human", "threshold", "accuracy"), PUBLISHED)
-def test_threshold_and_accuracy_are_those_of_the_authors_program(predicted, human, threshold, accuracy):
-    scores, labels = np.array(predicted, dtype=float).ravel(), np.array(human, dtype=float).ravel()
-    there = ~np.isnan(scores + labels)
-    groups = np.repeat([f"row {row}" for row in range(len(human))], len(human[0]))[there]
-    found = pairwise_accuracy(scores[there], labels[there], groups.tolist())
-    assert found.threshold == threshold
-    assert found.optimistic == pytest.approx(accuracy)
-
-
-def test_ties_of_people_are_right_where_scores_are_tied_too_and_without_pairs_there_is_no_accuracy():
-    found = pairwise_accuracy([1, 2], [1, 2], ["a", "b"])
-    assert (found.held_out.value, found.optimistic, found.threshold, found.pairs) == (None, None, None, 0)
-    found = pairwise_accuracy([1, 2, 3, 3, 5], [1, 2, 4, 4, 4], ["a", "a", "b", "b", "alone"])
-    assert (found.pairs, found.texts, found.groups) == (2, 4, 2)
-    found = pairwise_accuracy([1.0, 1.1, 3.0], [2, 2, 5], ["g"] * 3)
-    assert found.optimistic == 1.0
-    assert found.threshold == pytest.approx(0.1)
-    assert found.held_out.value is None
