@@ -14,6 +14,7 @@ from report_samples import (
     against_direct,
     checklist_part,
     examples,
+    joint_record,
     joint_trust,
     joint_version,
     question,
@@ -21,13 +22,12 @@ from report_samples import (
     words_of,
 )
 from syrupy.assertion import SnapshotAssertion
-from view_samples import evaluated
+from view_samples import VERDICTS, evaluated
 
 from rubriclab.learning.scoring import Score
 from rubriclab.learning.verdicts import raters_verdicts, verdict_agreement
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import CriterionRating, UnitVerdict
-from rubriclab.models.rubric import Part
 from rubriclab.models.text import Units
 from rubriclab.models.version import (
     CALIBRATED,
@@ -39,9 +39,11 @@ from rubriclab.models.version import (
     Raters,
     Version,
 )
+from rubriclab.ops.versions import find_disagreements
 from rubriclab.report import wording
 from rubriclab.report.render import View, macro
 from rubriclab.report.results import names_view
+from rubriclab.report.rubrics import parts_by_weight, score_axis_of, weight_in
 from rubriclab.stats.intervals import Interval
 
 
@@ -148,40 +150,23 @@ def test_commands_are_shown_as_code_in_pages_and_markdown() -> None:
     assert "`rubriclab score TEXTS --rubric news@3`" in view.markdown()
 
 
-FACTS = Units(kind="fact", beside=("source",))
 EVIL = "<script>alert(1)</script>"
 
 
-def by_units(units: Units = FACTS, **fields: object) -> Part:
+def test_a_page_shows_the_verdict_on_each_unit_the_failing_ones_first() -> None:
+    units = Units(kind="fact", beside=("source",))
     own = {"method": "seal", "units": units, "settings": {"weights": "as packed"}, "dropped": ()}
-    return checklist_part(question("f1", support="source"), QUESTIONS[2]).model_copy(update=own | fields)
-
-
-def rubric(part: Part) -> Version:
-    return version(name="pieces", parts=(part,))
-
-
-def verdicts() -> tuple[UnitVerdict, ...]:
-    return (
+    part = checklist_part(question("f1", support="source"), QUESTIONS[2]).model_copy(update=own)
+    made, texts = version(name="pieces", parts=(part,)), examples()
+    verdicts = (
         UnitVerdict("The dam broke.", (0,), 1.0, "So the source says.", ("The dam gave way.",)),
         UnitVerdict("Ten died.", (1,), 0.0, "The source has nobody die."),
         UnitVerdict(f"It rained. {EVIL}", (2,), None, "No answer came."),
         UnitVerdict("All of it.", (), 0.25, "Only the start."),
     )
-
-
-def test_a_page_shows_the_verdict_on_each_unit_the_failing_ones_first() -> None:
-    made, texts = rubric(by_units()), examples()
+    rating = CriterionRating("f1", 0.5, "Half.", units=verdicts)
     scores = [
-        Score(
-            text.id,
-            "coherence",
-            1.0 + number % 5,
-            (CriterionRating("f1", 0.5, "Half.", units=verdicts()),),
-            None,
-            made.ref,
-            "fake",
-        )
+        Score(text.id, "coherence", 1.0 + number % 5, (rating,), None, made.ref, "fake")
         for number, text in enumerate(texts)
     ]
     page = evaluated([made], {made.ref: scores}, texts).page()
@@ -189,6 +174,22 @@ def test_a_page_shows_the_verdict_on_each_unit_the_failing_ones_first() -> None:
     assert found == sorted(found)
     assert all(words in page for words in ("by: The dam gave way.", "holds", "fails", "none", "25% of the scale"))
     assert EVIL not in page
+
+
+def test_criteria_come_by_weight_and_wrong_decisions_before_scores_further_from_the_label() -> None:
+    one, record = joint_version(), joint_record()
+    weights = [[weight_in(each.id, one.rubric.terms) for each in own] for _, own in parts_by_weight(one.rubric)]
+    assert all(own == sorted(own, reverse=True) for own in (*weights, [own[0] for own in weights]))
+    assert one.rubric.aggregation
+    summed = one.rubric.aggregation.model_copy(update={"onto": VERDICTS, "threshold": 0.7})
+    one = joint_version(rubric=one.rubric.model_copy(update={"aggregation": summed}))
+    scored = ({"label": 0.0, "predicted": 0.6}, {"label": 1.0, "predicted": 0.65, "output": "word " * 100})
+    texts = tuple(text.model_copy(update=own) for text, own in zip(record.texts, scored, strict=False))
+    found = find_disagreements(one, record.model_copy(update={"texts": texts, "cells": record.cells[:2]}))
+    assert [each.text.label for each in found] == [1.0, 0.0]
+    shown = words_of(View(macro("disagreement_card", score_axis_of(one, texts), one, found[0])), 200)
+    assert "people good, rubric bad, 0.65" in shown
+    assert "full text" not in shown
 
 
 def test_evaluators_on_fewer_texts_than_the_rubric_say_how_many() -> None:
