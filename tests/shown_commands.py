@@ -29,7 +29,7 @@ def parse(words: list[str]) -> None:
         ValueError: if the program would refuse it, or is not known here.
     """
     match words:
-        case ["rubriclab", *arguments]:
+        case ["rubriclab", *arguments] | ["uvx", "--from", _, "rubriclab", *arguments]:
             _parse_by_click(cli, "rubriclab", arguments)
         case ["python", "-m", "experiments", *arguments]:
             _parse_by_click(experiment, "python -m experiments", arguments)
@@ -39,7 +39,7 @@ def parse(words: list[str]) -> None:
             _parse_by_pytest(arguments)
         case ["make", *targets]:
             _expect(targets, TARGETS, "a target of the Makefile")
-        case ["pip", "install", *packages]:
+        case ["pip", "install" | "wheel", *packages]:
             extras = [extra for each in packages for extra in _extras(each)]
             _expect(extras, EXTRAS, "an extra of rubriclab")
         case _:

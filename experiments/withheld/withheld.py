@@ -299,26 +299,25 @@ def promises(rows: Sequence[StoredRow]) -> str:
 def first_screen(rows: Sequence[StoredRow]) -> str:
     """Return the figures of the project's README: error and order with the offline judge and a small language model."""
     real, stored = [each for each in rows if each["case"] != "simulated"], stored_rows("small_judge", "local")
-    small = ("rubric, one criterion a call", DIRECT, f"{DIRECT}, calibrated")
     lines = []
-    measures = (
-        ("error in points", "error in points", "errors", "error"),
-        ("order over all texts", "order within groups", "spearman", "spearman"),
-    )
-    for title, title_of_small, field, own in measures:
-        offline = (f"{np.mean([each[field][who] or 0 for each in real]):.2f}" for who in (RUBRIC, DIRECT))
-        lines.append([f"{title}, offline judge", *offline, "–"])
-        of_small = (interval([each[own] for each in stored if each["evaluator"] == who]) for who in small)
+    for title, who in (("rubric", RUBRIC), (DIRECT, DIRECT)):
+        means = (f"{np.mean([each[field][who] or 0 for each in real]):.2f}" for field in ("errors", "spearman"))
+        lines.append([f"offline judge: {title}", *means])
+    calibrated = f"{DIRECT}, calibrated"
+    of_small = {"rubric": "rubric, one criterion a call", DIRECT: DIRECT, calibrated: calibrated}
+    for title, who in of_small.items():
+        own = [each for each in stored if each["evaluator"] == who]
+        intervals = (interval([each[field] for each in own]) for field in ("error", "spearman"))
         # A narrow column breaks before an interval, not inside of it.
-        of_small = (figure.replace(", ", ",\N{NO-BREAK SPACE}") for figure in of_small)
-        lines.append([f"{title_of_small}, small model", *of_small])
+        figures = (words.replace(", ", ",\N{NO-BREAK SPACE}") for words in intervals)
+        lines.append([f"small model: {title}", *figures])
     aspects = len({each["case"] for each in real})
-    table = markdown(["on unseen texts", "rubric", DIRECT, f"{DIRECT}, calibrated"], lines)
+    table = markdown(["on unseen texts", "error", "order"], lines)
     notes = (
         "Unseen: in no group of learning. Error: mean absolute, in points of the raters' scale, lower is better. "
-        "Order: Spearman's correlation, higher is better. Brackets: 90\N{NO-BREAK SPACE}% intervals over groups. –: "
-        f"not measured. Offline judge: means over {len(real)} draws of 30 labels, {aspects} aspects of 5 public sets. "
-        "Small model: 1.5 billion parameters, asked about one criterion a call, 4 aspects."
+        "Order: Spearman's correlation, higher is better. Brackets: 90\N{NO-BREAK SPACE}% intervals over groups. "
+        f"Offline judge: means over {len(real)} draws of 30 labels, {aspects} aspects of 5 public sets; order over all "
+        "texts. Small model: 1.5 billion parameters, asked about one criterion a call, 4 aspects; order within groups."
     )
     return f"{table}\n\n{notes}"
 
