@@ -131,7 +131,7 @@ def test_notes_go_to_whom_the_lab_is_told(store: Path, rubric: Version) -> None:
     assert any(text.startswith("left out: rows:13: field 'output': got nothing") for text in texts)
 
 
-def test_the_verdict_on_texts_that_a_rubric_was_not_learned_from_is_kept_with_it(lab: Lab, rubric: Version) -> None:
+def test_the_verdict_on_most_texts_that_a_rubric_never_saw_is_kept_with_it(lab: Lab, rubric: Version) -> None:
     before = lab.load("news").evaluation
     lab.evaluate(LABELLED, "news", include_training=True)
     other = replace(rubric, provenance=rubric.provenance.model_copy(update={"seed": 7}), provenance_digest="sha256:7")
@@ -144,6 +144,8 @@ def test_the_verdict_on_texts_that_a_rubric_was_not_learned_from_is_kept_with_it
     assert kept.verdict == found.deciding.gains
     assert kept.errors == found.errors["news@1"]
     assert kept.order == found.evaluators[0].result.agreement.pearson
+    lab.evaluate(ROWS[:8], "news")
+    assert lab.load("news").evaluation == kept
 
 
 def test_learning_says_its_stage_and_how_many_calls_are_left(tmp_path: Path) -> None:

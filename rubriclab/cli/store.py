@@ -195,8 +195,7 @@ def diff(call: Call, before: str, after: str) -> None:
 def tag(call: Call, ref: str, tag: str, *, delete: bool, force: bool) -> None:
     """Point TAG (such as production) to the version REF; tags can be moved.
 
-    The tag production is refused, with exit code 1, if the gate did not find the version better than the free
-    baselines.
+    The tag production is refused, with exit code 1, if the gate did not find the version better.
     """
     with call.store() as store:
         if delete:
@@ -317,6 +316,7 @@ def gate(call: Call, ref: str) -> None:
     """Report whether the version REF agrees better with people than the same judge asked directly.
 
     Learning made the comparison by cross-validation, in correlation and in error, and with baselines without calls.
+    An edited version that lacks the comparison with the judge asked directly is inconclusive at best.
     Exit codes: 0 better, 1 worse or no real gain, 3 inconclusive.
     """
     with call.store("read") as store:

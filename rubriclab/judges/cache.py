@@ -159,6 +159,8 @@ async def call_storage(storage: Storage, function: Callable[..., T], *arguments:
 
 HEADER = {"format": "rubriclab-recording", "version": 1}
 RECORDED_PREFIX = "recorded:"
+# The recording of `rubriclab demo` has this instead of a model's name.
+UNNAMED = "large-language-model"
 
 
 @dataclass(slots=True)
@@ -248,13 +250,17 @@ class Replay:
     """A judge that returns recorded replies, marked as cached. A request that was not recorded is a `ReplayMiss`.
 
     `spec` is `recorded:PATH`, or `recorded:PATH#JUDGE` if several judges are recorded. A judge
-    that is not recorded is a `SettingsError`.
+    that is not recorded is a `SettingsError`. A file that is not at PATH is looked for by its name in `folder`.
     """
 
-    def __init__(self, spec: str) -> None:
-        path, judge = Path(spec.removeprefix(RECORDED_PREFIX)), None
+    def __init__(self, spec: str, folder: Path | None = None) -> None:
+        def find(path: Path) -> Path:
+            beside = (folder or path.parent) / path.name
+            return beside if beside.exists() and not path.exists() else path
+
+        path, judge = find(Path(spec.removeprefix(RECORDED_PREFIX))), None
         if "#" in spec and not path.exists():
-            path, judge = Path(str(path).rpartition("#")[0]), recorded_name(spec)
+            path, judge = find(Path(str(path).rpartition("#")[0])), recorded_name(spec)
         content = read_recording(path)
         names = sorted(content.judges)
         self.recorded_name = names[0] if judge is None and len(names) == 1 else judge or ""
@@ -272,10 +278,11 @@ class Replay:
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         digest = request_digest(self.identity, prompt)
         if digest not in self._replies:
+            model = "MODEL" if UNNAMED in self.recorded_name else self.recorded_name
             raise ReplayMiss(
                 f"The recording {self._path} holds no reply of {self.recorded_name} to this {prompt.name} prompt "
                 f"({digest[:19]}…): data, settings or the prompt's wording differ from when it was recorded.",
-                f"Record it with `judge={self.recorded_name}` and `record={self._path}`.",
+                f"Record it with `judge={model}` and `record={self._path}`.",
             )
         return self._replies[digest]
 

@@ -39,6 +39,7 @@ def connect(
     breaker: judge_limits.Breaker | None = None,
     key_from: str | None = None,
     in_flight: InFlight | None = None,
+    folder: Path | None = None,
 ) -> Judge:
     """Return the judge named `spec`: `embedded`, `recorded:PATH[#JUDGE]`, a plug-in's name or a litellm model string.
 
@@ -51,6 +52,7 @@ def connect(
         answers, batches: the cache and the open batches; both are needed to ask by batches.
         in_flight: requests under way that several judges share, so that none is sent twice at the same time.
         key_from: the environment variable with a language model's key; by default the provider's.
+        folder: the folder of a recording that is not at its path.
     """
     budget = budget or judge_limits.LocalBudget(options.max_calls, options.max_cost)
     limits = limits or judge_limits.LocalLimits(
@@ -81,7 +83,7 @@ def connect(
 
         judge = EmbeddedJudge()
     elif spec.startswith(RECORDED_PREFIX):
-        judge = Replay(spec)
+        judge = Replay(spec, folder)
     elif entry_points:
         if options.batch:
             raise SettingsError(

@@ -135,7 +135,13 @@ def training_agreement(
 
 
 def recorded_texts(
-    examples: Sequence[text.Example], aspect: str, predicted: FloatArray, low: FloatArray, high: FloatArray
+    examples: Sequence[text.Example],
+    aspect: str,
+    predicted: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    *,
+    direct: FloatArray | None = None,
 ) -> tuple[version.RecordedText, ...]:
     """Return labelled texts for a training record; held-out scores and intervals are NaN where missing."""
     copied = ("id", "group", "output", "source", "context", "reference", "system")
@@ -148,6 +154,7 @@ def recorded_texts(
             predicted=rounded(float(predicted[row])),
             low=rounded(float(low[row])),
             high=rounded(float(high[row])),
+            direct=None if direct is None else rounded(float(direct[row])),
         )
         for row, example in enumerate(examples)
     )
@@ -161,6 +168,7 @@ class Study:
         refit: a rubric that a person has edited; it replaces the selected rubric.
         reasons: by id, why the edited rubric's criteria were dropped; criteria not in it keep their former reason.
         threshold_by_hand: the threshold of verdicts, if a person has set it.
+        asked_directly: scores by the same judge asked directly that the record of an edited rubric's parent holds.
     """
 
     candidates: candidate_search.Candidates
@@ -169,6 +177,7 @@ class Study:
     refit: fitting.SelectedRubric | None = None
     reasons: Mapping[str, str] = field(default_factory=dict)
     threshold_by_hand: float | None = None
+    asked_directly: FloatArray | None = None
 
     def __post_init__(self) -> None:
         self.notes: list[str] = []
@@ -304,9 +313,10 @@ class Study:
     @property
     def direct(self) -> FloatArray | None:
         """The texts' scores by the same judge asked directly; `None` if they are not known."""
-        # The record of an edited rubric has only ratings from the rubric's own way of asking.
-        known = version.DIRECT in self.table_by_method.methods and (self.refit is None or self.ask == "by method")
-        return self.table_by_method.values[:, self.table_by_method.methods.index(version.DIRECT)] if known else None
+        if self.refit and self.ask != "by method":  # The ratings in its parent's record are from joint calls only.
+            return self.asked_directly
+        methods = self.table_by_method.methods
+        return self.table_by_method.values[:, methods.index(version.DIRECT)] if version.DIRECT in methods else None
 
     @cached_property
     def validation(self) -> version.Validation:
@@ -315,6 +325,8 @@ class Study:
         ids = self.candidates.ids
         kept_ids = [ids[column] for column in self.fit.columns]
         whole = [] if self.ask == "by method" else np.flatnonzero(table.holistic).tolist()
+        if self.refit:  # An edited rubric asks the question about the whole text only if it keeps it.
+            whole = [column for column in whole if column in self.fit.columns]
         scores = {version.WHOLE: fitting.cross_validate(table.columns(whole), self.settings).raw} if whole else {}
         result = validation(
             self.table_by_method,
@@ -376,9 +388,8 @@ class Study:
 
     def record(self, rubric: Rubric) -> version.TrainingRecord:
         aspect, scores = self.assignment.aspect.name, self.selected.held_out.scores
-        texts = recorded_texts(
-            self.candidates.examples, aspect, scores, *bounds(scores, self.conformal, self.assignment.scale)
-        )
+        ends = bounds(scores, self.conformal, self.assignment.scale)
+        texts = recorded_texts(self.candidates.examples, aspect, scores, *ends, direct=self.direct)
         kept_ids = {criterion.id for criterion in rubric.criteria}
         candidates = tuple(
             each.model_copy(update={"kept": each.criterion.id in kept_ids}) for each in self.candidates.candidates

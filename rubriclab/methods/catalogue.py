@@ -78,6 +78,12 @@ def installed(name: str) -> Method | None:
     return None
 
 
+def baseline_method(rubric: Rubric) -> Method | None:
+    """Return the method of a rubric that consists of one baseline method, with which other rubrics are compared."""
+    method = installed(rubric.parts[0].method) if len(rubric.parts) == 1 else None
+    return method if method and method.is_baseline else None
+
+
 def has_seen_labels(rubric: Rubric) -> bool:
     """Return whether a rubric was made with labels; for a baseline they may only have measured the agreement."""
     methods = [installed(part.method) for part in rubric.parts]

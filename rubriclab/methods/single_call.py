@@ -175,8 +175,10 @@ def group_calls(
     that is too long for `MAX_TOKENS` by itself gets its own call.
     """
     joinable = [part for part in parts if can_join(part)]
-    calls = list[list[int]]()
-    for group in _by_input(examples).values():
+    calls, groups = list[list[int]](), dict[tuple[str | None, ...], list[int]]()
+    for index, example in enumerate(examples):
+        groups.setdefault(shared_input(example), []).append(index)
+    for group in groups.values():
         indices = sorted(group, key=lambda index: text_digest(examples[index]))
         # Upper estimates of the tokens of a call without its texts, and of what each text adds to it.
         around, sizes = 0, dict.fromkeys(indices, 0)
@@ -242,13 +244,6 @@ def judge_group_prompt(
     )
     longest = TOKENS_AROUND_GROUP + len(examples) * _longest_entry(parts)
     return Prompt(GROUP_TEMPLATE, fields, form, max_tokens=longest)
-
-
-def _by_input(examples: Sequence[Example]) -> dict[tuple[str | None, ...], list[int]]:
-    groups: dict[tuple[str | None, ...], list[int]] = {}
-    for index, example in enumerate(examples):
-        groups.setdefault(shared_input(example), []).append(index)
-    return groups
 
 
 def shared_input(example: Example) -> tuple[str | None, ...]:

@@ -75,6 +75,19 @@ class Version(Displayed):
         """Whether its recorded judge, generator and addresses may be used without the user naming them."""
         return self.confirmed or not self.imported
 
+    @property
+    def lacks_direct(self) -> bool:
+        """Whether an edit left the gate without a comparison with the same judge asked directly."""
+        validation, judged = self.provenance.validation, any(each.kind != "feature" for each in self.rubric.criteria)
+        return bool(self.provenance.edit and judged and validation and not validation.against(DIRECT))
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """The gate's outcome, `None` without a gate; free baselines alone do not let an edited version pass."""
+        validation = self.provenance.validation
+        outcome = validation.outcome if validation else None
+        return "inconclusive" if outcome == "better" and self.lacks_direct else outcome
+
 
 @dataclass(frozen=True, slots=True)
 class Ref:
@@ -381,7 +394,8 @@ class EvaluationRecord(FrozenModel):
 class RecordedText(FrozenModel):
     """A labelled text, with any score and interval by a rubric that was fitted without the text's group.
 
-    `raters` and `reasons` are by rater's name; the name of an unknown rater is empty.
+    `raters` and `reasons` are by rater's name; the name of an unknown rater is empty. `direct` is the score by the same
+    judge asked directly, `None` if it was not asked.
     """
 
     id: str
@@ -397,6 +411,7 @@ class RecordedText(FrozenModel):
     predicted: float | None = None
     low: float | None = None
     high: float | None = None
+    direct: float | None = Field(None, exclude_if=lambda score: score is None)
 
     @property
     def example(self) -> Example:

@@ -33,7 +33,7 @@ from rubriclab.ops.edits import EditPlan, check_bounds, plan_edits
 from rubriclab.ops.inputs import describe, labels_on_scale, usable_texts
 from rubriclab.ops.options import EditOptions
 from rubriclab.ops.workspace import Job, JudgeChoice, Workspace, choose_judge, imported_source, load_version
-from rubriclab.stats.correlation import IntArray, floats
+from rubriclab.stats.correlation import FloatArray, IntArray, floats
 from rubriclab.stats.intervals import Interval
 
 # The least correlation of redundant criteria: as none reaches it, only the person decides which criteria to keep.
@@ -83,6 +83,8 @@ class EditEffect:
     recorded_by: stored.HeldOutBy = "learning"
     statistic: stored.EditStatistic = "Pearson"
     verdicts: tuple[stored.VerdictAgreement, ...] = ()
+    threshold_before: float | None = None
+    threshold_after: float | None = None
 
     def to_row(self) -> dict[str, Any]:
         return {**asdict(self), "verdicts": [each.model_dump(mode="json") for each in self.verdicts]}
@@ -109,6 +111,7 @@ class RatedRubric:
     """A rubric before it is refitted, and the labelled texts with ratings by its criteria and other candidates.
 
     `examples` are sorted by id, with labels on the scale of the criteria; `candidates` are the columns of `cells`.
+    `direct` has the scores by the same judge asked directly; `None` unless all texts are of the parent's record.
     """
 
     rubric: Rubric
@@ -119,6 +122,7 @@ class RatedRubric:
     bounds: Mapping[str, Bounds] = field(default_factory=dict)
     threshold: float | None = None
     reasons: Mapping[str, str] = field(default_factory=dict)
+    direct: FloatArray | None = None
 
     @property
     def ask(self) -> Ask:
@@ -228,7 +232,8 @@ def refit_rubric(rated: RatedRubric, selection: FoldSelection) -> fitting.Select
 
 def refit_study(rated: RatedRubric, refit: fitting.SelectedRubric) -> Study:
     reasons = {**{each.criterion.id: each.reason for each in rated.rubric.dropped}, **rated.reasons}
-    return Study(rated.ratings, assignment_of(rated.rubric), rated.fit_settings, refit, reasons, rated.threshold)
+    assignment, settings = assignment_of(rated.rubric), rated.fit_settings
+    return Study(rated.ratings, assignment, settings, refit, reasons, rated.threshold, rated.direct)
 
 
 def check_kept(rated: RatedRubric, refit: fitting.SelectedRubric) -> dict[str, str]:
@@ -253,7 +258,8 @@ def unmeasured_ids(rated: RatedRubric, refit: fitting.SelectedRubric, ids: Colle
 
 def redundant_pairs(rated: RatedRubric, refit: fitting.SelectedRubric) -> tuple[tuple[str, str, float], ...]:
     correlations, ids = design(rated.table).correlations, [each.criterion.id for each in rated.candidates]
-    pairs = ((i, j) for j in refit.fit.columns for i in refit.fit.columns if i < j)
+    weighted = [column for column, weight in zip(refit.fit.columns, refit.fit.weights, strict=True) if weight]
+    pairs = ((i, j) for j in weighted for i in weighted if i < j)
     return tuple((ids[j], ids[i], float(correlations[i, j])) for i, j in pairs if correlations[i, j] >= REDUNDANT)
 
 
@@ -281,6 +287,8 @@ def measure_effect(
         calls_before=calls[0],
         calls_after=calls[1],
         weights=weight_changes(parent.rubric, rubric),
+        threshold_before=parent.rubric.threshold,
+        threshold_after=rubric.threshold,
     )
     passed_before, passed_after = passed
     if passed_before is None or passed_after is None:
@@ -342,6 +350,9 @@ class EditableVersion:
         id_of = {text_digest(text): text.id for text in self.examples}
         first_of_group = {text.group: text.id for text in reversed(self.examples)}
         current_id = {text.id: text.id for text in self.examples}
+        direct_of = {text_digest(text.example): text.direct for text in texts}
+        has_direct = id_of.keys() <= direct_of.keys() and set(direct_of.values()) != {None}
+        direct = floats(direct_of[text_digest(text)] for text in self.examples) if has_direct else None
         for text in texts:
             if shown_id := id_of.get(text_digest(text.example)) or first_of_group.get(text.group):
                 current_id[text.id] = shown_id
@@ -368,6 +379,7 @@ class EditableVersion:
             settings=provenance.settings,
             bounds=bounds_of(rubric.aggregation),
             threshold=threshold_by_hand(rubric.aggregation),
+            direct=None if direct is None else rescale(direct, scale, of_criteria),
         )
 
     @cached_property
@@ -380,9 +392,10 @@ class EditableVersion:
 
     def on_label_scale(self, record: stored.TrainingRecord) -> stored.TrainingRecord:
         by_id, rubric = {text.id: text for text in self.examples}, self.version.rubric
-        scores = (floats(getattr(text, name) for text in record.texts) for name in ("predicted", "low", "high"))
-        on_scale = (rescale(each, rubric.scale, rubric.scores_on) for each in scores)
-        texts = recorded_texts([by_id[text.id] for text in record.texts], rubric.aspect.name, *on_scale)
+        names = ("predicted", "low", "high", "direct")
+        scores = {name: floats(getattr(text, name) for text in record.texts) for name in names}
+        on_scale = {name: rescale(each, rubric.scale, rubric.scores_on) for name, each in scores.items()}
+        texts = recorded_texts([by_id[text.id] for text in record.texts], rubric.aspect.name, **on_scale)
         return record.model_copy(update={"texts": texts})
 
 
@@ -430,7 +443,8 @@ def edit(
     version = editable.version if editable else load_version(workspace, rubric)
     parent, provenance = version.rubric, version.provenance
     if parent.aggregation is None:
-        hint = f"Learn it with several methods, without `methods`, or fit weights: `rubriclab transfer {version.ref}`"
+        transfer = f"`rubriclab transfer {version.ref} --to LABELLED --save`"
+        hint = f"Learn it with several methods, without `methods`, or fit weights: {transfer}"
         raise SettingsError(f"{version.ref} has no learned weights to fit again: it was learned by one method.", hint)
     plan = plan_edits(parent, version.ref, options)
     labelled = editable or editable_version(workspace, version, options)
@@ -452,7 +466,8 @@ def edit(
             mixed = (
                 f"The kept ratings of {version.ref} are by {own}; ratings by {judge_name} cannot be combined with them."
             )
-            raise SettingsError(mixed, f"Leave out `judge`, or first run: `rubriclab transfer {version.ref}`")
+            transfer = f"`rubriclab transfer {version.ref} --to LABELLED --judge {judge_name} --save`"
+            raise SettingsError(mixed, f"Leave out `judge`, or first run: {transfer}")
         choice = choose_judge(version, options.judge, workspace.store, workspace.notify)
 
     def estimate() -> DryRun:
@@ -490,10 +505,10 @@ def _finish(
     cells = [[new_cells[text.id][name] for name in plan.new] for text in parent.examples]
     edited = edited_rubric(parent, plan, cells, options.signature)
     if plan.redefined:
-        # Candidates outside of the rubric have no ratings by the new definition.
+        # Candidates outside of the rubric, and the judge asked directly, have no ratings by the new definition.
         candidates = tuple(each for each in edited.candidates if each.kept)
         rows = tuple(tuple(new_cells[text.id][each.criterion.id] for each in candidates) for text in edited.examples)
-        edited = replace(edited, candidates=candidates, cells=rows)
+        edited = replace(edited, candidates=candidates, cells=rows, direct=None)
     refits = editable.refit, refit_rubric(edited, editable.selection)
     dropped = [name for name, reason in plan.removed.items() if reason == "dropped"]
     limited = [name for change in plan.changes if change.action in ("pin", "bound") for name in change.criteria]

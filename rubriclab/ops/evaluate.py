@@ -18,7 +18,7 @@ from rubriclab.learning.estimate import DryRun, dry_run, estimate_scoring
 from rubriclab.learning.gate import gate_level, rater_errors, rater_scores, verdict_on
 from rubriclab.learning.scoring import CANNOT_ASSESS, Score
 from rubriclab.learning.verdicts import raters_verdicts, verdict_agreement, verdict_statistic, verdicts_at
-from rubriclab.methods.catalogue import has_seen_labels, installed
+from rubriclab.methods.catalogue import baseline_method, has_seen_labels
 from rubriclab.models.aggregation import Calibration
 from rubriclab.models.characters import count
 from rubriclab.models.text import Example, Scale, data_digest, labelled, words_digest
@@ -215,6 +215,11 @@ def _store_verdicts(workspace: work.Workspace, evaluation: Evaluation) -> None:
     versions = {version.ref: version for version in evaluation.versions}
     for ref, record in evaluation.records().items():
         try:
+            earlier = workspace.store.load(ref).evaluation
+            if earlier and earlier.judge == record.judge and (record.groups, record.n) < (earlier.groups, earlier.n):
+                basis = f"{count(earlier.n, 'text')} of {count(earlier.groups, 'group')}, as these are fewer"
+                workspace.notify(f"the store keeps the verdict on {ref} on {basis}")
+                continue
             workspace.store.add_evaluation(versions[ref], record)
         except NotInStore:
             continue  # The version is of another store.
@@ -550,9 +555,7 @@ def summarize(
     rows = [row for row in defined if row.agreement.level == level]
     rows.sort(key=lambda row: -(row.agreement.pearson.value or 0.0))
     free_scores = {_key(baseline.name): baseline.scores for baseline in free_baselines}
-    # A version that consists of one baseline method counts as a baseline, not as a rubric.
-    methods = {each.name: [installed(part.method) for part in each.version.rubric.parts] for each in scored}
-    as_baselines = {ref for ref, each in methods.items() if len(each) == 1 and each[0] and each[0].is_baseline}
+    as_baselines = {each.name for each in scored if baseline_method(each.version.rubric)}
     of_versions = [row for row in rows if row.evaluator in versions]
     baselines = [row for row in of_versions if row.evaluator in as_baselines]
     ranked = [row for row in of_versions if row not in baselines] or baselines

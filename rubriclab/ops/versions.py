@@ -71,10 +71,7 @@ class GateResult(Displayed):
 
     version: Version
     validation: Validation
-
-    @property
-    def outcome(self) -> Outcome:
-        return self.validation.outcome
+    outcome: Outcome
 
 
 @dataclass(frozen=True, repr=False)
@@ -116,10 +113,21 @@ def missing_record(version: Version) -> str:
 
 def gate(store: Store, ref: str) -> GateResult:
     version = store.load(ref)
-    if version.provenance.validation is None:
+    validation, outcome = version.provenance.validation, version.outcome
+    if validation is None or outcome is None:
+        if as_baseline := _baseline_remark(version):
+            hint = f"Measure it: `rubriclab evaluate OTHER_LABELLED --rubric {version.ref}`"
+            raise UserError(f"{version.ref} {as_baseline}.", hint)
         hint = "Learn it without `methods`, or with several, and the gate is part of learning."
         raise UserError(f"{version.ref} was never compared with anything: it was made by one method.", hint)
-    return GateResult(version, version.provenance.validation)
+    return GateResult(version, validation, outcome)
+
+
+def _baseline_remark(version: Version) -> str:
+    from rubriclab.methods.catalogue import baseline_method
+
+    method = baseline_method(version.rubric)
+    return f"is by the baseline method {method.name}: others are compared with it, so it has no gate" if method else ""
 
 
 def tag(store: Store, ref: str, tag: str, notify: Notify, *, force: bool = False) -> Version:
@@ -128,11 +136,10 @@ def tag(store: Store, ref: str, tag: str, notify: Notify, *, force: bool = False
     BelowThreshold if the tag is `production`, the version did not pass the gate, and `force` is not set.
     """
     version = store.load(ref)
-    validation = version.provenance.validation
-    if tag == PRODUCTION and validation is None:
-        unproven = "nothing shows that it is better than asking the judge directly"
-        notify(f"{version.ref} never went through the gate: {unproven}")
-    elif tag == PRODUCTION and validation and validation.outcome != "better":
+    if tag == PRODUCTION and version.outcome is None:
+        unproven = "never went through the gate: nothing shows that it is better than asking the judge directly"
+        notify(f"{version.ref} {_baseline_remark(version) or unproven}")
+    elif tag == PRODUCTION and version.outcome != "better":
         from rubriclab.report.rubrics import verdict
 
         if not force:

@@ -33,7 +33,7 @@ from rubriclab.models.rubric import Rubric
 from rubriclab.models.version import Effort, Version
 from rubriclab.ops.options import SettingsTables
 from rubriclab.store.store import Access, Store, open_store
-from rubriclab.store.tables import is_remote
+from rubriclab.store.tables import database_url, is_remote, sqlite_file
 
 if TYPE_CHECKING:
     from rubriclab.judges.metrics import Metrics
@@ -271,6 +271,7 @@ class Workspace(Closing):
 
         `key_from` names the environment variable with the judge's key; by default the provider's variable.
         """
+        file = sqlite_file(database_url(self.location))
         return connect(
             choice.spec,
             options=self.options.model_copy(update={"api_base": self._address(choice)}),
@@ -285,6 +286,7 @@ class Workspace(Closing):
             breaker=self.breaker,
             key_from=key_from,
             in_flight=self.in_flight,
+            folder=file.parent if file else None,
         )
 
     async def off_event_loop(self, work: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:

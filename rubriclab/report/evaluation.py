@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from rubriclab.learning.train import recorded_texts
 from rubriclab.learning.verdicts import level_agreement, verdict_statistic
-from rubriclab.methods.catalogue import installed
+from rubriclab.methods.catalogue import baseline_method
 from rubriclab.methods.method import CriterionRating
 from rubriclab.models.aggregation import Term, combine, raw_value
 from rubriclab.models.characters import count, join_names
@@ -123,13 +123,13 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
 
 def _evaluator_title(evaluator: str, versions: Mapping[str, Version]) -> str:
     version = versions.get(evaluator.removesuffix(CALIBRATED_ENDING))
-    methods = [installed(part.method) for part in version.rubric.parts] if version else []
-    if version is None or len(methods) != 1 or not methods[0] or not methods[0].is_baseline:
+    method = baseline_method(version.rubric) if version else None
+    if version is None or method is None:
         return wording.evaluator_parts(evaluator)[0]
     judges = {each.provenance.judge for each in versions.values()}
-    asked_directly = methods[0].name == DIRECT and len(judges) == 1
+    asked_directly = method.name == DIRECT and len(judges) == 1
     name = DIRECT if evaluator == version.ref and not version.rubric.aggregation else CALIBRATED
-    note = wording.evaluator_name(name, in_sentence=True) if asked_directly else methods[0].note
+    note = wording.evaluator_name(name, in_sentence=True) if asked_directly else method.note
     return f"{version.ref}, {note}"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
@@ -22,7 +21,7 @@ from rubriclab.models.text import Scale
 from rubriclab.ops.versions import Disagreement, Disagreements, missing_record
 from rubriclab.prompts.render import prompts_digest
 from rubriclab.report import charts, wording
-from rubriclab.report.render import View, data_element, external, line, quiet, view
+from rubriclab.report.render import View, external, line, quiet, view
 from rubriclab.report.wording import estimate, figure, signed
 from rubriclab.stats.agreement import ScoreErrors
 from rubriclab.stats.intervals import MIN_GROUPS, Interval
@@ -70,7 +69,8 @@ def learning_badge(version: Version) -> Badge:
     other_name = wording.evaluator_name(deciding.against, in_sentence=True)
     if deciding is validation.free:
         other_name = f"the best free baseline, {other_name}"
-    rubric, other = validation.rubric, _by_name(validation).get(deciding.against)
+    rubric = validation.rubric
+    other = next((each for each in validation.evaluators if each.name == deciding.against), None)
     figures = [
         f"{name} {figure(own.value)} instead of {figure(theirs.value)}{unit}"
         for name, unit, own, theirs in (
@@ -83,8 +83,11 @@ def learning_badge(version: Version) -> Badge:
     unshown = outcome == "better" and gain and gain.difference.low is not None and gain.difference.low <= 0
     limit = ", but nothing proves that the criteria help" if unshown else ""
     remark = f"{PREPOSITIONS.get(outcome, 'compared with')} {other_name}"
-    tone = "warning" if unshown else TONES.get(outcome, "warning")
-    return Badge(wording.outcome(outcome), tone, remark, ", ".join(figures), limit)
+    if version.outcome != outcome:
+        remark = f"as the edited version lacks a comparison with the same judge asked directly: better {remark}"
+    gated = version.outcome or outcome
+    tone = "warning" if unshown else TONES.get(gated, "warning")
+    return Badge(wording.outcome(gated), tone, remark, ", ".join(figures), limit)
 
 
 def evaluation_prevails(version: Version, compared_with_direct: bool) -> bool:
@@ -133,23 +136,6 @@ def gain_outcomes(verdict: stored.GateVerdict, level: str = "", groups: int = 0)
     return words(verdict.error_outcome, verdict.less_error), words(order, verdict.difference)
 
 
-def outcome_meanings(
-    verdicts: Sequence[stored.GateVerdict], measures: stored.Measures, scale: Scale
-) -> list[tuple[str, str]]:
-    """Return every outcome of a difference with its meaning; empty if `verdicts` have none."""
-    error = wording.least_less_error(scale)
-    least = f"{error} in Brier score" if measures == stored.VERDICTS else f"{figure(error)} points in error"
-    least = f"{least} or {stored.MIN_EFFECT} in {measures.order}"
-    meanings = {
-        "better": f"the whole 95 % interval of the difference favours the rubric, and its far end reaches {least}",
-        "worse": "the whole interval favours the other, whatever its size",
-        wording.outcome("not better"): f"a gain of {least} is ruled out: the interval ends before it, on at least "
-        f"{stored.MIN_GROUPS_TO_RULE_OUT} groups",
-        "inconclusive": "none of these: too few labels or groups to tell",
-    }
-    return list(meanings.items()) if any(words for each in verdicts for words in gain_outcomes(each)) else []
-
-
 def gains_summary(verdict: stored.GateVerdict, measures: stored.Measures, level: str) -> str:
     """Return the outcome of each gain, as `Worse in error, no real gain in Pearson over all texts`."""
     # The overall outcome comes first.
@@ -161,20 +147,6 @@ def gains_summary(verdict: stored.GateVerdict, measures: stored.Measures, level:
     by_outcome = ((words, join_names(names)) for words, names in measures_by_outcome.items() if words and names)
     summary = ", ".join(f"{words} in {names}" for words, names in by_outcome)
     return summary[:1].upper() + summary[1:]
-
-
-def deciding_comparisons(
-    validation: stored.Validation,
-) -> Iterator[tuple[stored.EvaluatorAgreement, stored.GateVerdict]]:
-    """Yield the measured evaluators on which the verdict depends, and the rubric's own question about the whole."""
-    by_name = _by_name(validation)
-    for name in (stored.DIRECT, stored.CALIBRATED, stored.WHOLE, validation.free.against):
-        if (verdict := validation.against(name)) and name in by_name:
-            yield by_name[name], verdict
-
-
-def _by_name(validation: stored.Validation) -> dict[str, stored.EvaluatorAgreement]:
-    return {each.name: each for each in validation.evaluators}
 
 
 def more_labels(deciding: stored.GateVerdict, level: str = "", *, free: bool = False) -> str:
@@ -287,7 +259,6 @@ def setting(value: object) -> str:
 
 # Training.
 
-KINDS = {"rubric": "", "judged": "with a judge:", "baseline": "free baselines:"}
 ROW_KINDS: Mapping[str, Literal["", "baseline", "total"]] = {"rubric": "total", "judged": "", "baseline": "baseline"}
 
 
@@ -309,14 +280,6 @@ def training_level_agreement(version: Version, record: stored.TrainingRecord) ->
         np.array(values, dtype=float) for values in zip(*((t.label, t.predicted) for t in record.texts), strict=True)
     )
     return level_agreement(scores, labels, [text.group for text in record.texts], version.rubric.scores_on)
-
-
-def evaluators_by_kind(validation: stored.Validation) -> Iterator[tuple[str, list[stored.EvaluatorAgreement]]]:
-    """Yield the evaluators of each kind, the highest correlation first, undefined correlations last."""
-    ranked = sorted(validation.evaluators, key=lambda each: math.inf if each.order.value is None else -each.order.value)
-    for kind, title in KINDS.items():
-        if evaluators := [evaluator for evaluator in ranked if evaluator.kind == kind]:
-            yield title, evaluators
 
 
 def error_cells(errors: ScoreErrors | None) -> list[Interval | str]:
@@ -486,22 +449,3 @@ def explanation_view(explanation: ScoreExplanation) -> View:
 
 
 # Decisions between two levels, and scores on scales of few levels.
-
-
-def recall(agreement: stored.VerdictAgreement, level: int) -> Markup:
-    """Return the share of texts labelled `level` that are decided so, as `11 of 15 (73 %) [50, 97 %]`."""
-    hits, missed = agreement.cells[3 * level], agreement.cells[1 + level]
-    return data_element(agreement.recalls[level], wording.share(agreement.recalls[level], hits, hits + missed))
-
-
-def precision(agreement: stored.VerdictAgreement, level: int) -> Markup:
-    """Return the share of decisions for `level` that are right, as `11 of 15 (73 %) [46, 100 %]`."""
-    right, wrong = agreement.cells[3 * level], agreement.cells[2 - level]
-    return data_element(agreement.precisions[level], wording.share(agreement.precisions[level], right, right + wrong))
-
-
-def share_rows(agreements: Sequence[stored.VerdictAgreement], names: tuple[str, str]) -> Iterator[list[Markup]]:
-    for level, name in enumerate(names):
-        yield [external(f"recall of {name!r}"), *(recall(each, level) for each in agreements)]
-    for level, name in enumerate(names):
-        yield [external(f"precision of {name!r}"), *(precision(each, level) for each in agreements)]

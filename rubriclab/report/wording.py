@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 
-from rubriclab.judges.cache import RECORDED_PREFIX as RECORDED
+from rubriclab.judges.cache import RECORDED_PREFIX as RECORDED, UNNAMED
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.methods.catalogue import JOINT, installed
 from rubriclab.methods.holistic import HolisticSettings
@@ -223,8 +223,6 @@ def bases(results: Sequence[Result]) -> list[str]:
 
 ANSWERS = ("yes", "no", "n/a")
 
-# The recording of `rubriclab demo` has this instead of a model's name.
-UNNAMED = "large-language-model"
 SAVED_ANSWERS = "answers saved in a file"
 NEW_TEXTS = "; new texts need `--judge MODEL`"
 

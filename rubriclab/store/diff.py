@@ -95,7 +95,7 @@ def compare(a: Version, b: Version) -> VersionDiff:
         examples_removed=tuple(sorted(set(a.provenance.examples) - set(b.provenance.examples))),
         agreement=_agreement(a.provenance, b.provenance),
         optimistic=_optimistic(a.provenance, b.provenance),
-        outcomes=(_outcome(a), _outcome(b)),
+        outcomes=(a.outcome, b.outcome),
         edit=b.provenance.edit if b.parent == a.ref else None,
         held_out_by=(a.provenance.held_out_by, b.provenance.held_out_by),
         labels_proposed=any(each.evidence.examples for each in (*a.rubric.criteria, *b.rubric.criteria)),
@@ -118,11 +118,6 @@ def _weights(a: Rubric, b: Rubric, pairs: Sequence[tuple[Criterion, Criterion]])
             yield WeightPair(criterion.id, None, criterion.statement, before.get(criterion.id), None)
 
 
-def _outcome(version: Version) -> Outcome | None:
-    validation = version.provenance.validation
-    return validation.outcome if validation else None
-
-
 def _fields(rubric: Rubric, provenance: Provenance) -> dict[str, JsonValue]:
     fields: dict[str, JsonValue] = {
         "task": rubric.task,
@@ -136,6 +131,7 @@ def _fields(rubric: Rubric, provenance: Provenance) -> dict[str, JsonValue]:
         "prompts": provenance.prompts,
         "data": provenance.data,
         "seed": provenance.seed,
+        "threshold": rubric.threshold,
         "baseline": provenance.baseline.feature if provenance.baseline else None,
         "training texts": provenance.agreement.n if provenance.agreement else None,
         "rubriclab": provenance.version,

@@ -298,7 +298,7 @@ class Store(Closing):
             return session.exec(select(TrainingRow.digest).where(*is_of_version)).first()
 
     def add_evaluation(self, version: Version, evaluation: EvaluationRecord) -> None:
-        """Store the latest evaluation of a version; `NotInStore` if its reference names another version here."""
+        """Replace the evaluation of a version; `NotInStore` if its reference names another version here."""
         content = _content_of(evaluation)
 
         def add(session: Session) -> None:

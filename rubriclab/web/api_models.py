@@ -123,7 +123,6 @@ def shown_judge(judge: str) -> str:
 def describe_rubric(rubric: Rubric, name: str, judge: str, version: Version | None) -> RubricDescription:
     """Return the description of a rubric as callers see it."""
     provenance = version.provenance if version else None
-    validation = provenance.validation if provenance else None
     weights = {name: term.weight for name, term in rubric.terms.items()}
     criteria = map(CriterionDescription.model_validate, rubric.criteria)
     return RubricDescription(
@@ -134,7 +133,7 @@ def describe_rubric(rubric: Rubric, name: str, judge: str, version: Version | No
         scale=ScaleDescription.model_validate(rubric.scores_on),
         judge=shown_judge(judge),
         needs=(provenance.text_fields or ()) if provenance else (),
-        verdict=validation.outcome if validation else None,
+        verdict=version.outcome if version else None,
         criteria=tuple(each.model_copy(update={"weight": weights.get(each.id)}) for each in criteria),
     )
 

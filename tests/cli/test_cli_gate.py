@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from commands import Commands
+from commands import LABELLED, Commands
 
-from rubriclab.models.version import Effort, EvaluatorAgreement, GateVerdict, Validation
+from rubriclab.models.version import EditOrigin, Effort, EvaluatorAgreement, GateVerdict, Validation
 from rubriclab.report.rubrics import verdict
 from rubriclab.report.wording import outcome as in_words
 from rubriclab.stats.intervals import Interval
@@ -39,6 +39,8 @@ def gated(own: Commands) -> Commands:
         for outcome in DIFFERENCES:
             provenance = known.provenance.model_copy(update={"validation": validation(outcome)})
             store.save(outcome.replace(" ", "-"), known.rubric, provenance, Effort())
+        update = {"validation": validation("better"), "edit": EditOrigin(author="a", because="b", changes=())}
+        store.save("edited", known.rubric, known.provenance.model_copy(update=update), Effort())
     return own
 
 
@@ -60,7 +62,7 @@ def test_the_exit_code_is_the_verdict(gated: Commands, outcome: str, code: int) 
     assert scored.err.splitlines()[-1] == f"verdict on {name}@1: {stated(gated, name)}"
 
 
-@pytest.mark.parametrize("name", ["not-better", "inconclusive"])
+@pytest.mark.parametrize("name", ["not-better", "inconclusive", "edited"])
 def test_production_is_refused_to_what_is_not_better_unless_forced(gated: Commands, name: str) -> None:
     refused = gated("tag", name, "production")
     assert (refused.code, refused.out) == (1, "")
@@ -71,5 +73,14 @@ def test_production_is_refused_to_what_is_not_better_unless_forced(gated: Comman
     assert (forced.code, forced.out) == (0, f"{name}@1 is production\n")
     assert forced.err == f"forced, whatever the gate says of {name}@1: {says}\n"
     assert gated("tag", name, "trial").code == 0, "other tags are free"
+    assert gated("gate", name).code == (1 if name == "not-better" else 3)
     better = gated("tag", "better", "production")
     assert (better.code, better.err) == (0, "")
+
+
+def test_a_baseline_method_has_no_gate(gated: Commands) -> None:
+    aspect = ("--task", "summarization", "--aspect", "coherence")
+    assert gated("learn", LABELLED, *aspect, "--method", "direct", "--name", "d").code == 0
+    why = "d@1 is by the baseline method direct: others are compared with it, so it has no gate"
+    assert gated("gate", "d").error == f"{why}. Measure it: `rubriclab evaluate OTHER_LABELLED --rubric d@1`"
+    assert gated("tag", "d", "production").err == f"{why}\n"

@@ -225,6 +225,8 @@ async def test_replay_answers_like_the_judge_that_was_recorded(server: RunningSe
     with pytest.raises(ReplayMiss, match=rf"rate prompt \(sha256:.*`judge=.openai/fake.` and `record=.{path}.`"):
         await replay.reply(rate(alternatives=4))
     assert (replay.name, replay.recorded_name) == (f"recorded:{path}", "openai/fake")
+    beside = Replay("recorded:elsewhere/run.jsonl#openai/fake", tmp_path)
+    assert await beside.reply(rate(alternatives=5)) == replace(said, cached=True)
     assert replay.identity == source.identity
     assert len(server.bodies) == 1
 

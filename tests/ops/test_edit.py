@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from edit_samples import ASPECT, examples
+from edit_samples import ASPECT, EFFORT, SETTINGS, assignment, candidates, examples, provenance
 
 from rubriclab import Lab, SettingsError
+from rubriclab.learning.train import Study
 from rubriclab.models.aggregation import bounds_of
+from rubriclab.models.version import CALIBRATED, DIRECT, WHOLE
 from rubriclab.ops.edit import EditResult
+from rubriclab.store.store import open_store
 
 TEXTS = len(examples())
 WHO = {"author": "anna", "because": "it counts links twice"}
@@ -95,6 +99,24 @@ def test_the_child_names_its_parent_who_changed_what_and_why_and_what_that_did(p
     assert validation.evaluators[0].pearson.value == pytest.approx(edit.after.value, abs=1e-6)
     # The parent's figures are those of its learning: the edit uses the same folds and the same procedure.
     assert edit.before.value == pytest.approx(result.effect.recorded.value, abs=1e-6)
+
+
+def test_an_edited_rubric_is_compared_with_the_judge_asked_directly(planted: Any, planted_lab: Lab) -> None:
+    lab, made = planted_lab, candidates()
+    joint = replace(made, together=tuple((*row[:-1], row[0]) for row in made.cells))
+    study = Study(joint, assignment(), SETTINGS.model_copy(update={"ask": "in one call"}))
+    rubric, learned = study.rubric(), study.validation
+    with open_store(planted.folder / "store.db") as store:
+        origin = provenance("embedded", validation=learned)
+        parent = store.save("joined", rubric, origin, EFFORT, training=study.record(rubric))
+    one = lab.edit(parent, drop="links", **WHO).saved
+    for version in (one, lab.edit(one, drop="direct", **WHO).saved):
+        found = version.provenance.validation
+        own, of_parent = ([e for e in each.evaluators if e.name in (DIRECT, CALIBRATED)] for each in (found, learned))
+        assert own == of_parent
+        assert all(map(found.against, (DIRECT, CALIBRATED)))
+        assert (found.against(WHOLE) is None) == ("direct" not in version.rubric.terms)
+    assert lab.edit(parent, definition="How well its parts fit.", **WHO).saved.lacks_direct
 
 
 def test_limits_are_kept_by_later_edits_and_packs_until_they_are_lifted(planted_lab: Lab, tmp_path: Any) -> None:

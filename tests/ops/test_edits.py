@@ -307,3 +307,5 @@ def test_a_criterion_that_repeats_another_is_kept_and_named(rated: RatedRubric, 
     ((one, other, r),) = redundant_pairs(changed, path)
     assert {one, other} == {"a01", "order"}
     assert r == pytest.approx(1.0)
+    weightless = edited(rated, Edit(add=("It is in order.",), pin={"a01": 0}), values)
+    assert redundant_pairs(weightless, refit_rubric(weightless, selection)) == ()

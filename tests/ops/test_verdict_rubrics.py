@@ -109,7 +109,8 @@ def test_a_threshold_set_by_hand_is_used_recorded_and_kept_by_edits_and_transfer
     result = lab.edit(rubric, threshold=0.8, author="anna", because="missed faults cost more", name="strict")
     strict = result.saved
     assert strict is not None
-    assert strict.rubric.threshold == 0.8
+    assert (result.effect.threshold_before, result.effect.threshold_after) == (rubric.rubric.threshold, 0.8)
+    assert ("threshold", 0.8) in [(each.field, each.after) for each in lab.diff(rubric, strict).fields]
     assert all(
         (row["verdict"] == "pass") == (row["score"] >= 0.8) for row in lab.score(as_verdicts(HELDOUT), strict).to_rows()
     )

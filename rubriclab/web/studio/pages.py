@@ -27,7 +27,7 @@ from rubriclab.models.aggregation import threshold_by_hand
 from rubriclab.models.characters import count, is_blank, join_names, plain
 from rubriclab.models.text import Example, format_score
 from rubriclab.models.version import GRADED, Version
-from rubriclab.ops.edit import EditableVersion, EditEffect, EditResult, edit, editable_version
+from rubriclab.ops.edit import EditableVersion, EditResult, edit, editable_version
 from rubriclab.ops.explain import ScoreExplanation, explain as explain_score
 from rubriclab.ops.options import Edit, EditOptions, ExplainOptions
 from rubriclab.ops.versions import DisagreementsOptions, disagreements
@@ -393,13 +393,16 @@ def edit_routes(studio: Studio) -> list[BaseRoute]:
         if isinstance(outcome, PriceQuote):
             return JSONResponse({"price": outcome.to_row()})
         saved, effect = outcome.result.saved, outcome.result.effect
+        low, high = effect.difference.low, effect.difference.high
+        hint = "; this may be chance" if low is not None and high is not None and low <= 0 <= high else ""
+        before, after = figure(effect.before.value), figure(effect.after.value)
         return JSONResponse(
             {
                 "lead": typeset(
                     rubrics.change_in_agreement(effect.statistic, effect.difference, effect.folds, effect.n)
                 ),
                 "html": view("edit_effect", found=outcome.result).body(),
-                "summary": effect_summary(effect),
+                "summary": typeset(f"{effect.statistic} {before} before, {after} after{hint}"),
                 "weights": {
                     each.criterion: wording.percent(each.after) for each in effect.weights if each.after is not None
                 },
@@ -415,12 +418,6 @@ def edit_routes(studio: Studio) -> list[BaseRoute]:
         Route("/{ref}/edit/effect", partial(run_edit, preview=True), methods=["POST"]),
         Route("/{ref}/edit/save", partial(run_edit, preview=False), methods=["POST"]),
     ]
-
-
-def effect_summary(effect: EditEffect) -> str:
-    low, high = effect.difference.low, effect.difference.high
-    hint = "; this may be chance" if low is not None and high is not None and low <= 0 <= high else ""
-    return typeset(f"{effect.statistic} {figure(effect.before.value)} before, {figure(effect.after.value)} after{hint}")
 
 
 # The preferred port, so that bookmarks keep working.
