@@ -183,7 +183,7 @@ def test_criteria_come_by_weight_and_wrong_decisions_before_scores_further_from_
     assert one.rubric.aggregation
     summed = one.rubric.aggregation.model_copy(update={"onto": VERDICTS, "threshold": 0.7})
     one = joint_version(rubric=one.rubric.model_copy(update={"aggregation": summed}))
-    scored = ({"label": 0.0, "predicted": 0.6}, {"label": 1.0, "predicted": 0.65, "output": "word " * 100})
+    scored: Any = ({"label": 0.0, "predicted": 0.6}, {"label": 1.0, "predicted": 0.65, "output": "word " * 100})
     texts = tuple(text.model_copy(update=own) for text, own in zip(record.texts, scored, strict=False))
     found = find_disagreements(one, record.model_copy(update={"texts": texts, "cells": record.cells[:2]}))
     assert [each.text.label for each in found] == [1.0, 0.0]
