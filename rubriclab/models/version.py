@@ -40,7 +40,7 @@ class Version(Displayed):
             addresses. `None` if it was learned in this store.
         confirmed: whether the user has confirmed that this version may choose the judge.
         new: whether the call that returned this version created it.
-        evaluation: the latest evaluation on texts that it was not learned from; `None` if this store has none.
+        evaluation: the stored evaluation on texts that it was not learned from; `None` if this store has none.
     """
 
     name: str

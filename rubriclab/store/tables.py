@@ -320,7 +320,7 @@ class TrainingRow(VersionTable, table=True):
 
 
 class EvaluationRow(VersionTable, table=True):
-    """The latest evaluation of a version on texts that it was not learned from, as canonical JSON."""
+    """The evaluation of a version on texts that it was not learned from, as canonical JSON."""
 
     __tablename__ = "evaluations"
     __table_args__ = (_version_foreign_key(),)
