@@ -133,8 +133,8 @@ PARTS = {
         f"learn labelled.jsonl {LEARN} --scale 1:5 --name {NAME}",
         f"report {NAME} -o rubric.html",
         f"score heldout.jsonl --rubric {NAME} -o scores.csv JUDGE",
-        f"learn labelled.jsonl {LEARN} --scale 1:5 --method direct --name direct",
-        f"evaluate heldout.jsonl --rubric {NAME} --rubric direct --html evaluation.html JUDGE",
+        f"learn labelled.jsonl {LEARN} --scale 1:5 --method direct --name {NAME}-direct",
+        f"evaluate heldout.jsonl --rubric {NAME} --rubric {NAME}-direct --html evaluation.html JUDGE",
         f"export {NAME} -o {NAME}.json",
     ),
     "Part 2: the same summaries, labelled pass or fail": (
@@ -252,7 +252,7 @@ def plan(call: Call, texts: str, *, rubric: str, output: str | None, dry_run: bo
 
     TEXTS is a .jsonl, .csv, .tsv, .xlsx or .parquet file, or - for standard input. The texts are rated by the rubric's
     criteria, which takes calls; those that have a label or were learned from are left out. Add scores to the chosen
-    rows, and give them to `rubriclab learn` with the old rows.
+    rows, and give them to `rubriclab learn` with the old rows, or to `rubriclab evaluate` without learning from them.
     """
     options = call.options(ops.options.PlanOptions)
     if output and not dry_run:
@@ -268,8 +268,7 @@ def plan(call: Call, texts: str, *, rubric: str, output: str | None, dry_run: bo
         return
     print_view(result.view(), err=output == "-")
     if output not in (None, "-"):
-        written = count(len(result.texts), "row")
-        note(f"{written} written to {output}; label them, and give them to `rubriclab learn` with the old rows")
+        note(f"{count(len(result.texts), 'row')} written to {output}")
 
 
 @click.group("literature", cls=CommandGroup, section="Data")

@@ -217,7 +217,9 @@ def _error_cells(path: Path, archive: zipfile.ZipFile, sheet: str) -> _Cells:
             row, column = int(attributes.get("r", row + 1)), 0
         elif event == "c":
             letters = attributes.get("r", "").rstrip("0123456789")
-            column = _column_number(letters) if letters else column + 1
+            column = 0 if letters else column + 1
+            for letter in letters[:4]:  # 28 for `AB`
+                column = column * 26 + ord(letter.upper()) - 64
             row = int(attributes["r"][len(letters) :]) if letters else row
             kind, lacks_result = attributes.get("t", ""), False
         elif event == "f":
@@ -260,11 +262,3 @@ def _events(archive: zipfile.ZipFile, part: str) -> Iterator[tuple[str, Mapping[
             else:
                 yield f"/{name}", {}, element.text or ""
                 element.clear()
-
-
-def _column_number(letters: str) -> int:
-    """Return the number of a column, counted from 1: 28 for `AB`."""
-    number = 0
-    for letter in letters[:4]:
-        number = number * 26 + ord(letter.upper()) - 64
-    return number

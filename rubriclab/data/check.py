@@ -10,10 +10,10 @@ from itertools import pairwise, permutations
 from types import MappingProxyType
 
 from rubriclab.data import mapping as reading
-from rubriclab.data.annotations import LinePair, PairwiseComparison, comparison_faults, fit_scores, select_comparisons
+from rubriclab.data.annotations import LinePair, comparison_faults, fit_scores, select_comparisons
 from rubriclab.data.readers import Rows, from_rows
 from rubriclab.data.rows import MAX_REASON, RowError, is_derived
-from rubriclab.errors import DataError, SettingsError
+from rubriclab.errors import DataError
 from rubriclab.models.characters import count, describe, did_you_mean, is_blank, join_names
 from rubriclab.models.text import (
     MAX_REVERSED_LEVELS,
@@ -73,17 +73,17 @@ def training_examples(
 
     Raises:
         DataError: for faulty rows unless `skip_faulty` (the error's `faults` lists them), and for labels that are too
-            few or all equal if `labels_needed`.
-        SettingsError: if `scale` is invalid, or there is neither a scale nor a label.
+            few or all equal if `labels_needed`, or missing without a `scale`.
+        SettingsError: if `scale` is invalid.
     """
     rows = rows if isinstance(rows, Rows) else from_rows(rows)
     example_rows, comparisons, given_scale, skipped = _select_usable(rows, aspect, scale, skip_faulty=skip_faulty)
     examples = tuple(row.example for row in example_rows)
     aspect_comparisons = [comparison for _, comparison in select_comparisons(comparisons, examples, aspect)]
     rated_examples = labelled(examples, aspect)
-    if labels_needed:
-        _check_labels(example_rows, len(aspect_comparisons), aspect, rows)
-    used_scale = given_scale or _scale(rated_examples, aspect_comparisons, aspect)
+    if labels_needed or not (given_scale or rated_examples or aspect_comparisons):
+        _check_labels(example_rows, len(aspect_comparisons), aspect, rows, labels_needed=labels_needed)
+    used_scale = given_scale or _scale(rated_examples, aspect)
     _check_verdict_words(example_rows, used_scale, aspect)
     notes = [*skipped, *unassessed_notes(rows, aspect), *_word_notes(example_rows, aspect)]
     with_fitted, fit_notes = fit_scores(examples, aspect_comparisons, aspect, used_scale)
@@ -169,14 +169,11 @@ def _select_usable(
     return usable_rows, usable_comparisons, given_scale, (*notes, *first)
 
 
-def _scale(examples: tuple[Example, ...], comparisons: list[PairwiseComparison], aspect: str) -> Scale:
-    if examples:
-        annotations = (score for example in examples for score in example.annotations.get(aspect, ()))
-        return scale_of((example.scores[aspect] for example in examples), annotations)
-    if not comparisons:
-        hint = "Give it: `scale=LOW:HIGH`."
-        raise SettingsError(f"No row has a score for {aspect!r}, so the scale is unknown.", hint)
-    return COMPARED_SCALE
+def _scale(examples: tuple[Example, ...], aspect: str) -> Scale:
+    if not examples:
+        return COMPARED_SCALE
+    annotations = (score for example in examples for score in example.annotations.get(aspect, ()))
+    return scale_of((example.scores[aspect] for example in examples), annotations)
 
 
 def _narrow_scale_notes(examples: Sequence[Example], aspect: str, scale: Scale) -> Iterator[str]:
@@ -312,7 +309,9 @@ def _raise_faults(
     raise DataError("\n  ".join([start, *hints, *first_faults(fault_lines(errors))]), faults=texts)
 
 
-def _check_labels(example_rows: Sequence[ExampleRow], comparison_count: int, aspect: str, rows: Rows) -> None:
+def _check_labels(
+    example_rows: Sequence[ExampleRow], comparison_count: int, aspect: str, rows: Rows, *, labels_needed: bool
+) -> None:
     """Raise a `DataError` if there are no labels, or if one of several files has no labels."""
     labels: Counter[str] = Counter()
     for each in example_rows:
@@ -333,12 +332,13 @@ def _check_labels(example_rows: Sequence[ExampleRow], comparison_count: int, asp
     columns = rows.mapping.columns
     proposal = reading.propose_scores([row] if isinstance(row, Mapping) else [], aspect, columns)
     proposal = proposal or reading.mapping_text({**columns, f"scores.{aspect}": "COLUMN"})
+    scale_hint = "" if labels_needed else " To learn without labels, give their scale: `scale=LOW:HIGH`."
     skipped, scored_names = rows.first_skipped, sorted({name for each in examples for name in each.scores})
     raise DataError(
         f"None of the {len(examples)} rows has a score for {aspect!r}; {scored_aspects(examples)}"
         f"{f'; the first fault that is left out: {skipped}' if skipped else ''}.",
         f"{did_you_mean(aspect, scored_names)}{'Correct it, name' if skipped else 'Name'} another aspect, or map the "
-        f"column of the scores: `mapping={proposal}`.",
+        f"column of the scores: `mapping={proposal}`.{scale_hint}",
     )
 
 

@@ -154,7 +154,12 @@ def table_writer(
         def add(row: Mapping[str, Any]) -> None:
             flat = flatten(row)
             for column, cell in flat.items():
-                types[column] = _common_type(types.get(column), cell)
+                so_far = types.setdefault(column, None)
+                cell_type: CellType = next((each for each in (bool, int, float) if isinstance(cell, each)), str)
+                if cell is not None and so_far is None:
+                    types[column] = cell_type
+                elif cell is not None and so_far is not cell_type:
+                    types[column] = float if {so_far, cell_type} == {int, float} else str
             spool.write(orjson.dumps(flat, default=str, option=orjson.OPT_APPEND_NEWLINE))
 
         try:
@@ -196,16 +201,6 @@ def _write_table(path: Path, table: Table, *, complete: bool) -> None:
     table_format.write(partial_file, table)
     if complete:
         shutil.move(partial_file, path.resolve())
-
-
-def _common_type(so_far: CellType | None, cell: Any) -> CellType | None:
-    if cell is None:
-        return so_far
-    types: tuple[CellType, ...] = (bool, int, float)
-    cell_type = next((each for each in types if isinstance(cell, each)), str)
-    if so_far in (None, cell_type):
-        return cell_type
-    return float if {so_far, cell_type} == {int, float} else str
 
 
 @contextmanager

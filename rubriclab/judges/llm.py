@@ -460,9 +460,11 @@ class LanguageModel:
         choice = response.choices[0] if response.choices else None
         reason = getattr(choice, "finish_reason", None)
         text = providers.without_keys(responses.without_surrogates(choice.message.content or "")) if choice else ""
+        name = response.model
+        is_name = isinstance(name, str) and 0 < len(name) <= responses.MAX_NAME and name.isprintable()
         return Reply(
             text=text,
-            model=providers.without_keys(responses.reported_name(response.model) or self.model),
+            model=providers.without_keys(name if is_name else self.model),
             usage=self._usage(response, text, price),
             truncated=reason == "length",
             filtered=reason == "content_filter",

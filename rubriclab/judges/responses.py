@@ -149,11 +149,6 @@ def token_count(reported: Any) -> int:
     return reported if type(reported) is int and 0 <= reported <= MAX_TOKENS else 0
 
 
-def reported_name(reported: Any) -> str | None:
-    is_name = isinstance(reported, str) and len(reported) <= MAX_NAME and reported.isprintable()
-    return reported if is_name else None
-
-
 def without_surrogates(text: str) -> str:
     """Return `text` with lone surrogates replaced, which no provider, file or database accepts."""
     return text.encode("utf-8", "replace").decode("utf-8")

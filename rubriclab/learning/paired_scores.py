@@ -339,6 +339,7 @@ class Comparison(FrozenModel):
         pairs: number of pairs with both scores, in `groups` groups.
         unpaired_before, unpaired_after: numbers of outputs without a counterpart.
         other_sources: pairs whose sources or contexts differ, so that their ids may name different texts.
+        same_texts: pairs of two sets of outputs that are the same text.
         difference: mean score after minus before.
         human: the difference of the mean human scores, which decides if present; `None` without enough labels.
         better, worse, unchanged: shares of the pairs; a change counts from `visible` points.
@@ -357,6 +358,7 @@ class Comparison(FrozenModel):
     unpaired_before: int = 0
     unpaired_after: int = 0
     other_sources: int = 0
+    same_texts: int = Field(0, exclude_if=lambda number: not number)
     difference: Interval
     human: HumanDifference | None = None
     mean_absolute: float | None

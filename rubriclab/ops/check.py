@@ -30,6 +30,7 @@ from rubriclab.models.text import (
     format_score,
     is_defined,
     labelled,
+    named_annotations,
     named_reasons,
     parse_scale,
     scale_of,
@@ -80,7 +81,8 @@ def check_aspect(examples: Sequence[Example], aspect: str, scale: Scale | None) 
         per_point = 1 if scale and scale.width > 2 else 10
         # `round` would make 3.5 and 4.5 the same number.
         counts = Counter(math.floor(label * per_point + 0.5) / per_point for label in labels)
-    names = by_rater.names if by_rater else ()
+    of_texts = {name for example in examples_with_label for name in named_annotations(example, aspect)}
+    names = by_rater.names if by_rater else tuple(sorted(of_texts))
     reasons = sum(len(named_reasons(example, aspect)) for example in examples_with_label)
     return AspectCheck(aspect, len(labels), names, scale, dict(sorted(counts.items())), reasons, agreement)
 

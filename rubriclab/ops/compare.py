@@ -23,13 +23,13 @@ from rubriclab.models.characters import count
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Example, Scale, format_score, labelled, text_digest
 from rubriclab.models.version import Effort, Version
-from rubriclab.ops.inputs import Data, check_text_fields, describe, likely_labels, rows_of, usable_examples
+from rubriclab.ops import inputs
 from rubriclab.ops.options import CompareOptions, DriftOptions
 from rubriclab.ops.scores import ColumnScoring, held_out_scores, parse_score
 from rubriclab.ops.workspace import Answered, Job, Workspace, choose_judge, load_version, rubric_ref
 from rubriclab.stats import prediction_powered as ppi
 from rubriclab.stats.agreement import agreement, score_errors
-from rubriclab.stats.correlation import FloatArray, IntArray
+from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
 from rubriclab.stats.intervals import (
     MIN_GROUPS,
     NO_SPREAD,
@@ -87,7 +87,7 @@ def compare_outputs(
         errors = score_errors(labelled_set.scores, labelled_set.labels, unit_names, scale.width)
         update = {"labelled": len(labelled_set.labels), "errors": errors}
         sides.append(summary(outputs, scale).model_copy(update=update))
-    share_changed = np.mean([old.output != new.output for old, _, new, _ in scored_pairs]) if scored_pairs else 1.0
+    same = np.array([old.output == new.output for old, _, new, _ in scored_pairs], dtype=bool)
     rubrics = paired.RubricPair(
         rubric, rubric, tuple(paired.CriterionPair(each, each, "kept") for each in rubric.criteria)
     )
@@ -108,7 +108,8 @@ def compare_outputs(
             for fields in ((old.source, new.source), (old.context, new.context))
         ),
         max_drop=max_drop,
-        human=human_difference(scale, *sets, float(share_changed), training_labels),
+        human=human_difference(scale, *sets, same, training_labels),
+        same_texts=int(same.sum()),
         fallen=tuple(_text_change(pairs[index], *scored_pairs[index]) for index in lowest),
         **_differences(rubrics, pairs, None if index_pairs else _unpaired_difference(*sets)),
     )
@@ -293,26 +294,29 @@ ScoredOutputs = Sequence[tuple[Example, float]]
 
 
 def human_difference(
-    scale: Scale, before: ppi.ScoredSet, after: ppi.ScoredSet, changed: float, fallback: ppi.LabelledScores | None
+    scale: Scale, before: ppi.ScoredSet, after: ppi.ScoredSet, same: BoolArray, fallback: ppi.LabelledScores | None
 ) -> paired.HumanDifference | None:
     """Return the difference of the mean human scores of two sets, `None` if there are too few labels.
 
     It is estimated from the labels of both sets; else from those of the set with labels in more groups; else from the
-    labels in `fallback`. `changed` is the share of pairs whose outputs differ, 1 without pairs.
+    labels in `fallback`. `same` tells for each pair whether both outputs are the same text; without pairs it is empty.
     """
     if not len(before.scores) or not len(after.scores):
         return None
     pools: dict[paired.LabelSource, ppi.LabelledScores] = {"before": before.labelled, "after": after.labelled}
     difference = ppi.difference_by_own_labels(before, after)
     labels_of: paired.LabelSource = "both"
-    labels = sum(len(pool.labels) for pool in pools.values())
+    # A text with the same label in both sets counts once.
+    twice = int((before.labels[same] == after.labels[same]).sum()) if len(same) else 0
+    labels = sum(len(pool.labels) for pool in pools.values()) - twice
     if difference.value is None:
         labels_of, pool = max(pools.items(), key=lambda each: each[1].groups)
         if pool.groups < MIN_GROUPS:
             if fallback is None:
                 return None
             pool, labels_of = fallback, "learning"
-        difference, labels = ppi.difference_by_other_labels(before, after, pool, changed=changed), len(pool.labels)
+        changed, labels = 1.0 - float(same.mean()) if len(same) else 1.0, len(pool.labels)
+        difference = ppi.difference_by_other_labels(before, after, pool, changed=changed)
         if difference.value is None:
             return None
     interval = difference.within(-scale.width, scale.width).rounded()
@@ -355,7 +359,7 @@ class CompareResult(Answered, Displayed):
 
 
 def compare(
-    workspace: Workspace, before: Data, after: Data, rubric: str | Version | None, options: CompareOptions
+    workspace: Workspace, before: inputs.Data, after: inputs.Data, rubric: str | Version | None, options: CompareOptions
 ) -> Job[CompareResult]:
     """Compare the scores of two sets of outputs."""
     version = load_version(workspace, rubric)
@@ -403,26 +407,27 @@ def check_limit(name: str, points: float | None, version: Version) -> None:
         raise SettingsError(f"{limit}, {scale.describe()};", f"give {valid}.")
 
 
-def _read_sides(scoring: ColumnScoring, before: Data, after: Data) -> dict[str, list[OutputRow]]:
+def _read_sides(scoring: ColumnScoring, before: inputs.Data, after: inputs.Data) -> dict[str, list[OutputRow]]:
     """Return the outputs of each set with the scores that their rows carry; faulty rows are left out."""
     (version, judge), notify, options = scoring.scorers[0], scoring.workspace.notify, scoring.options
     data = [before, after]
-    names = [describe(each) for each in data]
+    names = [inputs.describe(each) for each in data]
     sides: dict[str, list[OutputRow]] = {}
     for name, each in zip(names if len(set(names)) == len(names) else ("before", "after"), data, strict=True):
-        rows = rows_of(each, options, notify)
+        rows = inputs.rows_of(each, options, notify)
         sides[name] = side = [
             (example, carried_score(rows.row, example, version, judge.spec))
-            for example in usable_examples(rows, notify, name)
+            for example in inputs.usable_examples(rows, notify, name)
         ]
         # Texts that already have a score are not sent to the judge, so only texts without a score are checked.
         unscored = [example for example, score in side if score is None]
-        check_text_fields(version, unscored, each, options, notify=notify, name=name)
+        inputs.check_text_fields(version, unscored, each, options, notify=notify, name=name)
         if carried := len(side) - len(unscored):
             notify(f"{name}: {count(carried, 'score')} by {version.ref} taken from the rows")
         aspect = version.rubric.aspect.name
-        is_labelled = carried or labelled([example for example, _ in side], aspect)
-        if not is_labelled and (likely := likely_labels(each, options, aspect)):
+        labels = [text.scores[aspect] for text in labelled([example for example, _ in side], aspect)]
+        inputs.check_labels(labels, version.rubric, version.ref, notify)
+        if not (carried or labels) and (likely := inputs.likely_labels(each, options, aspect)):
             notify(f"{name}: no labels of {aspect!r}; if people scored these outputs, map them: `mapping={likely}`")
     aggregation = version.rubric.aggregation
     default = "together" if aggregation and aggregation.rivals else None
@@ -454,7 +459,7 @@ def carried_score(row: Any, example: Example, version: Version, judge: str) -> S
 
 def drift(
     workspace: Workspace,
-    data: Data,
+    data: inputs.Data,
     before: str | Version,
     after: str | Version | None,
     options: DriftOptions,
@@ -484,7 +489,7 @@ def drift(
 
 
 def _look_job(
-    workspace: Workspace, data: Data, rubric: str | Version, after: str | Version | None, options: DriftOptions
+    workspace: Workspace, data: inputs.Data, rubric: str | Version, after: str | Version | None, options: DriftOptions
 ) -> Job[CompareResult]:
     conflicts = {
         "a second version": after is not None,
@@ -507,7 +512,7 @@ def _look_job(
 
 
 def _prepare_drift(
-    workspace: Workspace, data: Data, before: str | Version, after: str | Version | None, options: DriftOptions
+    workspace: Workspace, data: inputs.Data, before: str | Version, after: str | Version | None, options: DriftOptions
 ) -> tuple[ColumnScoring, paired.RubricPair, float]:
     judges = options.judges
     if len(judges) > 2:
@@ -583,10 +588,12 @@ async def look(scoring: ColumnScoring, anchor: str) -> paired.AnchorLook:
     looks = _earlier_looks(file, version, choice.spec)
     aspect = version.rubric.aspect.name
     texts = {digest([text_digest(each), each.scores[aspect]]): each for each in labelled(scoring.texts(), aspect)}
+    labels = [each.scores[aspect] for each in texts.values()]
+    inputs.check_labels(labels, version.rubric, version.ref, scoring.workspace.notify)
     group_numbers = renumber(np.array([text.group for text in texts.values()]))
     if (groups := int(group_numbers.max(initial=-1)) + 1) < MIN_ANCHOR_GROUPS:
         label_text = f"labels of {aspect} in {groups} groups"
-        likely = None if texts else likely_labels(anchor, scoring.options, aspect)
+        likely = None if texts else inputs.likely_labels(anchor, scoring.options, aspect)
         hint = f"Map the column of the labels: `mapping={likely}`." if likely else "Label more texts."
         raise DataError(f"{anchor}: got {label_text}, expected at least {MIN_ANCHOR_GROUPS} groups.", hint)
     scores = [score.score async for _, (score,) in scoring.stream(tuple(texts.values()))]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from textwrap import shorten
 from typing import Literal
 
 import numpy as np
@@ -44,8 +45,10 @@ class EditPlan:
         return self.aspect != self.rubric.aspect
 
     @property
-    def kept(self) -> list[str]:
-        return [*(each.id for each in self.rubric.criteria if each.id not in self.removed), *self.new]
+    def kept(self) -> dict[str, Criterion]:
+        """The criteria of the edited rubric, by id."""
+        criteria = [*self.rubric.criteria, *(each.criterion for each in self.new.values())]
+        return {each.id: each for each in criteria if each.id not in self.removed}
 
     @property
     def used_ids(self) -> set[str]:
@@ -109,7 +112,11 @@ def plan_edits(rubric: Rubric, ref: str, edit: Edit) -> EditPlan:
         plan.changes.append(EditChange(action="drop", criteria=(name,)))
     for name, text in edit.reword.items():
         old = criteria[name]
-        new = reword(old, method_of[name], text, edited_id(name, plan.used_ids))
+        # The next free id: `h03.2` for `h03`, then `h03.3`.
+        stem, _, number = name.rpartition(".")
+        stem = stem if stem and number.isdigit() else name
+        new_id = next(free for free in (f"{stem}.{each}" for each in range(2, 10_000)) if free not in plan.used_ids)
+        new = reword(old, method_of[name], text, new_id)
         if (new.statement, new.question) == (old.statement, old.question):
             raise SettingsError(f"{name} has this wording already.", "Give another one, or leave it out.")
         plan.add("reword", method_of[name], new, [old])
@@ -148,7 +155,7 @@ def _check_named(rubric: Rubric, ref: str, edit: Edit) -> None:
         hint = f"Give at least one of {', '.join(changes[:-1])} and {changes[-1]}."
         raise SettingsError("No change was asked for.", hint)
     names = [*edit.drop, *edit.reword, *(name for names, _ in edit.merge for name in names)]
-    known = [each.id for each in rubric.criteria]
+    known = {each.id: each for each in rubric.criteria}
     for index, name in enumerate(names):
         if name not in known:
             raise unknown_criterion(name, ref, known)
@@ -159,9 +166,10 @@ def _check_named(rubric: Rubric, ref: str, edit: Edit) -> None:
         raise SettingsError("Expected the wording of a criterion or a definition, got an empty text.")
 
 
-def unknown_criterion(name: str, ref: str, known_ids: Iterable[str]) -> SettingsError:
-    ids = list(known_ids)
-    return SettingsError(f"{ref} has no criterion {name!r}.", f"{did_you_mean(name, ids)}It has: {', '.join(ids)}.")
+def unknown_criterion(name: str, ref: str, known: Mapping[str, Criterion]) -> SettingsError:
+    listed = "; ".join(f"{known_id} ({shorten(each.title, 60, placeholder=' …')})" for known_id, each in known.items())
+    hint = f"{did_you_mean(name, known)}It has: {listed}."
+    return SettingsError(f"{ref} has no criterion {name!r}.", hint)
 
 
 def check_bounds(bounds: Mapping[str, Bounds], criteria: int) -> None:
@@ -251,13 +259,6 @@ def new_criterion(text: str, rubric: Rubric, used_ids: Collection[str]) -> tuple
         question=Question(origin="seed", better=better or "yes") if is_question else None,
     )
     return (QUESTIONS if is_question else STATEMENTS), criterion
-
-
-def edited_id(name: str, used_ids: Collection[str]) -> str:
-    """Return the next free id of a reworded criterion: `h03.2` for `h03`, then `h03.3`."""
-    stem, _, number = name.rpartition(".")
-    stem = stem if stem and number.isdigit() else name
-    return next(new for new in (f"{stem}.{number}" for number in range(2, 10_000)) if new not in used_ids)
 
 
 def default_trait(statement: str) -> str:

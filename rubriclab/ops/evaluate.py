@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rubriclab.data.check import level_order_notes, verdict_words
+from rubriclab.data.check import level_order_notes
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, NotInStore, StoreError
 from rubriclab.learning.baselines import feature_values
@@ -39,7 +39,7 @@ from rubriclab.models.version import (
     is_baseline,
 )
 from rubriclab.ops import workspace as work
-from rubriclab.ops.inputs import Data, check_text_fields, likely_labels, usable_texts
+from rubriclab.ops.inputs import Data, check_labels, check_text_fields, likely_labels, usable_texts
 from rubriclab.ops.options import EvaluateOptions, ScoreOptions
 from rubriclab.ops.score import Scoring
 from rubriclab.stats.agreement import (
@@ -238,20 +238,14 @@ def _texts(
     notify = workspace.notify
     texts = {version.ref: labelled(examples, version.rubric.aspect.name) for version in versions}
     for version in versions:
-        rows, aspect, scale = texts[version.ref], version.rubric.aspect.name, version.rubric.scores_on
+        rows, aspect = texts[version.ref], version.rubric.aspect.name
         if not rows:
             likely = likely_labels(data, options, aspect) or f"scores.{aspect}=COLUMN"
             hint = f"Map the column that holds it: `mapping={likely}`."
             raise DataError(f"No row to evaluate {version.ref} on has a score for {aspect!r}.", hint)
-        labels = [row.scores[aspect] for row in rows]
-        outside = sum(not scale.contains(label) for label in labels)
-        if (outside and scale.names) or (verdict_words(labels) and not scale.names):
-            fault = f"The labels of {aspect!r} are not on the scale of {version.ref}, {scale.describe()}."
-            raise DataError(fault, "`rubriclab transfer` measures a rubric on labels of another scale.")
+        check_labels([row.scores[aspect] for row in rows], version.rubric, version.ref, notify)
         for note in level_order_notes(rows, aspect):
             notify(note)
-        if outside:
-            notify(f"{version.ref}: {count(outside, 'label')} outside of its scale, {scale.describe()}")
         if len({row.group for row in rows}) == len(rows):
             notify(f"{version.ref}: every text is a group of its own; give `group` or `source` to compare rivals")
         if any(row.system is None for row in rows):

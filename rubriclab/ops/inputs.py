@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from rubriclab.data.annotations import comparison_faults, fit_scores, select_comparisons
-from rubriclab.data.check import fault_lines, first_faults, unassessed_notes
+from rubriclab.data.check import fault_lines, first_faults, unassessed_notes, verdict_words
 from rubriclab.data.mapping import (
     ABSENT,
     FIELDS,
@@ -27,6 +27,7 @@ from rubriclab.data.rows import MAX_COLUMNS_NAMED, RowError
 from rubriclab.data.write import COMMAS, CsvDialect, dialect_like, table_kind
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.characters import count, join_names
+from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Example, Scale, ShownField, labelled
 from rubriclab.models.version import Version
 from rubriclab.ops.options import TextOptions
@@ -130,6 +131,17 @@ def labels_on_scale(
     if len({text.id for text in on_scale}) < len(on_scale):
         raise DataError(f"{name}: some labelled texts share an id.", "Give each text its own id.")
     return on_scale
+
+
+def check_labels(labels: Collection[float], rubric: Rubric, name: str, notify: Notify) -> None:
+    """Raise DataError if labels are on another scale than the rubric `name`; notify of others outside of its scale."""
+    scale, aspect = rubric.scores_on, rubric.aspect.name
+    outside = sum(not scale.contains(label) for label in labels)
+    if (outside and scale.names) or (verdict_words(labels) and not scale.names):
+        fault = f"The labels of {aspect!r} are not on the scale of {name}, {scale.describe()}."
+        raise DataError(fault, "`rubriclab transfer` measures a rubric on labels of another scale.")
+    if outside:
+        notify(f"{name}: {count(outside, 'label')} outside of its scale, {scale.describe()}")
 
 
 def likely_labels(data: Data, options: ReadingOptions, aspect: str) -> str | None:

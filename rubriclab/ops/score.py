@@ -27,15 +27,7 @@ from rubriclab.judges.cache import recorded_name
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.baselines import plain_question_rubric
 from rubriclab.learning.estimate import DryRun, dry_run, estimate_scoring
-from rubriclab.learning.scoring import (
-    RivalCounts,
-    Score,
-    addresses_judge,
-    fault_id,
-    rival_limits,
-    score_stream,
-    without_rivals,
-)
+from rubriclab.learning.scoring import Score, addresses_judge, fault_id, rival_limits, score_stream, without_rivals
 from rubriclab.models.aggregation import RivalLimits
 from rubriclab.models.characters import count, did_you_mean, join_names, preview
 from rubriclab.models.rubric import Rubric
@@ -64,15 +56,6 @@ def resolve_rivals(options: RivalOptions, rubric: Rubric, name: str, notify: wor
     if apart:
         return "apart" if options.rivals else None
     return rival_limits(rubric, learned or RivalLimits())
-
-
-def rival_notes(counts: RivalCounts) -> Iterator[str]:
-    if not counts.calls:
-        return
-    yield f"{count(counts.texts, 'text')} rated together with their rivals in {count(counts.calls, 'call')}"
-    if counts.without_rivals:
-        advice = "" if counts.without_rivals < counts.texts else ": give `group` or `source`"
-        yield f"{counts.without_rivals:,} of these texts had no rival in their call{advice}"
 
 
 # The rubric's name in scores without a learned rubric, and in scores by a rubric that is not stored.
@@ -133,8 +116,13 @@ class Scoring:
                 self.count(scored)
                 yield scored
         inputs.notify_left_out(rows, workspace.notify)
-        for note in rival_notes(self.counts.rivals):
-            workspace.notify(f"{self.name}: {note}")
+        if (rivals := self.counts.rivals).calls:
+            calls = count(rivals.calls, "call")
+            workspace.notify(f"{self.name}: {count(rivals.texts, 'text')} rated together with their rivals in {calls}")
+        if rivals.without_rivals:
+            advice = "" if rivals.without_rivals < rivals.texts else ": give `group` or `source`"
+            alone = f"{rivals.without_rivals:,} of these texts had no rival in their call"
+            workspace.notify(f"{self.name}: {alone}{advice}")
         for warning in self.warnings(self.counts.rows - rows_kept):
             workspace.notify(warning)
 
@@ -166,6 +154,8 @@ class Scoring:
             return math.nan
         with suppress(FieldError):
             label = Fields({}, NATIVE, rules).number(self.options.labels_in or "", cell)
+            if label is not None:
+                inputs.check_labels([label], self.rubric, self.name, lambda _outside: None)
             if label is None or self.rubric.scores_on.contains(label):
                 return math.nan if label is None else label
         self.bad_labels.append(f"{name}: {cell!r}")

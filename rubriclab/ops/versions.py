@@ -143,9 +143,9 @@ def tag(store: Store, ref: str, tag: str, notify: Notify, *, force: bool = False
         from rubriclab.report.rubrics import verdict
 
         if not force:
-            stays = f"{version.ref} stays without the tag {PRODUCTION}. {verdict(version)}"
+            stays = f"{version.ref} stays without the tag {PRODUCTION}. {verdict(version, gate=True)}"
             raise BelowThreshold(stays, "To tag it all the same, use `force`.")
-        notify(f"forced, whatever the gate says of {version.ref}: {verdict(version)}")
+        notify(f"forced, whatever the gate says of {version.ref}: {verdict(version, gate=True)}")
     tagged_before = [each.ref for each in store.log(version.name) if tag in each.tags]
     tagged = store.tag(ref, tag)
     for name in tagged_before:

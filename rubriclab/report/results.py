@@ -69,11 +69,13 @@ def comparison_view(comparison: Comparison, version: Version | None = None) -> V
     return view("comparison", found=comparison, version=version, changed=changed, titles=titles)
 
 
-def limit_badge(check: LimitCheck, *, human: bool) -> tuple[str, str, str]:
-    """Return the outcome of a check, its tone, and its figure with any limit; `human`: whether of human scores."""
-    words, tone = BADGES[check.outcome]
+def limit_badge(check: LimitCheck, comparison: Comparison) -> tuple[str, str, str]:
+    """Return the outcome of a check, its tone, and its figure with any limit."""
+    (words, tone), human = BADGES[check.outcome], comparison.human
     if check.allowed is None:
-        return {"within": "not worse", "beyond": "worse"}.get(check.outcome, words), tone, ""
+        is_better = ((human or comparison).difference.low or 0.0) > 0
+        words = {"within": "better" if is_better else "not worse", "beyond": "worse"}.get(check.outcome, words)
+        return words, tone, ""
     value = "an undefined figure" if check.value is None else format_score(round(check.value, 4))
     measured = LIMITS["max_human_drop" if human else check.limit].format(value)
     if check.limit == "max_drop" and (check.value or 0.0) < 0:

@@ -54,8 +54,11 @@ def rated_offline(version: Version) -> bool:
     return version.provenance.judge == "embedded" and version.provenance.prompts != prompts_digest(())
 
 
-def verdict(version: Version) -> str:
+def verdict(version: Version, *, gate: bool = False) -> str:
+    """Return the verdict that counts in a sentence; that of learning for `gate`."""
     badge, doubt = learning_badge(version), contradiction(version.provenance.validation)
+    if (record := None if gate else version.evaluation) and evaluation_prevails(version, record.compared_with_direct):
+        badge = badge_on_other_texts(version, record)
     figures = f" ({badge.figures})" if badge.figures else ""
     words = ": ".join(doubt) if doubt else f"{badge.words} {badge.remark}{figures}{badge.limit}"
     return f"{words[0].upper()}{words[1:]}".strip()

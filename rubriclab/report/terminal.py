@@ -77,7 +77,9 @@ def _block(element: Element, *, unfolded: bool) -> Iterator[RenderableType]:
             style = f"{STYLES[word.get('class', '')]} bold reverse"
             yield Text.assemble((f" {words_of(word).upper()} ", style), f" {' '.join(map(words_of, remark))}")
         case "p" if kind == "prose":
-            yield from map(_prose, "".join(text for text, _ in texts_of(element)).split("\n"))
+            for prose in "".join(text for text, _ in texts_of(element)).split("\n"):
+                indent = min(len(prose) - len(prose.lstrip(" ")), MAX_INDENT)
+                yield _Indented(_wrapped(one_line(prose)), Text(" " * indent))
         case "p" | "blockquote" if kind != "kicker":
             yield _text(element, STYLES.get(kind, ""), unfolded=unfolded)
         case "ul":
@@ -175,11 +177,6 @@ class _Indented:
             before = [Segment(" " * indent)]
 
 
-def _prose(line: str) -> RenderableType:
-    indent = min(len(line) - len(line.lstrip(" ")), MAX_INDENT)
-    return _Indented(_wrapped(one_line(line)), Text(" " * indent))
-
-
 @dataclass(frozen=True, slots=True)
 class _FittedTable:
     """A table that stacks figures on their intervals if the terminal is too narrow."""
@@ -190,10 +187,14 @@ class _FittedTable:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         columns = columns_of(self.table)
         indices = [index for index, column in enumerate(columns) if not column.drawing]
-        titles = {index: words_of(columns[index].title) for index in indices}
+        titles, left_out = {index: words_of(columns[index].title) for index in indices}, list[str]()
         stacked, widths = False, self._widths(titles, options.max_width, stacked=False)
         if not widths:
             stacked, widths = True, self._widths(titles, options.max_width, stacked=True)
+        # A list has its most important columns first.
+        while not widths and self.table.get("class") == "list" and len(titles) > 1:
+            left_out.append(titles.pop(indices.pop()))
+            widths = self._widths(titles, options.max_width, stacked=True)
         drawn = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
         drawn.show_header = any(words_of(column.title) for column in columns)
         for index in indices:
@@ -209,6 +210,8 @@ class _FittedTable:
             cells = (_cell(row[index], unfolded=self.unfolded, stacked=stacked) for index in indices)
             drawn.add_row(*cells, style=STYLES.get(kind, ""))
         yield drawn
+        if left_out:
+            yield _wrapped(f"Not at this width: {', '.join(left_out[::-1])}.", "dim")
 
     def _widths(self, titles: Mapping[int, str], width: int, *, stacked: bool) -> dict[int, int]:
         """Return the width of each column; empty if `width` is too small to keep all words whole."""

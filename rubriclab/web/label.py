@@ -133,7 +133,8 @@ class _LabelPage:
         self._rater(request, (await server.read_body(request, _Body)).rater)
         message = await run_in_threadpool(self._finish)
         # Only the host may see file names of this computer.
-        return JSONResponse({"words": message if self._is_host(request) else "Your answers are kept. Thank you."})
+        own = "Your answers are kept, and written to a file of the person who shares this page. Thank you."
+        return JSONResponse({"words": message if self._is_host(request) else own})
 
     async def stop(self, request: Request) -> Response:
         self._rater(request, (await server.read_body(request, _Body)).rater)
@@ -163,7 +164,6 @@ class _LabelPage:
     def _panel(self, rater: str) -> dict[str, Any]:
         progress = self._labeling.progress(rater)
         return {
-            "done": f"{progress.done / progress.total:.0%}",
             "left": duration(progress.seconds_left),
             "consistency": consistency_words(progress.consistency),
             "agreement": agreement_words(self._labeling.agreement()),

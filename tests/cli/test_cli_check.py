@@ -196,6 +196,8 @@ def test_one_faulty_score_of_three_raters_is_left_out_alone_and_the_figures_are_
     names = ("anna", "ben", "clara")
     mapping = ",".join(["output=Antwort", *(f"annotations.quality.{name}={name.title()}" for name in names)])
     arguments = ("check", "a.csv", "--scale", "1:5", "--map", mapping, "--json")
+    alone = json.loads(here("check", "a.csv", "--map", ",".join(mapping.split(",")[:2]), "--json").out)
+    assert alone["aspects"][0]["raters"] == ["anna"]
     refused = json.loads(here(*arguments).out)
     assert "field 'annotations.quality.clara' (column 'Clara'): got 55" in "".join(refused["problems"])
     found = json.loads(here(*arguments, "--skip-faulty").out)

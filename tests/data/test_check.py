@@ -240,7 +240,7 @@ def test_labels_that_are_too_few_or_all_the_same_are_left_out_where_none_are_nee
 
 
 def test_without_labels_or_a_scale_nothing_can_be_made():
-    with pytest.raises(SettingsError, match='`scale="LOW:HIGH"`'):
+    with pytest.raises(DataError, match=r'mapping=.*scores\.coherence.*To learn without labels, .* `scale="LOW:HIGH"`'):
         learned(rows(scores={}), labels_needed=False)
 
 

@@ -96,6 +96,7 @@ def test_the_interval_and_the_limit_decide(drop: float, limit: float | None, out
     noise = np.where(np.arange(30) % 2, 0.1, -0.1)
     result = compare_outputs(RUBRIC, "news@1", *sets(before, before - drop + noise), max_drop=limit)
     assert result.outcome == outcome
+    assert ("BETTER" in str(comparison_view(result))) == (drop == -1.0)
 
 
 def test_a_comparison_that_cannot_decide_says_how_many_pairs_would() -> None:
@@ -209,6 +210,13 @@ def test_labels_of_both_sets_correct_a_judge_that_favours_one() -> None:
     assert (result.human.labels, result.human.labels_of) == (40, "both")
     assert result.human.difference.value == pytest.approx(0, abs=0.1)
     assert result.outcome == "within"
+
+
+def test_a_text_that_both_sets_hold_counts_once_and_is_named() -> None:
+    one, _ = labelled_sets(40, 20)
+    result = compare_outputs(RUBRIC, "news@1", one, one)
+    assert (result.same_texts, result.human and result.human.labels) == (40, 20)
+    assert "Both sets hold the same texts" in str(comparison_view(result))
 
 
 def test_labels_of_a_set_give_the_errors_of_its_scores() -> None:

@@ -50,12 +50,20 @@ def lab(store: Path, rubric: Version) -> Lab:
     return Lab(store, progress=None)
 
 
-def test_labels_that_only_partly_fit_the_two_levels_are_refused_and_change_no_stored_verdict(lab: Lab) -> None:
+def test_labels_on_another_scale_are_refused_and_change_no_stored_verdict(lab: Lab, tmp_path: Path) -> None:
     before = lab.load("summarization-ok").evaluation
     rows = [{**row, "scores": {"ok": 1 + number % 5}} for number, row in enumerate(as_verdicts(HELDOUT))]
-    with pytest.raises(DataError, match=r"labels of 'ok' are not on the scale of .*'fail'.* to 1 \(certainly 'pass'\)"):
-        lab.evaluate(rows, "summarization-ok")
-    assert lab.load("summarization-ok").evaluation == before
+    anchor, ref = tmp_path / "anchor.jsonl", "summarization-ok"
+    anchor.write_text("\n".join(map(json.dumps, rows)))
+    for refused in (
+        lambda: lab.evaluate(rows, ref),
+        lambda: lab.compare(rows, rows, ref),
+        lambda: lab.drift(str(anchor), ref, anchor=True),
+        lambda: lab.score(rows, ref, labels_in="scores.ok"),
+    ):
+        with pytest.raises(DataError, match=r"labels of 'ok' are not on the scale of .*'fail'.* 1 \(certainly 'pass"):
+            refused()
+    assert lab.load(ref).evaluation == before
 
 
 def test_words_in_the_reverse_order_are_asked_about_before_they_make_a_rubric_look_bad(

@@ -39,11 +39,12 @@ from rubriclab.models.version import (
     Raters,
     Version,
 )
+from rubriclab.ops.label import PlanResult
 from rubriclab.ops.versions import find_disagreements
 from rubriclab.report import wording
 from rubriclab.report.render import View, macro
 from rubriclab.report.results import names_view
-from rubriclab.report.rubrics import parts_by_weight, score_axis_of, weight_in
+from rubriclab.report.rubrics import parts_by_weight, score_axis_of, verdict, weight_in
 from rubriclab.stats.intervals import Interval
 
 
@@ -133,6 +134,24 @@ def test_a_list_says_what_a_verdict_on_other_texts_is_against() -> None:
     shown = names_view([one for name, one in CONCLUSIONS.items() if "on other texts" in name]).csv()
     limited = "not compared with the judge asked directly; better than a text feature"
     assert {"no real gain over plain@1", limited} < {*re.findall("on other texts.*,(.*)\r", shown)}
+
+
+def test_no_name_in_a_list_breaks_inside_a_word_and_columns_that_do_not_fit_are_named() -> None:
+    long = replace(CONCLUSIONS["worse, but as good on other texts"], name="summarization-coherence-direct")
+    shown = words_of(names_view([long]), 80)
+    assert {long.ref, "coherence", "plain@1"} <= {*shown.split()}
+    assert "Not at this width: " in shown
+
+
+@pytest.mark.parametrize("counts", [True, False])
+def test_a_plan_and_scores_give_the_verdict_that_counts(counts: bool) -> None:
+    worse = against(against_direct(None, None, **WORSE))
+    one = on_other_texts(worse, "inconclusive", "direct@1", with_direct=counts)
+    plan = words_of(PlanResult(one, (), 24, one.effort).view())
+    assert ("did not pass at the gate" in plan) != counts
+    for shown in (plan, verdict(one)):
+        assert shown.startswith("Inconclusive compared with direct@1, on 72 other texts" if counts else "Worse than")
+    assert verdict(one, gate=True) == verdict(worse)
 
 
 @pytest.mark.parametrize("name", CONCLUSIONS)

@@ -245,7 +245,8 @@ async function finish(output) {
 async function refreshPanel() {
   const panel = await ask(`/panel?${query}`)
   byId('panel-rater').textContent = rater
-  for (const name of ['done', 'left', 'consistency', 'agreement']) byId(`panel-${name}`).textContent = panel[name]
+  byId('panel-done').textContent = howFar(done, total)
+  for (const name of ['left', 'consistency', 'agreement']) byId(`panel-${name}`).textContent = panel[name]
 }
 
 function capital(word) {
