@@ -274,7 +274,7 @@ def learned_view(version: Version) -> View:
 
 def training_view(version: Version, record: stored.TrainingRecord | None) -> View:
     unknown = "" if record else f"{missing_record(version)} This page leaves out what needs them."
-    return view("training", version=version, record=record, unknown=unknown)
+    return view("training", version=version, record=record, charted=record, unknown=unknown)
 
 
 def training_level_agreement(version: Version, record: stored.TrainingRecord) -> LevelAgreement | None:

@@ -68,8 +68,12 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
 
     def show(request: Request) -> Response:
         version = studio.version(request.path_params["ref"])
-        # Pages of their own show the texts, so the record is not needed here.
-        overview = view("training", version=version, record=None, unknown="")
+        try:
+            charted = studio.matrix(version).record
+        except NotInStore:  # the version has no record, and so no chart
+            charted = None
+        # Pages of their own show the texts.
+        overview = view("training", version=version, record=None, charted=charted, unknown="")
         for command in overview.tree.iter("code"):
             command.text = f"{command.text}{_store_option(studio)}"
         saved = "saved" in request.query_params and version.parent
