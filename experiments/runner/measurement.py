@@ -23,7 +23,7 @@ from rubriclab.stats.intervals import Interval
 StoredRow = dict[str, Any]
 
 # The module that defines each measurement, as `MEASUREMENT`.
-MODULES = {name: f"experiments.{name}.{name}" for name in ("binary", "gate", "intervals", "withheld")}
+MODULES = {name: f"experiments.{name}.{name}" for name in ("binary", "gate", "intervals", "small_judge", "withheld")}
 
 
 class Options(FrozenModel):

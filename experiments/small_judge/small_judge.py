@@ -51,7 +51,7 @@ class SmallJudgeOptions(Options):
     """
 
     sets: str = "topical_chat:engagingness,topical_chat:understandability,hanna:empathy,summeval:fluency"
-    groups: int = 6
+    groups: int = 4
     size: int = 5
     criteria: str = "experiments/small_judge/criteria"
     store: str = "small_judge.db"

@@ -8,6 +8,7 @@ human score and the difference of two systems, labels and scores are also simula
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -15,7 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from experiments import ROOT
 from experiments.runner.measurement import Measurement, Options, StoredRow, holds, percent, stored_rows
+from experiments.runner.results import changed_since
 from experiments.runner.training import SETS, LabelledAspect, labelled_aspects, temporary_lab
 from experiments.small_judge.small_judge import interval
 from experiments.tables import table as markdown
@@ -299,6 +302,7 @@ def promises(rows: Sequence[StoredRow]) -> str:
 def first_screen(rows: Sequence[StoredRow]) -> str:
     """Return the figures of the project's README: error and order with the offline judge and a small language model."""
     real, stored = [each for each in rows if each["case"] != "simulated"], stored_rows("small_judge", "local")
+    changed = changed_since(json.loads((ROOT / "small_judge/results/local.json").read_bytes()))
     lines = []
     for title, who in (("rubric", RUBRIC), (DIRECT, DIRECT)):
         means = (f"{np.mean([each[field][who] or 0 for each in real]):.2f}" for field in ("errors", "spearman"))
@@ -317,7 +321,8 @@ def first_screen(rows: Sequence[StoredRow]) -> str:
         "Unseen: in no group of learning. Error: mean absolute, in points of the raters' scale, lower is better. "
         "Order: Spearman's correlation, higher is better. Brackets: 90\N{NO-BREAK SPACE}% intervals over groups. "
         f"Offline judge: means over {len(real)} draws of 30 labels, {aspects} aspects of 5 public sets; order over all "
-        "texts. Small model: 1.5 billion parameters, asked about one criterion a call, 4 aspects; order within groups."
+        "texts. Small model: 1.5 billion parameters, asked about one criterion a call, 4 aspects; order within groups"
+        f"{f'; {changed} have changed since' if changed else ''}."
     )
     return f"{table}\n\n{notes}"
 

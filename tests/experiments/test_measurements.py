@@ -8,7 +8,7 @@ import pytest
 
 from experiments.binary import binary
 from experiments.gate import gate
-from experiments.runner.measurement import Measured
+from experiments.runner.measurement import MODULES, Measured, measurement_named
 from experiments.runner.results import read_stored
 
 FOLDER = Path(__file__).parents[2] / "experiments"
@@ -28,6 +28,15 @@ SMALL_CONSTANTS = {
 
 def settings(*pairs: str) -> list[str]:
     return [word for pair in pairs for word in ("--set", pair)]
+
+
+def test_every_folder_with_a_measurement_is_listed_and_has_the_defaults_of_its_stored_results() -> None:
+    assert set(MODULES) == {
+        path.parent.name for path in FOLDER.glob("*/*.py") if "\nMEASUREMENT = " in path.read_text()
+    }
+    measured = read_stored(Measured, FOLDER / "small_judge" / "results" / "local.json")
+    options = measurement_named("small_judge").options
+    assert {name: options.model_fields[name].default for name in measured.options} == dict(measured.options)
 
 
 @pytest.mark.parametrize("name", SMALL)
