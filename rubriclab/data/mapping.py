@@ -186,7 +186,7 @@ _NAMES = {
     "reference": "reference gold target reference-answer model-answer referenz musterloesung musterantwort",
     "id": "id key item item-id text-id sample-id row-id record-id response-id answer-id output-id summary-id uuid "
     "conversation-id nr lfd-nr number nummer antwort-id",
-    "group": "group group-id doc-id document-id article-id source-id prompt-id topic gruppe thema",
+    "group": "group group-id doc doc-id document-id article-id source-id prompt-id topic gruppe thema",
     "system": "system model model-name system-id modell",
 }
 # Names of columns of systems, if the columns have few different values.
@@ -211,6 +211,8 @@ _MEASURED = re.compile(
 # Names of columns in a form with a question for each text: How good? [The text].
 _FORM = re.compile(r"(.+?)\s*\[.+\]", re.DOTALL)
 _RATER = re.compile(r"(?:rater|annotator|judge|coder|reviewer|person|bewerter|gutachter)[-]?\w+")
+# Names of columns of one rater each, of the same stem; those of questions or criteria are not raters'.
+_NUMBERED = re.compile(r"(?!q-?\d|question|item|criteri)([a-z-]+?)-?\d{1,2}")
 _TEXTS = ("output", "source", "context", "reference")
 # Minimum similarity (0 to 100) of two names that are considered the same.
 _MIN_SIMILARITY = 88
@@ -323,13 +325,14 @@ def proposed_columns(
     rows: Sequence[Mapping[str, Any]], mapping: Mapping[str, str], aspect: str | None
 ) -> dict[str, str]:
     """Return `mapping` with columns for other fields; scores of an unknown aspect get the placeholder `ASPECT`."""
-    if aspect:
-        return {**mapping, **propose_mapping(rows, aspect, mapping)}
+    columns = {str(column) for row in rows for column in row}
+    scored = {name for name in (*mapping, *columns) if name.startswith("scores.")}
+    if aspect or len(scored) == 1:
+        return {**mapping, **propose_mapping(rows, aspect or scored.pop().removeprefix("scores."), mapping)}
     proposal = propose_mapping(rows, mapped=mapping)
     if aspects := rated_aspects(rows, proposal.get("aspect") or mapping.get("aspect", "aspect")):
         pairs = (pair for aspect in aspects for pair in propose_mapping(rows, aspect, mapping).items())
         return {**mapping, **dict(pairs)}
-    columns = {str(column) for row in rows for column in row}
     has_scores = any(name.partition(".")[0] in TABLES for name in (*mapping, *columns))
     return {**mapping, **({} if has_scores else propose_mapping(rows, "ASPECT", mapping)), **proposal}
 
@@ -378,6 +381,9 @@ def propose_mapping(
     others = rated_aspects(rows, proposal.get("aspect") or mapped.get("aspect", "aspect"))
     if aspect and not is_scored and (not others or target in map(_plain, others)):
         proposal |= dict(_score_fields(scored, aspect))
+    label = {**mapped, **proposal}.get(f"scores.{aspect}", f"scores.{aspect}")
+    if label in cells and not any(name.startswith("annotations") for name in (*native, *proposal)):
+        proposal |= {f"annotations.{aspect}.{_plain(each)}": each for each in _numbered_raters(scored, cells[label])}
     return proposal
 
 
@@ -400,6 +406,8 @@ def _may_hold(name: str, column: str, cells: Sequence[Any]) -> bool:
     """Return whether cells can be values of a field: texts are neither numbers nor ids, and ids differ."""
     if name in _TEXTS:
         return not (_are_numbers(cells) or _plain(column).endswith("-id"))
+    if name == "group" and _plain(column) == "doc":
+        return _mean_length(cells) < _MIN_TEXT_LENGTH  # longer, it holds the document
     present = [str(cell) for cell in cells if not _DECIMAL_RULES[0].is_missing(cell)]
     return name != "id" or len(set(present)) == len(present)
 
@@ -556,13 +564,14 @@ def _score_fields(cells: Mapping[str, Sequence[Any]], aspect: str) -> Iterator[t
     similar = matches if len(matches) == 1 else [column for column in columns if _is_similar(column, aspect)]
     raters = similar if len(similar) > 1 else [column for column in columns if _RATER.fullmatch(_plain(column))]
     first_words = {_plain(column).partition("-")[0] for column in columns}
+    single = [column for column in columns if column not in _numbered_raters(cells)]
     if len(similar) == 1:
         yield f"scores.{aspect}", similar[0]
     elif len(raters) > 1:
         yield from ((f"annotations.{aspect}.{_rater(column, plain_aspect)}", column) for column in raters)
     elif len(first_words) == 1 < len(columns):
         yield from ((f"annotations.{aspect}.{_rater(column, *first_words)}", column) for column in columns)
-    elif column := _find_named(columns, _SCORE_NAMES) or (columns[0] if len(columns) == 1 else None):
+    elif column := _find_named(single, _SCORE_NAMES) or (single[0] if len(single) == 1 else None):
         yield f"scores.{aspect}", column
         # Other columns with the same words are those of single raters.
         words = _short_words(cells[column])
@@ -570,6 +579,15 @@ def _score_fields(cells: Mapping[str, Sequence[Any]], aspect: str) -> Iterator[t
         yield from ((f"annotations.{aspect}.{_rater(other, plain_aspect)}", other) for other in alike)
     elif len(columns) > 1:
         yield from ((f"annotations.{aspect}.{_plain(column)}", column) for column in columns)
+
+
+def _numbered_raters(cells: Mapping[str, Sequence[Any]], labels: Sequence[Any] = ()) -> list[str]:
+    """Return the columns such as `a1` and `a2`, of one stem and on one small scale that `labels` do not exceed."""
+    stems = {column: match[1] for column in cells if (match := _NUMBERED.fullmatch(_plain(column)))}
+    values = {number for column in stems for number in _numbers(cells[column])}
+    if not (len(stems) > 1 == len(set(stems.values())) and 1 < len(values) <= MAX_LEVEL_WORDS):
+        return []
+    return list(stems) if all(min(values) <= label <= max(values) for label in _numbers(labels)) else []
 
 
 def _rater(column: str, aspect: str) -> str:

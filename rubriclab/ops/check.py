@@ -230,7 +230,8 @@ def _raters_note(result: CheckResult, options: CheckOptions) -> list[str]:
     aspect = next(name for name in raters if name.startswith("annotations.")).split(".")[1]
     taken = f"are taken for scores of {len(columns)} people" if len(columns) > 1 else "is taken for one person's scores"
     which = f"the column{'s' if len(columns) > 1 else ''} {join_names(map(repr, columns))} {taken}"
-    if label := raters.get(f"scores.{aspect}"):
+    field = f"scores.{aspect}"
+    if label := proposed.get(field) or next((each.name for each in result.columns if each.field == field), None):
         return [f"{which} beside the label in {label!r}; leave them out if they are about something else"]
     return [f"{which}, whose mean is the label; if one of them is the label, map it alone to scores.{aspect}"]
 
@@ -454,7 +455,11 @@ class _FileCheck:
         name = str(data) if isinstance(data, str | Path) else ""
         labels = {each.aspect: each.labels for each in aspects}
         chosen_aspect = chosen_aspect or max(labels, key=lambda aspect: labels[aspect], default=None)
-        reading_options = self._reading_options(chosen_aspect)
+        reading_options = reading.changed_options(self.options)
+        if chosen_aspect is not None and not self.options.level_scores:
+            # The next command reverses grades if 1 is probably the best.
+            reversed_levels = checks.reversed_column_and_levels(self.example_rows, chosen_aspect)
+            reading_options |= {"level_scores": reversed_levels[1]} if reversed_levels else {}
         if (
             chosen_aspect
             and self.learnable
@@ -469,14 +474,6 @@ class _FileCheck:
                 "learn", name, {"task": task, "aspect": chosen_aspect, **definition, **scale, **reading_options}
             )
         return NextStep("score", name, {"rubric": "REF", **reading_options})
-
-    def _reading_options(self, aspect: str | None) -> dict[str, str]:
-        """Return the reading options of the next command; they reverse grades if 1 is probably the best grade."""
-        changed = reading.changed_options(self.options)
-        if aspect is None or self.options.level_scores:
-            return changed
-        column_and_levels = checks.reversed_column_and_levels(self.example_rows, aspect)
-        return {**changed, "level_scores": column_and_levels[1]} if column_and_levels else changed
 
 
 # Words in which two questions with the same meaning may differ.

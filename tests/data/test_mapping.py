@@ -66,6 +66,17 @@ def test_raters_with_the_words_of_the_main_verdict_and_the_version_are_proposed_
     assert propose_mapping(rows, "x") == {**expected, "annotations.x.anna": "Anna", "annotations.x.ben": "Ben"}
 
 
+@pytest.mark.parametrize(("label", "mapped"), [("score", {}), ("scores.x", {}), ("mark", {"scores.x": "mark"})])
+def test_numbered_columns_on_the_scale_of_the_label_are_proposed_as_its_raters(label: str, mapped: dict) -> None:
+    rows = [{"doc": f"d{n // 3}", "output": LONG, label: 2 + n % 3, "a1": 1 + n % 5, "a2": 5} for n in range(15)]
+    own = {} if mapped or label == "scores.x" else {"scores.x": label}
+    raters = {"annotations.x.a1": "a1", "annotations.x.a2": "a2"}
+    assert propose_mapping(rows, "x", mapped) == {"group": "doc", **own, **raters}
+    for changed in ({"a2": 50}, {label: 7}, {"q1": 1, "q2": 2, "a1": "", "a2": ""}):  # another scale, and questions
+        other = propose_mapping([{**row, **changed} for row in rows], "x", {"scores.x": label})
+        assert other == {"group": "doc"}
+
+
 MEASURED: dict[str, list[float]] = {
     "words": [10 * (n % 7) for n in range(20)],
     "rouge_l": [n % 3 / 10 for n in range(20)],
