@@ -116,10 +116,6 @@ class Ledger:
     model_versions: set[str] = field(default_factory=set)
     damaged: set[str] = field(default_factory=set)
 
-    @property
-    def has_only_failures(self) -> bool:
-        return self.failed > 0 and not (self.calls or self.cached)
-
     def add(self, other: Ledger) -> None:
         for each in fields(self):
             total, more = getattr(self, each.name), getattr(other, each.name)

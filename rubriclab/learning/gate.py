@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -115,6 +115,9 @@ def validation(
     # A rubric that is not better than a constant must not pass because the other baselines are even worse.
     best = max(baselines, key=lambda baseline: (correlation(baseline.name), baseline.name != CONSTANT))
     constant = next(baseline for baseline in baselines if baseline.name == CONSTANT)
+    if points is not None:  # the constant's error is only shown: the rule compares baselines in order
+        means = predict_folds(fold, lambda training, held_out: np.full(held_out.sum(), table.labels[training].mean()))
+        agreements[CONSTANT] = comparison.evaluator_agreement(replace(constant, points=means))
     baseline_verdicts = [comparison.verdict(rubric, baseline) for baseline in dict.fromkeys((best, constant))]
     # Other methods' scores are compared, but the gate does not depend on these comparisons.
     without_outcome = {"outcome": None, "error_outcome": None, "more_labels": None}
@@ -340,6 +343,7 @@ def raters(examples: Sequence[Example], aspect: str, scale: Scale) -> version.Ra
         alpha=krippendorff_alpha(rated.table, "interval", groups).rounded(),
         ceiling=rounded(ceiling(rated.table, group_numbers, raters_known=bool(rated.names))),
         errors=None if scale.names else rater_errors(examples, aspect, scale),
+        n=sum(len(example.annotations.get(aspect, ())) > 1 for example in examples),
     )
 
 

@@ -160,6 +160,7 @@ BASELINE = "baseline: "
 ALL_FEATURES = "all text features"
 # The scores of the whole text in the rubric's own call, without the criteria.
 WHOLE = "whole"
+SINGLE_RATERS = "single raters, each against the mean of the others"
 # Estimates of more further labels than this were too uncertain to report.
 MAX_LABELS = 300
 
@@ -183,7 +184,7 @@ class EvaluatorAgreement(FrozenModel):
         name: `joint`, `whole`, a method, `direct`, `direct, calibrated`, `constant`, `word count`, `best text feature`
             or `all text features`.
         n, calls: the number of texts that it scored, and of calls per text.
-        errors: for evaluators with scores on the labels' scale.
+        errors: for evaluators with scores on the labels' scale; `constant` gives the mean label of the other folds.
         auroc, brier: for labels of two levels; `brier` for evaluators with probabilities.
     """
 
@@ -270,12 +271,13 @@ def deciding_verdict(
 class Raters(FrozenModel):
     """Interrater agreement: Krippendorff's alpha, and the correlation that a perfect judge could reach.
 
-    `errors` compare each rater with the mean of the other raters; `None` for labels of two levels.
+    `errors`, on the `n` texts with several, compare each with the mean of the others; `None` for labels of two levels.
     """
 
     alpha: Interval
     ceiling: float | None
     errors: ScoreErrors | None = None
+    n: Count | None = None
 
 
 class ReliabilityBin(FrozenModel):

@@ -29,6 +29,7 @@ from rubriclab.models.version import (
     CALIBRATED_ENDING,
     DIRECT,
     GRADED,
+    SINGLE_RATERS,
     Baseline,
     Effort,
     EvaluationRecord,
@@ -152,10 +153,13 @@ class Evaluation(work.Answered, Displayed):
         if graded:
             summaries = [each for aspect, each in self.summaries.items() if each and aspect in graded]
             row["comparisons"] = [each for summary in summaries for each in summary.to_rows()]
+            errors = [(each.name, each, each.errors, each.error_basis) for each in (*self.graded, *self.calibrated)]
+            by_aspect = {each.aspect: each for each in self.graded}.values()
+            errors += [(SINGLE_RATERS, each, each.rater_errors, each.rater_basis) for each in by_aspect]
             row["errors"] = [
-                {"evaluator": each.name, "aspect": each.aspect, **each.error_basis, **asdict(each.errors)}
-                for each in (*self.graded, *self.calibrated)
-                if each.errors
+                {"evaluator": name, "aspect": each.aspect, **basis, **asdict(found)}
+                for name, each, found, basis in errors
+                if found
             ]
         return row
 
@@ -255,7 +259,6 @@ def _texts(
 
 
 LEVELS: tuple[Level, ...] = ("group", "dataset", "system")
-WORD_COUNT_BASELINE = f"{BASELINE}word count"
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +296,7 @@ class Result:
 
 def baseline_evaluators(examples: Sequence[Example], chosen: Mapping[str, Baseline]) -> list[Evaluator]:
     """Return the word count and, once each, the signed text features and the models of all that `chosen` holds."""
-    evaluators = [Evaluator(WORD_COUNT_BASELINE, feature_values(examples, [WORD_COUNT])[:, 0])]
+    evaluators = [Evaluator(f"{BASELINE}word count", feature_values(examples, [WORD_COUNT])[:, 0])]
     by_feature: dict[tuple[str, int], list[str]] = {}
     by_model: dict[tuple[tuple[str, tuple[float, float]], ...], list[str]] = {}
     for rubric, baseline in chosen.items():
@@ -415,6 +418,12 @@ class ScoredVersion:
         return rater_errors(self.texts, self.aspect, self.version.rubric.scores_on)
 
     @property
+    def rater_basis(self) -> dict[str, Any]:
+        """The numbers of texts and groups behind `rater_errors`: of texts with two raters or more."""
+        rated = [text.group for text in self.texts if len(text.annotations.get(self.aspect, ())) > 1]
+        return {"level": "dataset", "n": len(rated), "groups": len(set(rated))}
+
+    @property
     def error_basis(self) -> dict[str, Any]:
         """The numbers of texts and groups behind `errors`, including groups without a correlation."""
         return {"level": "dataset", **_count_scored(self.values, self.groups)}
@@ -493,7 +502,7 @@ class EvaluatorRow:
 class EvaluationSummary:
     """The rubrics of one aspect, best first, then its baselines.
 
-    `level` is that of the comparisons, chosen as in learning. `errors` are by evaluator; `raters`: of single raters.
+    `level` is that of the comparisons, chosen as in learning. `errors` are by evaluator.
     """
 
     aspect: str
@@ -501,7 +510,6 @@ class EvaluationSummary:
     evaluators: tuple[EvaluatorRow, ...]
     errors: Mapping[str, ScoreErrors]
     scale: Scale
-    raters: ScoreErrors | None = None
 
     @property
     def deciding(self) -> EvaluatorComparison | None:
@@ -559,11 +567,6 @@ def summarize(
     def compare(row: Result, other: Result | None) -> EvaluatorComparison | None:
         return None if other is None or other is row else _comparison(row, other, versions, free_scores)
 
-    def count_seen(ref: str) -> int:
-        version = versions[ref].version
-        learned_from = version.provenance.groups if has_seen_labels(version.rubric) else ()
-        return sum(group in learned_from for group in versions[ref].groups)
-
     by_name = {row.evaluator: row for row in other_baselines}
     twins = [replace(by_name[one.version.ref], evaluator=one.name) for one in calibrated if one.version.ref in by_name]
     evaluators = []
@@ -571,13 +574,15 @@ def summarize(
         is_rubric = row in ranked
         with_baselines = (compare(row, each) for each in (*other_baselines, *twins) if is_rubric)
         with_best = compare(row, ranked[0]) if is_rubric else None
-        seen = count_seen(row.evaluator)
+        one = versions[row.evaluator]
+        learned_from = one.version.provenance.groups if has_seen_labels(one.version.rubric) else ()
+        seen = sum(group in learned_from for group in one.groups)
         evaluators.append(
             EvaluatorRow(row, tuple(filter(None, with_baselines)), compare(row, best_free), with_best, seen)
         )
     errors = {ref: each.errors for ref, each in versions.items() if each.errors}
     scale = scored[0].version.rubric.scores_on
-    return EvaluationSummary(aspect, level, tuple(evaluators), errors, scale, scored[0].rater_errors)
+    return EvaluationSummary(aspect, level, tuple(evaluators), errors, scale)
 
 
 def _comparison(

@@ -411,7 +411,7 @@ class Improving:
     def raise_if_unanswered(self) -> None:
         """Raise JudgeError if a role was prompted and never replied."""
         for role, ledger in self.ledgers.items():
-            if ledger.has_only_failures and role in self.failures:
+            if ledger.failed and not (ledger.calls or ledger.cached) and role in self.failures:
                 raise JudgeError(f"The {role} gave no reply at all; the latest reason: {self.failures[role]}")
 
 

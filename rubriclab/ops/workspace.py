@@ -239,11 +239,6 @@ class Workspace(Closing):
             self._store = self._resources.enter_context(open_store(self.location, create=create, access=access))
         return self._store
 
-    def give_address_to(self, judge: str | None) -> None:
-        """Keep the address in the options for the provider of this judge, before other judges are asked."""
-        if judge and self.given_address:
-            self.given_address.for_judge(judge)
-
     def generator(self, choice: JudgeChoice, judged_by: JudgeChoice, judge: Judge) -> Judge:
         """Return the chosen generator, which may be the judge itself.
 

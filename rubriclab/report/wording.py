@@ -431,7 +431,7 @@ EVALUATORS: Mapping[str, str] = {
 # A cell without a figure.
 UNMEASURED = Markup('<span class="none">–</span>')
 PERFECT = "the best possible, given how far raters differ"
-SINGLE_RATERS = "single raters, each against the mean of the others"
+SINGLE_RATERS = stored.SINGLE_RATERS
 
 
 def evaluator_name(name: str, *, in_sentence: bool = False) -> str:
@@ -478,9 +478,9 @@ def error_name(measures: stored.Measures) -> str:
     return stored.VERDICTS.error if measures == stored.VERDICTS else "error"
 
 
-def fewer_texts(evaluator: stored.EvaluatorAgreement, validation: stored.Validation) -> str:
-    """Return on how many texts an evaluator was measured; empty if on as many texts as the rubric."""
-    return f", on {evaluator.n} of {validation.n} texts" if evaluator.n != validation.n else ""
+def fewer_texts(evaluator: stored.EvaluatorAgreement | stored.Raters, validation: stored.Validation) -> str:
+    """Return on how many texts an evaluator was measured; empty if unknown or on as many texts as the rubric."""
+    return f", on {evaluator.n} of {validation.n} texts" if evaluator.n not in (None, validation.n) else ""
 
 
 class RecordedAgreement(NamedTuple):

@@ -94,6 +94,12 @@ def test_with_baselines_below_zero_the_constant_is_the_one_to_beat() -> None:
     assert found.outcome == "better"
 
 
+def test_the_error_of_the_constant_decides_nothing() -> None:
+    judged = table(8, n=30)
+    found = gate(judged, -judged.labels, measures(8, 30), points=judged.labels)
+    assert (found.free.against, found.free.less_error, found.free.overall) == ("constant", None, "worse")
+
+
 def test_texts_that_one_of_two_did_not_score_are_left_out_for_both() -> None:
     judged = table(n=30)
     own = judged.labels.copy()
@@ -178,7 +184,10 @@ def test_errors_are_those_of_the_scores_on_the_scale_beside_direct_as_it_comes_a
     judged, points = replace(judged, values=shifted), labels + np.tile([0.4, -0.2], 30)
     found = gate(judged, points, points=points, direct=shifted[:, 0])
     errors = {each.name: each.errors for each in found.evaluators if each.errors}
-    assert set(errors) == {"joint", "direct", "direct, calibrated"}
+    assert set(errors) == {"joint", "direct", "direct, calibrated", "constant"}
+    fold = grouped_folds(judged.groups, 10, 0)
+    means = np.array([labels[fold != own].mean() for own in fold])
+    assert errors["constant"].absolute.value == pytest.approx(np.abs(means - labels).mean(), abs=1e-6)
     rubric, direct, calibrated = (errors[name] for name in ("joint", "direct", "direct, calibrated"))
     assert rubric.absolute.value == pytest.approx(0.3)
     assert rubric.bias == pytest.approx(0.1)

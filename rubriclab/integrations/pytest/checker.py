@@ -107,7 +107,9 @@ class RubricRun:
                 judge = f"{RECORDED_PREFIX}{replay}#{_recorded_judge(replay, judge, store, ref)}"
             record = self.settings.path("record")
             workspace = Workspace(store, self._options, notify=note, record=record, budget=self._budget)
-            workspace.give_address_to(self.judge(plugin.MarkValues()))
+            # The address in the options is for the provider of the judge of all tests.
+            if workspace.given_address and (configured := self.judge(plugin.MarkValues())):
+                workspace.given_address.for_judge(configured)
             scorer = TextScorer(workspace, ref, ScoreOptions(judge=judge))
             self._opened[key] = self._closing.enter_context(scorer)
         return self._opened[key]
