@@ -378,7 +378,7 @@ def score(
         scored = f"{counts.rows - counts.unscored:,} texts scored by {scoring.name}{to_output}"
         missing = f"; {views.wording.missing_answers(counts.answers_missing, counts.answers)}"
         note(f"{scored}, {counts.unscored:,} unscored{missing if counts.answers_missing else ''}")
-        if scoring.version and scoring.version.provenance.validation:
+        if scoring.version and (scoring.version.provenance.validation or scoring.version.evaluation):
             note(f"verdict on {scoring.name}: {views.rubrics.verdict(scoring.version)}")
     scoring.raise_if_unanswered()
     if fail_under is not None:
