@@ -317,8 +317,12 @@ def first_screen(rows: Sequence[StoredRow]) -> str:
         lines.append([f"small model: {title}", *figures])
     aspects = len({each["case"] for each in real})
     table = markdown(["on unseen texts", "error", "order"], lines)
+    # The error of a judge that knows only the mean of the labels.
+    offline_mean = np.mean([each["errors"][MEAN_LABEL] for each in real])
+    small_mean = np.mean([np.mean(each["error"]) for each in stored if each["evaluator"] == MEAN_LABEL])
     notes = (
-        "Unseen: in no group of learning. Error: mean absolute, in points of the raters' scale, lower is better. "
+        "Unseen: in no group of learning. Error: mean absolute, in points of the raters' scale, lower is better; the "
+        f"mean label for every text errs {offline_mean:.2f} (offline judge's sets) and {small_mean:.2f} (small model's). "
         "Order: Spearman's correlation, higher is better. Brackets: 90\N{NO-BREAK SPACE}% intervals over groups. "
         f"Offline judge: means over {len(real)} draws of 30 labels, {aspects} aspects of 5 public sets; order over all "
         "texts. Small model: 1.5 billion parameters, asked about one criterion a call, 4 aspects; order within groups"
