@@ -322,7 +322,7 @@ def first_screen(rows: Sequence[StoredRow]) -> str:
     small_mean = np.mean([np.mean(each["error"]) for each in stored if each["evaluator"] == MEAN_LABEL])
     notes = (
         "Unseen: in no group of learning. Error: mean absolute, in points of the raters' scale, lower is better; the "
-        f"mean label for every text errs {offline_mean:.2f} (offline judge's sets) and {small_mean:.2f} (small model's). "
+        f"mean label for every text errs {offline_mean:.2f} (offline judge) and {small_mean:.2f} (small model). "
         "Order: Spearman's correlation, higher is better. Brackets: 90\N{NO-BREAK SPACE}% intervals over groups. "
         f"Offline judge: means over {len(real)} draws of 30 labels, {aspects} aspects of 5 public sets; order over all "
         "texts. Small model: 1.5 billion parameters, asked about one criterion a call, 4 aspects; order within groups"
