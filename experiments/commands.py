@@ -204,11 +204,11 @@ def record_demo(context: click.Context, *, model: str, api_base: str | None) -> 
     from rubriclab.cli.commands import demo_parts, run_in
     from rubriclab.cli.main import cli
     from rubriclab.models.base import content_path
-    from rubriclab.ops.check import write_ratings
+    from rubriclab.ops.check import DEMO_FILES, write_content
 
     judge = ["--judge", model, *(["--api-base", api_base] if api_base else [])]
     with TemporaryDirectory() as folder:
-        write_ratings(Path(folder))
+        write_content("ratings", DEMO_FILES, Path(folder))
         record = ("--record", str(content_path("ratings", "recording.jsonl")))
         for lines in demo_parts((*judge, *record)).values():
             if code := run_in(Path(folder), lines, cli):

@@ -161,7 +161,7 @@ def demo(call: Call, folder: Path, *, sample_only: bool) -> None:
         ops.check.write_sample(folder)
         click.echo(f"The sample is in the folder {folder}: {', '.join(ops.check.FILES)}.")
         return
-    ops.check.write_ratings(folder)
+    ops.check.write_content("ratings", ops.check.DEMO_FILES, folder)
     click.echo(
         "108 summaries of news articles, each rated for coherence by three people, and a language model's recorded "
         f"answers about them ({folder / ops.check.README}).\n"

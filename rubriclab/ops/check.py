@@ -631,14 +631,10 @@ class SampleFiles:
 
 def write_sample(folder: str | Path) -> SampleFiles:
     """Write the sample to `folder`, which must be new, empty, or hold the sample already; return the files."""
-    return SampleFiles(*_write_content("sample", FILES, Path(folder)))
+    return SampleFiles(*write_content("sample", FILES, Path(folder)))
 
 
-def write_ratings(folder: Path) -> None:
-    _write_content("ratings", DEMO_FILES, folder)
-
-
-def _write_content(name: str, files: Iterable[str], folder: Path) -> list[Path]:
+def write_content(name: str, files: Iterable[str], folder: Path) -> list[Path]:
     if folder.exists() and not folder.is_dir():
         raise SettingsError(f"{folder} is a file, and a folder is needed for the {name}.", "Name another folder.")
     contents = {folder / file: content_path(name, file).read_bytes() for file in files}
