@@ -512,10 +512,6 @@ class EvaluationSummary:
     scale: Scale
 
     @property
-    def deciding(self) -> EvaluatorComparison | None:
-        return self.evaluators[0].deciding
-
-    @property
     def comparisons(self) -> tuple[tuple[str, EvaluatorComparison], ...]:
         """The comparisons, each after the reference of the evaluator that is compared."""
         rows = ((row.ref, (*row.baselines, row.best_baseline, row.best)) for row in self.evaluators)
@@ -556,7 +552,7 @@ def summarize(
         level = next(each for each in LEVELS if each in levels)
     rows = [row for row in defined if row.agreement.level == level]
     rows.sort(key=lambda row: -(row.agreement.pearson.value or 0.0))
-    free_scores = {_key(baseline.name): baseline.scores for baseline in free_baselines}
+    free_scores = {baseline.name: baseline.scores for baseline in free_baselines}
     as_baselines = {each.name for each in scored if baseline_method(each.version.rubric)}
     of_versions = [row for row in rows if row.evaluator in versions]
     baselines = [row for row in of_versions if row.evaluator in as_baselines]
@@ -589,7 +585,7 @@ def _comparison(
     row: Result, other: Result, versions: Mapping[str, ScoredVersion], free_scores: Mapping[str, FloatArray]
 ) -> EvaluatorComparison:
     scored, other_scored = versions[row.evaluator], versions.get(other.evaluator)
-    other_values = other_scored.values if other_scored else free_scores.get(_key(other.evaluator))
+    other_values = other_scored.values if other_scored else free_scores.get(other.evaluator)
     if other_values is None:
         return EvaluatorComparison(other, None)
     labels, groups, level = scored.labels, scored.groups, row.agreement.level
@@ -606,11 +602,6 @@ def _comparison(
 def _count_scored(scores: FloatArray, groups: Sequence[str]) -> dict[str, int]:
     scored = np.flatnonzero(~np.isnan(scores)).tolist()
     return {"n": len(scored), "groups": len({groups[index] for index in scored})}
-
-
-def _key(evaluator: str) -> str:
-    """Return an evaluator's name without the remark on the rubrics that chose a free baseline."""
-    return evaluator.partition(" (")[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -649,7 +640,7 @@ def evaluate_decisions(
 ) -> EvaluatedDecisions | None:
     """Compare the decisions of rubrics of one aspect with the labels; `None` if no rubric decides."""
     labels, groups, aspect = scored[0].labels, scored[0].groups, scored[0].aspect
-    free_scores = {_key(each.name): each.scores for each in free_baselines}
+    free_scores = {each.name.partition(" (")[0]: each.scores for each in free_baselines}
     aurocs = {name: verdict_statistic("AUROC", [values], labels, groups) for name, values in free_scores.items()}
     best = max(aurocs, key=lambda name: aurocs[name].value or 0.0)
     direct = {each.name: each.values for each in scored if each.asks_directly}

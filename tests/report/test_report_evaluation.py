@@ -144,13 +144,13 @@ def test_a_judge_asked_directly_that_would_be_nearer_once_calibrated_with_the_ru
         (unlabelled(), lambda _, text: text.scores["coherence"] + 1.5),
     )
     assert found
-    assert found.deciding
-    assert found.deciding.gains
+    assert found.evaluators[0].deciding
+    assert found.evaluators[0].deciding.gains
     assert (found.errors["plain@1"].absolute.value, found.errors["plain@1"].bias) == (1.5, 1.5)
     labels = np.array([text.scores["coherence"] for text in examples()])
     nearer = np.abs(np.clip(labels + 1.5 + at_zero, 1, 5) - labels).mean()
     assert found.errors["plain@1, calibrated"].absolute.value == pytest.approx(nearer, abs=1e-4)
-    assert found.deciding.gains.error_outcome == verdict
+    assert found.evaluators[0].deciding.gains.error_outcome == verdict
     said = words(found)
     assert ("`rubriclab transfer --to LABELLED --no-relearn --action recalibrate --save plain@1" in said) == (
         verdict == "worse"
