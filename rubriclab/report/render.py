@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 STYLE = Path(__file__).with_name("report.css")
 TEMPLATES = Path(__file__).with_name("templates")
 # Characters of a word of code; pages may break longer words.
-MAX_UNBROKEN = 30
+MAX_UNBROKEN = 40
 # Tables with at least this many columns are too wide for a phone.
 WIDE_COLUMNS = 4
 MAX_HEADING = 6
