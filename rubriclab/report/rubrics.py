@@ -96,10 +96,11 @@ def learning_badge(version: Version) -> Badge:
 def evaluation_prevails(version: Version, compared_with_direct: bool) -> bool:
     """Return whether the verdict of an evaluation counts more than the verdict at learning.
 
-    It counts less if the comparison with the judge asked directly decided at learning and was not evaluated.
+    It counts less if the judge asked directly was not evaluated, but decided at learning or lacks its comparison there.
     """
     validation = version.provenance.validation
-    return compared_with_direct or validation is None or validation.deciding is validation.free
+    decided_by_free = validation is None or validation.deciding is validation.free
+    return compared_with_direct or (decided_by_free and not version.lacks_direct)
 
 
 def badge_on_other_texts(version: Version, record: stored.EvaluationRecord) -> Badge:
