@@ -307,6 +307,7 @@ def first_screen(rows: Sequence[StoredRow]) -> str:
     for title, who in (("rubric", RUBRIC), (DIRECT, DIRECT)):
         means = (f"{np.mean([each[field][who] or 0 for each in real]):.2f}" for field in ("errors", "spearman"))
         lines.append([f"offline judge: {title}", *means])
+    lines.append(["its texts: the mean label", f"{np.mean([each['errors'][MEAN_LABEL] for each in real]):.2f}", "–"])
     calibrated = f"{DIRECT}, calibrated"
     of_small = {"rubric": "rubric, one criterion a call", DIRECT: DIRECT, calibrated: calibrated}
     for title, who in of_small.items():
@@ -315,14 +316,12 @@ def first_screen(rows: Sequence[StoredRow]) -> str:
         # A narrow column breaks before an interval, not inside of it.
         figures = (words.replace(", ", ",\N{NO-BREAK SPACE}") for words in intervals)
         lines.append([f"small model: {title}", *figures])
+    mean_errors = interval([each["error"] for each in stored if each["evaluator"] == MEAN_LABEL])
+    lines.append(["its texts: the mean label", mean_errors.replace(", ", ",\N{NO-BREAK SPACE}"), "–"])
     aspects = len({each["case"] for each in real})
     table = markdown(["on unseen texts", "error", "order"], lines)
-    # The error of a judge that knows only the mean of the labels.
-    offline_mean = np.mean([each["errors"][MEAN_LABEL] for each in real])
-    small_mean = np.mean([np.mean(each["error"]) for each in stored if each["evaluator"] == MEAN_LABEL])
     notes = (
-        "Unseen: in no group of learning. Error: mean absolute, in points of the raters' scale, lower is better; the "
-        f"mean label for every text errs {offline_mean:.2f} (offline judge) and {small_mean:.2f} (small model). "
+        "Unseen: in no group of learning. Error: mean absolute, in points of the raters' scale, lower is better. "
         "Order: Spearman's correlation, higher is better. Brackets: 90\N{NO-BREAK SPACE}% intervals over groups. "
         f"Offline judge: means over {len(real)} draws of 30 labels, {aspects} aspects of 5 public sets; order over all "
         "texts. Small model: 1.5 billion parameters, asked about one criterion a call, 4 aspects; order within groups"

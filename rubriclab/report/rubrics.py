@@ -31,11 +31,15 @@ if TYPE_CHECKING:
     from rubriclab.ops.explain import ScoreExplanation
 
 
+# `unproven` is a better verdict that something limits.
+Tone = Literal["good", "unproven", "warning", "bad"]
+
+
 class Badge(NamedTuple):
     """A short verdict; `remark` says what is compared, `figures` what it rests on, `limit` what it does not show."""
 
     words: str
-    tone: Literal["good", "warning", "bad"]
+    tone: Tone
     remark: str = ""
     figures: str = ""
     limit: str = ""
@@ -43,7 +47,7 @@ class Badge(NamedTuple):
 
 # The verdict.
 
-TONES: Mapping[str, Literal["good", "warning", "bad"]] = {"better": "good", "worse": "bad", "not better": "bad"}
+TONES: Mapping[str, Tone] = {"better": "good", "worse": "bad", "not better": "bad"}
 # The word between a verdict and the name of the other evaluator.
 PREPOSITIONS: Mapping[str, str] = {"better": "than", "worse": "than", "not better": "over"}
 NOT_COMPARED = Badge("no comparison made", "warning")
@@ -89,7 +93,7 @@ def learning_badge(version: Version) -> Badge:
     if version.outcome != outcome:
         remark = f"as the edited version lacks a comparison with the same judge asked directly: better {remark}"
     gated = version.outcome or outcome
-    tone = "warning" if unshown else TONES.get(gated, "warning")
+    tone = "unproven" if unshown else TONES.get(gated, "warning")
     return Badge(wording.outcome(gated), tone, remark, ", ".join(figures), limit)
 
 
@@ -119,7 +123,8 @@ def badge_on_other_texts(version: Version, record: stored.EvaluationRecord) -> B
     prevails = evaluation_prevails(version, record.compared_with_direct)
     limit = "" if prevails else "; not compared with the judge asked directly"
     figures = ", ".join(filter(None, (error, order)))
-    tone = TONES.get(record.verdict.overall, "warning") if prevails else "warning"
+    tone = TONES.get(record.verdict.overall, "warning")
+    tone = "unproven" if tone == "good" and not prevails else tone
     return Badge(words, tone, remark, figures, limit)
 
 

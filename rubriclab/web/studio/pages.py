@@ -176,9 +176,9 @@ def _recorded_agreement(version: Version) -> tuple[Figures, str]:
 
 
 def _common_level(rows: list[dict[str, Any]]) -> str:
-    """Return the level at which a column shows correlations, empty for decisions."""
-    levels = {level for row in rows for _, level in row["agreement"].values()}
-    return next((level for level in wording.LEVELS.values() if level in levels), "")
+    """Return the level of all correlations of a column; empty if it differs, and for decisions."""
+    levels = {level for row in rows for _, level in row["agreement"].values() if level}
+    return levels.pop() if len(levels) == 1 else ""
 
 
 def _store_option(studio: Studio) -> str:
