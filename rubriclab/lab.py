@@ -142,8 +142,7 @@ class Lab(Closing):
         progress: `"auto"` for a bar in a terminal or a notebook, a function of a message and the share done, or `None`.
         notify: a function that gets each message for the user; by default, messages are logged, and printed
             to standard error in a terminal or a notebook.
-        options: fields of `JudgeOptions`: `concurrency`, `max_cost` and others. Caps limit all calls of this object
-            together.
+        options: fields of `JudgeOptions`, such as `max_cost`. Caps limit all calls of this object together.
 
     Raises:
         SettingsError: for an option that is unknown or out of bounds.

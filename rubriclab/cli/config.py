@@ -6,7 +6,7 @@ The command line comes first, then the environment, then the file.
 A file that the user names is used as it is. A file that was found in the working folder may have come with somebody
 else's repository, so its settings are printed. It may say how input is read and how results are shown. Other options
 are refused until the user has confirmed its content (`rubriclab trust FILE`). Options that say what a command changes
-in the store are always refused. `FromFound` says which of these rules holds for an option.
+in the store are always refused. Each option states its rule, a `FromFound`: `always`, `confirmed` or `never`.
 
 Relative paths in a file are relative to the folder that it really lies in, never to the working folder.
 """
@@ -30,14 +30,13 @@ from rubriclab.models.characters import did_you_mean
 
 if TYPE_CHECKING:
     from rubriclab.base_options import FromFound
-    from rubriclab.models.base import Unreadable
 
 CONFIG_NAME = "rubriclab.toml"
 
-# The command that confirms a file. A file must not decide on its own confirmation, so of a file that was found, this
-# command uses one option only, and only once the file is confirmed.
+# The command that confirms a file. A file must not decide on its own confirmation, so a file that was found sets only
+# one option of this command, and only after it has been confirmed.
 CONFIRMING = "trust"
-USED_TO_CONFIRM = "store"
+CONFIRMING_OPTION = "store"
 # Stands for the digest of a confirmed folder, whose file may have any content.
 ANY_CONTENT = "any"
 # Longest setting that is printed, in characters. A file that the user confirms is printed uncut.
@@ -65,7 +64,7 @@ class Config:
         try:
             loaded = parse_toml(self.content)
         except Unreadable as error:
-            raise _unusable(self.file, error) from None
+            raise SettingsError(f"The configuration file {self.file} cannot be used: {error}.") from None
         return {key if key in method_names() else key.replace("_", "-"): value for key, value in loaded.items()}
 
     @cached_property
@@ -74,22 +73,22 @@ class Config:
         if self.is_named:
             return True
         confirmed, path = confirmed_files(), self.file.resolve()
-        has_digest = confirmed.get(str(path)) == content_digest(self.content)
-        return has_digest or confirmed.get(str(path.parent)) == ANY_CONTENT
+        is_content_confirmed = confirmed.get(str(path)) == content_digest(self.content)
+        return is_content_confirmed or confirmed.get(str(path.parent)) == ANY_CONTENT
 
     def check_may_set(self, key: str, rule: FromFound = "confirmed") -> None:
         """Refuse an option or a table of hyperparameters that the file may not set."""
         if rule == "always" or self.is_named or (rule == "confirmed" and self.trusted):
             return
-        sets = f"{self.file} in this folder sets {_pair(key, self.values[key], MAX_SHOWN)}"
+        problem = f"{self.file} in this folder sets {_pair(key, self.values[key], MAX_SHOWN)}"
         or_set_it = "" if key in method_names() else f"; or set --{key} yourself"
         if rule == "never":
             hint = f"Remove it from the file; or name the file: --config {self.file}{or_set_it}."
-            raise SettingsError(f"{sets}; what a command changes is never taken from a file that was found.", hint)
+            raise SettingsError(f"{problem}; what a command changes is never taken from a file that was found.", hint)
         raise NotConfirmed(
-            f"{sets} and is not confirmed.",
-            f"Read it, then confirm it once: `rubriclab trust {self.file}`; or, if only you change it, its folder with "
-            f"later changes: `rubriclab trust .`; or name it: --config {self.file}{or_set_it}.",
+            f"{problem} and is not confirmed.",
+            f"Read it, then confirm it once: `rubriclab trust {self.file}`; or name it: --config {self.file}{or_set_it}"
+            ". If only you change it, `rubriclab trust .` confirms it with later changes too.",
         )
 
     def summary(self, keys: Collection[str] | None = None) -> str:
@@ -122,7 +121,7 @@ def load_config(path: Path | None) -> Config | None:
     try:
         return Config(file, path is not None, read_file(file, MAX_TOML_BYTES))
     except Unreadable as error:
-        raise _unusable(file, error) from None
+        raise SettingsError(f"The configuration file {file} cannot be used: {error}.") from None
 
 
 def defaults_from(config: Config, commands: Mapping[str, Sequence[click.Parameter]]) -> dict[str, dict[str, Any]]:
@@ -141,6 +140,7 @@ def defaults_from(config: Config, commands: Mapping[str, Sequence[click.Paramete
     settings = list[str]()
 
     def configured() -> list[str]:
+        # All tables have the same rule, so the first that the file has is checked for all.
         config.check_may_set(next(name for name in method_names() if name in values))
         return settings
 
@@ -156,7 +156,8 @@ def defaults_from(config: Config, commands: Mapping[str, Sequence[click.Paramete
     for name, by_key in options.items():
         used_keys = by_key.keys() & keys
         if name == CONFIRMING and not config.is_named:
-            used_keys &= {USED_TO_CONFIRM} if config.trusted else set()
+            allowed_keys = {CONFIRMING_OPTION} if config.trusted else set[str]()
+            used_keys = used_keys & allowed_keys
         defaults[name] = {str(by_key[key].name): partial(_checked_value, config, by_key[key], key) for key in used_keys}
         if settings:
             defaults[name]["configured"] = configured
@@ -167,10 +168,6 @@ def options_by_name(params: Sequence[click.Parameter]) -> dict[str, click.Option
     """Return the options by their names in a configuration file: `max-cost` for `--max-cost`."""
     visible = [param for param in params if isinstance(param, click.Option) and not param.hidden]
     return {max(option.opts, key=len).lstrip("-"): option for option in visible}
-
-
-def _unusable(file: Path, error: Unreadable) -> SettingsError:
-    return SettingsError(f"The configuration file {file} cannot be used: {error}.")
 
 
 def _pair(key: str, value: Any, max_length: int | None) -> str:
@@ -194,7 +191,7 @@ def _checked_value(config: Config, option: click.Option, key: str) -> Any:
 
 
 def _check_type(file: Path, option: click.Option, key: str, value: Any) -> None:
-    """Refuse a value of another type than the option's, since click would convert it after the check."""
+    """Refuse a value of another type than the option's, since click would convert it without an error."""
     types: tuple[type, ...]
     if option.is_flag:
         types, expected = (bool,), "true or false"
@@ -220,8 +217,7 @@ def confirmations_file() -> Path:
 def confirmed_files() -> Mapping[str, str]:
     """Return the digest of the confirmed content by absolute path, `ANY_CONTENT` for a folder, sorted by path.
 
-    The list is in the user's own configuration folder, and not in a store, since a configuration file may choose the
-    store.
+    The list is in the user's own configuration folder, not in a store, which a configuration file may choose.
     """
     file = confirmations_file()
     try:

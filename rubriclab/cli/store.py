@@ -85,8 +85,8 @@ def trust(call: Call, target: str | None, *, revoke: bool) -> None:
             message = f"{loaded_config.file} is confirmed{changes}; it sets {loaded_config.summary() or 'nothing'}"
         call.show(message, {"file": str(file.resolve()), "confirmed": not revoke})
         return
-    if call.values["store"] is None and loaded and config.USED_TO_CONFIRM in loaded.values:
-        loaded.check_may_set(config.USED_TO_CONFIRM)
+    if call.values["store"] is None and loaded and config.CONFIRMING_OPTION in loaded.values:
+        loaded.check_may_set(config.CONFIRMING_OPTION)
     if target is None:
         _list_trusted(call)
         return

@@ -1,8 +1,8 @@
 """Rows of Parquet files and Excel workbooks (.xlsx), of limited size, so that a small file cannot fill the memory.
 
 Cells of a workbook have the values that the sheet shows. Formulas are not evaluated; their stored results are used. A
-formula that shows an error such as `#DIV/0!`, or was never calculated, becomes a `CellError`: a fault if the cell holds
-a score or a text. Every cell of a merged range has the value of the range.
+formula that shows an error such as `#DIV/0!`, or was never calculated, becomes a `CellError`, which is a fault of the
+row only where a score or a text is expected. Every cell of a merged range has the value of the range.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ def parquet_rows(path: Path, max_bytes: int = MAX_ROW_BYTES) -> text_files.RowSt
         with ParquetFile(path, pre_buffer=False) as file:
             groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
             row_bytes = max((group.total_byte_size / max(group.num_rows, 1) for group in groups), default=1)
-            for batch in file.iter_batches(batch_size=max(1, min(MAX_BATCH_ROWS, int(max_bytes / max(row_bytes, 1))))):
+            batch_size = max(1, min(MAX_BATCH_ROWS, int(max_bytes / max(row_bytes, 1))))
+            for batch in file.iter_batches(batch_size=batch_size):
                 for row in _batch_rows(str(path), number, batch):
                     number += 1
                     if len(repr(row)) > max_bytes:
@@ -47,14 +48,17 @@ def parquet_rows(path: Path, max_bytes: int = MAX_ROW_BYTES) -> text_files.RowSt
         yield number + 1, text_files.damage_fault(str(path), number, error)
 
 
-def _batch_rows(where: str, before: int, batch: Any) -> list[Any]:
+def _batch_rows(where: str, rows_before: int, batch: Any) -> list[Any]:
+    rows: list[Any]
     try:
-        rows: list[Any] = batch.to_pylist()
+        rows = batch.to_pylist()
     except (ValueError, OverflowError) as error:  # text that is not UTF-8, dates beyond Python's calendar
-        if len(batch) > 1:
-            return [row for i in range(len(batch)) for row in _batch_rows(where, before + i, batch.slice(i, 1))]
-        got = f"a row that cannot be read ({' '.join(str(error).split())})"
-        return [RowError(where, before + 1, None, got, "values that fit their type")]
+        if len(batch) == 1:
+            got = f"a row that cannot be read ({' '.join(str(error).split())})"
+            return [RowError(where, rows_before + 1, None, got, "values that fit their type")]
+        rows = []
+        for index in range(len(batch)):  # each row by itself, to find the faulty ones
+            rows += _batch_rows(where, rows_before + index, batch.slice(index, 1))
     return rows
 
 
@@ -64,25 +68,20 @@ MAX_UNPACKED_BYTES = 2**29
 # Maximum number of cells up to the last used row and column, including empty ones: a small file can use two cells a
 # million rows apart, and all cells between them are held in memory.
 MAX_CELLS = 5_000_000
-# Errors from a damaged archive or a damaged file in it.
-DAMAGE_ERRORS = (
-    *(zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, KeyError),
-    *(ElementTree.ParseError, StopIteration),
-)
+# Errors from a damaged archive, and from a damaged file in it.
+_ARCHIVE_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, KeyError)
+DAMAGE_ERRORS = (*_ARCHIVE_ERRORS, ElementTree.ParseError, StopIteration)
 _BLOCK = 2**20
 _OLD_EXCEL = b"\xd0\xcf\x11\xe0"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _MAIN = "xl/workbook.xml"
-_TRUE = ("1", "true")
 # Files by which a zip archive is recognised as another format.
 _OTHER_FORMATS = ("xl/workbook.bin", "content.xml")
 
 # Maximum number of hidden rows and columns that a message names.
 MAX_NAMED = 5
-# Errors by row and column, and the numbers of hidden rows and columns.
-_Cells = tuple[dict[tuple[int, int], str], dict[str, set[int]]]
-# First and last row and column, counted from 0.
-Range = tuple[tuple[int, int], tuple[int, int]]
+# Errors by row and column, counted from 1, and the numbers of hidden rows (`row`) and columns (`col`).
+_ErrorsAndHidden = tuple[dict[tuple[int, int], str], dict[str, set[int]]]
 
 
 def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> tuple[SourceFormat, list[tuple[int, dict[str, Any]]]]:
@@ -106,12 +105,12 @@ def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> tuple[SourceFo
             visible = calamine.SheetVisibleEnum.Visible
             hidden_sheets = [sheet.name for sheet in workbook.sheets_metadata if sheet.visible != visible]
             name = _chosen_sheet(path, sheets, options.sheet, hidden_sheets)
-            errors, hidden = _error_cells(path, archive, name)
+            errors, hidden = _errors_and_hidden(path, archive, name)
             worksheet = workbook.get_sheet_by_name(name)
             cells: list[list[Any]] = worksheet.to_python(skip_empty_area=False)
-            for (number, column), text in errors.items():
-                if number <= len(cells) and column <= len(cells[number - 1]):
-                    cells[number - 1][column - 1] = CellError(text)
+            for (row_number, column_number), text in errors.items():
+                if row_number <= len(cells) and column_number <= len(cells[row_number - 1]):
+                    cells[row_number - 1][column_number - 1] = CellError(text)
             merged = _fill_merged(cells, worksheet.merged_cell_ranges or ())
     except (DataError, SettingsError):
         raise
@@ -168,7 +167,8 @@ def _chosen_sheet(path: Path, names: Sequence[str], sheet: str | int | None, hid
     return names[number - 1]
 
 
-def _fill_merged(cells: list[list[Any]], ranges: Sequence[Range]) -> int:
+def _fill_merged(cells: list[list[Any]], ranges: Sequence[tuple[tuple[int, int], tuple[int, int]]]) -> int:
+    """Copy the value of each range, counted from 0, to its empty cells; return the number of cells filled."""
     width = len(cells[0]) if cells else 0
     filled = 0
     for (top, left), (bottom, right) in ranges:
@@ -187,7 +187,8 @@ def _check_format(path: Path) -> None:
     with path.open("rb") as file:
         start = file.read(_BLOCK)
         file.seek(max(0, path.stat().st_size - _BLOCK))
-        if start.startswith(_OLD_EXCEL) and (_ENCRYPTED in start or _ENCRYPTED in file.read(_BLOCK)):
+        end = file.read(_BLOCK)
+        if start.startswith(_OLD_EXCEL) and (_ENCRYPTED in start or _ENCRYPTED in end):
             raise DataError(f"{path} is protected by a password.", "Save it without one.")
     if start.startswith(_OLD_EXCEL):
         raise DataError(f"{path} has the format of Excel before 2007 (.xls).", "Save it as .xlsx.")
@@ -204,12 +205,12 @@ def _check_format(path: Path) -> None:
         raise DataError(f"{path} unpacks to {unpacked:,} bytes; at most {MAX_UNPACKED_BYTES:,} are read.", hint)
 
 
-def _error_cells(path: Path, archive: zipfile.ZipFile, sheet: str) -> _Cells:
-    """Return a sheet's errors, which python-calamine reads as empty, by row and column from 1, and what is hidden."""
+def _errors_and_hidden(path: Path, archive: zipfile.ZipFile, sheet: str) -> _ErrorsAndHidden:
+    """Return a sheet's errors, which python-calamine reads as empty cells, and its hidden rows and columns."""
     parts = {name.casefold(): name for name in archive.namelist()}
     errors: dict[tuple[int, int], str] = {}
     hidden_lines: dict[str, set[int]] = {"row": set(), "col": set()}
-    row = column = rows = columns = 0
+    row = column = last_row = last_column = 0
     kind = ""
     lacks_result = False
     for event, attributes, text in _events(archive, parts[_part_of_sheet(archive, sheet)]):
@@ -225,22 +226,24 @@ def _error_cells(path: Path, archive: zipfile.ZipFile, sheet: str) -> _Cells:
         elif event == "f":
             lacks_result = True
         elif event in ("v", "is"):
-            rows, columns = max(rows, row), max(columns, column)
-            if rows * columns > MAX_CELLS:
-                area = f"the used area of the sheet {sheet!r} has {rows:,} rows and {columns:,} columns"
+            last_row, last_column = max(last_row, row), max(last_column, column)
+            if last_row * last_column > MAX_CELLS:
+                area = f"the used area of the sheet {sheet!r} has {last_row:,} rows and {last_column:,} columns"
                 hint = "Delete cells far away from the table, or save the table as CSV."
                 raise DataError(f"{path}: {area}; at most {MAX_CELLS:,} cells are read.", hint)
         elif event == "/c" and lacks_result and kind != "str":
             # A result of the type "str" without a text is an empty text, not a missing result.
             errors[row, column] = UNCALCULATED
-        elif event == "/v" and kind == "e":
-            errors[row, column] = text
-            lacks_result = False
-        if event == "/v" and text:
-            lacks_result = False
-        if event in hidden_lines and attributes.get("hidden") in _TRUE:
+        elif event == "/v":
+            if kind == "e":
+                errors[row, column] = text
+            if text or kind == "e":
+                lacks_result = False
+        if event in hidden_lines and attributes.get("hidden") in ("1", "true"):
+            # A `col` element has the numbers of its first and last column; a `row` element is a single row.
+            first = int(attributes.get("min", row))
             last = min(int(attributes.get("max", row)), MAX_CELLS)
-            hidden_lines[event].update(range(int(attributes.get("min", row)), last + 1))
+            hidden_lines[event].update(range(first, last + 1))
     return errors, hidden_lines
 
 

@@ -45,7 +45,7 @@ class AnswerCache(Storage, Protocol):
         """Raise a `StoreError` if no answer could be cached."""
 
 
-# Requests under way by their digest: each ends with the error that was raised, or `None`.
+# The requests under way, by digest. The result of each future is the error that the request raised, or `None`.
 InFlight = dict[str, "asyncio.Future[Exception | None]"]
 
 
@@ -55,8 +55,8 @@ class Cached(JudgeWrapper):
 
     - Every reply is cached, even an unusable or filtered one, since it was paid for. So is a reply that arrives soon
       after its request was cancelled. Errors are not cached.
-    - If the cached reply is damaged or too large, the prompt's next sample is requested; with `retry_failed`, also if
-      the cached reply is unusable.
+    - If the cached reply is damaged or too large, the prompt is sent again with the next sample number, and so has
+      another digest; with `retry_failed`, also if the cached reply is unusable.
     - Of several identical requests at the same time, only the first is sent, and all of them get its reply or error.
       This also holds between judges that share an `in_flight`.
     - If several processes make the same call, all return the reply that was cached first.
@@ -82,8 +82,10 @@ class Cached(JudgeWrapper):
             own_request = self.in_flight[digest] = asyncio.get_running_loop().create_future()
             error = None
             try:
-                if reply := await self._request(digest, prompt):
+                reply = await self._request(digest, prompt)
+                if reply is not None:
                     return reply
+                # The cache has changed in the meantime, so the loop looks it up again.
             except Exception as failed:
                 error = failed
                 raise
@@ -92,9 +94,9 @@ class Cached(JudgeWrapper):
                 del self.in_flight[digest]
 
     async def _look_up(self, prompt: Prompt[Any]) -> tuple[Reply | None, str, Prompt[Any]]:
-        """Return the cached reply or `None`, and the digest and prompt of the request to make if it is `None`.
+        """Return the cached reply, and its digest and prompt; without a reply, those of the request to make.
 
-        If there is a cached reply that must not be returned, digest and prompt are those of the next sample.
+        If there is a cached reply that must not be returned, the request to make is that of the next sample.
         """
         digest = request_digest(self.judge.identity, prompt)
         try:
@@ -106,11 +108,14 @@ class Cached(JudgeWrapper):
         if reply is None:
             return None, digest, prompt
         too_large = len(reply.text.encode(errors="replace")) > self.max_reply_bytes
-        if too_large or parse_reply(reply, prompt)[0] is None:
-            next_sample = await self._look_up(replace(prompt, sample=prompt.sample + 1))
-            if next_sample[0] is not None or self.retry_failed or too_large:
-                return next_sample
-        return reply, digest, prompt
+        if not too_large:
+            value, _ = parse_reply(reply, prompt)
+            if value is not None:
+                return reply, digest, prompt
+        next_reply, next_digest, next_prompt = await self._look_up(replace(prompt, sample=prompt.sample + 1))
+        if next_reply is None and not (too_large or self.retry_failed):
+            return reply, digest, prompt
+        return next_reply, next_digest, next_prompt
 
     async def _read(self, digest: str) -> Reply | None:
         answer = await call_storage(self.answers, self.answers.get, digest)
@@ -141,7 +146,7 @@ class Cached(JudgeWrapper):
         """Return whether `answer` was cached. As the answer was paid for, a cancellation waits until it is stored."""
         if not self.answers.remote:
             return self.answers.put(digest, answer)
-        # Not a task: closing the event loop would cancel it, and a `put` still queued in the pool would never run.
+        # This is not a task, since closing the event loop cancels tasks, even before the pool has started the `put`.
         storing = asyncio.get_running_loop().run_in_executor(None, self.answers.put, digest, answer)
         try:
             return await asyncio.shield(storing)
@@ -190,9 +195,10 @@ def read_recording(path: Path) -> RecordingContent:
                         elif number > 1:
                             content.replies.setdefault(str(row["request"]), load_reply(row["reply"]))
                         content.end += len(line)
-                    elif number == 1 and not orjson.dumps(HEADER).startswith(line):
-                        raise ValueError(line)
                     else:
+                        is_cut_header = orjson.dumps(HEADER).startswith(line)
+                        if number == 1 and not is_cut_header:
+                            raise ValueError(line)
                         _log.warning("%s ends with an incomplete line, which is skipped", path)
                 except (ValueError, KeyError, TypeError):
                     expected = "the header of a recording" if number == 1 else "a judge or a reply"
@@ -263,15 +269,19 @@ class Replay:
             path, judge = find(Path(str(path).rpartition("#")[0])), recorded_name(spec)
         content = read_recording(path)
         names = sorted(content.judges)
-        self.recorded_name = names[0] if judge is None and len(names) == 1 else judge or ""
-        if self.recorded_name not in content.judges:
-            fault = "has more than one judge" if judge is None and names else f"has no judge {judge or ''}".rstrip()
+        if judge is None and len(names) == 1:
+            judge = names[0]
+        if judge is None or judge not in content.judges:
+            fault = f"has no judge {judge}" if judge else "has no judge"
+            if judge is None and names:
+                fault = "has more than one judge"
             raise SettingsError(
                 f"The recording {path} {fault}; it holds {', '.join(names) or 'none'}.",
                 f"Name one, as in {RECORDED_PREFIX}{path}#{names[0] if names else 'JUDGE'}.",
             )
         self.name = spec
-        self.identity: Mapping[str, Any] = content.judges[self.recorded_name]
+        self.recorded_name = judge
+        self.identity: Mapping[str, Any] = content.judges[judge]
         self._replies = content.replies
         self._path = path
 

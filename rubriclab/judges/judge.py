@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -22,7 +22,7 @@ from rubriclab.judges.replies import FoundObject, json_objects, without_reasonin
 from rubriclab.models.base import cached_by_size, digest
 from rubriclab.models.version import Effort
 from rubriclab.prompts import render
-from rubriclab.prompts.prompt import REASONS, KeyedReply, Prompt, known_keys
+from rubriclab.prompts.prompt import REASONS, SALVAGE, KeyedReply, Prompt, known_keys
 from rubriclab.prompts.render import Message, Turn, render_turns
 
 
@@ -218,8 +218,7 @@ class FakeJudge:
         return Reply(text, self.name, Usage(sum(len(m["content"]) for m in messages) // 4, len(text) // 4))
 
 
-# The most characters of rendered prompts that are cached, enough for the requests in flight. A character takes up to
-# four bytes.
+# The most characters of rendered prompts that are cached, of up to four bytes each; enough for the requests in flight.
 MAX_CACHED_CHARACTERS = 2**23
 
 
@@ -340,8 +339,9 @@ async def ask(
     if salvage is None and issubclass(prompt.reply, KeyedReply):
         salvage = prompt.reply
     if value is None and salvage:
+        salvage_prompt = replace(prompt, reply=salvage, fields={**prompt.fields, SALVAGE: True})
         for salvaged in (reply, first):
-            value, _ = parse_reply(salvaged, prompt.salvaging(salvage))
+            value, _ = parse_reply(salvaged, salvage_prompt)
             if value is not None:
                 reply = salvaged
                 break

@@ -19,15 +19,15 @@ from rubriclab.learning.calibration import MIN_SHRINKAGE
 from rubriclab.learning.matrix import ROUNDING, RatingMatrix, centers_and_spreads, standardise
 from rubriclab.stats.correlation import BoolArray, FloatArray
 
-# For labels of variance 1. Chosen on 220 learning sets of 20 aspects with the offline judge and three sets recorded of
-# a language model; agreement on other groups changes by at most 0.02 from half to twice each value.
+# These values, for labels of variance 1, were chosen on 220 learning sets of 20 aspects with the offline judge, and on
+# three with a language model. Halving or doubling one changes agreement on other groups by at most 0.02.
 NOISE = 0.9  # standard deviation of the error e
-PRIOR_SPREAD = 0.5  # standard deviation of the scores by the prior mean
+PRIOR_SPREAD = 0.5  # standard deviation of the scores that the prior mean weights give
 COMPOSITE_ERROR = 0.3  # prior standard deviation of the weight of a composite: the weighted sum of one kind of columns
-WEIGHT_VARIANCE = 0.25  # total variance of single weights, in equal shares, beside that of composites
-# Prior weight of each kind of column, divided by the sum over the kinds that are present. The best `WHOLE` was 0.65 to
-# 0.8 with a language model on the recorded sets, and 0.5 with the offline judge.
-WHOLE, JUDGED, MEASURED = 0.75, 0.25, 0.2
+WEIGHT_VARIANCE = 0.25  # prior variance that all columns share equally, in addition to the composites' variance
+# Prior weight of each kind of column, divided by the sum over the kinds that are present. The best `HOLISTIC_WEIGHT`
+# was 0.65 to 0.8 with a language model on the recorded sets, and 0.5 with the offline judge.
+HOLISTIC_WEIGHT, JUDGED_WEIGHT, SIGNED_WEIGHT = 0.75, 0.25, 0.2
 MAX_STANDARD_SCORE = 3.0  # standardised scores are clipped to plus or minus this
 
 # Of columns that correlate at least this much, the one closer to the labels is kept.
@@ -68,11 +68,10 @@ class Moments:
         """Each column's correlation with the labels over the texts that count, 0 if undefined; shape (columns,)."""
         n = np.maximum(self.counted, 1.0)
         covariance = self.zy - self.z * self.counted_y / n
-        variances = (self.zz.diagonal() - self.z**2 / n) * (self.counted_yy - self.counted_y**2 / n)
-        defined = variances > ROUNDING * np.maximum(self.zz.diagonal() * self.counted_yy, ROUNDING)
-        r: FloatArray = np.divide(
-            covariance, np.sqrt(np.where(defined, variances, 1.0)), out=np.zeros_like(n), where=defined
-        )
+        variance_products = (self.zz.diagonal() - self.z**2 / n) * (self.counted_yy - self.counted_y**2 / n)
+        defined = variance_products > ROUNDING * np.maximum(self.zz.diagonal() * self.counted_yy, ROUNDING)
+        deviation_products = np.sqrt(np.where(defined, variance_products, 1.0))
+        r: FloatArray = np.divide(covariance, deviation_products, out=np.zeros_like(n), where=defined)
         return r.clip(-1.0, 1.0)
 
 
@@ -83,21 +82,23 @@ class DesignMatrix:
     Attributes:
         centers, spreads: by column, over all texts; folds use the same, since they do not depend on labels.
         z: standardised scores, shape (texts, columns), 0 if missing.
-        counts: whether a cell is used for learning: it has a score, and its criterion was not generated from the text.
-        correlations, redundant: of pairs of columns, shape (columns, columns): the correlation, and if it is too high.
+        is_used: whether a cell is used for learning: it has a score, and its criterion was not generated from the text.
+        correlations: the correlation of each pair of columns, shape (columns, columns).
+        redundant: whether only one column of a pair is worth keeping, shape (columns, columns).
     """
 
     table: RatingMatrix
     centers: FloatArray
     spreads: FloatArray
     z: FloatArray
-    counts: BoolArray
+    is_used: BoolArray
     correlations: FloatArray
     redundant: BoolArray
 
     def moments(self, rows: BoolArray) -> Moments:
-        counts = self.counts[rows].astype(float)
-        z, y = np.clip(self.z[rows], -MAX_STANDARD_SCORE, MAX_STANDARD_SCORE) * counts, self.table.labels[rows]
+        counts = self.is_used[rows].astype(float)
+        z = np.clip(self.z[rows], -MAX_STANDARD_SCORE, MAX_STANDARD_SCORE) * counts
+        y = self.table.labels[rows]
         return Moments(
             n=np.array(float(len(y))),
             y=np.array(y.sum()),
@@ -111,21 +112,22 @@ class DesignMatrix:
         )
 
 
-def design(table: RatingMatrix, least_redundant: float = REDUNDANT) -> DesignMatrix:
-    """Return the table prepared for the model; columns that correlate by `least_redundant` or more are redundant."""
+def design(table: RatingMatrix, redundant_from: float = REDUNDANT) -> DesignMatrix:
+    """Return the table prepared for the model; columns that correlate by `redundant_from` or more are redundant."""
     centers, spreads = centers_and_spreads(table.values)
     z = standardise(table.values, centers, spreads)
     lengths = np.sqrt((z**2).sum(axis=0))
     unit_vectors = z / np.where(lengths > 0, lengths, 1.0)
     correlations = (unit_vectors.T @ unit_vectors).round(9)
-    compared = np.where(table.signed | table.signed[:, np.newaxis], np.abs(correlations), correlations)
-    is_redundant = (compared >= least_redundant) & ~np.eye(len(correlations), dtype=bool)
-    counts: BoolArray = ~np.isnan(table.values) & ~table.seen
-    return DesignMatrix(table, centers, spreads, z, counts, correlations, is_redundant)
+    is_signed_pair = table.signed | table.signed[:, np.newaxis]
+    similarities = np.where(is_signed_pair, np.abs(correlations), correlations)
+    is_redundant = (similarities >= redundant_from) & ~np.eye(len(correlations), dtype=bool)
+    is_used: BoolArray = ~np.isnan(table.values) & ~table.seen
+    return DesignMatrix(table, centers, spreads, z, is_used, correlations, is_redundant)
 
 
 def shrunken_correlations(table: RatingMatrix, moments: Moments) -> FloatArray:
-    """Return each column's correlation with the labels, absolute if signed, shrunk to the mean of its kind."""
+    """Return each column's correlation with the labels, its size if `signed`, shrunk to the mean of its kind."""
     r, n = moments.correlations, moments.counted
     r = np.where(table.signed, np.abs(r), r)
     shrunken = np.zeros_like(r)
@@ -140,8 +142,8 @@ class Posterior:
     """Weights of some columns, in standard deviations of the labels for each standard deviation of the column.
 
     Attributes:
-        mean: shape (columns,); 0 for judged columns with a negative estimate. If all would be 0, the prior times
-            `MIN_SHRINKAGE`, which ranks the texts with scores close to the mean label.
+        mean: shape (columns,); 0 for judged columns with a negative estimate. If all would be 0, it is the prior mean
+            times `MIN_SHRINKAGE`: such scores rank the texts, and are close to the mean label.
         errors: standard deviation of each weight.
         spread, average: standard deviation and mean of the labels.
     """
@@ -157,29 +159,32 @@ def posterior(table: RatingMatrix, moments: Moments, columns: Sequence[int]) -> 
     """Return the posterior weights of these columns, or the prior if labels are constant."""
     indices, n = list(columns), max(float(moments.n), 1.0)
     gram = moments.zz[np.ix_(indices, indices)] - np.outer(moments.z[indices], moments.z[indices]) / n
-    with_labels = moments.zy[indices] - moments.z[indices] * float(moments.y) / n
+    label_products = moments.zy[indices] - moments.z[indices] * float(moments.y) / n
     average = float(moments.y) / n
     spread = np.sqrt(max(float(moments.yy) / n - average**2, 0.0))
     prior, precision = _prior(table, indices, gram / n)
-    varied = spread > ROUNDING * max(1.0, abs(average))
-    precision = precision + gram / NOISE**2 * varied
+    labels_vary = spread > ROUNDING * max(1.0, abs(average))
+    evidence = np.zeros(len(indices))
+    if labels_vary:
+        precision = precision + gram / NOISE**2
+        evidence = (label_products / spread - gram @ prior) / NOISE**2
     covariance = np.linalg.inv(precision)
-    start = prior + covariance @ (
-        (with_labels / spread - gram @ prior) / NOISE**2 if varied else np.zeros(len(indices))
-    )
-    # The wording of a judged criterion says which end is better, and thirty labels are too few to refute it: the
-    # means, but not `errors`, are conditional on 0 for judged weights that would be negative.
-    judged, zero, mean = ~table.signed[indices], np.zeros(len(indices), dtype=bool), start
+    unconstrained = prior + covariance @ evidence
+    # The wording of a judged criterion says which end is better, and thirty labels are too few to refute it. Judged
+    # weights that would be negative are set to 0, and the other means are conditional on that; `errors` are not.
+    judged = ~table.signed[indices]
+    zero = np.zeros(len(indices), dtype=bool)
+    mean = unconstrained
     while (negative := judged & ~zero & (mean < -ROUNDING)).any():
         zero |= negative
-        pull = np.linalg.solve(covariance[np.ix_(zero, zero)], start[zero])
-        mean = np.where(zero, 0.0, start - covariance[:, zero] @ pull)
-    if not np.abs(mean).sum() > ROUNDING:
+        pull = np.linalg.solve(covariance[np.ix_(zero, zero)], unconstrained[zero])
+        mean = np.where(zero, 0.0, unconstrained - covariance[:, zero] @ pull)
+    if np.abs(mean).sum() <= ROUNDING:
         mean = MIN_SHRINKAGE * prior
     if table.limits is not None:
-        mean = constrain_weights(start, precision, table.limits[indices], np.sign(mean), fallback=prior)
+        mean = constrain_weights(unconstrained, precision, table.limits[indices], np.sign(mean), fallback=prior)
     errors = np.sqrt(covariance.diagonal())
-    return Posterior(tuple(indices), mean, errors, float(spread) if varied else 0.0, average)
+    return Posterior(tuple(indices), mean, errors, float(spread) if labels_vary else 0.0, average)
 
 
 def _prior(table: RatingMatrix, columns: Sequence[int], gram: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -190,7 +195,7 @@ def _prior(table: RatingMatrix, columns: Sequence[int], gram: FloatArray) -> tup
     indices = list(columns)
     kinds = (table.holistic[indices], ~(table.holistic | table.signed)[indices], table.signed[indices])
     scaled, shares = [], []
-    for kind, share in zip(kinds, (WHOLE, JUDGED, MEASURED), strict=True):
+    for kind, share in zip(kinds, (HOLISTIC_WEIGHT, JUDGED_WEIGHT, SIGNED_WEIGHT), strict=True):
         composite = np.where(kind, table.prior_direction[indices], 0.0)
         if (total := np.abs(composite).sum()) > 0:
             composite = composite / total
@@ -199,8 +204,9 @@ def _prior(table: RatingMatrix, columns: Sequence[int], gram: FloatArray) -> tup
     single_precision = len(indices) / WEIGHT_VARIANCE
     if not scaled:
         return np.zeros(len(indices)), single_precision * np.eye(len(indices))
-    composites, weights = np.stack(scaled), np.array(shares) / sum(shares)
-    mean = weights @ composites
+    composites = np.stack(scaled)
+    composite_weights = np.array(shares) / sum(shares)
+    mean = composite_weights @ composites
     mean = mean * PRIOR_SPREAD / max(deviation(mean), MIN_SPREAD)
     # The precision is the inverse of I / single_precision + COMPOSITE_ERROR² · Σ c cᵀ over composites c (Woodbury).
     inner = np.eye(len(scaled)) / COMPOSITE_ERROR**2 + single_precision * composites @ composites.T
@@ -211,27 +217,32 @@ def _prior(table: RatingMatrix, columns: Sequence[int], gram: FloatArray) -> tup
 def constrain_weights(
     mean: FloatArray, precision: FloatArray, limits: FloatArray, signs: FloatArray, *, fallback: FloatArray
 ) -> FloatArray:
-    """Return the most probable weights whose absolute values, as shares of their sum, are within a person's limits.
+    """Return the most probable weights whose absolute values, as shares of their sum, are within `limits`.
 
     With fixed signs this is a least distance problem over a cone, solved by nonnegative least squares (Lawson & Hanson
     1974, "Solving Least Squares Problems", chapter 23).
 
     Args:
         mean, precision: of the posterior without limits, shapes (m,) and (m, m).
-        limits: lowest and highest share of each weight, shape (m, 2). They are scaled if no shares within them sum to
-            1, for example in a fold that leaves out a criterion with a fixed weight.
-        signs: shape (m,); used for weights that may have either sign.
+        limits: the lowest and highest share that a person allows each weight, shape (m, 2). They are scaled if no
+            shares within them sum to 1, for example in a fold that leaves out a criterion with a fixed weight.
+        signs: the signs, shape (m,), of those weights whose limits allow either sign.
         fallback: weights; the nearest ones within the limits are returned if the most probable ones are all 0.
     """
-    sign = np.where(limits[:, 0] >= 0, 1.0, np.where(limits[:, 1] <= 0, -1.0, np.where(signs < 0, -1.0, 1.0)))
-    low, high = np.maximum(np.sort(limits * sign[:, np.newaxis], axis=1), 0.0).T
+    sign = np.select([limits[:, 0] >= 0, limits[:, 1] <= 0, signs < 0], [1.0, -1.0, -1.0], default=1.0)
+    # Without signs, the limits of a negative weight change places, and limits of the other sign become 0.
+    absolute_limits = np.maximum(np.sort(limits * sign[:, np.newaxis], axis=1), 0.0)
+    low, high = absolute_limits[:, 0], absolute_limits[:, 1]
+    # The scale lets the highest shares sum to 1 if they are lower, or the lowest if they are higher.
     scale = high.sum() if 0 < high.sum() < 1 else max(low.sum(), 1.0)
     low, high = low / scale, high / scale
     identity = np.eye(len(mean))
     constraints = np.vstack([identity - low[:, np.newaxis], high[:, np.newaxis] - identity])
     signed_precision = precision * np.outer(sign, sign)
-    for start, metric in ((mean * sign, signed_precision), (fallback * sign, identity), (np.ones(len(mean)), identity)):
-        absolute = np.maximum(_nearest(start, metric, constraints), 0.0)
+    # If the nearest weights within the limits are all 0, the next target is tried; the last one is equal weights.
+    attempts = ((mean * sign, signed_precision), (fallback * sign, identity), (np.ones(len(mean)), identity))
+    for target, metric in attempts:
+        absolute = np.maximum(_nearest(target, metric, constraints), 0.0)
         if absolute.sum() > NO_WEIGHT:
             break
     return np.asarray(absolute * sign)

@@ -37,8 +37,7 @@ class TrainingInput:
     """The input of learning.
 
     Attributes:
-        examples: labelled texts, each with a label for the assignment's aspect; may be empty for a method that needs
-            none.
+        examples: texts with labels for the assignment's aspect; may be empty for a method that needs none.
         findings: from literature.
         checklist: seed questions; `None` if the method uses none.
         unrated: labelled texts that another step will rate, so that the method only proposes; not in `examples`.
@@ -97,8 +96,7 @@ class UnitVerdict:
 class CriterionRating:
     """One text's score by one criterion with the judge's reason, or no score and why it is missing.
 
-    A question's score is 1 if the answer is in favour of the text, else 0; if a text is judged unit by unit, the mean
-    over the units.
+    A question's score is 1 if the answer is in favour of the text, else 0, or the mean over the units that are judged.
 
     Attributes:
         id: of the criterion.

@@ -57,8 +57,7 @@ class Checklist(FrozenModel):
     """An aspect of a task, divided into sub-dimensions.
 
     Attributes:
-        others: definitions of other aspects, which the questions should not be about; if empty, those of the task's
-            shipped aspects.
+        others: definitions of aspects that the questions should not be about; if empty, the task's shipped aspects.
         units: the pieces of a text that the questions are asked of one by one; `None` asks them of the whole text.
     """
 

@@ -232,8 +232,7 @@ def decode_text(content: bytes) -> str:
 def parse_json(text: str) -> Any:
     """Return the value of strict JSON, or raise `Unreadable`.
 
-    Refused are repeated keys in one object, numbers that are not finite, lone surrogates, and nesting deeper than
-    `MAX_DEPTH`.
+    Repeated keys in an object, numbers that are not finite, lone surrogates and nesting below `MAX_DEPTH` are refused.
     """
 
     def refuse(name: str) -> NoReturn:

@@ -273,8 +273,7 @@ _shared_text = cached_by_size(400_000)(Text)
 class Features(Mapping[str, float]):
     """The features of a text by name, in the order of the catalogue; each is computed when it is first read.
 
-    A feature is NaN if it needs a source or context that is absent or has no words, or is a share of a text without
-    words.
+    A feature is NaN if it needs a source or context that is absent or empty, or is a share of a text without words.
     """
 
     def __init__(self, output: str, source: str | None = None, context: str | None = None) -> None:

@@ -293,8 +293,7 @@ class VerdictAgreement(FrozenModel):
 
     Attributes:
         name: as in `EvaluatorAgreement`, or `raters among themselves`.
-        cells: numbers of texts by people's level, then the evaluator's: worse worse, worse better, better worse, better
-            better.
+        cells: numbers of texts by people's level, then the evaluator's: two for people's worse level, two for better.
         recalls, precisions: of the worse and of the better level.
         brier: for raters, who give no scores, the share of verdicts that differ.
         reliability: texts in bins of ascending scores.

@@ -1,8 +1,8 @@
 """Learning of a rubric from labelled texts: the settings of its methods, its training, and the saved version.
 
-Settings come, in increasing precedence, from the method's defaults, its defaults inside a joint training, a
-configuration file (or a `Lab`), the environment and the command line (or the options of a call), and what is recorded
-in a version.
+A setting can be in several of these places, of which the last one counts: the method's defaults; its defaults for joint
+training; a configuration file or a `Lab`; the environment; the command line or the options of a call; and the version
+in which it is recorded.
 """
 
 from __future__ import annotations
@@ -59,25 +59,26 @@ def resolve_settings(
 
     Settings `recorded` in a version override the `options` of the user, which override those `configured` in a file.
     The file may have settings of methods that take no part. If the version was learned by one method alone, recorded
-    defaults of that method are ignored, so that its defaults for joint training apply.
+    values that equal that method's defaults are ignored, so that its defaults for joint training apply.
 
     Raises:
-        SettingsError: for an unknown method or name, a value out of bounds, or a chosen setting of another method.
+        SettingsError: for an unknown method or name, a value out of bounds, or `options` for a method not in `methods`.
     """
     names = [*([JOINT] if joint else []), *(method.name for method in methods)]
     for owner in (*check_tables(configured or {}), *check_tables(options or {})):
         if not has_settings(owner):
             known = f"{did_you_mean(owner, settings_names())}Methods are: {', '.join(settings_names())}."
             raise SettingsError(f"`settings`: {owner!r} is no method.", known)
-    why = "it takes no part in this training" if joint else f"this is {names[0]}"
-    for owner, of_owner in (options or {}).items():
+    why = "it takes no part in this training" if joint else f"only {names[0]} is learned"
+    for owner, owner_settings in (options or {}).items():
         if owner not in names:
-            setting = ".".join([owner, *list(of_owner)[:1]])
-            raise SettingsError(f"`settings`: {setting} is for another method; {why}.")
+            first_setting = next((f"{owner}.{key}" for key in owner_settings), owner)
+            raise SettingsError(f"`settings`: {first_setting} is for another method; {why}.")
     recorded_tables = dict(recorded or {})
-    for name, of_method in recorded_tables.items() if JOINT not in recorded_tables else ():
-        defaults = method_named(name).settings().model_dump(mode="json")
-        recorded_tables[name] = {key: value for key, value in of_method.items() if value != defaults.get(key)}
+    if JOINT not in recorded_tables:
+        for name, table in recorded_tables.items():
+            defaults = method_named(name).settings().model_dump(mode="json")
+            recorded_tables[name] = {key: value for key, value in table.items() if value != defaults.get(key)}
     joint_defaults: SettingsTables = {method.name: method.joint_settings for method in methods} if joint else {}
     layers = (joint_defaults, configured or {}, options or {}, recorded_tables)
 
@@ -88,16 +89,18 @@ def resolve_settings(
     for method in methods:
         make = partial(choose_settings, method.settings, method.presets, values(method.name))
         resolved[method.name] = _validated(method.name, method.settings, make)
-    joined = _validated(JOINT, JointSettings, lambda: JointSettings(**values(JOINT))) if joint else None
-    return ResolvedSettings(resolved, joined)
+    joint_settings = _validated(JOINT, JointSettings, lambda: JointSettings(**values(JOINT))) if joint else None
+    return ResolvedSettings(resolved, joint_settings)
 
 
 def _validated(name: str, model: type[BaseModel], make: Callable[[], M]) -> M:
     try:
         return make()
     except ValidationError as error:
-        names, hint = [*([] if name == JOINT else ["preset"]), *sorted(model.model_fields)], None
+        hint = None
         if has_unknown_name(error):
+            presets = [] if name == JOINT else ["preset"]
+            names = [*presets, *sorted(model.model_fields)]
             wrong = str(error.errors(include_url=False)[0]["loc"][-1])
             hint = f"{did_you_mean(wrong, names)}Known are: {', '.join(names)}."
         raise SettingsError(f"{first_fault(error, name)}.", hint) from None
@@ -130,6 +133,7 @@ class TrainingRun:
     joint: JointSettings | None = None
 
     def estimate(self) -> tuple[CallEstimate, CallEstimate]:
+        """Return the estimated calls of the judge and of the generator."""
         plan = self.plans[0]
         if self.joint:
             calls = learning_calls(self.plans, self.joint)
@@ -152,7 +156,7 @@ _log = logging.getLogger(__name__)
 class LearnResult:
     version: Version
     effort: Effort
-    place: str
+    place: str  # the folder or the address of the store
 
 
 def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnResult]:
@@ -168,10 +172,10 @@ def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnR
     async def run() -> LearnResult:
         store = await workspace.off_event_loop(workspace.open_store, create=True)
         _notify_unused_reasons(training, options.generator or spec, workspace.notify)
-        choice, address = JudgeChoice(spec), workspace.options.generator_api_base
-        judge = workspace.judge(choice)
+        judge_choice, address = JudgeChoice(spec), workspace.options.generator_api_base
+        judge = workspace.judge(judge_choice)
         generator_choice = JudgeChoice(options.generator or spec, address, is_apart=address is not None)
-        generator = workspace.generator(generator_choice, choice, judge)
+        generator = workspace.generator(generator_choice, judge_choice, judge)
         calls = sum(each.calls for each in training.estimate())
         with workspace.progress(workspace.ledger) as on_progress:
 
@@ -222,8 +226,8 @@ def prepare_training(workspace: Workspace, data: Data, options: LearnOptions) ->
         hint = "Add them to other methods: `text_features=include`."
         raise SettingsError("`methods`: text features alone cannot make a rubric.", hint)
     if single_method := options.single_method:
-        for field in options.joint_settings:
-            why = f"`methods={single_method}` alone leaves nothing to choose"
+        if field := next(iter(options.joint_settings), None):
+            why = f"`methods={single_method}` alone is a single one"
             hint = "Leave `methods` out, or name several."
             raise SettingsError(f"`{field}` is for rubrics of several methods: {why}.", hint)
         names, tables = [single_method], options.settings
@@ -248,9 +252,9 @@ def prepare_training(workspace: Workspace, data: Data, options: LearnOptions) ->
             _log.info("%s takes no part: %s", method.name, error)
         else:
             checklists.append((method, checklist))
-    shared = next((checklist for _, checklist in checklists if checklist), None)
+    first_checklist = next((checklist for _, checklist in checklists if checklist), None)
     needs_labels = not single_method or methods[0].needs_labels
-    training_input = _training_input(data, shared, options, workspace.notify, labels_needed=needs_labels)
+    training_input = _training_input(data, first_checklist, options, workspace.notify, labels_needed=needs_labels)
     plans = (
         Plan(method, replace(training_input, checklist=checklist), resolved.methods[method.name])
         for method, checklist in checklists
@@ -266,7 +270,10 @@ def _training_input(
         for each in lint(checklist).duplicates:
             notify(f"{own_checklist}: the question {each.question!r} asks the same as {each.repeats!r}")
     shipped = options.aspect in (aspect.name for aspect in shipped_aspects(task))
-    definition = options.definition or (checklist.definition if checklist and (own_checklist or not shipped) else None)
+    definition = options.definition or None
+    # A shipped aspect has a definition of its own, which only the user's own checklist replaces.
+    if not definition and checklist and (own_checklist or not shipped):
+        definition = checklist.definition
     aspect = find_aspect(task, options.aspect, definition)
     rows = rows_of(data, options, notify)
     training = training_examples(
@@ -288,7 +295,8 @@ def _notify_unused_reasons(training: TrainingRun, generator: str, notify: Notify
     if generator == EMBEDDED:
         why = "the offline judge does not read them; a language model does"
     elif not any(plan.method.shows_reasons(plan.settings) for plan in training.plans):
-        why = f"{join_names([plan.method.name for plan in training.plans])} proposes no criteria from labels"
+        names = [plan.method.name for plan in training.plans]
+        why = f"{join_names(names)} {'proposes' if len(names) == 1 else 'propose'} no criteria from labelled texts"
     else:
         return
     if number:

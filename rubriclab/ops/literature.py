@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, Field, ValidationInfo
 from rapidfuzz import fuzz
@@ -28,19 +28,14 @@ from rubriclab.models.base import MAX_WORDING_LENGTH, Unreadable, content_path, 
 from rubriclab.models.characters import close_match, did_you_mean, is_blank
 from rubriclab.models.text import Example, Words, find_aspect, shipped_aspects, task_words
 from rubriclab.models.version import Effort
-from rubriclab.ops.options import LiteratureAddOptions, LiteratureShowOptions
+from rubriclab.ops.options import LearnOptions, LiteratureAddOptions, LiteratureShowOptions
 from rubriclab.ops.workspace import Job, JudgeChoice, Notify, Workspace
 from rubriclab.prompts.prompt import Prompt
 
-if TYPE_CHECKING:
-    from rubriclab.ops.options import LearnOptions
-
-
 MAX_BYTES = 100_000_000
-# A readable PDF has at least this many letters and digits per page, and they are at least this share of its characters.
-# Otherwise the pages are scanned, or the fonts do not map their glyphs to letters.
-MIN_LETTERS = 20
-MIN_READABLE = 0.6
+# If a PDF has fewer letters and digits, its pages are scanned, or the fonts do not map their glyphs to letters.
+MIN_LETTERS = 20  # letters and digits per page
+MIN_READABLE = 0.6  # share of letters and digits in all characters that are not spaces
 _SPLIT_WORD = re.compile(r"(?<=[^\W\d_])[-\u00ad\u2010]\s*\n\s*(?=[a-zà-ÿ])")
 _UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2060-\u2069\ud800-\udfff]")
 
@@ -87,8 +82,10 @@ def page_runs(paper: Paper, max_characters: int) -> Iterator[list[PaperPage]]:
     for page in paper.pages:
         remaining = page.text
         while remaining:
-            fits = len(remaining) <= max_characters
-            end = len(remaining) if fits else remaining.rfind(" ", 1, max_characters) + 1 or max_characters
+            end = len(remaining)
+            if end > max_characters:
+                after_last_space = remaining.rfind(" ", 1, max_characters) + 1
+                end = after_last_space or max_characters
             if run and sum(len(each.text) for each in run) + end > max_characters:
                 yield run
                 run = []
@@ -121,15 +118,16 @@ def _pdf_texts(content: bytes) -> list[str]:
     return texts
 
 
-# The fewest words of a quotation, and its least similarity to a passage, from 0 to 100: passages with other ligatures
-# or divided words are more similar, passages with another word less similar.
-MIN_WORDS, MIN_SIMILARITY = 5, 95
+MIN_WORDS = 5  # words of a quotation; shorter ones are not searched for
+# The least similarity, from 0 to 100, of a quotation and its passage. Other ligatures or divided words leave them more
+# similar than this; another word makes them less similar.
+MIN_SIMILARITY = 95
 _PLAIN_CHARACTERS = str.maketrans(
     {
         **dict.fromkeys("“”„«»", '"'),
         **dict.fromkeys("‘’‛ʼ´`", "'"),
         **dict.fromkeys("‐‑‒–—―−", "-"),
-        **dict.fromkeys("\u00ad\ufe0e\ufe0f©®™•▪◦"),
+        **dict.fromkeys("\u00ad\ufe0e\ufe0f©®™•▪◦", None),  # these are deleted
         "İ": "I",
     }
 )
@@ -152,6 +150,7 @@ def find_quotation(quotation: str, pages: Sequence[PaperPage], first: int | None
     quotation_text = _normalized(clean(quotation))
     if len(_WORD.findall(quotation_text)) < MIN_WORDS:
         return None
+    # The sort is stable: page `first`, whose key is False, is moved to the front.
     for page in sorted(pages, key=lambda each: each.number != first):
         text = _normalized(page.text)
         if alignment := fuzz.partial_ratio_alignment(quotation_text.lower(), text.lower(), score_cutoff=MIN_SIMILARITY):
@@ -172,9 +171,9 @@ def _normalized(text: str) -> str:
 
 TEMPLATE = "literature/findings"
 MAX_FINDINGS = 6
-# The prompt asks for quotations of at most this many words; longer quotations are accepted.
+# The prompt asks for quotations of at most this many words; longer ones are accepted, up to a number of characters.
 MAX_WORDS = 60
-MAX_QUOTATION = 3_000
+MAX_QUOTATION_CHARACTERS = 3_000
 MAX_TOKENS = 3_400
 # About 8,000 tokens of a paper in one prompt, in any language with an alphabet.
 PART_CHARACTERS = 24_000
@@ -190,7 +189,7 @@ def _check_aspects(names: list[str], info: ValidationInfo) -> list[str]:
 
 class QuotedFinding(BaseModel):
     page: Annotated[Whole, Field(ge=1)]
-    quotation: Annotated[Words, at_most(MAX_QUOTATION)]
+    quotation: Annotated[Words, at_most(MAX_QUOTATION_CHARACTERS)]
     claim: Wording
     aspects: Annotated[list[str], AfterValidator(_check_aspects)]
     benchmarks: list[NewName]
@@ -207,7 +206,7 @@ class UsableFindings(QuotedFindings):
     """The findings of a reply that failed twice, without its unusable entries."""
 
     reasoning: str = ""
-    findings: Annotated[list[QuotedFinding], keep_valid(())]
+    findings: Annotated[list[QuotedFinding], keep_valid(optional=())]
 
 
 @dataclass(frozen=True, repr=False)
@@ -233,7 +232,8 @@ def literature_add(workspace: Workspace, path: str | Path, options: LiteratureAd
         raise SettingsError("The offline judge does not understand texts, so it finds nothing in a paper.", hint)
     if task != Path(task).name:
         raise LiteratureError(f"The task {task!r} cannot name a file.")
-    file, paper = target if target.suffix == ".json" else target / f"{task}.json", read_paper(Path(path))
+    file = target if target.suffix == ".json" else target / f"{task}.json"
+    paper = read_paper(Path(path))
     prompts = findings_prompts(paper, file, options)
 
     async def run() -> LiteratureAdded:
@@ -270,11 +270,11 @@ def findings_prompts(paper: Paper, file: Path, options: LiteratureAddOptions) ->
         "aspects": [{"name": aspect.name, "definition": aspect.definition} for aspect in aspects],
         "known_benchmarks": list(dict.fromkeys(name for finding in findings for name in finding.benchmarks)),
         "most": MAX_FINDINGS,
-        "fewest_words": MIN_WORDS + 1,
+        "fewest_words": MIN_WORDS + 1,  # one to spare, as a model may count words differently
         "most_words": MAX_WORDS,
     }
-    pages = [[{"number": page.number, "text": page.text} for page in run] for run in page_runs(paper, PART_CHARACTERS)]
-    return [Prompt(TEMPLATE, {**fields, "pages": each}, QuotedFindings, max_tokens=MAX_TOKENS) for each in pages]
+    runs = [[{"number": page.number, "text": page.text} for page in run] for run in page_runs(paper, PART_CHARACTERS)]
+    return [Prompt(TEMPLATE, {**fields, "pages": run}, QuotedFindings, max_tokens=MAX_TOKENS) for run in runs]
 
 
 def _split_by_quotation(
@@ -302,12 +302,14 @@ def _split_by_quotation(
 
 def _add_findings(file: Path, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     """Add findings to a file, and return them with their ids; a claim that the file has already is not added again."""
-    entries, added = {each.id: each for each in _findings_in(file)}, {}
+    entries = {each.id: each for each in _findings_in(file)}
+    added = {}
     for finding in findings:
         equal = (each for each in entries.values() if (each.citation, each.claim) == (finding.citation, finding.claim))
-        free_ids = (name for name in (f"{finding.id}-{number}" for number in count(1)) if name not in entries)
+        ids = (f"{finding.id}-{number}" for number in count(1))
+        free_ids = (each for each in ids if each not in entries)
         entry = next(equal, None) or finding.model_copy(update={"id": next(free_ids)})
-        # All data sets that the claim was found for: it is left out in tests on each of them.
+        # The entry names every data set that its claim was found for, since tests on any of them leave the claim out.
         benchmarks = tuple(dict.fromkeys((*entry.benchmarks, *finding.benchmarks)))
         entries[entry.id] = added[entry.id] = entry.model_copy(update={"benchmarks": benchmarks})
     write_findings(file, list(entries.values()))
@@ -373,16 +375,16 @@ def chosen_findings(aspect: str, options: LearnOptions, notify: Notify) -> tuple
     """Return the findings that the options select; SettingsError if the name of a data set looks misspelt."""
     if options.no_literature:
         return ()
-    findings = load_findings(options.task, None, options.literature)
+    findings = load_findings(options.task, path=options.literature)
     if options.literature and options.literature_included:
         findings = (*load_findings(options.task), *findings)
     known_names = sorted({name for finding in findings for name in finding.benchmarks})
     excluded_names = excluded_data_sets(options)
     for name in excluded_names:
         if name not in known_names:
-            there = f"; there are some about {', '.join(known_names)}" if known_names else ""
-            given = f"`literature_without={name}` leaves nothing out"
-            message = f"{given}: no finding for {options.task} is about the raters of {name}{there}"
+            known = f"; there are some about {', '.join(known_names)}" if known_names else ""
+            fault = f"`literature_without={name}` leaves nothing out"
+            message = f"{fault}: no finding for {options.task} is about the raters of {name}{known}"
             # With a misspelt name, the findings would be used for learning after all.
             if meant := close_match(name, known_names):
                 raise SettingsError(f"{message}.", f"Did you mean {meant!r}? If not, leave out the name {name!r}.")
@@ -391,7 +393,7 @@ def chosen_findings(aspect: str, options: LearnOptions, notify: Notify) -> tuple
 
 
 def benchmark_notes(source: str, examples: Sequence[Example], findings: Sequence[Finding]) -> list[str]:
-    """Return a warning for each data set in the names of `source` and rows if findings are about its raters."""
+    """Return a warning for each data set that findings are about and that `source` or the ids of examples name."""
     benchmark_text = "\n".join(
         [source, *(f"{each.id}\n{each.group}\n{each.system or ''}" for each in examples)]
     ).casefold()
@@ -408,6 +410,6 @@ def excluded_data_sets(options: LearnOptions) -> tuple[str, ...]:
     """Return the data sets to leave out, spelled as in the user's or the included findings."""
     if options.no_literature or not options.literature_without:
         return ()
-    findings = (*load_findings(options.task), *load_findings(options.task, None, options.literature))
+    findings = (*load_findings(options.task), *load_findings(options.task, path=options.literature))
     known = {name for finding in findings for name in finding.benchmarks}
     return tuple(dict.fromkeys(benchmark_name(name, known) for name in options.literature_without))

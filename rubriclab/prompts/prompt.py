@@ -76,10 +76,6 @@ class Prompt(Generic[R]):
             reply = f"{reply[:half]}\n[… {left_out:,} characters are left out here …]\n{reply[-half:]}"
         return replace(self, repair=Repair(reply, complaint))
 
-    def salvaging(self, reply: type[R]) -> Prompt[R]:
-        """Return the prompt by which the usable entries of a failed reply are read, in the form of `reply`."""
-        return replace(self, reply=reply, fields={**self.fields, SALVAGE: True})
-
 
 ReadBy = Literal["id", "name", "order"]
 

@@ -166,8 +166,7 @@ def difference(
 ) -> AgreementDifference:
     """Return a coefficient of the first evaluator minus the second's, with a paired interval; Pearson's by default.
 
-    Both are compared on the texts that both scored; constant scores have correlation 0. Other arguments and errors as
-    for `agreement`.
+    Both are compared on the texts that both scored; constant scores have correlation 0. Otherwise as `agreement`.
     """
     _, used = _texts_at_level([first, second], human, groups, systems, level=level, constant=constant)
     defined = zero_if_constant(coefficient)

@@ -44,7 +44,7 @@ def pearson_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | No
 
     Raises ValueError if lengths differ or a value is NaN or infinite.
     """
-    x, y, weights = _rows(x, y, weights)
+    x, y, weights = _checked_rows(x, y, weights)
     defined = ~(is_constant(x, weights) | is_constant(y, weights))
     # Scaled to [-1, 1] so that no square overflows; correlations do not depend on the unit.
     largest = [np.abs(rows).max(axis=1, keepdims=True, initial=0.0) for rows in (x, y)]
@@ -54,19 +54,20 @@ def pearson_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | No
 
 def spearman_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> FloatArray:
     """Return Spearman's correlations of paired rows, each ranked with its weights; otherwise as `pearson_rows`."""
-    x, y, weights = _rows(x, y, weights)
-    x_levels, x_ties, x_pairs = _levels(x, weights)
-    y_levels, y_ties, y_pairs = _levels(y, weights)
-    defined = (x_pairs > 0) & (y_pairs > 0)
-    return _product_moment(_average_ranks(x_levels, x_ties), _average_ranks(y_levels, y_ties), weights, defined)
+    x, y, weights = _checked_rows(x, y, weights)
+    x_levels, x_level_weights, x_unequal = _levels(x, weights)
+    y_levels, y_level_weights, y_unequal = _levels(y, weights)
+    x_ranks, y_ranks = _average_ranks(x_levels, x_level_weights), _average_ranks(y_levels, y_level_weights)
+    return _product_moment(x_ranks, y_ranks, weights, (x_unequal > 0) & (y_unequal > 0))
 
 
 def kendall_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> FloatArray:
     """Return Kendall's tau-b of paired rows; otherwise as `pearson_rows`."""
-    x, y, weights = _rows(x, y, weights)
-    (x_levels, _, x_pairs), (y_levels, _, y_pairs) = _levels(x, weights), _levels(y, weights)
+    x, y, weights = _checked_rows(x, y, weights)
+    x_levels, _, x_unequal = _levels(x, weights)
+    y_levels, _, y_unequal = _levels(y, weights)
     taus = np.full(len(weights), np.nan)
-    defined = np.flatnonzero((x_pairs > 0) & (y_pairs > 0))
+    defined = np.flatnonzero((x_unequal > 0) & (y_unequal > 0))
     row_levels = [np.broadcast_to(levels, weights.shape) for levels in (x_levels, y_levels)]
     if weights.shape[1] > PAIR_LIMIT:
         from scipy.stats import kendalltau
@@ -81,16 +82,15 @@ def kendall_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | No
         concordance = np.einsum("ij,ij->i", weights @ _pair_signs(x_levels[0], y_levels[0]), weights) / 2
     else:
         rows = zip(*row_levels, weights, strict=True)
-        concordance = np.array([row @ _pair_signs(*pair) @ row / 2 for *pair, row in rows])
-    taus[defined] = concordance[defined] / np.sqrt(x_pairs[defined] * y_pairs[defined])
+        concordance = np.array([weight @ _pair_signs(x_row, y_row) @ weight / 2 for x_row, y_row, weight in rows])
+    taus[defined] = concordance[defined] / np.sqrt(x_unequal[defined] * y_unequal[defined])
     return taus.clip(-1.0, 1.0)
 
 
 def label_correlations(ratings: FloatArray, labels: FloatArray) -> FloatArray:
     """Return each criterion's Pearson correlation with the labels over the texts with a rating, shape (criteria,).
 
-    NaN with fewer than five ratings, or constant ratings or labels. `ratings` has shape (texts, criteria), NaN where
-    missing.
+    NaN with fewer than five ratings, or constant ratings or labels. `ratings`: shape (texts, criteria), NaN if missing.
     """
     correlations = []
     for column in ratings.T:
@@ -106,17 +106,19 @@ def fisher_z(r: npt.ArrayLike) -> FloatArray:
 
 
 def is_constant(values: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> BoolArray:
-    """Return whether all values of a row are exactly equal, shape (rows,); otherwise as for `pearson_rows`."""
-    rows, _, weights = _rows(values, values, weights)
-    counts = weights > 0
-    highest = np.where(counts, rows, -np.inf).max(axis=1, initial=-np.inf)
-    return np.asarray(highest <= np.where(counts, rows, np.inf).min(axis=1, initial=np.inf))
+    """Return whether all values of a row are exactly equal, shape (rows,); shapes and errors as for `pearson_rows`."""
+    rows, _, weights = _checked_rows(values, values, weights)  # the function checks a pair; here it is x alone
+    has_weight = weights > 0
+    # A row without weight is constant: its highest value is -inf and its lowest inf.
+    highest = np.where(has_weight, rows, -np.inf).max(axis=1, initial=-np.inf)
+    lowest = np.where(has_weight, rows, np.inf).min(axis=1, initial=np.inf)
+    return np.asarray(highest <= lowest)
 
 
-def _rows(
+def _checked_rows(
     x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | None
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the arguments as (1 or rows, n), (1 or rows, n) and (rows, n)."""
+    """Return x, y and the weights as tables of shapes (1 or rows, n), (1 or rows, n) and (rows, n)."""
     tables = [np.atleast_2d(np.asarray(values, dtype=np.float64)) for values in (x, y, weights) if values is not None]
     if not all(np.isfinite(table).all() for table in tables):
         raise ValueError("expected finite numbers, got nan or infinity; leave missing values out first")
@@ -142,14 +144,14 @@ def _levels(rows: FloatArray, weights: FloatArray) -> tuple[IntArray, FloatArray
     row_count, level_count = len(weights), int(levels.max(initial=-1)) + 1
     cells = levels + level_count * np.arange(row_count)[:, np.newaxis]
     cell_weights = np.bincount(cells.ravel(), weights.ravel(), minlength=row_count * level_count).astype(float)
-    ties = cell_weights.reshape(row_count, level_count)
-    # Exact, since weights are whole numbers.
-    return levels, ties, (ties.sum(axis=1) ** 2 - (ties**2).sum(axis=1)) / 2
+    level_weights = cell_weights.reshape(row_count, level_count)
+    # The number of pairs is exact, since weights are whole numbers.
+    return levels, level_weights, (level_weights.sum(axis=1) ** 2 - (level_weights**2).sum(axis=1)) / 2
 
 
-def _average_ranks(levels: IntArray, ties: FloatArray) -> FloatArray:
-    ranks = np.cumsum(ties, axis=1) - (ties - 1) / 2
-    return np.take_along_axis(ranks, np.broadcast_to(levels, (len(ties), levels.shape[1])), axis=1)
+def _average_ranks(levels: IntArray, level_weights: FloatArray) -> FloatArray:
+    ranks = np.cumsum(level_weights, axis=1) - (level_weights - 1) / 2
+    return np.take_along_axis(ranks, np.broadcast_to(levels, (len(level_weights), levels.shape[1])), axis=1)
 
 
 def _product_moment(x: FloatArray, y: FloatArray, weights: FloatArray, defined: BoolArray) -> FloatArray:

@@ -9,16 +9,16 @@ scale. With five to twenty clusters, coverage is about nominal (`experiments/int
 **Paired differences.** Student's interval and test over groups, with the cluster-robust variance times g / (g - 1) for
 g groups. With one text per group they equal those of the paired t test.
 
-**Conformal prediction.** Intervals of scores come from the errors of held-out scores, as in the jackknife and CV+ of
-Barber, Candès, Ramdas & Tibshirani (2021, "Predictive inference with the jackknife+", Annals of Statistics 49, sections
-1 and 3), around the score by the rubric fitted to all labels. The ends are quantiles of the signed errors with equal
-tails. They are interpolated between the order statistics around rank (n + 1) p (Beran & Hall 1993, "Interpolated
+**Conformal prediction.** The ends of a score's interval are the score by the rubric fitted to all labels plus two
+quantiles, with equal tails, of the signed errors of held-out scores. This follows the jackknife and CV+ of Barber,
+Candès, Ramdas & Tibshirani (2021, "Predictive inference with the jackknife+", Annals of Statistics 49, sections 1 and
+3). Quantiles are interpolated between the order statistics around rank (n + 1) p (Beran & Hall 1993, "Interpolated
 nonparametric prediction intervals and confidence intervals", JRSS B 55): with thirty errors, ranks rounded outwards
 would cover 94 % instead of 90 %.
 
 **Confidence sequences** cover a mean at all looks (interim analyses of the data so far) simultaneously: Waudby-Smith,
 Arbour, Sinha, Kennedy & Ramdas 2021, "Time-uniform central limit theory and asymptotic confidence sequences", Theorem
-2.2. Student's quantile replaces the normal quantile, since few observations estimate the variance at first.
+2.2. Student's quantile replaces the normal quantile, since the variance is estimated from few observations at first.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ DIGITS = 6
 CONFIDENCE = 0.95
 # With fewer clusters there is no interval.
 MIN_GROUPS = 5
-# More clusters than this are divided at random into as many parts, left out in turn (delete-a-group jackknife).
+# More clusters than this are divided at random into `MAX_PARTS` parts, left out in turn (delete-a-group jackknife).
 MAX_PARTS = 200
 # A smaller standard error is a rounding error: all groups have the same mean.
 NO_SPREAD = 1e-9
@@ -62,7 +62,7 @@ def rounded_number(value: float) -> float:
 
 @dataclass(frozen=True)
 class Interval:
-    """A statistic with its confidence interval; `value` is `None` if undefined, the ends if there is no interval."""
+    """A statistic, `None` if it is undefined, and the ends of its confidence interval, `None` if there is none."""
 
     __pydantic_config__: ClassVar = {"extra": "forbid", "allow_inf_nan": False}
 
@@ -102,8 +102,7 @@ def enough_errors(number: int, confidence: float) -> bool:
 def error_bounds(errors: Sequence[float], confidence: float) -> tuple[float, float]:
     """Return bounds that hold another error with probability `confidence`, if it is exchangeable with `errors`.
 
-    `errors` are ascending. The lower bound is at most 0 and the upper at least 0; without `enough_errors` both are
-    infinite.
+    `errors` are ascending. The lower bound is at most 0, the upper at least 0; both are infinite if errors are few.
     """
     if not enough_errors(len(errors), confidence):
         return -math.inf, math.inf
@@ -131,9 +130,9 @@ def confidence_sequence(looks: Sequence[FloatArray], *, error_rate: float, tight
     number, total, squares = sums.T
     mean = total / number
     error = np.sqrt(np.maximum(squares / number - mean**2, 0) / (number - 1))
-    log = -math.log(error_rate)
-    scaled = number * (2 * log + math.log(2 * log + 1)) / tightest
-    quantile = np.sqrt(2 * (scaled + 1) / scaled * (np.log(scaled + 1) / 2 + log))
+    log_inverse_rate = -math.log(error_rate)
+    scaled = number * (2 * log_inverse_rate + math.log(2 * log_inverse_rate + 1)) / tightest
+    quantile = np.sqrt(2 * (scaled + 1) / scaled * (np.log(scaled + 1) / 2 + log_inverse_rate))
     margin = -stdtrit(number - 1, ndtr(-quantile)) * error
     return Interval(float(mean[-1]), float((mean - margin).max()), float((mean + margin).min()))
 
@@ -160,6 +159,7 @@ def paired_mean(differences: FloatArray, groups: IntArray) -> Interval:
 
 def student_mean(mean: float, error: float, freedom: int) -> Interval:
     if error <= NO_SPREAD * max(1.0, abs(mean)):
+        # The sign test has this p value if all its `freedom + 1` groups are on the same side of 0.
         return mean_without_spread(mean, 0.5**freedom)
     return student_interval(mean, error, freedom)
 
@@ -171,13 +171,13 @@ def mean_p_value(differences: FloatArray, groups: IntArray) -> float | None:
     """
     from scipy.special import stdtr
 
-    freedom = int(groups.max(initial=0))
-    if freedom < 1:
+    group_count = int(groups.max(initial=-1)) + 1
+    if group_count < 2:
         return None
     mean, error = float(differences.mean()), standard_error(differences, groups)
     if error > NO_SPREAD * max(1.0, abs(mean)):
-        return 2 * float(stdtr(freedom, -abs(mean) / error))
-    return 1.0 if abs(mean) <= NO_SPREAD else 0.5**freedom
+        return 2 * float(stdtr(group_count - 1, -abs(mean) / error))
+    return 1.0 if abs(mean) <= NO_SPREAD else float(0.5 ** (group_count - 1))
 
 
 def student_interval(value: float, error: float, freedom: int) -> Interval:
@@ -192,7 +192,7 @@ def student_margin(error: float, freedom: int) -> float:
 
 
 def mean_without_spread(mean: float, p: float) -> Interval:
-    """Return a mean difference that is equal in all groups; `p` is the smallest p value for that number of groups."""
+    """Return a mean that all groups share, with an interval of width 0 if the least possible p value `p` is low."""
     if abs(mean) <= NO_SPREAD:
         return Interval(0.0, 0.0, 0.0)
     return Interval(mean, mean, mean) if p < 1 - CONFIDENCE else Interval(mean)
@@ -213,7 +213,7 @@ def estimate(
     """Return a statistic with its `jackknife_interval` if there are at least `MIN_GROUPS` clusters.
 
     Args:
-        elements: the size of a single sample's arrays.
+        elements: the number of array elements that `statistic` needs for one sample, which limits the batches.
         correlation: whether the statistic lies between -1 and 1, as a correlation does.
         mean: whether the statistic is a mean over clusters or texts, which has an interval even if clusters are equal.
     """
@@ -223,9 +223,13 @@ def estimate(
     if clusters < MIN_GROUPS:
         return Interval(value)
     part = bundle_units(np.arange(clusters), MAX_PARTS, seed=0)
-    samples, batch = int(part.max()) + 1, max(1, BATCH_ELEMENTS // max(1, elements))
-    batches = (np.arange(start, min(start + batch, samples)) for start in range(0, samples, batch))
-    replicates = [statistic((part != left_out[:, np.newaxis]).astype(np.float64)) for left_out in batches]
+    part_count = int(part.max()) + 1
+    batch_size = max(1, BATCH_ELEMENTS // max(1, elements))
+    replicates = []
+    for start in range(0, part_count, batch_size):
+        left_out = np.arange(start, min(start + batch_size, part_count))
+        is_kept = part != left_out[:, np.newaxis]  # shape (parts left out, clusters)
+        replicates.append(statistic(is_kept.astype(np.float64)))
     return jackknife_interval(value, np.concatenate(replicates), correlation=correlation, mean=mean)
 
 
@@ -274,7 +278,7 @@ def renumber(ids: npt.NDArray[np.generic]) -> IntArray:
 
 
 def grouped_folds(groups: Sequence[str], folds: int, seed: int) -> IntArray:
-    """Return each text's fold, from 0, shape (n,): `folds` folds, or one per unit if there are fewer `units`."""
+    """Return the fold of each text, from 0, shape (n,); there are at most `folds` folds, each of whole units."""
     return bundle_units(units(groups), folds, seed)
 
 
@@ -291,16 +295,17 @@ def predict_folds(fold: IntArray, predict: Callable[[BoolArray, BoolArray], Floa
     return predicted
 
 
-def bundle_units(unit: IntArray, number: int, seed: int) -> IntArray:
-    """Return each text's bundle of units, from 0, shape (n,): `number` bundles, or one per unit if units are fewer.
+def bundle_units(unit: IntArray, max_bundles: int, seed: int) -> IntArray:
+    """Return each text's bundle of units, from 0, shape (n,); there are at most as many bundles as units.
 
     Each unit goes to the bundle with the fewest texts. The largest units come first, equally large ones at random.
     """
     sizes = np.bincount(unit)
-    drawn = np.random.default_rng(seed).permutation(len(sizes))
-    filled = [(0, bundle_number) for bundle_number in range(min(number, len(sizes)))]
+    shuffled = np.random.default_rng(seed).permutation(len(sizes))
+    largest_first = shuffled[np.argsort(-sizes[shuffled], kind="stable")]
+    filled = [(0, bundle_number) for bundle_number in range(min(max_bundles, len(sizes)))]
     bundle = np.zeros(len(sizes), dtype=np.int64)
-    for unit_number in drawn[np.argsort(-sizes[drawn], kind="stable")].tolist():
+    for unit_number in largest_first.tolist():
         texts, bundle_number = filled[0]
         bundle[unit_number] = bundle_number
         heapq.heapreplace(filled, (texts + int(sizes[unit_number]), bundle_number))

@@ -156,8 +156,7 @@ class Store(Closing):
     """Versions of rubrics and cached answers in one database.
 
     A reference is `NAME` (the newest), `NAME@NUMBER` or `NAME@TAG`. Methods raise `NotInStore` where there is no such
-    version, `StoreError` for damaged content and changes of a read-only store, `StoreUnavailable` if the database
-    fails.
+    version, `StoreError` for damaged content or changes of a read-only store, `StoreUnavailable` if the database fails.
     """
 
     def __init__(self, where: str | Path | None = None, *, read_only: bool = False) -> None:

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
-from types import FrameType
 from typing import Any, TypeVar
 
 import jinja2
@@ -50,9 +49,10 @@ BACKLOG = 1024
 
 def listen(host: str = LOOPBACK, port: int | None = None, *, preferred: int = 0) -> socket.socket:
     """Return a socket at `port`, or by default at `preferred` or any free port; SettingsError if `port` is taken."""
-    for wanted_port in (port,) if port else (preferred, 0):
-        # Without the protocol, asyncio leaves Nagle's algorithm on, and a response waits 40 ms for an acknowledgement.
+    wanted_ports = (port,) if port else (preferred, 0)
+    for wanted_port in wanted_ports:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        # Unless a socket names the protocol TCP, asyncio leaves Nagle's algorithm on, and responses take 40 ms longer.
         bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         # A restarted server can use its port again at once.
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -97,7 +97,8 @@ class _Connection(H11Protocol):
         self.loop.call_later(HEAD_PATIENCE, self._close_unless_requested, self.cycle)
 
     def _close_unless_requested(self, latest: RequestResponseCycle | None) -> None:
-        if self.cycle is latest and (latest is None or latest.response_complete):
+        is_idle = latest is None or latest.response_complete
+        if is_idle and self.cycle is latest:  # no request has begun since
             self.transport.close()
 
 
@@ -156,10 +157,8 @@ class Server(uvicorn.Server):
             yield
             return
 
-        def stop(number: int, frame: FrameType | None) -> None:
-            self.handle_exit(number, frame)
-
-        previous = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+        # uvicorn's own version of this method raises the signals again afterwards, which this one does not.
+        previous = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             yield
         finally:
@@ -168,9 +167,9 @@ class Server(uvicorn.Server):
 
 
 async def serve(
-    app: Callable[[Callable[[], None]], ASGIApp], bound: socket.socket, address: str, *, browser: bool = True
+    make_app: Callable[[Callable[[], None]], ASGIApp], bound: socket.socket, address: str, *, browser: bool = True
 ) -> None:
-    """Serve `app(stop)`, and open `address` in the browser once the server is ready; `stop` ends the server."""
+    """Serve `make_app(stop)`, and open `address` in the browser once the server is ready; `stop` ends the server."""
 
     def open_browser() -> None:
         # Some browsers block until the user closes them.
@@ -180,7 +179,7 @@ async def serve(
     def stop() -> None:
         server.stop()
 
-    server = Server(app(stop), bound, open_browser)
+    server = Server(make_app(stop), bound, open_browser)
     await server.run_until_stopped()
 
 
@@ -219,7 +218,6 @@ async def read_body(request: Request, model: type[BodyT]) -> BodyT:
 
 
 def static_routes() -> list[BaseRoute]:
-
     async def report_style(_request: Request) -> Response:
         return FileResponse(STYLE, headers=REVALIDATED)
 
@@ -293,6 +291,7 @@ class Access:
 
 def find_owner(secret: bytes, secrets_by_name: Mapping[str, bytes]) -> str | None:
     """Return the name of the owner of a secret, or `None`, in a time that does not depend on the secret."""
+    # The list compares all secrets, while `next` would stop at an equal one. Of several equal secrets, the last counts.
     owners = [name for name, own in secrets_by_name.items() if hmac.compare_digest(own, secret)]
     return owners[-1] if owners else None
 
@@ -308,7 +307,7 @@ class Guard:
             await self._app(scope, receive, send)
             return
 
-        async def send_restricted(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
@@ -328,12 +327,12 @@ class Guard:
             return message
 
         respond = self._refuse(scope) or self._app
-        await respond(scope, receive_bounded, send_restricted)
+        await respond(scope, receive_bounded, send_with_headers)
 
     def _refuse(self, scope: Scope) -> Response | None:
         headers, access = Headers(scope=scope), self._access
         if headers.get("host", "").lower() not in access.hosts:
-            return _refusal(421, "This page is not served under this name.")
+            return PlainTextResponse("This page is not served under this name.", 421)
         scope.setdefault("state", {})["visitor"] = None
         if access.links and (refused := self._identify(scope, headers)):
             return refused
@@ -342,30 +341,28 @@ class Guard:
             # Other sites may link to a page, but not load anything from here.
             is_link = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
             allowed = is_link or site in (None, "none", "same-origin")
-            return None if allowed else _refusal(403, "Requests of other sites are refused.")
-        if not (is_own_origin(origin, headers, scope) if origin is not None else site == "same-origin"):
-            return _refusal(403, "Requests of other sites are refused.")
+            return None if allowed else PlainTextResponse("Requests of other sites are refused.", 403)
+        is_own = site == "same-origin" if origin is None else is_own_origin(origin, headers, scope)
+        if not is_own:
+            return PlainTextResponse("Requests of other sites are refused.", 403)
         token = headers.get(TOKEN_HEADER, "")
         matches = hmac.compare_digest(token.encode("utf-8", "surrogateescape"), access.token.encode())
-        return None if matches else _refusal(403, "The page is out of date: load it again.")
+        return None if matches else PlainTextResponse("The page is out of date: load it again.", 403)
 
     def _identify(self, scope: Scope, headers: Headers) -> Response | None:
-        """Note the visitor of a shared page; return the response to a personal link or an unknown visitor."""
-        access, cookie = self._access, f"rubriclab_{max(self._access.hosts).rpartition(':')[2]}"
-        path = scope["path"]
+        """Store a known visitor in `scope`; return the response to a personal link or an unknown visitor, or `None`."""
+        access, path = self._access, scope["path"]
+        # Browsers send a cookie to all ports of a host, so its name has the port, with which the greatest host ends.
+        cookie = f"rubriclab_{max(access.hosts).rpartition(':')[2]}"
         if path.startswith(JOIN):
             secret = path.removeprefix(JOIN)
             if scope["method"] not in SAFE_METHODS or access.visitor(secret) is None:
-                return _refusal(404, "Not found")
+                return PlainTextResponse("Not found", 404)
             joined = HTMLResponse(_JOIN_PAGE)
             joined.set_cookie(cookie, secret, httponly=True, samesite="strict", path="/")
             return joined
         scope["state"]["visitor"] = visitor = access.visitor(_cookie_value(headers, cookie))
-        return _refusal(404, "Not found") if visitor is None else None
-
-
-def _refusal(status: int, message: str) -> Response:
-    return PlainTextResponse(message, status)
+        return PlainTextResponse("Not found", 404) if visitor is None else None
 
 
 def is_own_origin(origin: str, headers: Headers, scope: Scope) -> bool:

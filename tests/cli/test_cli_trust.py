@@ -201,8 +201,8 @@ def test_a_found_file_is_used_once_confirmed_and_until_it_changes(user: Commands
     assert done.error.startswith(
         f'{FILE} in this folder sets judge = "openai/mine" and is not confirmed. Read it, then'
     )
-    assert f"once: `rubriclab trust {FILE}`; or, if only you change it, " in done.error
-    assert f": `rubriclab trust .`; or name it: --config {FILE}; or set --judge yourself." in done.error
+    once = f"once: `rubriclab trust {FILE}`; or name it: --config {FILE}; or set --judge yourself."
+    assert f"{once} If only you change it, `rubriclab trust .` confirms it with later changes too." in done.error
     assert user("--config", FILE, *score, stdin=TEXT).code == 0, "it was named"
     assert user(*score, "--judge", "embedded", "--api-base", server.url, stdin=TEXT).code == 0, "it is not needed"
     said = f'{FILE} is confirmed as it is now; it sets judge = "openai/mine", api-base = "{server.url}"\n'
@@ -442,8 +442,8 @@ def test_hyperparameters_of_a_found_file_wait_for_its_confirmation(user: Command
     learn = ("learn", LABELLED, "--task", "summarization", "--aspect", "coherence", "--dry-run")
     assert user(*learn).error == (
         f'{FILE} in this folder sets hypoeval = {{"k": 3}} and is not confirmed. Read it, then confirm it once: '
-        f"`rubriclab trust {FILE}`; or, if only you change it, its folder with later changes: `rubriclab trust .`; or "
-        f"name it: --config {FILE}."
+        f"`rubriclab trust {FILE}`; or name it: --config {FILE}. If only you change it, `rubriclab trust .` confirms "
+        "it with later changes too."
     )
     user("trust", FILE)
     assert user(*learn).code == 0

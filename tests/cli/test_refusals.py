@@ -62,7 +62,7 @@ REFUSALS: list[tuple[str, int, str]] = [
     (f"{LEARN} --set seal.proposed=3", 2, "--set: seal.proposed is for another method; it takes no part"),
     (f"{LEARN} --set joint.ask=best", 2, "joint.ask: expected 'in one call', 'with rivals' or 'by method'"),
     (f"{ALONE} --set hypoeval.kk=3", 2, "hypoeval.kk: unknown name, got 3. Did you mean 'k'?"),
-    (f"{ALONE} --set seeval.samples=3", 2, "is for another method; this is hypoeval."),
+    (f"{ALONE} --set seeval.samples=3", 2, "is for another method; only hypoeval is learned."),
     (f"{ALONE} --criteria 3", 2, "--criteria is for rubrics of several methods: --method hypoeval alone"),
     (
         "learn number.jsonl --task summarization --aspect coherence",

@@ -21,7 +21,7 @@ from rubriclab.judges.embedded import (
     own_readings,
     state_readings,
 )
-from rubriclab.methods.seal.learn import SEAL, pack_questions
+from rubriclab.methods.seal.learn import SEAL, checklist_questions
 from rubriclab.methods.seal.score import SealSettings
 from rubriclab.methods.sources import load_checklist, shipped_checklists
 from rubriclab.models.rubric import Part
@@ -112,7 +112,7 @@ def test_what_cannot_be_measured_is_not_applicable() -> None:
 async def scored(task: str, aspect: str, example: Example, **chosen: Any) -> Any:
     """Return the text's score by the checklist of units that ships, and its ratings."""
     pack = load_checklist(task, aspect, folder="units")
-    questions, dimensions = pack_questions(pack)
+    questions, dimensions = checklist_questions(pack)
     settings = SealSettings(**chosen).model_dump(mode="json")
     made = Part(method="seal", settings=settings, criteria=questions, dimensions=dimensions, units=pack.units)
     about = Assignment(task_words(pack.task), find_aspect(pack.task, pack.aspect), SCALES[0])

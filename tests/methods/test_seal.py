@@ -17,7 +17,7 @@ from rubriclab.errors import ChecklistError, JudgeError
 from rubriclab.judges.judge import FakeJudge
 from rubriclab.methods.method import Learned, TrainingInput, choose_settings, ignore_progress
 from rubriclab.methods.prompting import SAMPLES
-from rubriclab.methods.seal.learn import SEAL, learn, pack_questions, propose, texts_to_show
+from rubriclab.methods.seal.learn import SEAL, checklist_questions, learn, propose, texts_to_show
 from rubriclab.methods.seal.score import (
     PRESETS,
     SealSettings,
@@ -46,7 +46,7 @@ def pack(kind: str = "sentence", sizes: Sequence[int] = (1, 2), **fields: Any) -
 
 
 def exam(given: Checklist = pack(), **settings: Any) -> VerificationPlan:  # noqa: B008
-    questions, dimensions = pack_questions(given)
+    questions, dimensions = checklist_questions(given)
     assert given.units
     return VerificationPlan(questions, dimensions, given.units, scripts.assignment(), SealSettings(**settings))
 

@@ -369,8 +369,7 @@ async def _verdicts(
 def _with_verdict(question: Criterion, verdict: scoring.QuestionVerdict, aspect: str) -> tuple[Criterion, str | None]:
     """Return the question with what the verdict adds, and why it is dropped, or `None` if it stays.
 
-    The verdict adds answers that are not stated yet, the good answer of a generated question, and whether a seed needs
-    the source.
+    The verdict adds missing answers, the good answer of a generated question, and whether a seed needs the source.
     """
     wording, seed = question_of(question), is_seed(question)
     better = "no" if verdict.yes_means == "worse" and not seed else wording.better

@@ -1,5 +1,5 @@
-"""SEAL's learning, which the paper leaves to future work: questions of a pack and proposed ones are verified once for
-every unit of every labelled text, and selected by labels."""
+"""SEAL's learning, which the paper leaves to future work. A judge answers the questions of a checklist, and proposed
+questions, once about every unit of every labelled text; the labels select among the questions."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from rubriclab.models.rubric import Criterion, Evidence, Part, Question
 from rubriclab.models.text import Assignment, Example, split_sentences
 from rubriclab.prompts.prompt import Prompt
 
-# Share of the work that is done after the proposal.
-PROPOSED = 0.2
+# Share of the progress that is reached as soon as questions have been proposed.
+PROGRESS_OF_PROPOSAL = 0.2
 
 
 async def learn(
@@ -39,30 +39,33 @@ async def learn(
 ) -> interface.Learned:
     if training_input.checklist is None and not settings.proposed:
         raise ChecklistError(
-            "SEAL asks questions, and there are none: no pack of them and nothing to be proposed (proposed=0).",
-            "Give a pack with `checklist=FILE`, or have some proposed.",
+            "SEAL has no questions to ask: there is no checklist, and none are to be proposed (proposed=0).",
+            "Give a checklist with `checklist=FILE`, or have some proposed.",
         )
     assignment, texts = training_input.assignment, training_input.in_order
-    packed, dimensions = pack_questions(training_input.checklist)
+    given, dimensions = checklist_questions(training_input.checklist)
     proposed, definitions, failure = await propose(training_input, settings, generator)
-    if not packed and not proposed:
+    if not given and not proposed:
         raise JudgeError(f"There are no questions to ask: {failure}", "Try another `generator`.")
-    questions = (*packed, *proposed)
-    on_progress(f"{len(questions)} questions to ask", PROPOSED)
-    units = (training_input.checklist and training_input.checklist.units) or scoring.UNPACKED
+    questions = (*given, *proposed)
+    on_progress(f"{len(questions)} questions to ask", PROGRESS_OF_PROPOSAL)
+    units = (training_input.checklist and training_input.checklist.units) or scoring.DEFAULT_UNITS
     plan = scoring.VerificationPlan(questions, {**dimensions, **definitions}, units, assignment, settings)
     judged = await for_each(
-        texts, lambda text: scoring.judge_text(text, plan, judge), on_progress, "texts judged", PROPOSED
+        texts, lambda text: scoring.judge_text(text, plan, judge), on_progress, "texts judged", PROGRESS_OF_PROPOSAL
     )
     verdicts = [(verdict.value, verdict.reason) for each in judged for verdict in each.verdicts.values()]
-    require_any("verdict", verdicts or [(None, each.fault or "") for each in judged])
+    faults = [(None, each.fault or "") for each in judged]
+    require_any("verdict", verdicts or faults)
 
     def counts(question: Criterion) -> dict[str, int]:
         # Answers are counted unit by unit; a rating on the scale is no answer.
         verified = (each for each in judged if not each.rated)
         counted = Counter(each.verdicts[unit.id, question.id].value for each in verified for unit in each.units)
-        good, bad = counted[1.0], counted[0.0]
-        return {"yes": good, "no": bad} if question_of(question).better == "yes" else {"yes": bad, "no": good}
+        # A verdict of 1 is the better answer, which is "no" to a question about a fault.
+        if question_of(question).better == "yes":
+            return {"yes": counted[1.0], "no": counted[0.0]}
+        return {"yes": counted[0.0], "no": counted[1.0]}
 
     by_labels = settings.filter == "labels"
     learned = learn_from_answers(
@@ -77,7 +80,7 @@ async def learn(
         judged,
         rate=scoring.rate_question,
         counts=counts,
-        score=lambda verdicts, some: scoring.score_verdicts(verdicts, some, assignment.scale)[0],
+        score=lambda verdicts, criteria: scoring.score_verdicts(verdicts, criteria, assignment.scale)[0],
         select=functools.partial(select_questions, proposed_must_track=True) if by_labels else None,
         cross_validate=bool(texts) and (by_labels or any(each.evidence.examples for each in questions)),
     )
@@ -85,29 +88,32 @@ async def learn(
     return replace(learned, notes=(*filter(None, [failure]), *learned.notes))
 
 
-def pack_questions(checklist: Checklist | None) -> tuple[tuple[Criterion, ...], dict[str, str]]:
+def checklist_questions(checklist: Checklist | None) -> tuple[tuple[Criterion, ...], dict[str, str]]:
+    """Return the questions of a checklist, and the definitions of its sub-dimensions by name."""
     subs = checklist.sub_dimensions if checklist else ()
     by_hand = Evidence(origin="written by hand")
     questions = []
     for sub in subs:
         for seed in sub.questions:
-            question = Question(origin="seed", better=seed.better, support=seed.support)
-            questions.append(make_question(seed.id, sub.name, seed.text, by_hand, question))
+            details = Question(origin="seed", better=seed.better, support=seed.support)
+            questions.append(make_question(seed.id, sub.name, seed.text, by_hand, details))
     return tuple(questions), {sub.name: sub.definition for sub in subs}
 
 
 def learning_calls(training_input: interface.TrainingInput, settings: scoring.SealSettings) -> interface.LearningCalls:
-    packed, _ = pack_questions(training_input.checklist)
-    questions = len(packed) + settings.proposed
-    kind = ((training_input.checklist and training_input.checklist.units) or scoring.UNPACKED).kind
-    judge = 0
+    given, _ = checklist_questions(training_input.checklist)
+    question_count = len(given) + settings.proposed
+    kind = ((training_input.checklist and training_input.checklist.units) or scoring.DEFAULT_UNITS).kind
+    judge_calls = 0
     for example in training_input.examples:
-        units = 1 if kind == "response" else len(split_sentences(example.output))
-        judge += math.ceil(questions * units / settings.most_per_call)
-        # The facts of the text and of its source.
-        facts = 1 if settings.facts == "one call" else 2
-        judge += facts if kind == "fact" else int(scoring.split_by_judge(kind, settings))
-    return interface.LearningCalls(judge, int(settings.proposed > 0), len(texts_to_show(training_input)))
+        unit_count = 1 if kind == "response" else len(split_sentences(example.output))
+        judge_calls += math.ceil(question_count * unit_count / settings.most_per_call)
+        if kind == "fact":
+            # The facts of the text and those of its source are asked for in one call, or in one call each.
+            judge_calls += 1 if settings.facts == "one call" else 2
+        elif scoring.split_by_judge(kind, settings):
+            judge_calls += 1
+    return interface.LearningCalls(judge_calls, int(settings.proposed > 0), len(texts_to_show(training_input)))
 
 
 TOKENS_PER_PROPOSAL = 200
@@ -153,7 +159,7 @@ async def propose(
         return (), {}, None
     texts = texts_to_show(training_input)
     assignment, aspect = training_input.assignment, training_input.assignment.aspect.name
-    units = (training_input.checklist and training_input.checklist.units) or scoring.UNPACKED
+    units = (training_input.checklist and training_input.checklist.units) or scoring.DEFAULT_UNITS
     subs = training_input.checklist.sub_dimensions if training_input.checklist else ()
     fields: dict[str, Any] = {
         **assignment.fields(),
@@ -179,12 +185,13 @@ async def propose(
         return (), {}, f"no sub-dimensions could be proposed: {answer.missing}"
     proposals = answer.value.sub_dimensions[: settings.proposed]
     taken = {question.id for question in training_input.checklist.questions} if training_input.checklist else set()
-    free_ids = (name for name in (f"p{number}" for number in count(1)) if name not in taken)
+    ids = (f"p{number}" for number in count(1))
+    free_ids = (each for each in ids if each not in taken)
     evidence = Evidence(
         origin="labels" if texts else "definition", examples=tuple(sorted(example.id for example in texts))
     )
-    question = Question(origin="proposed")
-    questions = tuple(make_question(next(free_ids), each.name, each.question, evidence, question) for each in proposals)
+    details = Question(origin="proposed")
+    questions = tuple(make_question(next(free_ids), each.name, each.question, evidence, details) for each in proposals)
     return questions, {each.name: each.definition for each in proposals}, None
 
 

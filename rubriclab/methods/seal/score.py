@@ -43,8 +43,8 @@ PRESETS: Presets = {
     }
 }
 
-# Without a pack, a text is judged whole, like a response.
-UNPACKED = text_model.Units(kind="response", beside=("source", "context"))
+# Without a checklist that names units, a text is judged whole, like a response.
+DEFAULT_UNITS = text_model.Units(kind="response", beside=("source", "context"))
 
 
 class SealSettings(MethodSettings):
@@ -600,7 +600,7 @@ async def score(example: text_model.Example, part: Part, assignment: text_model.
     judge's weights are requested and unusable.
     """
     settings = SealSettings.model_validate(part.settings)
-    plan = VerificationPlan(part.criteria, part.dimensions or {}, part.units or UNPACKED, assignment, settings)
+    plan = VerificationPlan(part.criteria, part.dimensions or {}, part.units or DEFAULT_UNITS, assignment, settings)
     return score_verdicts(await judge_text(example, plan, judge), part.criteria, assignment.scale)
 
 
