@@ -21,9 +21,8 @@ from rubriclab.models.characters import close_match, describe, one_line
 
 _MODULES = re.compile(r"\b(?:typing|datetime|pathlib|collections\.abc|rubriclab(?:\.\w+)*)\.")
 
-# Whether a configuration file that was found in the working folder may set an option. `always`: the option says how
-# input is read or results are shown. `confirmed`: once the user has confirmed the file. `never`: the option says what a
-# command changes in the store.
+# Whether a configuration file that was found in the working folder may set an option: `always` if it says how input is
+# read or results are shown, `never` if it says what a command changes, else `confirmed`: once the file is confirmed.
 FromFound = Literal["always", "confirmed", "never"]
 # Headings of a command's help, in order. Options of the command alone come first.
 JUDGING, LIMITS, INPUT, STORED = "Judge", "Limits", "Input", "Store and output"

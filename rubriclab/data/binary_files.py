@@ -219,7 +219,7 @@ def _errors_and_hidden(path: Path, archive: zipfile.ZipFile, sheet: str) -> _Err
         elif event == "c":
             letters = attributes.get("r", "").rstrip("0123456789")
             column = 0 if letters else column + 1
-            for letter in letters[:4]:  # 28 for `AB`
+            for letter in letters[:4]:  # 28 for `AB`; Excel's last column is `XFD`, so four letters are beyond it
                 column = column * 26 + ord(letter.upper()) - 64
             row = int(attributes["r"][len(letters) :]) if letters else row
             kind, lacks_result = attributes.get("t", ""), False

@@ -1,8 +1,7 @@
 """Rows of text files: encodings, lines, JSON Lines, JSON documents, and cells with delimiters (CSV, TSV and the like).
 
 Rows come one at a time and in order. Every reader yields `(line, row)`, where a row is the parsed value (a mapping, if
-it is valid) or a `RowError`, and continues after a faulty row. If the data ends early (a damaged gzip file, a disk
-error), the last row is a fault.
+it is valid) or a `RowError`, and continues after a faulty row. If the data ends early, the last row is a fault.
 """
 
 from __future__ import annotations
@@ -354,8 +353,7 @@ def _records(
 ) -> Iterator[tuple[int, list[str] | RowError]]:
     """Yield the cells of each non-blank record, with its first line.
 
-    After a broken record, only its first line is lost. Bytes that are not UTF-8 become lone surrogates, so that errors
-    can name their field.
+    A broken record loses its first line only. Bytes that are not UTF-8 become lone surrogates, so errors name a field.
     """
     pending: deque[tuple[int, bytes | RowError]] = deque()
     used: list[tuple[int, bytes | RowError]] = []

@@ -350,8 +350,7 @@ def csv_text(rows: Iterable[Sequence[Any]]) -> str:
 def write_text_cell(sheet: Any, row: int, column: int, text: str) -> None:
     """Write a text of at most `MAX_EXCEL_CELL_LENGTH` UTF-16 units to a cell of an xlsxwriter sheet, as text.
 
-    xlsxwriter copies a string between `<r>` and `</r>` as XML into the file, formulas included, so such a text is
-    wrapped in a rich string.
+    xlsxwriter copies a string between `<r>` and `</r>` as XML, formulas included, so such a text becomes a rich string.
     """
     if text.startswith("<r>") and text.endswith("</r>"):
         text = f'<r><t xml:space="preserve">{html.escape(text, quote=False)}</t></r>'

@@ -72,8 +72,7 @@ def rows(
     """Return a labelled row for each run (see `evaluator.rows_of_texts`); the key of feedback is its aspect.
 
     The `id` of a row is the id of its run, and its `group` is the id of the run's example. A person is named by
-    `user_name`, or by `user_id` if the name is missing or several people share it. Feedback without a score or value,
-    such as a correction, is left out.
+    `user_name`, or by `user_id` if the name is missing or shared. Feedback without a score or value is left out.
 
     Args:
         runs: from `client.runs.query` or `client.list_runs`, with their inputs and outputs.

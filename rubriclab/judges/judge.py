@@ -59,8 +59,7 @@ class Token:
 
     Attributes:
         text: its section of the reply's text; empty if the token is not a whole character.
-        alternatives: the most likely tokens at this position, the chosen one included, with log-probabilities (natural
-            logarithm).
+        alternatives: the most likely tokens here, the chosen one included, with log-probabilities (natural logarithm).
     """
 
     text: str

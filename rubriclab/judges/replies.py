@@ -10,8 +10,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-# The search ends at an object with more levels than this, and after this many damaged objects, each of which takes time
-# in proportion to the text.
+# The search ends at an object with more levels than this, or after this many damaged objects, each of which takes time.
 MAX_DEPTH, MAX_DAMAGED = 100, 1000
 
 # JSON allows four kinds of white space; models also write other white space of Unicode.

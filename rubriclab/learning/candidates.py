@@ -270,8 +270,7 @@ def all_criteria(part: Part) -> tuple[Criterion, ...]:
 def unique_names(parts: Sequence[Part]) -> list[dict[str, str]]:
     """Return for each part the unique name of each criterion, by its id.
 
-    A text feature keeps its id. A method's first score of the whole is named after the method. Duplicate ids become
-    METHOD.ID.
+    A text feature keeps its id. A method's first score of the whole is named after it. Duplicate ids become METHOD.ID.
     """
     used_ids = {item.id for part in parts for item in all_criteria(part) if item.kind == "feature"}
     names_of_parts = []

@@ -38,8 +38,7 @@ from rubriclab.stats.intervals import DIGITS, Interval, grouped_folds, jackknife
 INTERVAL_CONFIDENCE = 0.9
 # Significant digits of stored centers and spreads, which can be tiny or huge for text features.
 SIGNIFICANT = DIGITS + 3
-# Decimal places of scores that are ranked. Equal scores must stay equal, though linear algebra has rounding errors that
-# depend on the processor.
+# Decimal places of scores that are ranked, so that equal scores stay equal despite rounding errors of linear algebra.
 SCORE_DIGITS = 9
 # More groups than this are divided into this many bundles, which are left out in turn (delete-a-group jackknife).
 MAX_BUNDLES = 50

@@ -407,8 +407,7 @@ class AnchorLook(FrozenModel):
 
     Attributes:
         bias, absolute_error: the means of score minus label at this look, and of its absolute value.
-        bias_change, error_change: each look's change from the mean of earlier looks, averaged over looks, with the
-            interval of a confidence sequence.
+        bias_change, error_change: mean change of a look from the mean of earlier looks, with a confidence sequence.
         outcome: `beyond` if an interval excludes 0, now or earlier; `inconclusive` if too many texts lack a score.
     """
 

@@ -269,8 +269,7 @@ def score_stream(
     """Yield one score per row, in order; a faulty row is unscored with the fault as its reason.
 
     Args:
-        rivals: the size of calls that rate texts of one group together, or `apart` for calls about one text; `None` for
-            what the rubric was learned with.
+        rivals: how many texts of a group a call rates, or `apart` for one text; `None` for what was used in learning.
         counts: counts what is rated together.
 
     Raises SettingsError if `under_way` is below 1 or the rubric cannot rate texts together; or as `score_text`.

@@ -29,8 +29,7 @@ from rubriclab.models.rubric import Criterion, Evidence, Part
 from rubriclab.prompts.prompt import ExpectedEntry, KeyedReply, Prompt, keyed_reply
 from rubriclab.stats.intervals import DIGITS
 
-# Section 3, appendices C.1 and E.2: one call splits the text and gives a reason for each sentence; a second call
-# converts the reasons to marks.
+# Section 3, appendices C.1 and E.2: one call gives a reason for each sentence; a second one converts reasons to marks.
 PRESETS: interface.Presets = {"paper": {"sentences": "judge", "verdict": "converted", "most_per_call": 200}}
 
 

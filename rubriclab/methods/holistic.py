@@ -8,8 +8,7 @@ show:
 - `analyze_rate` writes an analysis before the score: Chiang and Lee (2023, Findings of EMNLP).
 - `few_shot` shows labelled texts with their scores (HypoEval, section 3), spread over the labels, not drawn at random.
 - `geval` goes by evaluation steps that the model writes once, which are part of the version.
-- `text_features` are computed without a judge. Only labels show which are informative, so features give no
-  score by themselves.
+- `text_features` are computed without a judge. Only labels show which are informative, so they give no score alone.
 """
 
 from __future__ import annotations

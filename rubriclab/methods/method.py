@@ -295,8 +295,7 @@ def with_agreement(
 def cross_validated(groups: Sequence[str], predict: Callable[[np.ndarray, np.ndarray], FloatArray]) -> FloatArray:
     """Return predictions, shape (texts,), by what `predict` learns from other groups; NaN with only one group.
 
-    `predict` takes the masks of the training and the held-out texts. Each group is a fold; with more than `MAX_FOLDS`
-    groups, folds have several.
+    `predict` takes masks of the training and held-out texts. A fold has a group, or several beyond `MAX_FOLDS` groups.
     """
     if len(set(groups)) < 2:
         return np.full(len(groups), np.nan)

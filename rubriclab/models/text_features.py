@@ -32,8 +32,7 @@ class TextFeature(BaseModel):
     Attributes:
         typical, spread: a common value in a paragraph of English, and how much texts usually differ from it.
         keywords: beginnings of the words by which a criterion in plain English refers to the trait.
-        better_high, better_low: kinds of aspect that usually grow or fall with the feature, according to general
-            knowledge, not to any data set.
+        better_high, better_low: kinds of aspect that usually grow or fall with the feature, by general knowledge.
         learned: the weight learned from public data sets, over all their aspects.
         needs: "source" or "context", without which the value is NaN.
         tasks: the tasks in which `better_high` and `better_low` hold; empty for all tasks.

@@ -437,8 +437,7 @@ class Cell:
 class Candidate(FrozenModel):
     """A criterion that took part in selection, and its method.
 
-    `made_from` has the ids of the labelled texts whose labels helped to make it; `by_hand` is `None` if the labels
-    decided about it.
+    `made_from` has the ids of labelled texts whose labels helped to make it; `by_hand` is `None` if labels decided it.
     """
 
     method: str

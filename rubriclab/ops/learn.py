@@ -1,8 +1,7 @@
 """Learning of a rubric from labelled texts: the settings of its methods, its training, and the saved version.
 
-A setting can be in several of these places, of which the last one counts: the method's defaults; its defaults for joint
-training; a configuration file or a `Lab`; the environment; the command line or the options of a call; and the version
-in which it is recorded.
+Of several places with a setting, the last one counts: the method's defaults; its defaults for joint training; a
+configuration file or a `Lab`; the environment; the command line or options of a call; the version that records it.
 """
 
 from __future__ import annotations

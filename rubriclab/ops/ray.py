@@ -59,8 +59,7 @@ class RowScores:
 class RunState:
     """The budget, rate limits and breaker of a run: an actor that the workers ask before and after each request.
 
-    Requests that a lost worker had in flight count as spent, since the provider may bill them. If the worker returns,
-    they are not counted again.
+    Requests in flight of a lost worker count as spent, since the provider may bill them, but only once if it returns.
     """
 
     def __init__(self, options: JudgeOptions) -> None:

@@ -302,8 +302,7 @@ def write_record(scoring: Scoring, output: str) -> None:
 def resume_scores(scoring: Scoring, output: str) -> int:
     """Let `scoring` continue after the complete rows of a file of scores, and return where these end, in bytes.
 
-    The record beside the file names the rubric, judge and options of the rows. A finished run has no record, and then
-    every text must have a row.
+    The record beside the file names the rows' rubric, judge and options. Without it, every text must have a row.
 
     Raises:
         DataError: if the rows are by another rubric or judge, with other options, or of other texts.

@@ -411,8 +411,7 @@ async def closing_connections(work: Coroutine[Any, Any, T]) -> T:
 
     working = asyncio.create_task(work)
     try:
-        # Shielded, so that a cancellation reaches all tasks at once: while some tasks wait for replies before they end,
-        # other tasks would send requests.
+        # Shielded, so that a cancellation reaches all tasks at once: none sends requests while others await replies.
         return await asyncio.shield(working)
     finally:
         await end_other_tasks()

@@ -62,8 +62,7 @@ def joint_scores(
     In a group without scores only differences are meaningful. Without any score the unit is not identified: latent
     scores then have the standard deviation `spread`.
 
-    Scores and groups have shape (texts,). A score may be NaN; groups are integers. Comparisons are within groups, and
-    `spread` is positive.
+    Scores (may be NaN) and groups (integers) have shape (texts,). Comparisons are within groups; `spread` is positive.
     """
     numbers, group = np.asarray(scores, dtype=np.float64), np.asarray(groups)
     is_compared = np.zeros(len(numbers), dtype=bool)
@@ -108,8 +107,7 @@ def _most_probable(
 ) -> tuple[FloatArray, FloatArray, float]:
     """Return the latent scores, the curvature of the loss there, and the comparisons' negative log likelihood.
 
-    The prior of the latent scores is normal around `target` with `precision`. Newton's method finds them; a step that
-    does not lower the loss is halved.
+    Their prior is normal around `target` with `precision`. Newton's steps are halved until they lower the loss.
     """
     better, worse, ties = comparisons.better, comparisons.worse, comparisons.ties
 

@@ -1,7 +1,6 @@
 """Databases of stores: addresses and engines, tables, and triggers that protect immutable rows.
 
-Rows are written from validated models only, since table models do not validate. Several threads and processes may use
-the tables at once.
+Rows are written from validated models only, since table models do not validate. Threads and processes may share tables.
 """
 
 from __future__ import annotations

@@ -129,8 +129,7 @@ def _recorded_judge(recording: Path, judge: str | None, store: str | None, ref: 
 class Tally:
     """What was scored by one rubric and judge.
 
-    `total` is the sum of the scores, `failed` and `inconclusive` count assertions, and `cost` is in US dollars, `None`
-    if a price is unknown.
+    `total` is the sum of the scores; `failed` and `inconclusive` count assertions; `cost` in US dollars may be unknown.
     """
 
     rubric: str

@@ -105,8 +105,7 @@ async def augment(
 ) -> tuple[tuple[Criterion, ...], tuple[str, ...]]:
     """Return the checklist's questions and those made from them, by sub-dimension, and why requests failed.
 
-    The prompt for diversification shows the raters' reasons for the labels of `texts`, not the texts themselves. Raises
-    JudgeError if all requests failed.
+    The prompt for diversification shows only raters' reasons for labels of `texts`. JudgeError if all requests fail.
     """
     subs, improved, aspect = checklist.sub_dimensions, settings.procedure == "improved", assignment.aspect.name
     seeds = [(sub, seed) for sub in subs for seed in sub.questions]
