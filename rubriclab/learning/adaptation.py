@@ -215,7 +215,8 @@ def mean_aggregation(target: LabelledTarget) -> Aggregation:
     table = target.table
     criteria = [candidate.criterion for candidate in target.rated.candidates]
     centers, spreads = centers_and_spreads(table.values)
-    spreads = round_significant(np.where(spreads > 0, spreads, np.where(table.is_share, 1 / table.scale.width, 1.0)))
+    one_point = np.where(table.is_share, 1 / table.scale.width, 1.0)
+    spreads = round_significant(np.where(spreads > 0, spreads, one_point))
     centers = round_significant(centers)
     points = np.where(table.is_share, table.scale.width, 1.0)
     per_spread = np.array([criterion.weight for criterion in criteria], dtype=float) * spreads * points

@@ -418,7 +418,8 @@ async def train_joint(
     method could learn nothing or no criterion distinguishes any two labelled texts.
     """
     plans, notes, together = _runnable_plans(plans, settings)
-    assignment, proposed_share = plans[0].training_input.assignment, PROPOSED if together else RATED
+    assignment = plans[0].training_input.assignment
+    proposed_share = PROPOSED if together else RATED
     candidates = await candidate_search.find_candidates(
         plans,
         judge=judge,

@@ -226,7 +226,7 @@ def prepare_training(workspace: Workspace, data: Data, options: LearnOptions) ->
         raise SettingsError("`methods`: text features alone cannot make a rubric.", hint)
     if single_method := options.single_method:
         if field := next(iter(options.joint_settings), None):
-            why = f"`methods={single_method}` alone is a single one"
+            why = f"`methods={single_method}` alone names a single method"
             hint = "Leave `methods` out, or name several."
             raise SettingsError(f"`{field}` is for rubrics of several methods: {why}.", hint)
         names, tables = [single_method], options.settings

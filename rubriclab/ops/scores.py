@@ -394,7 +394,8 @@ class ScoreDistribution:
         For verdicts without labels, the share that passes counts. Return `None` if the interval includes the threshold,
         if equal labels give no interval, or if too many texts have no score.
         """
-        unscored, mean = sum(self.unscored.values()), self.mean if self.threshold is None else self.pass_rate
+        unscored = sum(self.unscored.values())
+        mean = self.mean if self.threshold is None else self.pass_rate
         if mean is None or unscored > MAX_UNSCORED * (unscored + len(self.values)):
             return None
         interval = self.human_mean

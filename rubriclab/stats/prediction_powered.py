@@ -147,9 +147,8 @@ def mean_by_own_labels(texts: ScoredSet, stratum: IntArray) -> intervals.Interva
 def difference_by_own_labels(before: ScoredSet, after: ScoredSet) -> intervals.Interval:
     """Return the difference of the mean human scores of two partly labelled sets, with Student's interval.
 
-    What the texts of a group have in common cancels. Each set needs labels in `MIN_GROUPS` groups. If a set's labels
-    are all equal, the variance of both sets' labelled texts takes the place of its own. If the labels of both sets are
-    equal, there is no interval.
+    What the texts of a group have in common cancels. Each set needs labels in `MIN_GROUPS` groups. If a set's
+    labels are equal, the variance of both sets' labelled texts replaces its own; there is no interval if all are equal.
     """
     labelled = before.labelled, after.labelled
     groups = min(each.groups for each in labelled)

@@ -499,8 +499,7 @@ CHECKEVAL = Method(
     # Each entry of a shared call has a reason.
     shares_call=lambda settings: scoring.CheckEvalSettings.model_validate(settings).answers == "with reasons",
     shows_reasons=lambda settings: settings.diversified > 0 and settings.procedure == "improved",
-    # The paper finds no noticeable difference between asking questions in groups and one by one. Beside the hypotheses
-    # there is room for fewer questions.
+    # The paper finds asking in groups and one by one about equal. Beside hypotheses there is room for fewer questions.
     joint_settings={"ask": "together", "most": 14},
     rated_later=lambda _settings: True,
     needs_labels=False,

@@ -720,9 +720,8 @@ HYPOEVAL = interface.Method(
     # The published procedures propose in view of ratings, round by round.
     rated_later=lambda settings: settings.procedure == "improved",
     extend=extend,
-    # In the recorded judgments of a strong model, one call about all hypotheses agreed with people as well as one call
-    # about each, at a fraction of the price. No hypothesis is dropped before all texts are rated, since a candidate
-    # needs all its ratings.
+    # In recorded judgments of a strong model, one call about all hypotheses agreed with people as well as one for each,
+    # at a fraction of the price. None is dropped before all texts are rated, since a candidate needs all its ratings.
     joint_settings={
         "ask": "together",
         "drop_hopeless": False,
