@@ -141,7 +141,7 @@ def test_the_verdict_on_most_texts_that_a_rubric_never_saw_is_kept_with_it(lab: 
     kept = lab.load("news").evaluation
     assert (kept.n, kept.groups, kept.judge) == (12, len({row["source"] for row in ROWS}), "embedded")
     found = evaluation.summaries["coherence"]
-    assert kept.verdict == found.deciding.gains
+    assert kept.verdict == found.evaluators[0].deciding.gains
     assert kept.errors == found.errors["news@1"]
     assert kept.order == found.evaluators[0].result.agreement.pearson
     lab.evaluate(ROWS[:8], "news")
