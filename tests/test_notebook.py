@@ -20,7 +20,7 @@ CELLS = (
     "(await lab.score_async(frame, 'news')).mean == scores.mean",
     "[score.id for score in lab.score(frame, 'news', stream=True)] == [score.id for score in scores]",
     "print(scores)",
-    "lab.gate(rubric)",
+    f"lab.learn({str(LABELLED)!r}, task='summarization', aspect='coherence', methods='direct', scale='5:1')",
 )
 
 
@@ -75,4 +75,4 @@ def test_notes_stand_below_the_cell_and_a_bar_is_gone_when_it_is_done(outputs: l
 
 def test_an_error_names_options_as_python_does(outputs: list[list[Any]]) -> None:
     (error,) = [output for output in outputs[-1] if output["output_type"] == "error"]
-    assert "Learn it without `methods`, or with several" in error["evalue"]
+    assert "write the lowest first: `scale=1:5`" in error["evalue"]
