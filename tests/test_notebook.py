@@ -43,7 +43,7 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> list[list[Any]]:
 def shown(outputs: list[Any]) -> dict[str, str]:
     """Return what the last expression of a cell shows, by MIME type."""
     errors = [output for output in outputs if output["output_type"] == "error"]
-    assert not errors or errors[0]["ename"] == "UserError", errors
+    assert not errors or errors[0]["ename"] == "SettingsError", errors
     (result,) = [output for output in outputs if output["output_type"] == "execute_result"] or [{"data": {}}]
     return dict(result["data"])
 
@@ -75,4 +75,4 @@ def test_notes_stand_below_the_cell_and_a_bar_is_gone_when_it_is_done(outputs: l
 
 def test_an_error_names_options_as_python_does(outputs: list[list[Any]]) -> None:
     (error,) = [output for output in outputs[-1] if output["output_type"] == "error"]
-    assert "write the lowest first: `scale=1:5`" in error["evalue"]
+    assert 'write the lowest first: `scale="1:5"`' in error["evalue"]

@@ -175,7 +175,10 @@ def test_anything_else_is_refused_and_the_form_is_told(text: str):
     with pytest.raises(SettingsError, match="1:5:whole or 0:1:any") as caught:
         parse_scale(text, [1, 2])
     assert repr(text) in caught.value.message
-    with pytest.raises(SettingsError, match=r"leave it out for labels of two words; .*`level_scores=a=0,b=1`"):
+
+
+def test_a_scale_of_two_words_is_not_needed():
+    with pytest.raises(SettingsError, match=r'leave it out for labels of two words; .*level_scores="a=0,b=1"'):
         parse_scale("a:b", [1, 2])
 
 
