@@ -68,7 +68,7 @@ def test_a_pasted_text_is_explained_with_a_waterfall_on_a_phone_too(browser: Chr
     one(browser, "[name=output]").send_keys(SCRIPT)
     one(browser, "[name=source]").send_keys(rows()[0]["source"][:80])
     one(browser, "#explain button.main").click()
-    until(browser, lambda: one(browser, "#shares .drawing svg").is_displayed())
+    until(browser, lambda: one(browser, "#shares tr:not(.ticks) .drawing svg").is_displayed())
     one(browser, "#nearest th a").click()
     until(browser, lambda: "The rubric was learned from this text" in one(browser, "#shown").text)
     assert nothing_ran(browser)
