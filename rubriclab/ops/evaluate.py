@@ -296,26 +296,27 @@ class Result:
 
 def baseline_evaluators(examples: Sequence[Example], chosen: Mapping[str, Baseline]) -> list[Evaluator]:
     """Return the word count and, once each, the signed text features and the models of all that `chosen` holds."""
-    evaluators = [Evaluator(f"{BASELINE}word count", feature_values(examples, [WORD_COUNT])[:, 0])]
     by_feature: dict[tuple[str, int], list[str]] = {}
     by_model: dict[tuple[tuple[str, tuple[float, float]], ...], list[str]] = {}
     for rubric, baseline in chosen.items():
         by_feature.setdefault((baseline.feature, baseline.sign), []).append(rubric)
         by_model.setdefault(tuple(baseline.model.items()), []).append(rubric)
-    known = {entry.name for entry in CATALOGUE}
+    used = {WORD_COUNT, *(name for name, _ in by_feature), *(name for model in by_model for name, _ in model)}
+    known = [entry.name for entry in CATALOGUE if entry.name in used]
+    values = dict(zip(known, feature_values(examples, known).T, strict=True))
+    evaluators = [Evaluator(f"{BASELINE}word count", values[WORD_COUNT])]
     for (name, sign), rubrics in by_feature.items():
-        if name in known:
+        if name in values:
             remark = f"text feature chosen by the labels recorded with {', '.join(rubrics)}"
             label = f"{BASELINE}{'' if sign > 0 else '-'}{name} ({remark})"
-            evaluators.append(Evaluator(label, sign * feature_values(examples, [name])[:, 0]))
+            evaluators.append(Evaluator(label, sign * values[name]))
     for model, rubrics in by_model.items():
-        names, terms = [name for name, _ in model], np.array([term for _, term in model]).reshape(-1, 2)
-        if names and known.issuperset(names):
+        if model and all(name in values for name, _ in model):
             # A feature that is undefined counts as average.
-            deviations = np.nan_to_num(feature_values(examples, names) - terms[:, 0])
+            scores = sum(weight * np.nan_to_num(values[name] - mean) for name, (mean, weight) in model)
             label = ALL_FEATURES if len(by_model) == 1 else f"{ALL_FEATURES} fitted for {', '.join(rubrics)}"
             remark = f"fitted to the labels recorded with {', '.join(rubrics)}"
-            evaluators.append(Evaluator(f"{BASELINE}{label} ({remark})", deviations @ terms[:, 1]))
+            evaluators.append(Evaluator(f"{BASELINE}{label} ({remark})", np.asarray(scores)))
     return evaluators
 
 
@@ -564,11 +565,13 @@ def summarize(
         return None if other is None or other is row else _comparison(row, other, versions, free_scores)
 
     by_name = {row.evaluator: row for row in other_baselines}
-    twins = [replace(by_name[one.version.ref], evaluator=one.name) for one in calibrated if one.version.ref in by_name]
+    calibrated_rows = [
+        replace(by_name[one.version.ref], evaluator=one.name) for one in calibrated if one.version.ref in by_name
+    ]
     evaluators = []
     for row in (*ranked, *other_baselines):
         is_rubric = row in ranked
-        with_baselines = (compare(row, each) for each in (*other_baselines, *twins) if is_rubric)
+        with_baselines = (compare(row, each) for each in (*other_baselines, *calibrated_rows) if is_rubric)
         with_best = compare(row, ranked[0]) if is_rubric else None
         one = versions[row.evaluator]
         learned_from = one.version.provenance.groups if has_seen_labels(one.version.rubric) else ()
