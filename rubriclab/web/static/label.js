@@ -209,7 +209,7 @@ const goTo = position => once(async () => {
 function undo() {
   return once(async () => {
     const id = newId()
-    waiting = '“Undo answer”'
+    waiting = '“Undo last answer”'
     const answer = await sending.deliver('/undo', id, { rater, id })
     if (answer.undone && answer.shown) {
       show(answer)
@@ -330,6 +330,12 @@ byId('stop').addEventListener('click', () => once(async () => {
   byId('stop').hidden = true
 }))
 addEventListener('focus', refresh)
+
+// Below its top, a small screen belongs to the text.
+if (!wide.matches) {
+  byId('buttons').open = false
+  byId('question').after(byId('buttons'))
+}
 
 // The ends of the scale are not repeated here: they are shown beside its buttons, or in the label of the field.
 const [byKey, byTouch] = scale.levels.length ? ['Press a number key or a button', 'Tap a score'] : ['Type a number and press Enter', 'Type a number and tap “Save”']
