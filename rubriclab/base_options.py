@@ -9,9 +9,7 @@ import inspect
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from operator import or_
-from types import UnionType
+from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, Literal, Self, Union, get_args, get_origin
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
@@ -88,22 +86,15 @@ def option_error(error: ValidationError, model: type[BaseModel]) -> SettingsErro
 
 def type_text(annotation: Any) -> str:
     """Return a type as source code, without module names and validators."""
-    if get_origin(annotation) in (Union, UnionType):
-        return " | ".join(map(type_text, get_args(annotation)))
-    if annotation is type(None):
-        return "None"
-    return _MODULES.sub("", inspect.formatannotation(_without_validators(annotation)))
-
-
-def _without_validators(annotation: Any) -> Any:
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
-        return _without_validators(arguments[0])
+        return type_text(arguments[0])
     if origin in (Union, UnionType):
-        return reduce(or_, map(_without_validators, arguments))
-    if origin and "Annotated" in repr(annotation):
-        return origin[tuple(map(_without_validators, arguments))]
-    return annotation
+        return " | ".join(map(type_text, arguments))
+    if origin and origin is not Literal:
+        return f"{origin.__name__}[{', '.join(map(type_text, arguments))}]"
+    names = {NoneType: "None", Ellipsis: "..."}
+    return names.get(annotation) or _MODULES.sub("", inspect.formatannotation(annotation))
 
 
 # A single text is a tuple with one item.
@@ -143,19 +134,18 @@ _EXPECTED: Mapping[str, str] = {
     "at most {max_length:,} characters": "string_too_long",
     "a non-empty text": "string_too_short",
 }
-_EXPECTED_TIME = "a date and time such as 2026-11-21T12:30:00Z"
 
 
-def faults(error: ValidationError, root: str = "", max_faults: int = MAX_FAULTS) -> str:
-    """Return up to `max_faults` faults, as in `scale.low: expected a number, got the text 'x'; and 2 more`."""
+def faults(error: ValidationError) -> str:
+    """Return up to `MAX_FAULTS` faults, as in `scale.low: expected a number, got the text 'x'; and 2 more`."""
     # pydantic also calls a list too short because of faulty items, whose own faults are reported.
     relevant = [
         fault
         for fault in error.errors(include_url=False)
         if fault["type"] != "too_short" or len(fault["input"]) < int(fault["ctx"]["min_length"])
     ]
-    listed = [_sentence(fault, root) for fault in relevant[:max_faults]]
-    more = f"; and {len(relevant) - max_faults} more" if len(relevant) > max_faults else ""
+    listed = [_sentence(fault) for fault in relevant[:MAX_FAULTS]]
+    more = f"; and {len(relevant) - MAX_FAULTS} more" if len(relevant) > MAX_FAULTS else ""
     return f"{'; '.join(listed)}{more}"
 
 
@@ -180,7 +170,7 @@ def option_path(steps: Sequence[int | str], root: str = "") -> str:
     return f"{root}{''.join(written)}".removeprefix(".")
 
 
-def _sentence(fault: Any, root: str) -> str:
+def _sentence(fault: Any, root: str = "") -> str:
     path, complaint = option_path(fault["loc"], root), _complaint(fault)
     return f"{path}: {complaint}" if path else complaint
 
@@ -194,7 +184,7 @@ def _complaint(fault: Any) -> str:
     if kind == "value_error":
         return _cut(one_line(str(fault["ctx"]["error"])), LONGEST_MESSAGE)
     if kind.startswith(("datetime_", "timezone_")):
-        return f"expected {_EXPECTED_TIME}, got {value}"
+        return f"expected a date and time such as 2026-11-21T12:30:00Z, got {value}"
     # The message says 2 rather than 2.0.
     bounds = {
         name: int(bound) if isinstance(bound, float) and bound.is_integer() else bound

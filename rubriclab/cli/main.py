@@ -6,7 +6,6 @@ import errno
 import io
 import logging
 import os
-import re
 import shlex
 import signal
 import sys
@@ -24,7 +23,7 @@ from rubriclab.cli import commands, store
 from rubriclab.cli.config import CONFIG_NAME, CONFIRMING, defaults_from, load_config, method_names, options_by_name
 from rubriclab.cli.options import OUTPUT, CommandGroup, SectionCommand, SectionGroup
 from rubriclab.cli.output import as_typed, note
-from rubriclab.errors import RubriclabError, UserError
+from rubriclab.errors import RubriclabError
 from rubriclab.models.characters import one_line, plain
 
 LOGGER = logging.getLogger("rubriclab")
@@ -257,16 +256,6 @@ def run(arguments: list[str] | None = None, command: click.Group = cli, name: st
 
 
 def _failed(error: Exception) -> int:
-    if isinstance(error, ModuleNotFoundError):
-        from importlib.metadata import distributions
-
-        package = (error.name or "").replace("_", "-").replace("sklearn", "scikit-learn")
-        needed = chain.from_iterable(each.requires or () for each in distributions(name="rubriclab"))
-        if found := next(
-            (each for each in needed if re.split(r"[^\w-]", each)[0] == package and "extra ==" not in each), None
-        ):
-            hint = f"To repair it: pip install '{found}', or install rubriclab again."
-            error = UserError(f"The installation of rubriclab is incomplete: {package} is missing.", hint)
     if isinstance(error, RubriclabError):
         # A message may quote a server, a pack or a row, whose control characters must not reach the terminal.
         text = plain(as_typed(error.text))

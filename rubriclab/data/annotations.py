@@ -4,8 +4,7 @@ A tool names its questions. Answers that are numbers or words for levels become 
 question's name; comments become reasons. Other answers are kept in the column `answers`, and a note shows the first.
 
 Supported are Label Studio's JSON (https://labelstud.io/guide/export), data sets of Argilla 2 (`records.to_datasets()`,
-with columns `QUESTION.responses`, `.users` and `.status`) and Argilla 1 (`QUESTION` and `QUESTION-suggestion`), and
-doccano's JSON Lines (a list `label`, and `Comments`).
+with columns `QUESTION.responses`, `.users` and `.status`), and doccano's JSON Lines (a list `label`, and `Comments`).
 
 A comparison is a row without an `output` that names texts by their `id`: `{"preferred": "a1-s3", "over": "a1-s1"}`,
 with `"tie": true` if neither is better, or `{"ranking": ["a1-s3", ["a1-s1", "a1-s2"]]}`, best first, with ties in
@@ -216,8 +215,8 @@ def _row_name(task: Task) -> str:
 ReadTask = Callable[[Export, int, Any], Task]
 # Keys of a value about a region: a part of a text, an image, audio or video.
 _REGION = frozenset({"start", "startOffset", "x", "points", "vertices", "rle", "sequence", "ranges"})
-_RESPONSES, _RATERS, _STATUS, _SUGGESTION = ".responses", ".responses.users", ".responses.status", ".suggestion"
-_COLUMNS = (_RESPONSES, _RATERS, _STATUS, _SUGGESTION, f"{_SUGGESTION}.score", f"{_SUGGESTION}.agent")
+_RESPONSES, _RATERS, _STATUS = ".responses", ".responses.users", ".responses.status"
+_COLUMNS = (_RESPONSES, _RATERS, _STATUS, ".suggestion", ".suggestion.score", ".suggestion.agent")
 
 
 def find_converter(row: Any, format_name: str) -> tuple[str, ReadTask] | None:
@@ -231,8 +230,6 @@ def find_converter(row: Any, format_name: str) -> tuple[str, ReadTask] | None:
         return "Argilla data set", _data_set_task
     if format_name in ("CSV", "TSV", "Excel workbook"):
         return None
-    if any(_is_question(row, name) for name in row):
-        return "Argilla data set", lambda export, line, row: _data_set_task(export, line, _with_argilla_2_columns(row))
     if all(isinstance(row.get(name), Mapping) for name in ("fields", "responses")) and "suggestions" in row:
         hint = "Export the data set: dataset.records.to_datasets().to_json(FILE)."
         raise DataError("These records of Argilla do not say which responses are drafts or discarded.", hint)
@@ -346,23 +343,6 @@ def _responses(row: Mapping[str, Any], question: str) -> Iterable[tuple[Any, Any
         raise FieldError("responses", describe(row), expected)
     length = len(filled_cells[0]) if filled_cells else 0
     return zip(*([None] * length if cell is None else cell for cell in cells), strict=True)
-
-
-def _is_question(row: Mapping[str, Any], name: Any) -> bool:
-    return f"{name}-suggestion" in row and isinstance(row[name], list | None)
-
-
-def _with_argilla_2_columns(row: Any) -> Any:
-    if not isinstance(row, Mapping):
-        return row
-    columns = dict(row)
-    for name in [name for name in row if _is_question(row, name)]:
-        responses = columns.pop(name) or []
-        for column, key in ((_RESPONSES, "value"), (_RATERS, "user_id"), (_STATUS, "status")):
-            columns[f"{name}{column}"] = [each.get(key) if isinstance(each, Mapping) else each for each in responses]
-        for suggestion in ("-suggestion", "-suggestion-metadata"):
-            columns.pop(f"{name}{suggestion}", None)
-    return columns
 
 
 def _doccano_task(_export: Export, line: int, row: Any) -> Task:

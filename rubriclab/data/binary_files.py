@@ -62,15 +62,16 @@ def _batch_rows(where: str, rows_before: int, batch: Any) -> list[Any]:
     return rows
 
 
-INSTALL_HINT = "install it with: pip install 'rubriclab[xlsx]'"
 # Maximum size in bytes of all files in a workbook's archive, unpacked.
 MAX_UNPACKED_BYTES = 2**29
 # Maximum number of cells up to the last used row and column, including empty ones: a small file can use two cells a
 # million rows apart, and all cells between them are held in memory.
 MAX_CELLS = 5_000_000
 # Errors from a damaged archive, and from a damaged file in it.
-_ARCHIVE_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, KeyError)
-DAMAGE_ERRORS = (*_ARCHIVE_ERRORS, ElementTree.ParseError, StopIteration)
+DAMAGE_ERRORS = (
+    *(zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, KeyError),
+    *(ElementTree.ParseError, StopIteration),
+)
 _BLOCK = 2**20
 _OLD_EXCEL = b"\xd0\xcf\x11\xe0"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
@@ -93,7 +94,8 @@ def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> tuple[SourceFo
     try:
         import python_calamine as calamine
     except ImportError:
-        raise DataError(f"{path}: reading Excel workbooks needs python-calamine;", INSTALL_HINT) from None
+        hint = "install it with: pip install 'rubriclab[xlsx]'"
+        raise DataError(f"{path}: reading Excel workbooks needs python-calamine;", hint) from None
     _check_format(path)
     try:
         with (

@@ -7,14 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, permutations
-from types import MappingProxyType
 
 from rubriclab.data import mapping as reading
 from rubriclab.data.annotations import LinePair, comparison_faults, fit_scores, select_comparisons
 from rubriclab.data.readers import Rows, from_rows
 from rubriclab.data.rows import MAX_REASON, RowError, is_derived
 from rubriclab.errors import DataError
-from rubriclab.models.characters import count, describe, did_you_mean, is_blank, join_names
+from rubriclab.models.characters import count, describe, did_you_mean, is_blank
 from rubriclab.models.text import (
     MAX_REVERSED_LEVELS,
     Example,
@@ -38,8 +37,6 @@ MAX_FAULTS_SHOWN = 20
 MIN_ALIKE = 3
 # More different numbers outside the scale than this do not stand for missing scores.
 MAX_OUTSIDE = 3
-# Maximum number of lines that a message names for one number.
-MAX_LINES = 5
 # A given scale may be wrong if the scores use at most this share of it.
 MAX_NARROW_SHARE = 0.5
 TWO_LEVELS = "two levels, "
@@ -112,12 +109,15 @@ def training_examples(
         else:
             notes.append(f"{span} by default, since there are only comparisons; give another scale if you prefer")
     if len(labels) < MIN_LABELS or len(set(labels)) == 1:
-        if labels_needed:
-            raise _unusable_labels_error(examples, labels, aspect)
-        why = f"rows with a score for {aspect!r}: {len(labels)}, and learning from labels needs at least {MIN_LABELS}"
+        problem = f"texts with a score for {aspect!r}: {len(labels)} of {len(examples)}"
+        problem, hint = f"{problem}; learning needs at least {MIN_LABELS}", "Thirty are a good start."
         if len(labels) >= MIN_LABELS:
-            why = f"all {len(labels)} scores for {aspect!r} are {format_score(labels[0])}"
-        note = f"the rubric is made without labels, and its agreement with people is unknown: {why}"
+            problem = f"all {len(labels)} scores for {aspect!r} are {format_score(labels[0])}"
+            problem += "; learning needs different scores"
+            hint = "Add texts that the raters thought better or worse."
+        if labels_needed:
+            raise DataError(f"{problem[0].upper()}{problem[1:]}.", hint)
+        note = f"the rubric is made without labels, and its agreement with people is unknown: {problem}"
         return Training((), used_scale, (note, *notes))
     return Training(
         labelled_examples,
@@ -236,10 +236,10 @@ def verdict_words(values: Iterable[float]) -> list[str]:
     return sorted({value.word for value in values if isinstance(value, WordScore) and value.usual})
 
 
-def _words_and_numbers(example_rows: Sequence[ExampleRow], aspect: str) -> tuple[list[str], dict[float, list[str]]]:
-    """Return the words for verdicts among the scores, and the lines of each number among them."""
-    values = [(row, value) for row in example_rows for value in _score_and_annotations(row.example, aspect)]
-    return verdict_words(value for _, value in values), _lines_by_number(values)
+def _words_and_numbers(example_rows: Sequence[ExampleRow], aspect: str) -> tuple[list[str], list[float]]:
+    """Return the words for verdicts among the scores, and the numbers among them."""
+    values = [value for row in example_rows for value in _score_and_annotations(row.example, aspect)]
+    return verdict_words(values), _numbers(values)
 
 
 def _check_verdict_words(example_rows: Sequence[ExampleRow], scale: Scale, aspect: str) -> None:
@@ -265,25 +265,14 @@ def _score_and_annotations(example: Example, aspect: str) -> tuple[float, ...]:
     return score + example.annotations.get(aspect, ())
 
 
-def _lines_by_number(values: Iterable[tuple[ExampleRow | RowError, float]]) -> dict[float, list[str]]:
-    """Return the lines of each value that was not read from a usual word for a verdict, the rarest value first."""
-    numbers = [(row, float(value)) for row, value in values if not (isinstance(value, WordScore) and value.usual)]
-    several = len({row.where for row, _ in numbers}) > 1
-    lines: dict[float, list[str]] = {}
-    for row, number in numbers:
-        lines.setdefault(number, []).append(f"{row.line} of {row.where}" if several else str(row.line))
-    return dict(sorted(lines.items(), key=lambda item: (len(item[1]), item[0])))
+def _numbers(values: Iterable[float]) -> list[float]:
+    """Return the different values that were not read from a usual word for a verdict."""
+    return sorted({float(value) for value in values if not (isinstance(value, WordScore) and value.usual)})
 
 
-def _describe_numbers(numbers: Mapping[float, Sequence[str]]) -> str:
-    if len(numbers) > MAX_OUTSIDE:
-        return ", ".join(map(format_score, sorted(numbers)[:MAX_OUTSIDE])) + " …"
-    texts = []
-    for number, lines in numbers.items():
-        first, more = lines[:MAX_LINES], len(lines) - MAX_LINES
-        where = join_names([*first, *([f"{more} more"] if more > 0 else [])])
-        texts.append(f"{format_score(number)} in line{'s' if len(lines) > 1 else ''} {where}")
-    return "; ".join(texts)
+def _describe_numbers(numbers: Sequence[float]) -> str:
+    first = ", ".join(map(format_score, numbers[:MAX_OUTSIDE]))
+    return f"{first} …" if len(numbers) > MAX_OUTSIDE else first
 
 
 def unassessed_notes(rows: Rows, aspect: str) -> Iterator[str]:
@@ -293,9 +282,7 @@ def unassessed_notes(rows: Rows, aspect: str) -> Iterator[str]:
         yield f"answers that a text cannot be assessed, which are no labels: {number}"
 
 
-def _raise_faults(
-    faults: list[RowError], words: Sequence[str], numbers: Mapping[float, Sequence[str]], scale: Scale | None
-) -> None:
+def _raise_faults(faults: list[RowError], words: Sequence[str], numbers: Sequence[float], scale: Scale | None) -> None:
     if not faults:
         return
     errors = [fault for row in sorted(faults, key=lambda fault: fault.line) for fault in row.all]
@@ -340,17 +327,6 @@ def _check_labels(
         f"{did_you_mean(aspect, scored_names)}{'Correct it, name' if skipped else 'Name'} another aspect, or map the "
         f"column of the scores: `mapping={proposal}`.{scale_hint}",
     )
-
-
-def _unusable_labels_error(examples: tuple[Example, ...], labels: list[float], aspect: str) -> DataError:
-    if len(labels) < MIN_LABELS:
-        return DataError(
-            f"Texts with a score for {aspect!r}: {len(labels)} of {len(examples)}; learning needs at least "
-            f"{MIN_LABELS}.",
-            "Thirty are a good start.",
-        )
-    problem = f"All {len(labels)} scores for {aspect!r} are {format_score(labels[0])}; learning needs different scores."
-    return DataError(problem, "Add texts that the raters thought better or worse.")
 
 
 def scored_aspects(examples: Iterable[Example]) -> str:
@@ -437,11 +413,7 @@ def _is_valid(score: float, scale: Scale | None) -> bool:
 
 
 def _duplicates(example_rows: Sequence[ExampleRow]) -> Iterator[RowError]:
-    first_by_id, by_column = dict[str, ExampleRow](), ""
-    if len({row.example.id for row in example_rows}) < len(example_rows):
-        columns = example_rows[0].mapping.columns
-        if (column := reading.column_of_ids([row.row for row in example_rows], columns)) is not None:
-            by_column = f"; if {column!r} names the texts: `mapping={reading.mapping_text({**columns, 'id': column})}`"
+    first_by_id = dict[str, ExampleRow]()
     for row in example_rows:
         earlier = first_by_id.setdefault(row.example.id, row)
         if earlier is not row:
@@ -450,7 +422,7 @@ def _duplicates(example_rows: Sequence[ExampleRow]) -> Iterator[RowError]:
             hint = f"; both hold the same text: if two people rated it, add {option}, or write one row with their mean"
             earlier_line = f"line {earlier.line}" if earlier.where == row.where else f"{earlier.where}:{earlier.line}"
             got = f"{row.example.id!r}, which {earlier_line} also has"
-            yield row.fault("id", got, f"an id of its own{hint if len(texts) == 1 else ''}{by_column}")
+            yield row.fault("id", got, f"an id of its own{hint if len(texts) == 1 else ''}")
 
 
 def _example_faults(row: ExampleRow, aspect: str, scale: Scale | None) -> Iterator[RowError]:
@@ -473,22 +445,16 @@ def _example_faults(row: ExampleRow, aspect: str, scale: Scale | None) -> Iterat
             yield row.fault(f"reasons.{aspect}", describe(reason), f"a text of at most {MAX_REASON:,} characters")
 
 
-def numbers_beside_words(example_rows: Iterable[ExampleRow], faults: Sequence[RowError]) -> dict[float, list[str]]:
-    """Return the numbers among the scores of those aspects that have faulty words, each with its lines."""
+def numbers_beside_words(example_rows: Iterable[ExampleRow], faults: Sequence[RowError]) -> list[float]:
+    """Return the numbers among the scores of those aspects that have faulty words."""
     fields = {fault.field for row in faults for fault in row.all if fault.word and fault.field}
     aspects = {field.split(".")[1] for field in fields if "." in field}
-    rows: list[tuple[ExampleRow | RowError, Example]] = [(row, row.example) for row in example_rows]
-    rows += [(row, row.usable) for row in faults if row.usable]
-    return _lines_by_number(
-        (row, value) for row, text in rows for aspect in aspects for value in _score_and_annotations(text, aspect)
-    )
+    texts = [*(row.example for row in example_rows), *(row.usable for row in faults if row.usable)]
+    return _numbers(value for text in texts for aspect in aspects for value in _score_and_annotations(text, aspect))
 
 
 def fault_hints(
-    faults: Sequence[RowError],
-    words: Sequence[str] = (),
-    numbers: Mapping[float, Sequence[str]] = MappingProxyType({}),
-    scale: Scale | None = None,
+    faults: Sequence[RowError], words: Sequence[str] = (), numbers: Sequence[float] = (), scale: Scale | None = None
 ) -> list[str]:
     """Return the options that would make faulty scores valid: levels, a wider scale, and missing values.
 

@@ -394,14 +394,6 @@ def propose_scores(rows: Sequence[Mapping[str, Any]], aspect: str, mapped: Mappi
     return mapping_text({**mapped, **proposed}) if is_scored else None
 
 
-def column_of_ids(rows: Sequence[object], mapped: Mapping[str, str]) -> str | None:
-    """Return the first column without a field that has another value, without spaces, in each row; `None` without."""
-    tables = [row for row in rows if isinstance(row, Mapping)]
-    cells = {column: [str(row.get(column, "")) for row in tables] for column in _columns(tables)}
-    names = (name for name, values in cells.items() if len({v for v in values if v and " " not in v}) == len(tables))
-    return next((name for name in names if name.partition(".")[0] not in FIELDS and name not in mapped.values()), None)
-
-
 def _may_hold(name: str, column: str, cells: Sequence[Any]) -> bool:
     """Return whether cells can be values of a field: texts are neither numbers nor ids, and ids differ."""
     if name in _TEXTS:

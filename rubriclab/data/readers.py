@@ -336,13 +336,14 @@ class Rows(Iterator[Example | RowError]):
     Attributes:
         line: first line of the latest row, counted from 1; 0 before the first row.
         row: the latest row as it was read.
+        parsed: the line of every further row, the raw row, and its content: an example, a fault, or comparisons.
         comparisons: the comparisons in all rows so far, with their lines.
         skipped, skipped_scores: with `skip_faulty`, the numbers of faulty rows and of faulty scores of usable rows.
         not_assessed: by field, how many raters' cells say that the text cannot be assessed.
     """
 
     source: reading.SourceFormat
-    _parsed: Iterator[tuple[int, Any, ParsedRow]]
+    parsed: Iterator[tuple[int, Any, ParsedRow]]
     _skip_faulty: bool = False
     mapping: reading.FieldMap = reading.NATIVE
     not_assessed: Mapping[str, int] = field(default_factory=dict)
@@ -359,7 +360,7 @@ class Rows(Iterator[Example | RowError]):
 
     def __next__(self) -> Example | RowError:
         while True:
-            self.line, self.row, parsed = next(self._parsed)
+            self.line, self.row, parsed = next(self.parsed)
             if isinstance(parsed, tuple):
                 self.comparisons += [(self.line, comparison) for comparison in parsed]
             elif self._skip_faulty and isinstance(parsed, RowError):
@@ -374,18 +375,14 @@ class Rows(Iterator[Example | RowError]):
     def look_ahead(self, stop_at: Callable[[Example], bool], max_rows: int) -> list[tuple[Any, Example]]:
         """Return the next rows with a text, at most `max_rows`, up to the first to `stop_at`; all are yielded later."""
         rows, examples = list[tuple[int, Any, ParsedRow]](), list[tuple[Any, Example]]()
-        for row in self._parsed:
+        for row in self.parsed:
             rows.append(row)
             if isinstance(example := row[2], Example):
                 examples.append((row[1], example))
                 if stop_at(example) or len(examples) == max_rows:
                     break
-        self._parsed = chain(rows, self._parsed)
+        self.parsed = chain(rows, self.parsed)
         return examples
-
-    def every_row(self) -> Iterator[tuple[int, Any, ParsedRow]]:
-        """Yield the line of every row, the raw row, and its content: an example, a fault, or comparisons."""
-        return self._parsed
 
 
 def read(source: str | Path | text_files.Lines, options: reading.ReadingOptions | None = None, **values: Any) -> Rows:
@@ -426,7 +423,7 @@ def join_rows(sources: Sequence[Rows]) -> Rows:
     def parsed() -> Iterator[tuple[int, Any, ParsedRow]]:
         for rows in sources:
             joined.source = rows.source
-            yield from rows.every_row()
+            yield from rows.parsed
             counts.update(rows.not_assessed)
         joined.source = replace(first.source, where=", ".join(rows.where for rows in sources))
 

@@ -133,28 +133,22 @@ def damage_fault(where: str, number: int, error: Exception) -> RowError:
 
 
 def _json_row(where: str, number: int, line: bytes) -> Any:
+    """Return a parsed line or its fault; NaN and Infinity are read, since a later error then names the field."""
     try:
-        return parse_json(line)
+        return orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        reason = error.msg
+    try:
+        row = json.loads(line.decode())
+        # Unlike the standard library, orjson refuses lone surrogates and numbers beyond 64 bits.
+        orjson.dumps(row)
+        return row
     except UnicodeDecodeError as error:
         around = line[max(0, error.start - 10) : error.end + 10].strip()
         return RowError(where, number, None, f"bytes that are not UTF-8, in {around!r}", "JSON in UTF-8")
-    except orjson.JSONDecodeError as error:
+    except (ValueError, TypeError, RecursionError):
         note = "" if line.endswith(b"\n") else "; the last line is incomplete"
-        return RowError(where, number, None, f"text that is not JSON ({error.msg}{note})", "a JSON object on one line")
-
-
-def parse_json(content: bytes) -> Any:
-    """Return parsed JSON; also with NaN or Infinity, which Python writes, so that an error can name the field."""
-    try:
-        return orjson.loads(content)
-    except orjson.JSONDecodeError:
-        text = content.decode()
-        with suppress(ValueError, TypeError, RecursionError):
-            row = json.loads(text)
-            # Unlike the standard library, orjson refuses lone surrogates and numbers beyond 64 bits.
-            orjson.dumps(row)
-            return row
-        raise
+        return RowError(where, number, None, f"text that is not JSON ({reason}{note})", "a JSON object on one line")
 
 
 def detect_encoding(where: str, sample: bytes, *, complete: bool, only_unicode: bool = False) -> str:

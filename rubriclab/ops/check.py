@@ -259,7 +259,6 @@ class _FileCheck:
     comparisons: list[tuple[int, PairwiseComparison]] = field(default_factory=list)
     sample: list[Mapping[str, Any]] = field(default_factory=list)
     cell_counts: Counter[str] = field(default_factory=Counter)
-    answers: Counter[str] = field(default_factory=Counter)
     problems: list[str] = field(default_factory=list)
     proposal: str | None = None
     rows: int = 0
@@ -280,7 +279,7 @@ class _FileCheck:
         skipped = len({fault.line for fault in cell_faults}) if self.options.skip_faulty else 0
         fault_lines = [] if self.options.skip_faulty else checks.first_faults(checks.fault_lines(cell_faults))
         self.problems += fault_lines
-        notes = [*self._training_notes(chosen_aspect, aspects), *self._column_notes(chosen_aspect, aspects)]
+        notes = [*self._training_notes(chosen_aspect, aspects), *self._output_notes()]
         next_step = None if self.problems else self._next_step(data, chosen_aspect, checked)
         if next_step and "level_scores" in next_step.options and not self.options.level_scores:
             notes = [note for note in notes if not note.startswith(checks.HIGHER_IS_BETTER)]
@@ -352,10 +351,6 @@ class _FileCheck:
             if isinstance(row, Mapping):
                 if len(self.sample) < reading.MAX_SAMPLED:
                     self.sample.append(row)
-                if isinstance(answers := row.get("answers"), Mapping):
-                    self.answers.update(
-                        str(aspect) for aspect, answer in answers.items() if isinstance(answer, Mapping)
-                    )
                 self.cell_counts.update(str(column) for column, cell in row.items() if not rules.is_missing(cell))
                 if self.raw.is_table and len(self.sample) == 1 and readable:
                     try:
@@ -388,24 +383,12 @@ class _FileCheck:
         else:
             self.comparisons += [(line, comparison) for comparison in parsed]
 
-    def _column_notes(self, chosen_aspect: str | None, aspects: Sequence[str]) -> Iterator[str]:
+    def _output_notes(self) -> Iterator[str]:
         columns = reading.output_columns(self.sample)
         if len(columns) > 1:
             melt = f"frame.melt(id_vars=[...], value_vars={columns!r}, var_name='system', value_name='output')"
             way = f"write a row for each output, with its system in a column; with pandas: {melt}"
             yield f"the columns {', '.join(map(repr, columns))} may each hold an output, and a row holds one: {way}"
-        # The note on an annotation tool's export already says how its answers are read.
-        comments = {} if self.raw.source.tool else {name: n for name, n in self.answers.items() if name not in aspects}
-        if comments:
-            rows = ", ".join(f"{aspect!r} ({number} rows)" for aspect, number in comments.items())
-            yield f"no scores of {rows}: the answers were taken as comments, and are in the column 'answers'"
-        column = self.options.mapping.columns.get("aspect", "aspect")
-        if (
-            (rated := reading.rated_aspects(self.sample, column))
-            and not self.example_rows
-            and chosen_aspect not in rated
-        ):
-            yield f"the column {column!r} names the aspects {', '.join(map(repr, rated))}"
 
     def _scale(self, aspect: str | None) -> Scale | None:
         if self.options.scale is None or aspect is None:
@@ -551,7 +534,7 @@ def split(data: Data, options: SplitOptions, notify: Notify) -> SplitResult:
     Groups join the side to learn from, in an order that depends on the seed, until it has `train` texts. A row that
     compares texts joins the side of these texts.
     """
-    rows = [(row, parsed) for _, row, parsed in rows_of(data, options, notify).every_row()]
+    rows = [(row, parsed) for _, row, parsed in rows_of(data, options, notify).parsed]
     faults = [str(parsed) for _, parsed in rows if isinstance(parsed, RowError)]
     if faults and not options.skip_faulty:
         raise DataError(

@@ -14,7 +14,6 @@ from collections import Counter, deque
 from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import ExitStack, chdir, contextmanager, suppress
 from dataclasses import dataclass
-from importlib import metadata
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -46,7 +45,6 @@ class RayJob:
     choice: JudgeChoice
     options: JudgeOptions  # of one worker; caps and rates are those of all workers together
     folder: Path | None = None  # where workers on this machine find a recording
-    version: str = metadata.version("rubriclab")
 
 
 @dataclass(frozen=True)
@@ -231,9 +229,6 @@ class RayWorker:
         """Return the workspace and the judge, opened here since Ray would wrap an error of the constructor."""
         if self._opened is None:
             job = self._job
-            if job.version != (installed := metadata.version("rubriclab")):
-                problem = f"rubriclab {installed} is installed on this machine, but the run was started by"
-                raise SettingsError(f"{problem} rubriclab {job.version};", "install the same version everywhere.")
             if job.folder and job.folder.is_dir():
                 os.chdir(job.folder)
             shared = SharedState(self._state, job.options) if self._state else None

@@ -15,6 +15,7 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iter
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
@@ -227,7 +228,8 @@ class Workspace(Closing):
         self._store: Store | None = None
         self.shows_progress = self.progress is not no_progress
         self.progress = with_logging(self.progress)
-        self.notify = _without_repeats(self.notify)
+        # Each message is passed on once, since operations that score twice repeat messages.
+        self.notify = cache(self.notify)
 
     @property
     def store(self) -> Store:
@@ -321,18 +323,6 @@ class Workspace(Closing):
             answers = f"{count(damaged, 'cached answer')} {'is' if damaged == 1 else 'are'}"
             self.notify(f"{answers} damaged and asked for again; see: `rubriclab verify`")
             self.ledger.damaged.clear()
-
-
-def _without_repeats(notify: Notify) -> Notify:
-    """Return a callback that passes each message on once, since operations that score twice repeat messages."""
-    sent = set[str]()
-
-    def notify_once(text: str) -> None:
-        if text not in sent:
-            sent.add(text)
-            notify(text)
-
-    return notify_once
 
 
 # A reference (`NAME`, `NAME@3`, `NAME@production`), a version, or a rubric that is not stored.

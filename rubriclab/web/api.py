@@ -250,32 +250,30 @@ class AccessControl:
                     headers.setdefault(name, value)
             await send(message)
 
+        async def refuse(refusal: api_models.Refused) -> None:
+            respond = api_models.problem_response(refusal, state["id"], _HEADERS.get(refusal.code))
+            await respond(scope, receive, send_identified)
+
         self._in_flight.inc()
         try:
             self._admit(scope)
             await self._app(scope, receive, send_identified)
-        except api_models.Refused as error:
+        except api_models.Refused as refusal:
             # Raised by `_admit`; the application responds to its own refusals.
-            state["logged"]["problem"] = error.code
-            await api_models.problem_response(error, state["id"], _HEADERS.get(error.code))(
-                scope, receive, send_identified
-            )
+            state["logged"]["problem"] = refusal.code
+            await refuse(refusal)
         except Exception as error:
             # The application has usually responded before it raised the error again.
             _log.error("request %s: unexpected %s", state["id"], type(error).__name__, exc_info=error)
             if status == CLIENT_CLOSED:
-                await api_models.problem_response(api_models.convert_error(error), state["id"])(
-                    scope, receive, send_identified
-                )
+                await refuse(api_models.convert_error(error))
         except asyncio.CancelledError:
             # The server cancels requests that are still open when its grace period ends.
             if status != CLIENT_CLOSED:
                 raise
             state["logged"]["problem"] = "stopping"
-            refusal = api_models.Refused(
-                "stopping", "The service is shutting down; send the request again.", api_models.WHEN_DOWN
-            )
-            await api_models.problem_response(refusal, state["id"])(scope, receive, send_identified)
+            detail = "The service is shutting down; send the request again."
+            await refuse(api_models.Refused("stopping", detail, api_models.WHEN_DOWN))
         finally:
             self._in_flight.dec()
             self._log_request(scope, status, time.monotonic() - began)

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
-from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,7 +22,7 @@ import uvicorn
 from pydantic import ValidationError
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
@@ -185,8 +184,7 @@ async def serve(
 
 BodyT = TypeVar("BodyT", bound=FrozenModel)
 HERE = Path(__file__).parent
-# Browsers cache these files, and check each time whether they have changed.
-REVALIDATED = {"Cache-Control": "no-cache"}
+STATIC = "/static/"
 
 
 @cache
@@ -219,16 +217,9 @@ async def read_body(request: Request, model: type[BodyT]) -> BodyT:
 
 def static_routes() -> list[BaseRoute]:
     async def report_style(_request: Request) -> Response:
-        return FileResponse(STYLE, headers=REVALIDATED)
+        return FileResponse(STYLE)
 
-    return [Route("/static/report.css", report_style), Mount("/static", _Revalidated(directory=HERE / "static"))]
-
-
-class _Revalidated(StaticFiles):
-    def file_response(self, *arguments: Any, **options: Any) -> Response:
-        response = super().file_response(*arguments, **options)
-        response.headers.update(REVALIDATED)
-        return response
+    return [Route(f"{STATIC}report.css", report_style), Mount(STATIC, StaticFiles(directory=HERE / "static"))]
 
 
 # Scripts of a page send `Access.token` in this header with every request other than GET.
@@ -310,6 +301,9 @@ class Guard:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
+                if scope["path"].startswith(STATIC):
+                    # Browsers cache these files, and check each time whether they have changed.
+                    headers["Cache-Control"] = "no-cache"
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
                 if Headers(scope=scope).get("host", "").rpartition(":")[0] in ("127.0.0.1", "localhost"):
@@ -334,8 +328,8 @@ class Guard:
         if headers.get("host", "").lower() not in access.hosts:
             return PlainTextResponse("This page is not served under this name.", 421)
         scope.setdefault("state", {})["visitor"] = None
-        if access.links and (refused := self._identify(scope, headers)):
-            return refused
+        if access.links and (response := self._identify(scope)):
+            return response
         site, origin = headers.get("sec-fetch-site"), headers.get("origin")
         if scope["method"] in SAFE_METHODS:
             # Other sites may link to a page, but not load anything from here.
@@ -349,7 +343,7 @@ class Guard:
         matches = hmac.compare_digest(token.encode("utf-8", "surrogateescape"), access.token.encode())
         return None if matches else PlainTextResponse("The page is out of date: load it again.", 403)
 
-    def _identify(self, scope: Scope, headers: Headers) -> Response | None:
+    def _identify(self, scope: Scope) -> Response | None:
         """Store a known visitor in `scope`; return the response to a personal link or an unknown visitor, or `None`."""
         access, path = self._access, scope["path"]
         # Browsers send a cookie to all ports of a host, so its name has the port, with which the greatest host ends.
@@ -361,18 +355,10 @@ class Guard:
             joined = HTMLResponse(_JOIN_PAGE)
             joined.set_cookie(cookie, secret, httponly=True, samesite="strict", path="/")
             return joined
-        scope["state"]["visitor"] = visitor = access.visitor(_cookie_value(headers, cookie))
+        scope["state"]["visitor"] = visitor = access.visitor(HTTPConnection(scope).cookies.get(cookie, ""))
         return PlainTextResponse("Not found", 404) if visitor is None else None
 
 
 def is_own_origin(origin: str, headers: Headers, scope: Scope) -> bool:
     """Return whether the `Origin` header names the host of the request."""
     return origin.lower() == f"{scope['scheme']}://{headers['host'].lower()}"
-
-
-def _cookie_value(headers: Headers, name: str) -> str:
-    try:
-        morsel = SimpleCookie(headers.get("cookie", "")).get(name)
-    except CookieError:
-        return ""
-    return morsel.value if morsel else ""

@@ -75,18 +75,16 @@ def test_a_score_that_is_far_from_all_others_may_be_a_typing_error():
     assert "one score is far from all others: 45; correct it if it is a typing error" in learned(mistyped).notes
 
 
-def test_numbers_among_words_are_named_with_their_lines() -> None:
+def test_numbers_among_words_are_named() -> None:
     verdicts = [{"output": f"Text {n}.", "scores": {"ok": ("pass", "fail")[n % 2]}} for n in range(14)]
     for number, score in ((3, 1), (8, 0), (10, 1)):
         verdicts[number]["scores"] = {"ok": score}
-    read_as = "numbers among words for verdicts are read as these levels: 0 in line 9; 1 in lines 4 and 11"
+    read_as = "numbers among words for verdicts are read as these levels: 0, 1"
     assert read_as in learned(verdicts, aspect="ok").notes
     verdicts[5]["scores"] = {"ok": 3}
-    assert "'fail', 'pass'; the numbers beside them are 0 in line 9; 3 in line 6;" in str(
-        stopped(verdicts, aspect="ok")
-    )
+    assert "'fail', 'pass'; the numbers beside them are 0, 1, 3." in str(stopped(verdicts, aspect="ok"))
     words = [{**row, "scores": {"ok": 7 if n == 4 else ("good", "bad")[n % 2]}} for n, row in enumerate(verdicts)]
-    assert "the numbers beside them (7 in line 5) for N" in str(stopped(words, aspect="ok"))
+    assert "the numbers beside them (7) for N" in str(stopped(words, aspect="ok"))
 
 
 def test_one_answer_to_several_questions_is_counted_also_before_the_columns_are_mapped(tmp_path: Path) -> None:
@@ -99,17 +97,6 @@ def test_one_answer_to_several_questions_is_counted_also_before_the_columns_are_
     several, used = label_limits(learned(same).examples, "coherence", Scale(low=0, high=10, whole=True))
     assert several.startswith("texts that are in several groups, such as one answer to different questions: 12 of 12;")
     assert (used, several in learned(same).notes) == ("the scores use only 1 to 4 of the given scale 0 to 10", True)
-
-
-def test_equal_texts_without_ids_are_told_which_column_may_name_them() -> None:
-    texts = [{"ticket": f"T-{n}", "note": "n", "output": "A." if n > 9 else f"{n}.", "q": n % 2} for n in range(12)]
-    for column, found in (("ticket", "; if 'ticket' names the texts: `mapping=scores.q=q,id=ticket`"), ("note", "")):
-        kept = [{name: cell for name, cell in row.items() if name in (column, "output", "q")} for row in texts]
-        with pytest.raises(DataError) as error:
-            training_examples(from_rows(kept, mapping="scores.q=q"), "q")
-        assert error.value.text.endswith(f"or write one row with their mean{found}")
-        (problem,) = check(kept, CheckOptions(mapping="scores.q=q")).problems
-        assert problem.endswith(f"with their mean{found}")
 
 
 def test_grades_of_which_1_is_the_best_are_named_and_turned_and_never_in_part(tmp_path: Path) -> None:
@@ -231,7 +218,7 @@ def test_labels_that_are_too_few_or_all_the_same_are_left_out_where_none_are_nee
     few = learned(rows(5), scale="1:5", labels_needed=False)
     same = learned(rows(scores={"coherence": 3}), scale="1:5", labels_needed=False)
     for found, why in (
-        (few, "rows with a score for 'coherence': 5, and learning from labels needs at least 10"),
+        (few, "texts with a score for 'coherence': 5 of 5; learning needs at least 10"),
         (same, "scores for 'coherence' are 3"),
     ):
         assert found.examples == ()

@@ -130,18 +130,6 @@ RATED: list[dict[str, Any]] = [
 ]
 TONES = {text: float(row["scores"]["tone"]) for text, row in zip(SENTENCES, RATED, strict=True)}
 CSV = "\n".join(["output,scores.tone", *(f"{text},{score:g}" for text, score in TONES.items())])
-ARGILLA_1 = [
-    {
-        "text": text,
-        "tone": [
-            {"user_id": "u-1", "value": score, "status": "submitted"},
-            {"user_id": "u-2", "value": 5, "status": "discarded"},
-        ],
-        "tone-suggestion": 3,
-        "tone-suggestion-metadata": {"type": "model"},
-    }
-    for text, score in TONES.items()
-]
 DOCCANO = [
     {"id": n, "text": text, "label": [f"{score:g}"], "Comments": []} for n, (text, score) in enumerate(TONES.items())
 ]
@@ -177,7 +165,6 @@ def read_all(path: Path, **options: Any) -> tuple[list[Example], list[RowError]]
         ),
         ("carriage-returns.csv", CSV.replace("\n", "\r"), {}),
         ("carriage-returns.jsonl", lines(RATED).replace("\n", "\r"), {}),
-        ("argilla-1.jsonl", lines(ARGILLA_1), {"mapping": "output=text"}),
         ("doccano.jsonl", lines(DOCCANO), {"mapping": "output=text,scores.tone=label"}),
         (
             "nested-lists.jsonl",
