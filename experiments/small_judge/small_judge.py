@@ -31,7 +31,7 @@ from rubriclab.models.aggregation import Ask
 from rubriclab.models.text_features import WORD_COUNT
 from rubriclab.models.version import Candidate
 from rubriclab.ops.workspace import JudgeChoice, Workspace
-from rubriclab.stats.correlation import FloatArray, float_table, spearman
+from rubriclab.stats.correlation import FloatArray, float_table, spearman_rows
 
 DIRECT, TOGETHER, APART = "asked directly", "rubric, one call", "rubric, one criterion a call"
 CALIBRATED, MEAN_LABEL, WORDS = "asked directly, calibrated", "mean of the labels", "word count"
@@ -148,7 +148,7 @@ def by_group(scores: FloatArray, labels: FloatArray, groups: Sequence[str]) -> d
     found: dict[str, Any] = {"n": len(scores), "unscored": int(np.isnan(scores).sum()), "spearman": [], "error": []}
     for group in dict.fromkeys(groups):
         there = (np.array(groups) == group) & ~np.isnan(scores)
-        found["spearman"].append(round(float(np.nan_to_num(spearman(scores[there], labels[there]))), 4))
+        found["spearman"].append(round(float(np.nan_to_num(spearman_rows(scores[there], labels[there])[0])), 4))
         found["error"].append(round(float(np.abs(scores - labels)[there].mean()), 4))
     return found
 

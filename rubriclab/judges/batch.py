@@ -9,12 +9,10 @@ import asyncio
 import json
 import logging
 import secrets
-from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
-from itertools import count
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from pydantic import ValidationError
@@ -116,9 +114,9 @@ class BatchModel(LanguageModel):
             raise errors.JudgeUnavailable(
                 f"{self.model}: damaged reply in a batch: {providers.provider_message(error)}"
             ) from error
-        reply = self._read(response, self.batch_price)
-        limit = self._max_reply_bytes
-        limit = text_limit(prompt, max(self.spare_tokens, REASONING_TOKENS), limit) if prompt else limit
+        reply, limit = self._read(response, self.batch_price), self._max_reply_bytes
+        if prompt:
+            limit = text_limit(prompt, max(self.spare_tokens, REASONING_TOKENS), limit)
         if len(reply.text.encode()) > limit:
             raise Reception(self.model, limit).stop_too_large()
         return reply
@@ -133,7 +131,7 @@ class BatchModel(LanguageModel):
                 f"{self.model} does not accept a setting: {providers.provider_message(error)}"
             )
         else:
-            fault = self._translated(error)
+            fault = providers.translated(error, self.model, self.key_from)
         fault.may_be_billed = providers.may_be_billed(status)
         return fault
 
@@ -197,10 +195,10 @@ class BatchModel(LanguageModel):
     async def _call(
         self, function: str, seconds: float | None = None, *, most_bytes: int = STATUS_BYTES, **options: Any
     ) -> Any:
-        call, seconds = getattr(providers.load_litellm(), function), seconds or self._timeout
+        call, timeout = getattr(providers.load_litellm(), function), seconds or self._timeout
         _, provider = self._model_and_provider
-        request = call(custom_llm_provider=provider, timeout=seconds, max_retries=0, **self._address_and_key, **options)
-        return await self._await_answer(request, seconds, most_bytes)
+        request = call(custom_llm_provider=provider, timeout=timeout, max_retries=0, **self._address_and_key, **options)
+        return await self._await_answer(request, timeout, most_bytes)
 
     async def _await_answer(self, request: Awaitable[Any], seconds: float, most_bytes: int = STATUS_BYTES) -> Any:
         try:
@@ -246,11 +244,11 @@ def answers_in(files: Iterable[bytes], names: Collection[str]) -> dict[str, tupl
     """Return the HTTP status and body of each response, by the name of its request; only for these `names`.
 
     A line is `{"custom_id": …, "response": {"status_code": …, "body": …}, "error": …}`. If a request was not processed,
-    the status is `None` and the body is the reason. Damaged lines, unknown names and repeated names are logged and left
-    out. If a name is repeated, a completion is preferred.
+    the status is `None` and the body is the reason. Damaged lines and unknown names are left out, and their number is
+    logged. If a name is repeated, the first completion counts, or else the first line.
     """
     answers: dict[str, tuple[int | None, Any]] = {}
-    ignored = Counter[str]()
+    ignored_lines = 0
     for line in (line for file in files for line in file.split(b"\n") if line.strip()):
         try:
             row = json.loads(line)
@@ -260,23 +258,15 @@ def answers_in(files: Iterable[bytes], names: Collection[str]) -> dict[str, tupl
                 answer = (stated_status(body) or status if status == 200 else status, body)
             else:
                 answer = (None, str(error.get("message") or error.get("code"))[:500])
-            is_known = name in names
+            if name not in names:
+                raise KeyError(name)
         except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
-            ignored["damaged"] += 1
+            ignored_lines += 1
             continue
-        if not is_known:
-            ignored["unknown"] += 1
-        elif name not in answers:
+        if name not in answers or (_is_completion(*answer) and not _is_completion(*answers[name])):
             answers[name] = answer
-        else:
-            ignored["repeated"] += 1
-            if _is_completion(*answer) and not _is_completion(*answers[name]):
-                answers[name] = answer
-    if ignored:
-        _log.warning(
-            "a batch's files have %d damaged lines, %d of unknown requests and %d repeated ones; they are ignored",
-            *(ignored[kind] for kind in ("damaged", "unknown", "repeated")),
-        )
+    if ignored_lines:
+        _log.warning("a batch's files have %d lines that answer none of its requests; they are ignored", ignored_lines)
     return answers
 
 
@@ -513,12 +503,13 @@ class BatchScheduler(JudgeWrapper):
         if batch.batch_id:
             self.notify(f"batch {batch.batch_id} is continued: {len(batch.requests):,} requests")
             return batch.batch_id
-        attempts = count(int(resumed))
+        may_exist = resumed
 
         async def find_or_create() -> str:
-            # A request whose response was lost may have made the batch.
+            nonlocal may_exist
             since = datetime.fromisoformat(batch.created)
-            existing = await self.judge.find(batch.file_id, since) if next(attempts) else None
+            existing = await self.judge.find(batch.file_id, since) if may_exist else None
+            may_exist = True  # a request whose response is lost may have made the batch
             return existing or await self.judge.create(batch.file_id)
 
         try:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import orjson
 
@@ -186,20 +187,19 @@ def read_recording(path: Path) -> RecordingContent:
         with path.open("rb") as file:
             for number, line in enumerate(file, start=1):
                 try:
-                    if line.endswith(b"\n"):
-                        row = orjson.loads(line)
-                        if number == 1 and row != HEADER:
-                            raise ValueError(row)
-                        if number > 1 and "judge" in row:
-                            content.judges[row["judge"]] = dict(row["identity"])
-                        elif number > 1:
-                            content.replies.setdefault(str(row["request"]), load_reply(row["reply"]))
-                        content.end += len(line)
-                    else:
-                        is_cut_header = orjson.dumps(HEADER).startswith(line)
-                        if number == 1 and not is_cut_header:
+                    if not line.endswith(b"\n"):
+                        if number == 1 and not orjson.dumps(HEADER).startswith(line):
                             raise ValueError(line)
                         _log.warning("%s ends with an incomplete line, which is skipped", path)
+                        break
+                    row = orjson.loads(line)
+                    if number == 1 and row != HEADER:
+                        raise ValueError(row)
+                    if number > 1 and "judge" in row:
+                        content.judges[row["judge"]] = dict(row["identity"])
+                    elif number > 1:
+                        content.replies.setdefault(str(row["request"]), load_reply(row["reply"]))
+                    content.end += len(line)
                 except (ValueError, KeyError, TypeError):
                     expected = "the header of a recording" if number == 1 else "a judge or a reply"
                     got = repr(line[:80].decode("utf-8", "replace"))
@@ -221,7 +221,8 @@ class Recording(JudgeWrapper):
         self._path = path
         content = read_recording(path) if path.exists() else RecordingContent()
         if path.exists() and content.end < path.stat().st_size:
-            self._write(lambda file: file.truncate(content.end), "r+b")
+            with name_in_errors(path):
+                os.truncate(path, content.end)
         if content.end == 0:
             self._append(HEADER)
         recorded = content.judges.get(self.name)
@@ -245,11 +246,8 @@ class Recording(JudgeWrapper):
 
     def _append(self, row: Mapping[str, Any]) -> None:
         # Opened for each line, so that two judges of one command can share the file.
-        self._write(lambda file: file.write(orjson.dumps(row) + b"\n"), "ab")
-
-    def _write(self, change: Callable[[BinaryIO], object], mode: Literal["ab", "r+b"]) -> None:
-        with name_in_errors(self._path), self._path.open(mode) as file:
-            change(file)
+        with name_in_errors(self._path), self._path.open("ab") as file:
+            file.write(orjson.dumps(row) + b"\n")
 
 
 class Replay:
@@ -272,9 +270,9 @@ class Replay:
         if judge is None and len(names) == 1:
             judge = names[0]
         if judge is None or judge not in content.judges:
-            fault = f"has no judge {judge}" if judge else "has no judge"
-            if judge is None and names:
-                fault = "has more than one judge"
+            fault = "has more than one judge" if names else "has no judge"
+            if judge is not None:
+                fault = f"has no judge {judge}"
             raise SettingsError(
                 f"The recording {path} {fault}; it holds {', '.join(names) or 'none'}.",
                 f"Name one, as in {RECORDED_PREFIX}{path}#{names[0] if names else 'JUDGE'}.",

@@ -92,16 +92,19 @@ def connect(
             )
         judge = retried(budgeted(plug_in_judge(entry_points, spec, options), price=options.price))
     else:
+        settings = options.model_dump(include=MODEL_OPTIONS) | {"price": options.price, "key_from": key_from}
+        settings["other_judges"] = (EMBEDDED, RECORDED_PREFIX.rstrip(":"), *judge_points())
         by_batch = options.batch and answers is not None and batches is not None
-        settings = options.model_dump(include=MODEL_OPTIONS) | {"price": options.price}
-        judges = (EMBEDDED, RECORDED_PREFIX.rstrip(":"), *judge_points())
-        model = (BatchModel if by_batch else LanguageModel)(spec, other_judges=judges, key_from=key_from, **settings)
+        model = BatchModel(spec, **settings) if by_batch else LanguageModel(spec, **settings)
         # The price and the bounds of tokens need litellm, whose import takes seconds: only a cap on cost is worth that.
-        capped = budget.max_cost is not None
-        single = budgeted(model, **({"price": model.highest_price, "tokens": model.most_tokens} if capped else {}))
+        bounds: dict[str, Any] = {}
+        if budget.max_cost is not None:
+            bounds = {"price": model.highest_price, "tokens": model.most_tokens}
+        single = budgeted(model, **bounds)
         if isinstance(model, BatchModel) and answers is not None and batches is not None:
             scheduler = BatchScheduler(model, answers, batches, options.batch_size, notify)
-            bounds: dict[str, Any] = {"price": model.batch_price, "tokens": model.most_tokens} if capped else {}
+            if bounds:
+                bounds["price"] = model.batch_price
             by_scheduler = judge_limits.Budgeted(scheduler, budget, grace=0.0, **bounds)
             judge = Batched(
                 judge_limits.Retried(by_scheduler, attempts=options.attempts, base=0.0, breaker=breaker),

@@ -33,7 +33,7 @@ from rubriclab.stats.correlation import pearson_rows
 @functools.cache
 def _rules_digest() -> str:
     features = Path(text_features.__file__)
-    files = [Path(__file__), features, features.with_suffix(".csv")]
+    files = [Path(__file__), features, features.with_suffix(".csv"), features.with_name("english_words.csv")]
     return digest_text("\n".join(file.read_text("utf-8") for file in files))
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
@@ -89,8 +89,7 @@ class Reply:
     fault: str = ""
 
 
-# The outcomes of a text, counted in `Ledger.texts`.
-SCORED, FAULTY_ROW, RATINGS_MISSING = "scored", "faulty_row", "ratings_missing"
+TextOutcome = Literal["scored", "faulty_row", "ratings_missing"]
 
 
 @dataclass(slots=True)
@@ -98,7 +97,7 @@ class Ledger:
     """Running totals; several judges may share one. The attributes that are not listed here are those of `Effort`.
 
     Attributes:
-        texts: numbers of texts by outcome, which is `scored` or the reason why there is no score.
+        texts: numbers of texts by `TextOutcome`: `scored` or the reason why there is no score.
         usage: of the replies from the provider; the cost is `None` once any price is unknown.
         damaged: digests of requests that were repeated because their cached answer is damaged.
     """
@@ -339,11 +338,10 @@ async def ask(
         salvage = prompt.reply
     if value is None and salvage:
         salvage_prompt = replace(prompt, reply=salvage, fields={**prompt.fields, SALVAGE: True})
-        for salvaged in (reply, first):
-            value, _ = parse_reply(salvaged, salvage_prompt)
-            if value is not None:
-                reply = salvaged
-                break
+        value, _ = parse_reply(reply, salvage_prompt)
+        if value is None:
+            reply = first
+            value, _ = parse_reply(first, salvage_prompt)
     if value is None:
         after_repair = ", also after one repair" if repair else ""
         return JudgeAnswer(None, f"unusable reply{after_repair}: {complaint}", reply=reply)
@@ -362,19 +360,19 @@ def parse_reply(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
         return None, FILTERED
     text = without_reasoning(reply.text)
     if not text.strip():
-        return None, reply.fault or ("it had hidden reasoning only." if reply.text.strip() else "it was empty.")
+        why_empty = "it had hidden reasoning only." if reply.text.strip() else "it was empty."
+        return None, reply.fault or why_empty
     answers: list[tuple[FoundObject, R]] = []
     complaint = ""
     for candidate in json_objects(text):
-        fault = f"the JSON object {candidate.fault}" if candidate.fault else ""
+        if candidate.fault:
+            complaint = complaint or f"the JSON object {candidate.fault}"
+            continue
         try:
-            if not fault:
-                answers.append((candidate, prompt.reply.model_validate(candidate.value, context=prompt.fields)))
+            answers.append((candidate, prompt.reply.model_validate(candidate.value, context=prompt.fields)))
         except ValidationError as error:
             fault = f"{faults(error)}."
-            if len(fault) > MAX_COMPLAINT:
-                fault = fault[: MAX_COMPLAINT - 1] + "…"
-        complaint = complaint or fault
+            complaint = complaint or (fault if len(fault) <= MAX_COMPLAINT else fault[: MAX_COMPLAINT - 1] + "…")
     if answers and all(value == answers[0][1] for _, value in answers):
         begins = [0, *(candidate.end for candidate, _ in answers)]
         ends = [*(candidate.begin for candidate, _ in answers), len(text)]
@@ -486,13 +484,9 @@ class Metered(JudgeWrapper):
         return reply
 
 
-def count_text(judge: Judge, outcome: str) -> None:
+def count_text(judge: Judge, outcome: TextOutcome) -> None:
     if isinstance(judge, JudgeWrapper) and judge.ledger:
         judge.ledger.texts[outcome] += 1
-
-
-NO_REPLY = "the judge gave no reply"
-REJECTED = "the judge cannot answer about this text"
 
 
 class RedactingJudge(JudgeWrapper):
@@ -505,5 +499,6 @@ class RedactingJudge(JudgeWrapper):
             raise
         except (PromptRejected, JudgeUnavailable) as error:
             _log.warning("%s: %s", self.name, error)
-            is_rejected = isinstance(error, PromptRejected)
-            raise (PromptRejected(REJECTED) if is_rejected else JudgeUnavailable(NO_REPLY)) from error
+            if isinstance(error, PromptRejected):
+                raise PromptRejected("the judge cannot answer about this text") from error
+            raise JudgeUnavailable("the judge gave no reply") from error

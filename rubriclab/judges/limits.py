@@ -227,16 +227,18 @@ class LocalLimits:
 
     def __post_init__(self) -> None:
         self._slots = asyncio.Semaphore(self.concurrency)
-        rates = (self.requests_per_minute, self.tokens_per_minute)
-        self._requests, self._tokens = (Bucket(rate, self.clock) if rate else None for rate in rates)
+        self._requests = Bucket(self.requests_per_minute, self.clock) if self.requests_per_minute else None
+        self._tokens = Bucket(self.tokens_per_minute, self.clock) if self.tokens_per_minute else None
         self._paused_until = self.clock()
         self.counts_tokens = self._tokens is not None
 
     async def acquire(self, tokens: int) -> None:
         await self._slots.acquire()
         try:
-            waits = [bucket.take(n) for bucket, n in ((self._requests, 1), (self._tokens, tokens)) if bucket]
-            if (wait := max(waits, default=0.0)) > 0:
+            wait = self._requests.take(1) if self._requests else 0.0
+            if self._tokens:
+                wait = max(wait, self._tokens.take(tokens))
+            if wait > 0:
                 log_wait(_log, wait, "the rate limit")
                 await self.sleep(wait)
             while (pause := self._paused_until - self.clock()) > 0:
@@ -298,21 +300,18 @@ class Breaker(Protocol):
 
 
 class LocalBreaker:
-    """The `Breaker` of one process: the provider counts as down after `most` failed prompts in a row.
-
-    If there are more concurrent requests than `most`, their number is taken instead.
-    """
+    """The `Breaker` of one process: `max_failures` failed prompts in a row, or `concurrency` if that is more."""
 
     def __init__(self, max_failures: int = 20, *, concurrency: int = 1) -> None:
-        self.most = max(max_failures, concurrency)
+        self._most = max(max_failures, concurrency)
         self._failed_in_a_row = 0
 
     async def record_failure(self, judge: str, reason: str) -> None:
         self._failed_in_a_row += 1
         # Requests that were in flight when the limit was reached fail after it, with the same message.
-        if self._failed_in_a_row >= self.most:
+        if self._failed_in_a_row >= self._most:
             raise errors.ProviderDown(
-                f"{self.most} prompts in a row got no reply from {judge}; the last one: {reason}",
+                f"{self._most} prompts in a row got no reply from {judge}; the last one: {reason}",
                 "Run it again when the provider is back; cached answers are not requested again.",
             )
 
@@ -357,8 +356,9 @@ class Retried(JudgeWrapper):
                     await self.breaker.record_failure(self.name, error.message)
                     message = f"no reply after {self.attempts} attempts: {error.message}"
                     raise errors.JudgeUnavailable(message) from error
-                backoff = min(self.max_wait, self.base * 2.0 ** (attempt - 1)) * self.rng.uniform(0.5, 1.0)
-                pause, cause = max(requested_pause, backoff), error.message
+                longest_backoff = min(self.max_wait, self.base * 2.0 ** (attempt - 1))
+                pause = max(requested_pause, longest_backoff * self.rng.uniform(0.5, 1.0))
+                cause = error.message
             except errors.PromptRejected as error:
                 if isinstance(error, errors.ReplyTooLarge) or error.is_doubtful:
                     await self.breaker.record_failure(self.name, error.message)

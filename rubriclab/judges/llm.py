@@ -150,25 +150,30 @@ class AdjustedSettings:
         if not (providers.is_bad_request(error) or _UNSUPPORTED.search(message)):
             return None
         mentions_limit = self.limit_name in names and _mentions(message, self.limit_name)
-        if providers.is_too_long(error) and not (mentions_limit and not _PROMPT_SIZE.search(message)):
-            can_drop_spare = mentions_limit and limit is not None and limit > min_tokens
-            return replace(self, has_no_room=True) if can_drop_spare and not self.has_no_room else None
+        is_only_about_limit = mentions_limit and not _PROMPT_SIZE.search(message)
+        if providers.is_too_long(error) and not is_only_about_limit:
+            has_spare_tokens = limit is not None and limit > min_tokens and not self.has_no_room
+            return replace(self, has_no_room=True) if mentions_limit and has_spare_tokens else None
         if mentions_limit:
             return self._with_other_limit(message, limit)
         if not self.without_system and _NO_SYSTEM.search(message):
             return replace(self, without_system=True)
         if not self.without_ranges and _RANGES.search(message):
             return replace(self, without_ranges=True)
-        mentioned = {name for name in names if _mentions(message, name)}
-        return replace(self, dropped=self.dropped | {min(mentioned)}) if mentioned else None
+        mentioned = sorted(name for name in names if _mentions(message, name))
+        return replace(self, dropped=self.dropped | {mentioned[0]}) if mentioned else None
 
     def _with_other_limit(self, message: str, limit: int | None) -> AdjustedSettings | None:
-        numbers = map(int, _NUMBER.findall(_STATUS.sub("", message)))
+        without_status = _STATUS.sub("", message)
+        numbers = map(int, _NUMBER.findall(without_status))
         lower = [number for number in numbers if limit is not None and 1 < number < limit]
         is_mentioned = self.limit_name == LIMIT_NAMES[0] and re.search(rf"\b{self.limit_name}\b", message)
         if is_mentioned and (not lower or _UNSUPPORTED.search(message)):
             return replace(self, limit_name=LIMIT_NAMES[1])
-        return replace(self, highest_limit=max(lower) - bool(_EXCLUSIVE.search(message))) if lower else None
+        if not lower:
+            return None
+        is_exclusive = _EXCLUSIVE.search(message) is not None
+        return replace(self, highest_limit=max(lower) - is_exclusive)
 
 
 def _mentions(message: str, setting: str) -> bool:
@@ -196,14 +201,17 @@ class CacheMarks:
             blocks: list[dict[str, Any]] = []
             for part in turn.parts:
                 before += part
-                is_marked = len(blocks) < len(turn.parts) - 1 and self._is_marked(before)
-                mark = {"cache_control": {"type": "ephemeral"}} if is_marked else {}
-                blocks.append({"type": "text", "text": part, **mark})
-            is_divided = any("cache_control" in block for block in blocks)
-            messages.append({"role": turn.role, "content": blocks} if is_divided else {**turn.message})
+                block: dict[str, Any] = {"type": "text", "text": part}
+                is_last = len(blocks) == len(turn.parts) - 1
+                if not is_last and self._was_sent(before):
+                    block["cache_control"] = {"type": "ephemeral"}
+                blocks.append(block)
+            has_mark = any("cache_control" in block for block in blocks)
+            messages.append({"role": turn.role, "content": blocks} if has_mark else {**turn.message})
         return messages
 
-    def _is_marked(self, beginning: str) -> bool:
+    def _was_sent(self, beginning: str) -> bool:
+        """Return whether a beginning that is long enough to be cached was sent before, and remember it."""
         # The estimate is usually too high. If a marked beginning is too short after all, the provider ignores the mark.
         if providers.estimated_tokens([Message(role="user", content=beginning)]) < self._least_tokens:
             return False
@@ -315,10 +323,6 @@ class LanguageModel:
             return 0
         if self._raised_tokens is not None:
             return self._raised_tokens
-        return self._spare_tokens
-
-    @functools.cached_property
-    def _spare_tokens(self) -> int:
         if self._reasoning_tokens is not None:
             return self._reasoning_tokens
         return REASONING_TOKENS if providers.load_litellm().supports_reasoning(self.model) else 0
@@ -327,11 +331,8 @@ class LanguageModel:
         """Return the reply. For each setting that is refused for the first time, the request is sent once more."""
         providers.load_litellm()  # not within the time limit, since the import takes seconds
         # litellm's own client would send the request without a key.
-        if (
-            self.key_from is None
-            and providers.provider_of(self.model) == "openai"
-            and not os.environ.get("OPENAI_API_KEY")
-        ):
+        uses_openai_key = self.key_from is None and providers.provider_of(self.model) == "openai"
+        if uses_openai_key and not os.environ.get("OPENAI_API_KEY"):
             hint = "Set OPENAI_API_KEY (any text will do for a server of your own)."
             raise MissingKey(f"{self.model}: the API key is missing.", hint)
         started = time.monotonic()
@@ -349,9 +350,9 @@ class LanguageModel:
             self._raised_tokens = max(REASONING_TOKENS, 4 * spare)
             text = "%s reached its limit on tokens before its reply began; from now on it has %d for hidden reasoning"
             _log.warning(text, self.model, self._raised_tokens)
+        seconds, usage = time.monotonic() - started, reply.usage
         message = "%s: reply to %s after %.2f s, %d prompt and %d completion tokens"
-        tokens = reply.usage.prompt_tokens, reply.usage.completion_tokens
-        _log.debug(message, self.model, prompt.name, time.monotonic() - started, *tokens)
+        _log.debug(message, self.model, prompt.name, seconds, usage.prompt_tokens, usage.completion_tokens)
         return reply
 
     @asynccontextmanager
@@ -364,18 +365,16 @@ class LanguageModel:
             async with asyncio.timeout(seconds):
                 yield reception
         except TimeoutError:
-            error: JudgeError = JudgeUnavailable(f"{self.model}: no complete reply within {seconds:g} seconds.")
-            raise reception.with_billing(error) from None
+            message = f"{self.model}: no complete reply within {seconds:g} seconds."
+            raise reception.with_billing(JudgeUnavailable(message)) from None
         except OpenAIError as failed:
-            raise reception.with_billing(reception.fault or self._translated(failed)) from failed
+            fault = reception.fault or providers.translated(failed, self.model, self.key_from)
+            raise reception.with_billing(fault) from failed
         except JudgeError as failed:
             reception.with_billing(failed)
             raise
         finally:
             responses.RECEPTION.reset(outer)
-
-    def _translated(self, error: Exception) -> JudgeError:
-        return providers.translated(error, self.model, self.key_from)
 
     @property
     def _address_and_key(self) -> dict[str, str]:
@@ -388,8 +387,7 @@ class LanguageModel:
         from openai import OpenAIError
 
         while True:
-            settings = self._settings(prompt, spare)
-            adjusted = self._adjusted
+            settings, adjusted = self._settings(prompt, spare), self._adjusted
             try:
                 # litellm would retry refusals too, in two layers.
                 return await providers.load_litellm().acompletion(
@@ -403,15 +401,14 @@ class LanguageModel:
                     **settings,
                 )
             except OpenAIError as error:
-                sent = {*settings, *(["cache_control"] if self._marks else [])} - adjusted.dropped
-                if not self._adjust(adjusted, error, sent, settings.get(adjusted.limit_name), prompt):
+                sent = set(settings)
+                if self._marks and "cache_control" not in adjusted.dropped:
+                    sent.add("cache_control")
+                can_repeat = self._adjust(adjusted, error, sent, settings.get(adjusted.limit_name), prompt)
+                if not can_repeat or reception.may_be_billed:  # the next request has to fit into the budget too
                     raise
-                if reception.may_be_billed:  # the next request has to fit into the budget too
-                    raise
-            except JudgeError:
-                raise
             except Exception as error:
-                if reception.may_be_billed is None:  # nothing was sent
+                if isinstance(error, JudgeError) or reception.may_be_billed is None:  # nothing was sent
                     raise
                 # litellm raises various errors for a body that is no completion.
                 raise JudgeUnavailable(f"{self.model}: damaged reply: {providers.provider_message(error)}") from error
@@ -433,7 +430,7 @@ class LanguageModel:
 
     def _messages(self, prompt: Prompt[Any]) -> list[dict[str, Any]]:
         """Return the messages, with cache marks where the model needs them; marks are part of no request digest."""
-        turns = [replace(turn, parts=tuple(map(responses.without_surrogates, turn.parts))) for turn in turns_of(prompt)]
+        turns = [Turn(turn.role, tuple(map(responses.without_surrogates, turn.parts))) for turn in turns_of(prompt)]
         if self._adjusted.without_system:
             return [{"role": "user", "content": "\n\n".join(turn.message["content"] for turn in turns)}]
         if self._marks is None or "cache_control" in self._adjusted.dropped:

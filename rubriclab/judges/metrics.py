@@ -14,7 +14,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from rubriclab.errors import RubriclabError
-from rubriclab.judges.judge import SCORED, Judge, JudgeWrapper, Ledger, Reply
+from rubriclab.judges.judge import Judge, JudgeWrapper, Ledger, Reply
 from rubriclab.prompts.prompt import Prompt
 
 # Seconds: a short reply of a small model takes a few tenths, hidden reasoning minutes.
@@ -64,7 +64,7 @@ class Metrics(Collector):
             yield _counter("cost_dollars", "US dollars for replies; absent if a price is unknown.", usage.cost_usd)
         # Copied, since the thread that scores changes it.
         texts = ledger.texts.copy()
-        yield _counter("texts_scored", "Texts with a score.", texts.pop(SCORED, 0))
+        yield _counter("texts_scored", "Texts with a score.", texts.pop("scored", 0))
         unscored = CounterMetricFamily("rubriclab_texts_unscored", "Texts without a score.", labels=["reason"])
         for reason, count in texts.items():
             unscored.add_metric([reason], count)

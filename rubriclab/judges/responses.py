@@ -93,24 +93,27 @@ def stated_status(body: Any) -> int | None:
 def readable(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return a body that litellm reads correctly: numbers of tokens are whole, and 0 if unusable; a text in parts is
     joined; and the reason is `content_filter` if a filter ended the reply."""
-    corrected = dict(body)
-    if body.get("usage") is not None:
-        corrected["usage"] = _usable_counts(body["usage"])
-    if isinstance(choices := body.get("choices"), list):
-        corrected["choices"] = choices = [dict(each) if isinstance(each, Mapping) else each for each in choices]
-        for choice in (each for each in choices if isinstance(each, dict)):
-            if str(choice.get("finish_reason")).casefold().startswith(("content_filter", "safety")):
-                choice["finish_reason"] = "content_filter"
-            message = choice.get("message")
-            if isinstance(message, Mapping) and isinstance(parts := message.get("content"), list):
-                texts = (part.get("text") for part in parts if isinstance(part, Mapping))
-                choice["message"] = {**message, "content": "".join(text for text in texts if isinstance(text, str))}
+    corrected, usage, choices = dict(body), body.get("usage"), body.get("choices")
+    if usage is not None:
+        corrected["usage"] = _usable_counts(usage) if isinstance(usage, Mapping) else {}
+    if isinstance(choices, list):
+        corrected["choices"] = [_readable_choice(each) if isinstance(each, Mapping) else each for each in choices]
     return corrected
 
 
-def _usable_counts(usage: Any) -> dict[str, Any]:
+def _readable_choice(choice: Mapping[str, Any]) -> dict[str, Any]:
+    corrected, message = dict(choice), choice.get("message")
+    if str(choice.get("finish_reason")).casefold().startswith(("content_filter", "safety")):
+        corrected["finish_reason"] = "content_filter"
+    if isinstance(message, Mapping) and isinstance(parts := message.get("content"), list):
+        texts = (part.get("text") for part in parts if isinstance(part, Mapping))
+        corrected["message"] = {**message, "content": "".join(text for text in texts if isinstance(text, str))}
+    return corrected
+
+
+def _usable_counts(usage: Mapping[str, Any]) -> dict[str, Any]:
     counts: dict[str, Any] = {}
-    for name, value in usage.items() if isinstance(usage, Mapping) else ():
+    for name, value in usage.items():
         if name.endswith(_TOKEN_COUNTS):
             number = _whole_number(value)
             counts[name] = number if number is not None and 0 <= number <= MAX_TOKENS else 0

@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 
 from rubriclab.judges.judge import Judge
-from rubriclab.learning.calibration import conformal, linear, logistic, mean_rating_map
+from rubriclab.learning.calibration import calibration, conformal, mean_rating_map
 from rubriclab.learning.candidates import rating_cell
 from rubriclab.learning.fitting import INTERVAL_CONFIDENCE, JointSettings, fixed_terms, round_significant
 from rubriclab.learning.matrix import RatingMatrix, centers_and_spreads, rating_matrix
@@ -26,7 +26,7 @@ from rubriclab.learning.scoring import assignment_of, ratings_of_texts, row_key,
 from rubriclab.learning.train import Trained
 from rubriclab.learning.verdicts import choose_threshold
 from rubriclab.methods.method import Progress, ignore_progress
-from rubriclab.models.aggregation import Aggregation, Calibration, bounds_of, combine, raw_value, threshold_by_hand
+from rubriclab.models.aggregation import Aggregation, bounds_of, combine, raw_value, threshold_by_hand
 from rubriclab.models.rubric import Part, Rubric
 from rubriclab.models.text import Example, Scale
 from rubriclab.models.version import Action, Candidate, Cell
@@ -173,17 +173,19 @@ def recalibrate_rubric(target: LabelledTarget) -> AdaptedRubric:
 
     def predict(training: BoolArray, held_out: BoolArray) -> FloatArray:
         used = training & has_score
-        return _calibration(raw, used, target).apply(raw[held_out]) if used.any() else np.full(held_out.sum(), np.nan)
+        if not used.any():
+            return np.full(held_out.sum(), np.nan)
+        return calibration(raw[used], labels[used], scale).apply(raw[held_out])
 
     scores = np.clip(predict_folds(target.fold, predict), scale.low, scale.high)
-    calibration = _calibration(raw, has_score, target)
+    new_map = calibration(raw[has_score], labels[has_score], scale)
     names = (target.onto or target.rubric.scale).names
     threshold = threshold_by_hand(target.rubric.aggregation)
     if names and threshold is None:
         shares = [(values - scale.low) / scale.width for values in (scores, labels)]
         threshold = round(choose_threshold(shares[0], shares[1], target.settings.recall(names)), DIGITS)
     update = {
-        "calibration": calibration,
+        "calibration": new_map,
         "conformal": None if names else conformal(scores, labels, INTERVAL_CONFIDENCE),
         "onto": target.onto,
         "threshold": threshold if names else None,
@@ -191,7 +193,7 @@ def recalibrate_rubric(target: LabelledTarget) -> AdaptedRubric:
     aggregation = aggregation.model_copy(update=update)
     rubric = Rubric.model_validate({**dict(target.rubric), "aggregation": aggregation})
     # A constant map gives all texts the same score, so their order by raw values does not count.
-    constant = not has_score.any() or np.ptp(calibration.apply(raw[has_score])) == 0
+    constant = not has_score.any() or np.ptp(new_map.apply(raw[has_score])) == 0
     return AdaptedRubric("recalibrate", rubric, scores, np.where(has_score, 0.0, np.nan) if constant else raw)
 
 
@@ -221,9 +223,9 @@ def mean_aggregation(target: LabelledTarget) -> Aggregation:
     points = np.where(table.is_share, table.scale.width, 1.0)
     per_spread = np.array([criterion.weight for criterion in criteria], dtype=float) * spreads * points
     weights = (per_spread / per_spread.sum()).round(DIGITS)
-    calibration = mean_rating_map(weights, centers, spreads, table.is_share, table.scale)
     terms = fixed_terms([criterion.id for criterion in criteria], weights, centers, spreads)
-    return Aggregation(ask="by method", terms=terms, calibration=calibration)
+    to_mean = mean_rating_map(weights, centers, spreads, table.is_share, table.scale)
+    return Aggregation(ask="by method", terms=terms, calibration=to_mean)
 
 
 def raw_values(aggregation: Aggregation, texts: RatedTexts) -> FloatArray:
@@ -238,8 +240,3 @@ def aggregate_scores(rubric: Rubric, texts: RatedTexts) -> FloatArray:
 
 def rescale(scores: FloatArray, scale: Scale, onto: Scale) -> FloatArray:
     return np.array([scale.moved_to(onto, score) for score in scores.tolist()], dtype=float)
-
-
-def _calibration(raw: FloatArray, rows: BoolArray, target: LabelledTarget) -> Calibration:
-    fit = logistic if target.table.scale.names else linear
-    return fit(raw[rows], target.table.labels[rows])

@@ -27,6 +27,11 @@ MAX_STEP = 1.0
 RIDGE = 1e-9
 
 
+def calibration(raw: FloatArray, labels: FloatArray, scale: Scale, parameters: int = WEIGHT_PARAMETERS) -> Calibration:
+    """Return the map onto `scale`, `logistic` if it has two levels, else `linear`; `raw` has no NaN."""
+    return logistic(raw, labels, parameters) if scale.names else linear(raw, labels, parameters)
+
+
 def linear(raw: FloatArray, labels: FloatArray, parameters: int = WEIGHT_PARAMETERS) -> Calibration:
     """Return the least-squares linear map with a shrunk slope of at least 0; `raw` has no NaN."""
     n, middle = len(raw), float(raw.mean())

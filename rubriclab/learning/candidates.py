@@ -113,22 +113,24 @@ class Candidates:
 
     def dropped_with_parts(self, kept_ids: Collection[str], reasons: Mapping[str, str]) -> tuple[DroppedCriterion, ...]:
         """Return all criteria of parts without any in `kept_ids`, with the reason in `reasons` or the method's."""
-        kept_methods = {part.method for part in self.parts_with(kept_ids)}
-        dropped_parts = (part for part in self.parts if part.method not in kept_methods)
-        return tuple(each for part in dropped_parts for each in self._dropped_criteria(part, kept_ids, reasons))
+        dropped: list[DroppedCriterion] = []
+        kept_methods = {candidate.method for candidate in self.candidates if candidate.criterion.id in kept_ids}
+        for part in self.parts:
+            if part.method not in kept_methods:
+                dropped += self._dropped_criteria(part, kept_ids, reasons)
+        return tuple(dropped)
 
     def _dropped_criteria(
         self, part: Part, kept_ids: Collection[str], reasons: Mapping[str, str]
     ) -> tuple[DroppedCriterion, ...]:
-        why = {item.criterion.id: item.reason for item in part.dropped}
+        reasons_of_method = {each.criterion.id: each.reason for each in part.dropped}
         rated = {candidate.criterion.id: candidate.criterion for candidate in self.candidates}
-        return tuple(
-            DroppedCriterion(
-                criterion=rated.get(item.id, item), reason=reasons.get(item.id) or why.get(item.id, "not chosen")
-            )
-            for item in all_criteria(part)
-            if item.id not in kept_ids
-        )
+        dropped = []
+        for criterion in all_criteria(part):
+            if criterion.id not in kept_ids:
+                reason = reasons.get(criterion.id) or reasons_of_method.get(criterion.id, "not chosen")
+                dropped.append(DroppedCriterion(criterion=rated.get(criterion.id, criterion), reason=reason))
+        return tuple(dropped)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,10 +155,9 @@ def add_earlier(candidates: Candidates, earlier: EarlierRubric) -> Candidates:
         part = parts.get(old.method, old.model_copy(update={"criteria": (), "dropped": ()}))
         known = {(each.kind, each.trait, each.statement) for each in all_criteria(part)}
         for criterion in old.criteria:
+            is_known = (criterion.kind, criterion.trait, criterion.statement) in known
             # One score of the whole text by a method is enough.
-            if (criterion.kind, criterion.trait, criterion.statement) in known or (
-                criterion.kind == "score" and part.criteria
-            ):
+            if is_known or (criterion.kind == "score" and part.criteria):
                 continue
             name = f"earlier.{criterion.id}" if criterion.id in taken else criterion.id
             taken.add(name)
@@ -248,14 +249,12 @@ def joining_methods(plans: Sequence[Plan]) -> list[str]:
 
 def plans_to_run(plans: Sequence[Plan], *, proposals_only: bool) -> list[Plan]:
     """Return the plans; with `proposals_only`, methods that do not need ratings get their texts as unrated."""
-
-    def without_ratings(plan: Plan) -> Plan:
-        if not (proposals_only and plan.method.rated_later(plan.settings)):
-            return plan
-        examples = plan.training_input.examples
-        return replace(plan, training_input=replace(plan.training_input, examples=(), unrated=examples))
-
-    return [without_ratings(plan) for plan in plans]
+    to_run = list(plans)
+    for index, plan in enumerate(plans):
+        if proposals_only and plan.method.rated_later(plan.settings):
+            unrated = replace(plan.training_input, examples=(), unrated=plan.training_input.examples)
+            to_run[index] = replace(plan, training_input=unrated)
+    return to_run
 
 
 def rating_cell(rating: interface.CriterionRating) -> Cell:
@@ -372,7 +371,8 @@ async def usable_form(
 
     texts = interface.pick_evenly(sorted(content_order(examples), key=lambda example: labels[example.id]), USUAL_CALLS)
     answers = await answers_in(None, texts)
-    if not any(answer.value for answer in answers) and (replied := [each for each in answers if each.replied]):
+    replied = [answer for answer in answers if answer.replied]
+    if replied and not any(answer.value for answer in answers):
         answer = replied[0]
         forms = [form for form in SIMPLER_FORMS if form.criteria < usual_count or not form.reasons]
         for form, text in zip(forms, itertools.cycle(texts), strict=False):
@@ -410,6 +410,10 @@ def are_equal(columns: Iterable[Iterable[interface.CriterionRating | Cell]]) -> 
 
 # Maximum number of criteria in a call. In longer replies the judge's reasons become stereotyped.
 MAX_ENTRIES = 20
+EQUAL_RIVALS = (
+    "in calls about several texts the judge gave every text the same value for each criterion, so each text is rated "
+    "in a call of its own"
+)
 
 
 async def rate_in_one_call(
@@ -455,11 +459,7 @@ async def rate_in_one_call(
         reason = next(cell.reason for column in columns.values() for cell in column)
         raise JudgeError(f"No usable rating in one call: {reason}", "Try another `judge`.")
     if rivals and are_equal(columns.values()):
-        note = (
-            "in calls about several texts the judge gave every text the same value for each criterion, so each text is "
-            "rated in a call of its own"
-        )
-        with_note = replace(candidates, notes=(*candidates.notes, note))
+        with_note = replace(candidates, notes=(*candidates.notes, EQUAL_RIVALS))
         return await rate_in_one_call(with_note, plans, judge=judge, generator=generator, on_progress=on_progress)
     candidates = await _extend_criteria(candidates, columns, plans, judge, generator)
     joinable_ids = [candidates.ids[column] for column in candidates.joinable_columns]
@@ -470,28 +470,24 @@ async def rate_in_one_call(
         columns |= more_columns
     by_column: dict[str, Sequence[Cell]] = dict(zip(candidates.ids, zip(*candidates.cells, strict=True), strict=True))
     unjudged = {name for name, cells in by_column.items() if all(cell is UNJUDGED for cell in cells)}
+    by_method = {name: cells for name, cells in columns.items() if name in unjudged}
     # The score that the judge gives without a rubric, unless a method has asked for it already.
     direct = [
         each.criterion.id for each in candidates.candidates if each.method == DIRECT and each.criterion.id in unjudged
     ]
-    direct_columns = dict[str, list[Cell]]()
     if direct:
-        score_only = {"form": "score only"} if candidates.form and not candidates.form.reasons else {}
-        parts = [
-            each.model_copy(update={"settings": {**each.settings, **score_only}})
-            for each in candidates.parts_with(direct)
-        ]
-        direct_columns = _columns(await ratings_of_texts(examples, parts, "by method", assignment, judge))
-    by_method = {name: cells for name, cells in columns.items() if name in unjudged} | direct_columns
+        parts = list(candidates.parts_with(direct))
+        if candidates.form and not candidates.form.reasons:
+            parts = [each.model_copy(update={"settings": {**each.settings, "form": "score only"}}) for each in parts]
+        by_method |= _columns(await ratings_of_texts(examples, parts, "by method", assignment, judge))
     # Columns from these calls replace those of the same criteria.
     cells, together = (tuple(zip(*(by_column | each).values(), strict=True)) for each in (by_method, columns))
     if rivals:
-        sizes = (
-            len(call)
-            for names in (first_ids, *calls)
-            for call in group_calls(examples, candidates.parts_with(names), assignment, rivals)
-        )
-        rivals = RivalLimits(texts=max(2, *sizes))
+        largest = 2  # calls about several texts have two or more
+        for names in (first_ids, *calls):
+            calls_of_names = group_calls(examples, candidates.parts_with(names), assignment, rivals)
+            largest = max(largest, *map(len, calls_of_names))
+        rivals = RivalLimits(texts=largest)
     labels = np.array([example.scores[assignment.aspect.name] for example in examples], dtype=float)
     with_evidence = list(candidates.candidates)
     for index, each in enumerate(with_evidence):

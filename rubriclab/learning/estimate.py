@@ -16,11 +16,12 @@ from typing import Any, Literal
 from rubriclab.data.rows import RowError
 from rubriclab.display import Displayed
 from rubriclab.errors import JudgeRefused, PromptRejected
+from rubriclab.judges.batch import ASSUMED_SHARE, batch_price_of
 from rubriclab.judges.connect import makes_requests
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.judge import Judge, Reply
 from rubriclab.judges.options import JudgeOptions, Price
-from rubriclab.judges.providers import FREE, estimated_tokens
+from rubriclab.judges.providers import FREE, estimated_tokens, price_of
 from rubriclab.learning import scoring
 from rubriclab.methods.holistic import HolisticSettings, ScoreFormat, holistic_prompt, whole_aspect
 from rubriclab.methods.method import LearningCalls
@@ -198,17 +199,12 @@ def dry_run(roles: Mapping[str, tuple[str, CallEstimate]], options: JudgeOptions
 
 
 def _price(judge: str, options: JudgeOptions) -> tuple[Price | None, bool]:
+    """Return the judge's price, `None` if it is unknown, and whether it is assumed for batches."""
     if not makes_requests(judge):
         return FREE, False
-    if options.batch:
-        from rubriclab.judges.batch import ASSUMED_SHARE, batch_price_of
-
-        if options.price:
-            return options.price.times(ASSUMED_SHARE), True
-        price, listed = batch_price_of(judge)
-        return price, price is not None and not listed
+    if not options.batch:
+        return options.price or price_of(judge), False
     if options.price:
-        return options.price, False
-    from rubriclab.judges.providers import price_of
-
-    return price_of(judge), False
+        return options.price.times(ASSUMED_SHARE), True
+    price, is_listed = batch_price_of(judge)
+    return price, price is not None and not is_listed

@@ -31,26 +31,16 @@ from typing import Literal
 import numpy as np
 
 from rubriclab.learning.baselines import CONSTANT, held_out_baselines
-from rubriclab.learning.calibration import linear, logistic
+from rubriclab.learning.calibration import calibration
 from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.learning.verdicts import rater_and_others, verdict_statistic
 from rubriclab.methods.catalogue import JOINT
 from rubriclab.models import version
 from rubriclab.models.aggregation import Calibration
 from rubriclab.models.text import Example, Scale, named_annotations
-from rubriclab.stats.agreement import (
-    Coefficient,
-    ScoreErrors,
-    difference,
-    less_error,
-    level_statistic,
-    score_errors,
-    scored_texts,
-    used_texts,
-    zero_if_constant,
-)
+from rubriclab.stats.agreement import ScoreErrors, correlation_or_zero, difference, less_error, score_errors
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, floats, pearson_rows, spearman_rows
-from rubriclab.stats.intervals import CONFIDENCE, MIN_GROUPS, Interval, estimate, predict_folds, renumber, rounded
+from rubriclab.stats.intervals import CONFIDENCE, MIN_GROUPS, Interval, predict_folds, renumber, rounded
 from rubriclab.stats.reliability import ceiling, krippendorff_alpha
 
 GateLevel = Literal["group", "dataset"]
@@ -164,8 +154,7 @@ def calibrated_scores(table: RatingMatrix, fold: IntArray, scores: FloatArray) -
 
 def _direct_calibration(table: RatingMatrix, scores: FloatArray, is_known: BoolArray) -> Calibration:
     # Direct scores are not fitted to labels, so the slope is not shrunk.
-    fit = logistic if table.scale.names else linear
-    return fit(scores[is_known], table.labels[is_known], parameters=0)
+    return calibration(scores[is_known], table.labels[is_known], table.scale, parameters=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,6 +172,10 @@ class EvaluatorComparison:
     def evaluator_agreement(self, evaluator: Evaluator) -> version.EvaluatorAgreement:
         table, scores, points = self.table, evaluator.scores, evaluator.points
         auroc = brier = errors = None
+        spearman, pearson = (
+            correlation_or_zero(scores, table.labels, table.groups, level=self.level, coefficient=each).rounded()
+            for each in (spearman_rows, pearson_rows)
+        )
         if self.two_levels:
             auroc = verdict_statistic("AUROC", [scores], table.labels, table.groups)
             brier = None if points is None else verdict_statistic("Brier score", [points], table.labels, table.groups)
@@ -192,8 +185,8 @@ class EvaluatorComparison:
             name=evaluator.name,
             kind=evaluator.kind,
             n=int((~np.isnan(scores)).sum()),
-            spearman=self._interval(scores, spearman_rows),
-            pearson=self._interval(scores, pearson_rows),
+            spearman=spearman,
+            pearson=pearson,
             calls=evaluator.calls,
             errors=errors,
             auroc=auroc,
@@ -217,12 +210,6 @@ class EvaluatorComparison:
         if self.two_levels:
             return verdict_statistic("AUROC", [first, second], self.table.labels, self.table.groups)
         return difference(first, second, self.table.labels, self.table.groups, level=self.level).interval.rounded()
-
-    def _interval(self, scores: FloatArray, coefficient: Coefficient) -> Interval:
-        texts = used_texts(scored_texts([scores], self.table.labels, self.table.groups, None), self.level, "skip")
-        statistic = level_statistic(texts, 0, zero_if_constant(coefficient), self.level, "skip")
-        # The correlation of constant scores is certainly 0.
-        return estimate(statistic, texts.clusters, elements=len(texts.human), correlation=True, mean=True).rounded()
 
 
 def verdict_on(

@@ -12,15 +12,7 @@ from typing import Any, Literal, TypeVar
 
 from rubriclab.data.rows import RowError
 from rubriclab.errors import SettingsError
-from rubriclab.judges.judge import (
-    FAULTY_ROW,
-    RATINGS_MISSING,
-    SCORED,
-    Judge,
-    UnusableReply,
-    count_text,
-    unusable_replies,
-)
+from rubriclab.judges.judge import Judge, UnusableReply, count_text, unusable_replies
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import CriterionRating
 from rubriclab.methods.prompting import gather_all, gather_in_order
@@ -119,7 +111,7 @@ async def score_rivals(rubric: Rubric, examples: Sequence[Example], judge: Judge
 
 
 def _count_score(score: Score, judge: Judge) -> Score:
-    count_text(judge, RATINGS_MISSING if score.score is None else SCORED)
+    count_text(judge, "ratings_missing" if score.score is None else "scored")
     return score
 
 
@@ -280,7 +272,7 @@ def score_stream(
     async def score(group: Sequence[Example | RowError]) -> Sequence[Score]:
         first = group[0]
         if isinstance(first, RowError):
-            count_text(judge, FAULTY_ROW)
+            count_text(judge, "faulty_row")
             return [Score(fault_id(first), rubric.aspect.name, None, (), str(first), name, judge.name)]
         if limits is None:
             return [await score_text(single, first, judge, name)]

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -15,19 +15,11 @@ from pydantic import BaseModel
 from rubriclab import stats
 from rubriclab.errors import JudgeError, SettingsError
 from rubriclab.judges.judge import Judge
-from rubriclab.learning import candidates as candidate_search, fitting
+from rubriclab.learning import candidates as candidate_search, fitting, verdicts
 from rubriclab.learning.baselines import FEATURE_NAMES, best_feature, feature_values
 from rubriclab.learning.calibration import bounds, conformal
 from rubriclab.learning.gate import calibrated_scores, raters, validation
 from rubriclab.learning.matrix import RatingMatrix
-from rubriclab.learning.verdicts import (
-    choose_threshold,
-    held_out_verdicts,
-    raters_verdicts,
-    verdict_agreement,
-    verdict_statistic,
-    verdicts_at,
-)
 from rubriclab.methods.catalogue import JOINT
 from rubriclab.methods.method import LearningCalls, Method, Progress, TrainingInput, ignore_progress
 from rubriclab.methods.single_call import GROUP_TEMPLATE, TEMPLATE, shared_input
@@ -122,7 +114,8 @@ def training_agreement(
     in_sample, held_out = (stats.agreement(each, labels, groups, level="dataset") for each in (scores, cross_validated))
     auroc, reselected = None, held_out.spearman.rounded()
     if scale.names:
-        auroc, reselected = (verdict_statistic("AUROC", [each], labels, groups) for each in (scores, cross_validated))
+        auroc = verdicts.verdict_statistic("AUROC", [scores], labels, groups)
+        reselected = verdicts.verdict_statistic("AUROC", [cross_validated], labels, groups)
     return version.TrainingAgreement(
         n=in_sample.n,
         optimistic=optimistic,
@@ -242,7 +235,7 @@ class Study:
         if (names := self.assignment.scale.names) is None or self.threshold_by_hand is not None:
             return self.threshold_by_hand
         recall, scores, labels = self.settings.recall(names), self.selected.held_out.scores, self.table.labels
-        threshold = choose_threshold(scores, labels, recall)
+        threshold = verdicts.choose_threshold(scores, labels, recall)
         if recall:
             has_score = ~np.isnan(scores)
             at_level = labels[has_score] > 0.5 if recall.level else labels[has_score] < 0.5
@@ -347,22 +340,28 @@ class Study:
         # Intervals of the rubric's agreement include the variance of learning.
         intervals = fitting.refitted_agreement(table, held_out, level=result.level)
         refitted = joint.model_copy(update={name: interval.rounded() for name, interval in intervals.items()})
-        verdicts = list[version.VerdictAgreement]()
-        if self.verdicts is not None:
-            labels, groups = table.labels, table.groups
-            verdicts.append(
-                verdict_agreement(JOINT, held_out.scores, self.verdicts, labels, groups, order=held_out.raw)
-            )
-            if (direct := self.direct) is not None:
-                verdicts.append(verdict_agreement(version.DIRECT, direct, verdicts_at(direct, 0.5), labels, groups))
-                mapped = calibrated_scores(self.table_by_method, held_out.folds[0], direct)
-                decided = self._held_out_verdicts(mapped)
-                verdicts.append(verdict_agreement(version.CALIBRATED, mapped, decided, labels, groups, order=direct))
-            ratings = [example.annotations.get(assignment.aspect.name, ()) for example in candidates.examples]
-            verdicts += filter(None, [raters_verdicts(ratings, groups)])
         by_raters = raters(candidates.examples, assignment.aspect.name, assignment.scale)
-        update = {"evaluators": (refitted, *others), "raters": by_raters, "verdict_agreements": tuple(verdicts)}
+        update = {
+            "evaluators": (refitted, *others),
+            "raters": by_raters,
+            "verdict_agreements": tuple(self._verdict_agreements()),
+        }
         return result.model_copy(update=update)
+
+    def _verdict_agreements(self) -> Iterator[version.VerdictAgreement]:
+        if self.verdicts is None:
+            return
+        held_out, groups, direct = self.selected.held_out, self.table.groups, self.direct
+        agreement = partial(verdicts.verdict_agreement, labels=self.table.labels, groups=groups)
+        yield agreement(JOINT, held_out.scores, self.verdicts, order=held_out.raw)
+        if direct is not None:
+            yield agreement(version.DIRECT, direct, verdicts.verdicts_at(direct, 0.5))
+            mapped = calibrated_scores(self.table_by_method, held_out.folds[0], direct)
+            yield agreement(version.CALIBRATED, mapped, self._held_out_verdicts(mapped), order=direct)
+        aspect = self.assignment.aspect.name
+        ratings = [example.annotations.get(aspect, ()) for example in self.candidates.examples]
+        if by_raters := verdicts.raters_verdicts(ratings, groups):
+            yield by_raters
 
     @cached_property
     def verdicts(self) -> FloatArray | None:
@@ -374,7 +373,7 @@ class Study:
     def _held_out_verdicts(self, scores: FloatArray, by_hand: float | None = None) -> FloatArray:
         names, fold = self.assignment.scale.names, self.selected.held_out.folds[0]
         recall = self.settings.recall(names) if names else None
-        return held_out_verdicts(scores, self.table.labels, fold, recall, by_hand)
+        return verdicts.held_out_verdicts(scores, self.table.labels, fold, recall, by_hand)
 
     @property
     def agreement(self) -> version.TrainingAgreement:

@@ -66,9 +66,10 @@ def _require_words(reason: str) -> str:
 
 
 def _sign(value: Any) -> Sign:
+    if type(value) is float and value in (1, -1):
+        value = int(value)
     # The type is checked too, since True equals 1.
-    whole = int(value) if type(value) is float and value in (1, -1) else value
-    sign = _SIGNS.get(str(whole).strip()) if type(whole) in (int, str) else None
+    sign = _SIGNS.get(str(value).strip()) if type(value) in (int, str) else None
     if sign is None:
         raise ValueError(f"1 or -1 was expected; got {value!r:.60}")
     return sign
@@ -150,7 +151,8 @@ def make_criterion(checklist: Checklist, material: texts.Material, assignment: t
     lines = [f"Each sentence of the {output} is held against the {label} by these checks:"]
     for question in checklist.questions:
         good = "" if question.better == "yes" else " (No is the good answer.)"
-        lines.append(f"{_CHECK}{' '.join(question.text.split())}{good}")
+        on_one_line = " ".join(question.text.split())
+        lines.append(f"{_CHECK}{on_one_line}{good}")
     return Criterion(
         id="score",
         kind="score",
@@ -196,29 +198,30 @@ def evaluate_prompts(
 ) -> list[Prompt[Any]]:
     """Return the prompts about the pieces of a text, numbered from 1; without pieces if the judge splits the text."""
     (criterion,), material = part.criteria, reference_field(part.units)
-    lines = criterion.statement.splitlines()
-    verdict, whole = settings.verdict == "with the reason", settings.level == "paragraph"
+    with_verdict, is_paragraph = settings.verdict == "with the reason", settings.level == "paragraph"
+    checks = [line.removeprefix(_CHECK) for line in criterion.statement.splitlines() if line.startswith(_CHECK)]
     fields = {
         **assignment.fields(),
         "reference": getattr(example, material),
         "label": assignment.words.name_of(material),
         # A criterion without a list is itself the only check.
-        "checks": [line.removeprefix(_CHECK) for line in lines if line.startswith(_CHECK)] or [criterion.statement],
-        "paragraph": whole,
+        "checks": checks or [criterion.statement],
+        "paragraph": is_paragraph,
         "output": example.output,
-        "verdict": verdict,
+        "verdict": with_verdict,
         "sentences": [],
     }
-    if settings.sentences == "judge" and not whole:
+    if settings.sentences == "judge" and not is_paragraph:
+        # The reply repeats the text; twice the estimate, since the tokens of some scripts have fewer bytes.
         copy_tokens = 2 * len(example.output.encode()) // BYTES_PER_TOKEN
-        form, longest = SplitVerdicts if verdict else SplitReasons, TOKENS_PER_REASON * len(pieces)
-        return [Prompt("dcr/evaluate", fields, form, max_tokens=TOKENS_AROUND + copy_tokens + longest)]
+        longest = TOKENS_AROUND + copy_tokens + TOKENS_PER_REASON * len(pieces)
+        return [Prompt("dcr/evaluate", fields, SplitVerdicts if with_verdict else SplitReasons, max_tokens=longest)]
     sentences = [{"id": number, "text": piece.text} for number, piece in enumerate(pieces, 1)]
     return [
         Prompt(
             "dcr/evaluate",
             {**fields, "sentences": list(some)},
-            numbered_reply("sentence", some, SentenceVerdict if verdict else Reason),
+            numbered_reply("sentence", some, SentenceVerdict if with_verdict else Reason),
             max_tokens=TOKENS_AROUND + TOKENS_PER_REASON * len(some),
         )
         for some in chunks(sentences, settings.most_per_call)
@@ -240,9 +243,10 @@ async def score(example: texts.Example, part: Part, assignment: texts.Assignment
     criterion, words = part.criteria[0], assignment.words
     if why := why_incomparable(example, material, assignment):
         return None, (interface.CriterionRating(criterion.id, None, why),)
-    whole = settings.level == "paragraph"
+    is_paragraph = settings.level == "paragraph"
     pieces = [texts.Sentence(text, (index,)) for index, text in enumerate(texts.split_sentences(example.output))]
-    pieces = [texts.Sentence(example.output, ())] if whole else pieces
+    if is_paragraph:
+        pieces = [texts.Sentence(example.output, ())]
     prompts = evaluate_prompts(example, pieces, part, assignment, settings)
     units = tuple(chain.from_iterable(await asyncio.gather(*(_judge(each, pieces, judge) for each in prompts))))
     marks = [unit.value for unit in units if unit.value is not None]
@@ -251,15 +255,17 @@ async def score(example: texts.Example, part: Part, assignment: texts.Assignment
         first = next(unit.reason for unit in units if unit.value is None)
         reason = f"{len(units) - len(marks)} of {all_sentences} without a usable mark; the first: {first}"
         return None, (interface.CriterionRating(criterion.id, None, reason, units=units),)
-    if whole:
+    if is_paragraph:
         finding = "is consistent" if marks == [1.0] else "is not consistent"
         summary = [f"The {words.output} {finding} with the {label}. {units[0].reason}"]
     else:
         inconsistent = [f"Sentence {number}: {unit.reason}" for number, unit in enumerate(units, 1) if unit.value == 0]
-        more = len(inconsistent) - REASONS_REPEATED
         summary = [f"{marks.count(1.0)} of {all_sentences} are consistent with the {label}."]
-        summary += inconsistent[:REASONS_REPEATED] + ([f"{more} more are not."] if more > 0 else [])
-        summary += [f"{len(units) - len(marks)} without a usable mark."] if len(marks) < len(units) else []
+        summary += inconsistent[:REASONS_REPEATED]
+        if len(inconsistent) > REASONS_REPEATED:
+            summary.append(f"{len(inconsistent) - REASONS_REPEATED} more are not.")
+        if len(marks) < len(units):
+            summary.append(f"{len(units) - len(marks)} without a usable mark.")
     score = round(assignment.scale.low + sum(marks) / len(marks) * assignment.scale.width, DIGITS)
     return score, (interface.CriterionRating(criterion.id, score, " ".join(summary), units=units),)
 
@@ -267,17 +273,16 @@ async def score(example: texts.Example, part: Part, assignment: texts.Assignment
 async def _judge(prompt: Prompt[Any], pieces: Sequence[texts.Sentence], judge: Judge) -> list[interface.UnitVerdict]:
     """Return the verdict on each sentence of `prompt`, in order: 1 for a positive mark, 0 for a negative one."""
     verdicts: Mapping[int, Reason | str]
-    if not prompt.fields["sentences"]:
+    if prompt.fields["sentences"]:
+        verdicts = await ask_by_number(judge, prompt)
+    else:
         output = prompt.fields["output"]
         answer = await ask(judge, prompt)
         if answer.value is None:
             return [interface.UnitVerdict(output, (), None, answer.missing)]
         split: Sequence[SplitReason] = answer.value.sentences
-        sentences = dict(enumerate(texts.locate_sentences(output, [each.sentence for each in split]), 1))
+        pieces = texts.locate_sentences(output, [each.sentence for each in split])
         verdicts = dict(enumerate(split, 1))
-    else:
-        sentences = dict(enumerate(pieces, 1))
-        verdicts = await ask_by_number(judge, prompt)
     reasons = {number: each.reason for number, each in verdicts.items() if isinstance(each, Reason)}
     marks: Mapping[int, Mark | str] = {}
     if reasons and not prompt.fields["verdict"]:
@@ -287,13 +292,16 @@ async def _judge(prompt: Prompt[Any], pieces: Sequence[texts.Sentence], judge: J
         marks = await ask_by_number(judge, Prompt("dcr/convert", fields, form, max_tokens=longest))
     units = []
     for number, each in verdicts.items():
-        mark, reason = marks.get(number), each if isinstance(each, str) else each.reason
-        value = float(mark.mark == 1) if isinstance(mark, Mark) else None
+        value, mark = None, marks.get(number)
+        reason = each if isinstance(each, str) else each.reason
         if isinstance(each, SentenceVerdict):
             value = float(each.consistent == "yes")
-        elif isinstance(mark, str):
+        elif isinstance(mark, Mark):
+            value = float(mark.mark == 1)
+        elif mark is not None:
             reason += f" (This reason has no mark: {mark})"
-        units.append(interface.UnitVerdict(sentences[number].text, sentences[number].indices, value, reason))
+        sentence = pieces[number - 1]
+        units.append(interface.UnitVerdict(sentence.text, sentence.indices, value, reason))
     return units
 
 
@@ -314,10 +322,12 @@ async def _make_part(training_input: interface.TrainingInput, settings: DCRSetti
 
 
 def learning_calls(training_input: interface.TrainingInput, settings: DCRSettings) -> interface.LearningCalls:
-    sentences = [len(texts.split_sentences(example.output)) for example in training_input.examples]
-    by_rule = settings.sentences == "rules"
-    portions = sum(math.ceil(number / settings.most_per_call) if by_rule else 1 for number in sentences)
-    return interface.LearningCalls(portions * (2 if settings.verdict == "converted" else 1))
+    portions = len(training_input.examples)
+    if settings.sentences == "rules":
+        counts = (len(texts.split_sentences(example.output)) for example in training_input.examples)
+        portions = sum(math.ceil(count / settings.most_per_call) for count in counts)
+    calls_per_portion = 2 if settings.verdict == "converted" else 1
+    return interface.LearningCalls(portions * calls_per_portion)
 
 
 def part_faults(part: Part) -> Iterator[str]:

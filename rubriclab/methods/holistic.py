@@ -102,27 +102,20 @@ class ScoreFormat:
 def holistic_prompt(
     example: Example, criterion: Criterion, assignment: Assignment, form: ScoreFormat, settings: HolisticSettings
 ) -> Prompt[Any]:
-    weighted = settings.scoring != "once"
-    score_only = weighted or settings.form == "score only"
-    assessable = not score_only and form.with_reason is prompting.Rating and assignment.scale.names is not None
-    fields = {
-        **(assignment.assessable_fields() if assessable else with_answer_scale(assignment, settings).fields()),
-        **assignment.text_fields(example),
-        **form.fields(criterion),
-        "score_only": score_only,
-    }
-    reply = prompting.AssessableRating if assessable else form.with_reason
-    if score_only:
-        reply = form.score_only
-    bare = reply is BareScore
-    with_probabilities = settings.scoring == "weighted" and bare
+    is_weighted = settings.scoring != "once"
+    score_only = is_weighted or settings.form == "score only"
+    reply = form.score_only if score_only else form.with_reason
+    fields = with_answer_scale(assignment, settings).fields()
+    if reply is prompting.Rating and assignment.scale.names:
+        reply, fields = prompting.AssessableRating, assignment.assessable_fields()
+    is_bare = reply is BareScore
     return Prompt(
         form.template,
-        fields,
+        {**fields, **assignment.text_fields(example), **form.fields(criterion), "score_only": score_only},
         reply,
-        temperature=TEMPERATURE if weighted else 0.0,
-        max_tokens=64 if bare else form.max_tokens,
-        alternatives=ALTERNATIVES if with_probabilities else 0,
+        temperature=TEMPERATURE if is_weighted else 0.0,
+        max_tokens=64 if is_bare else form.max_tokens,
+        alternatives=ALTERNATIVES if is_bare and settings.scoring == "weighted" else 0,
     )
 
 
@@ -133,8 +126,9 @@ def with_answer_scale(assignment: Assignment, settings: HolisticSettings) -> Ass
     single token. A weighted mean has values in between. A scale from 0 to 1 is reduced to its ends with `score only`.
     """
     scale, score_only = assignment.scale, settings.form == "score only"
-    whole = scale.low.is_integer() and scale.high.is_integer() and (scale.width > 1 or score_only)
-    if not (whole and (score_only or settings.scoring != "once")):
+    has_whole_ends = scale.low.is_integer() and scale.high.is_integer()
+    is_single_token = score_only or (settings.scoring != "once" and scale.width > 1)
+    if not (has_whole_ends and is_single_token):
         return assignment
     return replace(assignment, scale=Scale(low=scale.low, high=scale.high, whole=True))
 
@@ -171,10 +165,12 @@ async def holistic_rating(
 
 def distribution(answer: JudgeAnswer[Any], prompt: Prompt[Any]) -> Mapping[float, float] | None:
     """Return the reported probability of each legal score; `None` without a usable reply or probabilities."""
-    low, high, whole = (prompt.fields["scale"][name] for name in ("low", "high", "whole"))
-    if answer.value is None or answer.reply is None or not prompt.alternatives or not whole or high - low > MAX_SCORES:
+    if answer.value is None or answer.reply is None or not prompt.alternatives:
         return None
-    return score_distribution(answer.reply, [float(score) for score in range(int(low), int(high) + 1)])
+    scale = prompt.fields["scale"]
+    if not scale["whole"] or scale["high"] - scale["low"] > MAX_SCORES:
+        return None
+    return score_distribution(answer.reply, range(int(scale["low"]), int(scale["high"]) + 1))
 
 
 def require_scores(ratings: Iterable[interface.CriterionRating]) -> None:
@@ -208,8 +204,10 @@ def single_criterion_learning(
         scores, labels = floats(each for each, _ in scored), training_input.labels
         own_labels = np.array([labels[text.id] for text in texts], dtype=float)
         measured = interface.with_agreement(criterion, scores, own_labels, len(texts), min_scores=2)
-        count = len(training_input.examples)
-        all_shown = f"all {count} labelled texts are shown, so that none is left to evaluate it on"
+        notes: tuple[str, ...] = ()
+        if training_input.examples and not texts:
+            count = len(training_input.examples)
+            notes = (f"all {count} labelled texts are shown, so that none is left to evaluate it on",)
         return interface.Learned(
             part=part.model_copy(update={"criteria": (measured,)}),
             examples=tuple(text.id for text in texts),
@@ -218,7 +216,7 @@ def single_criterion_learning(
             scores=scores,
             reselected=scores,
             optimistic=False,
-            notes=(all_shown,) if count and not texts else (),
+            notes=notes,
         )
 
     return learn
@@ -266,7 +264,13 @@ def _baseline(
         unrated = int(bool(training_input.unrated))
         return interface.LearningCalls(texts * settings.calls, generator_calls, unrated=unrated)
 
-    score, defaults = scorer(form), {"presets": {}, "prompts": (form.template,), "rated_later": lambda _settings: True}
+    score = scorer(form)
+    defaults = {
+        "needs_labels": False,
+        "presets": {},
+        "prompts": (form.template,),
+        "rated_later": lambda _settings: True,
+    }
     return interface.Method(
         name=name,
         note=note,
@@ -276,7 +280,7 @@ def _baseline(
         score=score,
         learning_calls=calls,
         single_criterion=True,
-        **{"needs_labels": False, **defaults, **more},
+        **{**defaults, **more},
     )
 
 
@@ -360,9 +364,11 @@ def demonstrations(examples: Sequence[Example], aspect: str, count: int, seed: i
     shown_examples: list[Example] = []
     for index in range(min(count, len(shuffled))):
         target_label = float(np.quantile(labels, (index + 0.5) / count))
+        shown_groups = {example.group for example in shown_examples}
         remaining = [example for example in shuffled if example not in shown_examples]
-        fresh = [example for example in remaining if example.group not in {each.group for each in shown_examples}]
-        shown_examples.append(min(fresh or remaining, key=lambda example: abs(example.scores[aspect] - target_label)))
+        of_new_groups = [example for example in remaining if example.group not in shown_groups]
+        nearest = min(of_new_groups or remaining, key=lambda example: abs(example.scores[aspect] - target_label))
+        shown_examples.append(nearest)
     return tuple(
         Demonstration(example=e.id, output=e.output, source=e.source, context=e.context, score=e.scores[aspect])
         for e in sorted(shown_examples, key=lambda example: example.scores[aspect])
@@ -404,7 +410,8 @@ class Steps(BaseModel):
     def _check(self) -> Self:
         if any(map(is_blank, self.steps)):
             raise ValueError("every step needs words")
-        if (length := len(self.numbered())) > MAX_WORDING_LENGTH:
+        length = len(self.numbered())
+        if length > MAX_WORDING_LENGTH:
             raise ValueError(f"at most {MAX_WORDING_LENGTH:,} characters were expected in all steps; got {length:,}")
         return self
 
@@ -463,9 +470,9 @@ async def _learn_features(
         column = [_measure(entry, row, text) for row, text in zip(rows, texts, strict=True)]
         values = floats(each.score for each in column)
         if len(set(values.tolist())) > 1 and not np.isnan(values).any():
-            r = rounded(pearson(values, labels))
             rated[entry.name] = column
-            evidence[entry.name] = Evidence(origin="definition", pearson=r, judged=len(texts))
+            correlation = rounded(pearson(values, labels))
+            evidence[entry.name] = Evidence(origin="definition", pearson=correlation, judged=len(texts))
     if not rated:
         raise DataError(f"No text feature varies over the {len(texts)} labelled texts.", "Give more texts.")
     on_progress(f"{len(rated)} text features", 1.0)
@@ -498,8 +505,9 @@ async def _score_features(example: Example, part: Part, _assignment: Assignment,
 def _measure(entry: TextFeature, features: Mapping[str, float], example: Example) -> interface.CriterionRating:
     value = features[entry.name]
     if math.isnan(value):
-        lacking = [need for need in sorted(entry.needs) if not getattr(example, need)]
-        why = f"it needs a {' and a '.join(lacking)}, and there is none" if lacking else "it is undefined here"
+        why, lacking = "it is undefined here", [need for need in sorted(entry.needs) if not getattr(example, need)]
+        if lacking:
+            why = f"it needs a {' and a '.join(lacking)}, and there is none"
         return interface.CriterionRating(entry.name, None, f"Cannot be measured: {why}.", applies=False)
     return interface.CriterionRating(entry.name, round(float(value), DIGITS), f"Measured: {value:.4g} ({entry.unit}).")
 

@@ -191,10 +191,9 @@ def combine(aggregation: Aggregation, ratings: Mapping[str, float | None], scale
         ratings: by criterion; `None` if the rating is missing, no entry if the criterion does not apply.
         scale: the scale of the ratings.
     """
-    z = standardised(aggregation, ratings)
-    if _too_much_missing(aggregation, ratings, z):
+    weighted = _weighted(aggregation, ratings)
+    if weighted is None:
         return AggregatedScore(None, None, None, {})
-    weighted = _weighted(aggregation, z)
     raw = math.fsum(weighted.values())
 
     def calibrated(at: float) -> float:
@@ -220,25 +219,24 @@ def average_score(aggregation: Aggregation, scale: Scale) -> float:
 
 def raw_value(aggregation: Aggregation, ratings: Mapping[str, float | None]) -> float | None:
     """Return the weighted sum of a text's standardised ratings, `None` where `combine` gives no score."""
-    z = standardised(aggregation, ratings)
-    return None if _too_much_missing(aggregation, ratings, z) else math.fsum(_weighted(aggregation, z).values())
+    weighted = _weighted(aggregation, ratings)
+    return None if weighted is None else math.fsum(weighted.values())
 
 
-def standardised(aggregation: Aggregation, ratings: Mapping[str, float | None]) -> dict[str, float]:
-    """Return each rating that is present as its distance from its criterion's center, divided by the spread."""
-    rated = ((term, ratings.get(term.criterion)) for term in aggregation.terms)
-    return {term.criterion: (rating - term.center) / term.spread for term, rating in rated if rating is not None}
-
-
-def _weighted(aggregation: Aggregation, z: Mapping[str, float]) -> dict[str, float]:
-    return {term.criterion: term.weight * z.get(term.criterion, 0.0) for term in aggregation.terms}
-
-
-def _too_much_missing(aggregation: Aggregation, ratings: Mapping[str, float | None], z: Mapping[str, float]) -> bool:
-    applicable = math.fsum(abs(term.weight) for term in aggregation.terms if term.criterion in ratings)
-    present = math.fsum(abs(term.weight) for term in aggregation.terms if term.criterion in z)
+def _weighted(aggregation: Aggregation, ratings: Mapping[str, float | None]) -> dict[str, float] | None:
+    """Return each criterion's standardised rating times its weight, 0 if missing; `None` if too many are missing."""
+    weighted = {term.criterion: 0.0 for term in aggregation.terms}
+    applicable, present = [], []
+    for term in aggregation.terms:
+        rating = ratings.get(term.criterion)
+        if term.criterion in ratings:
+            applicable.append(abs(term.weight))
+        if rating is not None:
+            present.append(abs(term.weight))
+            weighted[term.criterion] = term.weight * ((rating - term.center) / term.spread)
+    missing, total = math.fsum(applicable) - math.fsum(present), math.fsum(applicable)
     # The tolerance is for sums of weights that differ from half by rounding.
-    return not z or applicable - present >= MAX_MISSING * applicable - 1e-9
+    return weighted if present and missing < MAX_MISSING * total - 1e-9 else None
 
 
 def _clipped(value: float, scale: Scale) -> float:

@@ -78,15 +78,15 @@ _MAX_LENGTHS: Mapping[str, int] = {
 _MAX_LIST_LENGTHS: Mapping[str, int] = {"criteria": MAX_CRITERIA, "dropped": MAX_DROPPED}
 
 
-def first_bounds_fault(content: Any, root: str = "") -> str | None:
+def first_bounds_fault(content: Any) -> str | None:
     """Return the first path in `content` (JSON types) that exceeds a limit, and how; `None` if none does.
 
     Limits depend on the name of the field.
     """
-    return next(_excesses(content, (), "", root), None)
+    return next(_excesses(content, (), ""), None)
 
 
-def _excesses(value: Any, path: tuple[int | str, ...], field: str, root: str) -> Iterator[str]:
+def _excesses(value: Any, path: tuple[int | str, ...], field: str) -> Iterator[str]:
     characters, entries = _MAX_LENGTHS.get(field, MAX_NAME_LENGTH), _MAX_LIST_LENGTHS.get(field, MAX_ENTRIES)
     expected = ""
     if isinstance(value, str) and len(value) > characters:
@@ -97,16 +97,16 @@ def _excesses(value: Any, path: tuple[int | str, ...], field: str, root: str) ->
     elif isinstance(value, int | float) and not abs(value) <= MAX_NUMBER:
         expected = f"a number between {-MAX_NUMBER:g} and {MAX_NUMBER:g}"
     if expected:
-        yield f"{option_path(path, root)}: expected {expected}"
+        yield f"{option_path(path, '')}: expected {expected}"
     elif isinstance(value, Mapping):
         for name, entry in value.items():
             # Entries of a mapping that is listed above, such as `dimensions`, have the mapping's limit.
             limited_as = field if field in _MAX_LENGTHS else str(name)
-            yield from _excesses(str(name), (*path, name), "", root)
-            yield from _excesses(entry, (*path, name), limited_as, root)
+            yield from _excesses(str(name), (*path, name), "")
+            yield from _excesses(entry, (*path, name), limited_as)
     elif isinstance(value, list | tuple):
         for number, entry in enumerate(value):
-            yield from _excesses(entry, (*path, number), field, root)
+            yield from _excesses(entry, (*path, number), field)
 
 
 PREFIX = "sha256:"
@@ -150,7 +150,7 @@ def cached_by_size(
     may share the cache, and may compute the same result twice.
 
     Args:
-        most: the maximum number of characters of all cached calls together; a larger call is not cached.
+        max_size: the maximum number of characters of all cached calls together; a larger call is not cached.
         size: returns the number of characters in memory from a call's arguments and result.
     """
 

@@ -6,6 +6,7 @@ of the u.s ."). A small letter shows that a sentence continues only if the text 
 
 from __future__ import annotations
 
+import csv
 import math
 import re
 from collections import Counter
@@ -13,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, model_validator
@@ -26,21 +28,9 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# No sentence ends with these, whatever follows.
-_NEVER_LAST = word_set("mr mrs ms messrs dr prof e.g i.e vs cf viz")
-# A sentence ends with these, with initials and with abbreviations such as "U.S." only if one of `_OPENINGS` follows.
-_RARELY_LAST = word_set(
-    "sen rep gov gen st sgt capt cpt lt col maj cmdr adm det rev hon pres sr jr inc co corp ltd bros dept est ave blvd "
-    "rd mt ft etc al approx esp"
-)
-# These are abbreviations only before a number: "no. 5", "aug. 26".
-_NUMBERED = word_set("jan feb mar apr jun jul aug sep sept oct nov dec no nos nr vol p pp fig figs sec ch art eq")
-_OPENINGS = word_set(
-    "a after all also although an and as at before both but by during each for from he her here his how however if in "
-    "it its last many meanwhile most my next no not now on one or our she since so some still that the "
-    "their then there these they this those though to two under until we what when where which while who why with yes "
-    "yet you"
-)
+# English words in lower case with straight apostrophes, by the name of their list.
+with Path(__file__).with_name("english_words.csv").open(encoding="utf-8", newline="") as _file:
+    ENGLISH_WORDS = {row["list"]: word_set(row["words"]) for row in csv.DictReader(_file)}
 
 # The lookbehind lets only the first mark of a run start a match, so a megabyte of dots stays linear.
 _END = re.compile(
@@ -139,10 +129,11 @@ def _is_shortened(text: str, start: int, dot: int, following: re.Match[str], *, 
         return True
     match = _WORD_BEFORE.search(text, max(0, dot - _REACH_BEFORE), dot)
     before = match[1].lower() if match else ""
-    if before in _NEVER_LAST or (number and before in _NUMBERED):
+    if before in ENGLISH_WORDS["never last"] or (number and before in ENGLISH_WORDS["numbered"]):
         return True
     is_initial = len(before) == 1 and before != "i"
-    return (is_initial or "." in before or before in _RARELY_LAST) and (continues or word not in _OPENINGS)
+    may_be_last = not (is_initial or "." in before or before in ENGLISH_WORDS["rarely last"])
+    return not may_be_last and (continues or word not in ENGLISH_WORDS["openings"])
 
 
 # `response` and `triple` are the whole text: an answer in a dialogue, and a text with its source and reference.

@@ -20,7 +20,7 @@ from typing import Literal, get_args
 from pydantic import BaseModel, ConfigDict, field_validator
 
 from rubriclab.models.base import cached_by_size
-from rubriclab.models.text import split_sentences, word_set
+from rubriclab.models.text import ENGLISH_WORDS, split_sentences, word_set
 
 AspectKind = Literal["fluency", "coherence", "coverage", "faithfulness", "engagement"]
 """The families of human-rated aspects between which a feature's usual direction differs."""
@@ -110,43 +110,11 @@ def _kinds_in(text: str) -> tuple[AspectKind, ...]:
     return tuple(kind for kind, stems in _KIND_WORDS.items() if any(word.startswith(stems) for word in words))
 
 
-# Small closed word lists of English, in lower case with straight apostrophes.
-ARTICLES_AND_POSSESSIVES = word_set("the a an my your his its our their")
-PREPOSITIONS = word_set(
-    "about above across after against along among around as at before behind below beneath beside between beyond by"
-    " despite down during except for from in inside into like near of off on onto out outside over past per since"
-    " through throughout till to toward towards under underneath until up upon via with within without"
-)
-CONJUNCTIONS = word_set("and or but nor so yet because although though while whereas if unless that than whether")
-AUXILIARIES = word_set(
-    "am is are was were be been being has have had having do does did doing will would shall should can could may"
-    " might must isn't aren't wasn't weren't hasn't haven't hadn't don't doesn't didn't won't wouldn't shan't"
-    " shouldn't can't cannot couldn't mustn't ain't"
-)
-REFERENCES = word_set(
-    "he him his himself she her hers herself it its itself they them their theirs themselves he's she's it's they're"
-    " he'd she'd they'd he'll she'll it'll they'll they've this that these those such that's"
-)
-FUNCTION_WORDS = (
-    ARTICLES_AND_POSSESSIVES
-    | PREPOSITIONS
-    | CONJUNCTIONS
-    | AUXILIARIES
-    | REFERENCES
-    | word_set(
-        "i me mine myself we us ours ourselves i'm i've i'll i'd we're we've we'll we'd you yours yourself yourselves"
-        " you're you've you'll you'd who whom whose which what when where why how what's who's where's how's not no all"
-        " any both each either every few less many more most much neither none one other others own same several some"
-        " there there's here just only very too also then now again ever never always even still already almost quite"
-        " rather really well oh yes yeah"
-    )
-)
-CONNECTIVES = word_set(
-    "and but so because although though however therefore thus hence moreover furthermore meanwhile instead"
-    " otherwise nevertheless nonetheless besides then afterwards afterward finally eventually first second next"
-    " later also still yet while whereas since when after before until if unless consequently similarly likewise"
-    " additionally indeed suddenly soon once"
-)
+ARTICLES_AND_POSSESSIVES, PREPOSITIONS = ENGLISH_WORDS["articles and possessives"], ENGLISH_WORDS["prepositions"]
+CONJUNCTIONS, AUXILIARIES = ENGLISH_WORDS["conjunctions"], ENGLISH_WORDS["auxiliaries"]
+REFERENCES, CONNECTIVES = ENGLISH_WORDS["references"], ENGLISH_WORDS["connectives"]
+_DETERMINERS_AND_LINKS = ARTICLES_AND_POSSESSIVES | PREPOSITIONS | CONJUNCTIONS
+FUNCTION_WORDS = _DETERMINERS_AND_LINKS | AUXILIARIES | REFERENCES | ENGLISH_WORDS["other function words"]
 
 # Maximum number of words in `spaced_words`, since finding copied runs is quadratic in the worst case.
 MAX_SEARCHED_WORDS = 5_000
@@ -254,7 +222,7 @@ _FINAL = re.compile(r"[.!?…。！？][\"'”’)\]»`\s]*\Z")
 _PUNCTUATION = re.compile(r"(\s?)[.,;:!?](?=\s|\Z)")
 _MARKUP = re.compile(r"^[ \t]{0,8}(?:#{1,6} |[-*•+] |\d{1,3}[.)] |>|\|)|\*\*|__|```|https?://|www\.|\]\(", re.MULTILINE)
 _WORD_OR_MARK = re.compile(r"[^\W_]+(?:'[^\W_]+)*|[.,;:!?](?=\s|\Z)")
-_NEVER_AFTER_ARTICLE = (ARTICLES_AND_POSSESSIVES | CONJUNCTIONS | AUXILIARIES | PREPOSITIONS) - word_set(
+_NEVER_AFTER_ARTICLE = (_DETERMINERS_AND_LINKS | AUXILIARIES) - word_set(
     "down inside like near outside past up can will may might must do being"
 )
 _NEVER_BEFORE_STOP = ARTICLES_AND_POSSESSIVES - {"his"} | word_set("of and or but than because into if from although")

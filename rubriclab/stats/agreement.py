@@ -40,17 +40,8 @@ from typing import ClassVar, Literal, Protocol, get_args
 import numpy as np
 import numpy.typing as npt
 
-from rubriclab.stats.correlation import (
-    MAX_CORRELATION,
-    BoolArray,
-    FloatArray,
-    IntArray,
-    fisher_z,
-    is_constant,
-    kendall_rows,
-    pearson_rows,
-    spearman_rows,
-)
+from rubriclab.stats import correlation
+from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, kendall_rows, pearson_rows, spearman_rows
 from rubriclab.stats.intervals import CONFIDENCE, DIGITS, MIN_GROUPS, Interval, Statistic, estimate, renumber
 
 Level = Literal["group", "dataset", "system"]
@@ -205,7 +196,7 @@ def zero_if_constant(coefficient: Coefficient) -> Coefficient:
 
     def defined(x: FloatArray, y: FloatArray, weights: FloatArray | None = None, /) -> FloatArray:
         values = np.nan_to_num(coefficient(x, y, weights), nan=0.0)
-        return np.where(is_constant(y, weights), np.nan, values)
+        return np.where(correlation.is_constant(y, weights), np.nan, values)
 
     return defined
 
@@ -319,6 +310,16 @@ def used_texts(texts: ScoredTexts, level: Level, rule: ConstantRule) -> ScoredTe
     return texts.take(np.flatnonzero(~np.repeat(left_out, texts.sizes)))
 
 
+def correlation_or_zero(
+    scores: npt.ArrayLike, human: npt.ArrayLike, groups: Sequence[str], *, level: Level, coefficient: Coefficient
+) -> Interval:
+    """Return a coefficient with its interval; it is 0 for constant scores. Arguments and errors as for `agreement`."""
+    texts = used_texts(scored_texts([scores], human, groups, None), level, "skip")
+    statistic = level_statistic(texts, 0, zero_if_constant(coefficient), level, "skip")
+    # The correlation of constant scores is certainly 0.
+    return estimate(statistic, texts.clusters, elements=len(texts.human), correlation=True, mean=True)
+
+
 def coefficient_interval(texts: ScoredTexts, coefficient: Coefficient, level: Level, rule: ConstantRule) -> Interval:
     """Return the agreement of the first evaluator with its interval.
 
@@ -352,9 +353,9 @@ def _fisher_interval(value: float, systems: int, coefficient: Coefficient) -> In
         numerator = 1 + value**2 / 2
     elif coefficient is kendall_rows:
         numerator, subtracted = 0.437, 4
-    if abs(value) > MAX_CORRELATION or systems <= subtracted:
+    if abs(value) > correlation.MAX_CORRELATION or systems <= subtracted:
         return Interval(value)
-    center, margin = float(fisher_z(value)), _QUANTILE * math.sqrt(numerator / (systems - subtracted))
+    center, margin = float(correlation.fisher_z(value)), _QUANTILE * math.sqrt(numerator / (systems - subtracted))
     return Interval(value, math.tanh(center - margin), math.tanh(center + margin))
 
 
@@ -385,7 +386,7 @@ def level_statistic(
     def coefficient_by_rule(x: FloatArray, y: FloatArray, weights: FloatArray | None = None, /) -> FloatArray:
         """Return the coefficient, 0 if only `x` is constant, and the rule's value if `y` is constant."""
         values = np.nan_to_num(coefficient(x, y, weights), nan=0.0)
-        return np.where(is_constant(y, weights), 1.0 if rule == "papers" else np.nan, values)
+        return np.where(correlation.is_constant(y, weights), 1.0 if rule == "papers" else np.nan, values)
 
     if level == "dataset" or len(sizes) == 1:
         used = coefficient if level == "dataset" else coefficient_by_rule

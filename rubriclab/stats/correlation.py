@@ -29,11 +29,6 @@ def pearson(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
     return float(pearson_rows(x, y)[0])
 
 
-def spearman(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
-    """Return Spearman's rank correlation of two vectors, with average ranks for ties; otherwise as `pearson`."""
-    return float(spearman_rows(x, y)[0])
-
-
 def pearson_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> FloatArray:
     """Return Pearson's correlations of paired rows, shape (rows,), NaN where either row of a pair is constant.
 
@@ -53,7 +48,7 @@ def pearson_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | No
 
 
 def spearman_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> FloatArray:
-    """Return Spearman's correlations of paired rows, each ranked with its weights; otherwise as `pearson_rows`."""
+    """Return Spearman's correlations of paired rows, by weighted average ranks; otherwise as `pearson_rows`."""
     x, y, weights = _checked_rows(x, y, weights)
     x_levels, x_level_weights, x_unequal = _levels(x, weights)
     y_levels, y_level_weights, y_unequal = _levels(y, weights)

@@ -181,14 +181,10 @@ def mean_p_value(differences: FloatArray, groups: IntArray) -> float | None:
 
 
 def student_interval(value: float, error: float, freedom: int) -> Interval:
-    margin = student_margin(error, freedom)
-    return Interval(value, value - margin, value + margin)
-
-
-def student_margin(error: float, freedom: int) -> float:
     from scipy.special import stdtrit
 
-    return float(stdtrit(freedom, (1 + CONFIDENCE) / 2)) * error
+    margin = float(stdtrit(freedom, (1 + CONFIDENCE) / 2)) * error
+    return Interval(value, value - margin, value + margin)
 
 
 def mean_without_spread(mean: float, p: float) -> Interval:
@@ -248,9 +244,10 @@ def jackknife_interval(
     error = float(jackknife_error(values))
     if error <= NO_SPREAD * max(1.0, abs(center)):
         return mean_without_spread(value, 0.5 ** (count - 1)) if mean else Interval(value)
-    margin = student_margin(error, count - 1)
-    low, high = center - margin, center + margin
-    return Interval(value, math.tanh(low), math.tanh(high)) if correlation else Interval(value, low, high)
+    interval = student_interval(center, error, count - 1)
+    if correlation and interval.low is not None and interval.high is not None:
+        return Interval(value, math.tanh(interval.low), math.tanh(interval.high))
+    return interval
 
 
 def jackknife_error(replicates: FloatArray) -> FloatArray:

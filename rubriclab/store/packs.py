@@ -185,16 +185,15 @@ def import_pack(store: Store, pack: Pack, name: str | None = None) -> Version:
 
 def _difference(one: JsonValue, other: JsonValue, path: str = "") -> str | None:
     """Return the path of the first difference between two JSON values, if any; `true` is not 1."""
+    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        one, other = ({str(index): entry for index, entry in enumerate(each)} for each in (one, other))
     if isinstance(one, dict) and isinstance(other, dict):
-        for key in sorted(one.keys() | other.keys()):
+        for key in sorted(one.keys() | other.keys(), key=lambda key: (len(key), key)):
             if key not in one or key not in other:
                 return f"{path}{key}"
             if difference := _difference(one[key], other[key], f"{path}{key}."):
                 return difference
         return None
-    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        pairs = enumerate(zip(one, other, strict=True))
-        return next(filter(None, (_difference(a, b, f"{path}{i}.") for i, (a, b) in pairs)), None)
     is_equal = one == other and isinstance(one, bool) == isinstance(other, bool)
     return None if is_equal else path.removesuffix(".")
 

@@ -37,11 +37,9 @@ from rubriclab.models.version import (
     check_tag,
     parse_ref,
 )
+from rubriclab.store import tables
 from rubriclab.store.tables import (
-    METADATA,
     AnswerRow,
-    AnswerTable,
-    BatchTable,
     ConfirmationRow,
     EvaluationRow,
     HumanJudgmentRow,
@@ -49,18 +47,6 @@ from rubriclab.store.tables import (
     TagRow,
     TrainingRow,
     VersionRow,
-    VersionTable,
-    database_url,
-    format_time,
-    make_engine,
-    may_write,
-    now,
-    prepare_schema,
-    read_reply,
-    show_url,
-    sqlite_file,
-    translate_errors,
-    with_write_lock,
 )
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -142,13 +128,13 @@ def open_store(where: str | Path | None = None, *, create: bool = True, access: 
         NoStore: if there is no such file, and `create` is false.
         StoreError: if the store cannot be opened, or has the schema of another version of rubriclab.
     """
-    url = database_url(where)
-    file = sqlite_file(url)
+    url = tables.database_url(where)
+    file = tables.sqlite_file(url)
     if file and not file.exists() and (access == "read" or not create):
-        raise NoStore(f"The store {show_url(url)} does not exist.", _NO_STORE_HINT)
-    writable = may_write(url)
+        raise NoStore(f"The store {tables.show_url(url)} does not exist.", _NO_STORE_HINT)
+    writable = tables.may_write(url)
     if access == "write" and not writable:
-        raise _read_only(show_url(url))
+        raise _read_only(tables.show_url(url))
     return Store(where, read_only=file is not None and (access == "read" or not writable))
 
 
@@ -161,35 +147,35 @@ class Store(Closing):
 
     def __init__(self, where: str | Path | None = None, *, read_only: bool = False) -> None:
         self._read_only = read_only
-        self._engine = make_engine(database_url(where), read_only=read_only)
+        self._engine = tables.make_engine(tables.database_url(where), read_only=read_only)
         self._versions_by_record: dict[str, Version] = {}
         try:
-            prepare_schema(self._engine, read_only=read_only)
+            tables.prepare_schema(self._engine, read_only=read_only)
         except BaseException:
             self.close()
             raise
-        self._inode = _inode(sqlite_file(self._engine.url))
+        self._inode = _inode(tables.sqlite_file(self._engine.url))
 
     def close(self) -> None:
         self._engine.dispose()
 
     @property
     def place(self) -> str:
-        return show_url(self._engine.url)
+        return tables.show_url(self._engine.url)
 
     def check_file(self) -> None:
         """Raise an error if the opened SQLite file was removed or replaced, as what is written to it would be lost."""
-        if _inode(sqlite_file(self._engine.url)) != self._inode:
+        if _inode(tables.sqlite_file(self._engine.url)) != self._inode:
             problem = f"The store {self.place} was removed or replaced while it was open."
             raise StoreUnavailable(problem, "Put it back, and open it again.")
 
     @cached_property
-    def answers(self) -> AnswerTable:
-        return AnswerTable(self._engine, read_only=self._read_only)
+    def answers(self) -> tables.AnswerTable:
+        return tables.AnswerTable(self._engine, read_only=self._read_only)
 
     @cached_property
-    def batches(self) -> BatchTable:
-        return BatchTable(self._engine)
+    def batches(self) -> tables.BatchTable:
+        return tables.BatchTable(self._engine)
 
     def check_writable(self) -> None:
         if self._read_only:
@@ -230,7 +216,7 @@ class Store(Closing):
                 effort=effort_content,
                 parent_name=parent_row.name if parent_row else None,
                 parent_number=parent_row.number if parent_row else None,
-                created=format_time(origin.created) if origin else now(),
+                created=tables.format_time(origin.created) if origin else tables.now(),
                 record_digest="",
                 origin=origin.ref if origin else LEARNED,
             )
@@ -322,7 +308,9 @@ class Store(Closing):
         def confirm(session: Session, row: VersionRow) -> None:
             if row.origin != LEARNED:
                 record = row.record_digest
-                session.merge(ConfirmationRow(name=row.name, number=row.number, record_digest=record, created=now()))
+                session.merge(
+                    ConfirmationRow(name=row.name, number=row.number, record_digest=record, created=tables.now())
+                )
 
         return self._mark(ref, confirm)
 
@@ -375,7 +363,7 @@ class Store(Closing):
 
     def prune(self, before: datetime, *, dry_run: bool = False) -> tuple[int, int]:
         """Remove answers cached before a time, unless `dry_run`; return how many, and the bytes of their replies."""
-        is_older = col(AnswerRow.created) < format_time(before)
+        is_older = col(AnswerRow.created) < tables.format_time(before)
 
         def remove(session: Session) -> tuple[int, int]:
             size = func.coalesce(func.sum(_byte_length(session.connection(), AnswerRow.reply)), 0)
@@ -445,7 +433,7 @@ class Store(Closing):
 
     @contextmanager
     def _session(self) -> Iterator[Session]:
-        with translate_errors(self._engine.url), Session(self._engine) as session:
+        with tables.translate_errors(self._engine.url), Session(self._engine) as session:
             yield session
 
     def _write(self, work: Callable[[Session], Result]) -> Result:
@@ -453,7 +441,10 @@ class Store(Closing):
         self.check_writable()
         for _ in range(MAX_ATTEMPTS):
             try:
-                with translate_errors(self._engine.url), Session(with_write_lock(self._engine)) as session:
+                with (
+                    tables.translate_errors(self._engine.url),
+                    Session(tables.with_write_lock(self._engine)) as session,
+                ):
                     result = work(session)
                     session.commit()
                     return result
@@ -462,7 +453,7 @@ class Store(Closing):
         raise StoreUnavailable(f"Other processes kept writing to {self.place}.", "Try again.")
 
 
-def _key(row: VersionTable | TagRow) -> tuple[str, int]:
+def _key(row: tables.VersionTable | TagRow) -> tuple[str, int]:
     return row.name, row.number
 
 
@@ -513,21 +504,17 @@ def _read_training(row: TrainingRow) -> TrainingRecord:
         content = zlib.decompress(row.packed).decode("utf-8", "surrogatepass")
     except (zlib.error, UnicodeDecodeError) as error:
         raise StoreError(f"{where} cannot be decompressed: {error}.", _VERIFY_HINT) from None
-    return _read(TrainingRecord, _verified(where, content, row.digest), where)
+    return _read(TrainingRecord, content, where, row.digest)
 
 
 def _read_evaluation(row: EvaluationRow) -> EvaluationRecord:
-    where = f"The evaluation of {row.ref}"
-    return _read(EvaluationRecord, _verified(where, row.content, row.digest), where)
+    return _read(EvaluationRecord, row.content, f"The evaluation of {row.ref}", row.digest)
 
 
-def _verified(name: str, content: str, expected: str) -> str:
-    if digest_text(content) != expected:
+def _read(kind: type[Model], content: str, name: str, expected_digest: str | None = None) -> Model:
+    """Return the model whose JSON is `content`; `name` begins errors. A digest is compared first."""
+    if expected_digest is not None and digest_text(content) != expected_digest:
         raise StoreError(f"{name} does not match its digest.", _VERIFY_HINT)
-    return content
-
-
-def _read(kind: type[Model], content: str, name: str) -> Model:
     try:
         # Parsed by the validator, which takes half the memory for a training record.
         return kind.model_validate_json(content)
@@ -536,16 +523,13 @@ def _read(kind: type[Model], content: str, name: str) -> Model:
 
 
 def _read_judgment(row: HumanJudgmentRow) -> HumanJudgment:
-    where = f"The judgment {row.id}"
-    return _read(HumanJudgment, _verified(where, row.content, row.digest), where)
+    return _read(HumanJudgment, row.content, f"The judgment {row.id}", row.digest)
 
 
 def _read_version(row: VersionRow, content: str | None, *, new: bool = False) -> Version:
     """Return the version of `row`, whose rubric is in `content`, without its tags and confirmation."""
     if content is None:
         raise StoreError(f"The rubric of {row.ref} is missing from the store.", _VERIFY_HINT)
-    _verified(f"The rubric of {row.ref}", content, row.rubric_digest)
-    _verified(f"The provenance of {row.ref}", row.provenance, row.provenance_digest)
     try:
         created = datetime.fromisoformat(row.created)
     except ValueError:
@@ -554,8 +538,8 @@ def _read_version(row: VersionRow, content: str | None, *, new: bool = False) ->
         name=row.name,
         number=row.number,
         digest=row.rubric_digest,
-        rubric=_read(Rubric, content, f"The rubric of {row.ref}"),
-        provenance=_read(Provenance, row.provenance, f"The provenance of {row.ref}"),
+        rubric=_read(Rubric, content, f"The rubric of {row.ref}", row.rubric_digest),
+        provenance=_read(Provenance, row.provenance, f"The provenance of {row.ref}", row.provenance_digest),
         provenance_digest=row.provenance_digest,
         effort=_read(Effort, row.effort, f"The effort of {row.ref}"),
         parent=row.parent,
@@ -652,7 +636,9 @@ def _problems(session: Session) -> Iterator[Problem]:
         if _key(tag) not in versions:
             yield Problem(f"{tag.name}@{tag.tag}", f"the tag points to version {tag.number}, which does not exist")
     for answer in _rows(session, AnswerRow, AnswerRow.digest):
-        problems = _attempt(f"answer {answer.digest}", read_reply, answer.digest, answer.reply, answer.reply_digest)
+        problems = _attempt(
+            f"answer {answer.digest}", tables.read_reply, answer.digest, answer.reply, answer.reply_digest
+        )
         yield from (replace(problem, answer=answer.digest) for problem in problems)
 
 
@@ -710,7 +696,7 @@ def _attempt(where: str, attempt: Callable[..., object], *arguments: object) -> 
 
 
 def _sizes(connection: Connection) -> Iterator[KindSize]:
-    for name, table in METADATA.tables.items():
+    for name, table in tables.METADATA.tables.items():
         texts = [column for column in table.c if column.type.python_type in (str, bytes)]
         content = func.sum(sum((func.coalesce(_byte_length(connection, column), 0) for column in texts), start=0))
         query = select_columns(func.count(), content).select_from(table)
@@ -737,7 +723,7 @@ def _measure_space(connection: Connection) -> Space:
         )
         return Space(pages * size, free * size)
     if connection.dialect.name == "postgresql":
-        names = map(connection.dialect.identifier_preparer.format_table, METADATA.tables.values())
+        names = map(connection.dialect.identifier_preparer.format_table, tables.METADATA.tables.values())
         sizes = (func.pg_total_relation_size(func.to_regclass(name)) for name in names)
         return Space(int(connection.execute(select_columns(sum(sizes, start=literal(0)))).scalar_one()), None)
     return Space(None, None)

@@ -100,12 +100,14 @@ def make_engine(url: sa.URL, *, read_only: bool = False) -> sa.Engine:
         if file and read_only:
             return _read_only_sqlite_engine(url, file)
         return _sqlite_engine(url, file) if is_sqlite(url) else sa.create_engine(url, pool_pre_ping=True)
-    except ArgumentError as error:
-        if not isinstance(error, NoSuchModuleError):
-            raise _address_error() from None
-        raise _driver_error(url, error) from None
-    except ImportError as error:
-        raise _driver_error(url, error) from None
+    except (ImportError, NoSuchModuleError) as error:
+        hint = "pip install 'rubriclab[postgresql]'"
+        if url.drivername != "postgresql+psycopg":
+            hint = "the driver that such an address needs."
+        fault = f"No driver for {show_url(url)} is installed ({error})."
+        raise StoreError(fault, f"Install it: {hint}") from None
+    except ArgumentError:
+        raise _address_error() from None
 
 
 @contextmanager
@@ -150,12 +152,6 @@ def autocommit_connection(engine: sa.Engine) -> sa.Connection:
 def _address_error() -> StoreError:
     # The address is not repeated, since it may contain a password.
     return StoreError("The store's address is not understood.", "Write a path, or a URL: postgresql://user@host/name.")
-
-
-def _driver_error(url: sa.URL, error: Exception) -> StoreError:
-    is_postgresql = url.drivername == "postgresql+psycopg"
-    hint = "pip install 'rubriclab[postgresql]'" if is_postgresql else "the driver that such an address needs."
-    return StoreError(f"No driver for {show_url(url)} is installed ({error}).", f"Install it: {hint}")
 
 
 def _sqlite_engine(url: sa.URL, file: Path | None) -> sa.Engine:

@@ -10,14 +10,13 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pytest
 import scripted_model
 from commands import Commands
 from flow_server import LEARNED_FROM, METHODS, MODEL, RECORDING, SCORED, Run, commands_at, kill, learning, some_texts
 from server import RunningServer
 
-from rubriclab.stats.correlation import spearman
+from rubriclab.stats.correlation import spearman_rows
 
 every_method = pytest.mark.parametrize("method", METHODS)
 # Requests that one text takes by SEAL: its facts, the weights, the verdicts, and what bears them out.
@@ -84,7 +83,7 @@ def test_evaluation_asks_nothing_about_texts_that_are_scored(
     assert (ours["evaluator"], ours["n"], ours["unscored"]) == ("news@1", SCORED, 0)
     labels = [json.loads(line)["scores"]["coherence"] for line in some_texts().splitlines()]
     scores = [row["score"] for row in run.scores]
-    assert ours["spearman"]["value"] == pytest.approx(spearman(np.array(scores), np.array(labels)))
+    assert ours["spearman"]["value"] == pytest.approx(spearman_rows(scores, labels)[0])
     assert baselines
     assert provider.requests.total() == 0
 
