@@ -88,6 +88,21 @@ class Version(Displayed):
         outcome = validation.outcome if validation else None
         return "inconclusive" if outcome == "better" and self.lacks_direct else outcome
 
+    def evaluation_prevails(self, compared_with_direct: bool) -> bool:
+        """Return whether the verdict of an evaluation counts more than that at learning.
+
+        It does not if the judge asked directly decided at learning, or lacks its comparison there, and was left out.
+        """
+        validation = self.provenance.validation
+        decided_by_free = validation is None or validation.deciding is validation.free
+        return compared_with_direct or (decided_by_free and not self.lacks_direct)
+
+    @property
+    def deciding_evaluation(self) -> EvaluationRecord | None:
+        """The stored evaluation, `None` if the verdict at learning counts more."""
+        found = self.evaluation
+        return found if found and self.evaluation_prevails(found.compared_with_direct) else None
+
 
 @dataclass(frozen=True, slots=True)
 class Ref:
@@ -367,29 +382,55 @@ def is_baseline(evaluator: str) -> bool:
     return evaluator.startswith(BASELINE)
 
 
-class EvaluationRecord(FrozenModel):
+class EvaluatedSide(FrozenModel):
+    """One side of an evaluation.
+
+    Attributes:
+        n: the number of texts that it scored.
+        errors, order: errors of graded scores; Pearson, or AUROC for labels of two levels.
+        decisions: for labels of two levels; `None` if it does not decide, and in records of earlier releases.
+    """
+
+    n: Count
+    errors: ScoreErrors | None = None
+    order: Interval | None = None
+    decisions: VerdictAgreement | None = Field(None, exclude_if=lambda found: found is None)
+
+    @property
+    def error(self) -> Interval | None:
+        """Brier score of decisions, else the mean absolute error; `None` if unknown."""
+        if self.decisions:
+            return self.decisions.brier
+        return self.errors.absolute if self.errors else None
+
+
+class OtherSide(EvaluatedSide):
+    """What a version is compared with; `asked_directly`: whether it is the same judge, asked directly."""
+
+    asked_directly: bool = False
+
+
+class EvaluationRecord(EvaluatedSide):
     """The verdict on a version, and its agreement with people, on texts that it was not learned from.
 
     Attributes:
         judge, data: the judge that scored the texts, and the digest of texts and labels.
-        n, groups: the numbers of texts, and of their groups.
+        groups: the number of groups of the texts.
         level: whether correlations are within groups, over all texts or between systems.
         verdict: the verdict that decides, against another rubric or the best free baseline.
         compared_with_direct: whether the judge asked directly was evaluated on the same texts, and not only free
             baselines, even if the verdict against a free baseline decides.
-        errors, order: of the version: errors of graded scores; Pearson, or AUROC for labels of two levels.
+        other: the other side of the verdict; `None` in records of earlier releases.
     """
 
     created: datetime
     judge: str
     data: str
-    n: Count
     groups: Count
     level: Level
     verdict: GateVerdict
     compared_with_direct: bool = False
-    errors: ScoreErrors | None = None
-    order: Interval | None = None
+    other: OtherSide | None = Field(None, exclude_if=lambda found: found is None)
 
 
 class RecordedText(FrozenModel):

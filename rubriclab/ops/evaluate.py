@@ -34,6 +34,7 @@ from rubriclab.models.version import (
     Effort,
     EvaluationRecord,
     GateVerdict,
+    OtherSide,
     VerdictAgreement,
     Version,
     deciding_verdict,
@@ -126,13 +127,14 @@ class Evaluation(work.Answered, Displayed):
         for summary in filter(None, self.summaries.values()):
             for row in () if summary.scale.names else summary.evaluators:
                 if (deciding := row.deciding) and deciding.gains and not row.seen:
-                    measured[row.ref] = {"level": summary.level, "verdict": deciding.gains}
-                    measured[row.ref] |= {"order": row.result.agreement.pearson, "errors": summary.errors.get(row.ref)}
-                    measured[row.ref]["compared_with_direct"] = row.compared_with_direct
+                    own: dict[str, Any] = {"order": row.result.agreement.pearson, "errors": summary.errors.get(row.ref)}
+                    own |= {"level": summary.level, "verdict": deciding.gains, "other": deciding.side}
+                    measured[row.ref] = own | {"compared_with_direct": row.compared_with_direct}
         for each in self.decisions:
             for found in (rubric for rubric in each.agreements if rubric.name in each.gains):
-                measured[found.name] = {"level": "dataset", "verdict": each.gains[found.name], "order": found.auroc}
-                measured[found.name]["compared_with_direct"] = each.compared_with_direct
+                own = {"level": "dataset", "order": found.auroc, "decisions": found, "other": each.others[found.name]}
+                own |= {"verdict": each.gains[found.name], "compared_with_direct": each.compared_with_direct}
+                measured[found.name] = own
         return {
             one.version.ref: EvaluationRecord(
                 created=datetime.now(UTC),
@@ -390,6 +392,10 @@ class ScoredVersion:
     def asks_directly(self) -> bool:
         return [part.method for part in self.version.rubric.parts] == [DIRECT]
 
+    def is_judge_of(self, other: ScoredVersion) -> bool:
+        """Return whether this is the other version's judge, asked directly."""
+        return self.asks_directly and self.scores[0].judge == other.scores[0].judge
+
     @cached_property
     def labels(self) -> FloatArray:
         return np.array([text.scores[self.aspect] for text in self.texts], dtype=float)
@@ -459,6 +465,7 @@ class EvaluatorComparison:
     """
 
     other: Result
+    side: OtherSide
     gains: GateVerdict | None
     n: int = 0
     groups: int = 0
@@ -589,8 +596,14 @@ def _comparison(
 ) -> EvaluatorComparison:
     scored, other_scored = versions[row.evaluator], versions.get(other.evaluator)
     other_values = other_scored.values if other_scored else free_scores.get(other.evaluator)
+    side = OtherSide(
+        n=other.agreement.n,
+        asked_directly=bool(other_scored and other_scored.is_judge_of(scored)),
+        errors=other_scored.errors if other_scored else None,
+        order=other.agreement.pearson,
+    )
     if other_values is None:
-        return EvaluatorComparison(other, None)
+        return EvaluatorComparison(other, side, None)
     labels, groups, level = scored.labels, scored.groups, row.agreement.level
     found = difference(scored.values, other_values, labels, groups, scored.systems, level=level)
     scale, gain = scored.version.rubric.scores_on, None
@@ -599,7 +612,7 @@ def _comparison(
     verdict = verdict_on(other.evaluator, found.interval, gain, scale, labels=found.n, clusters=found.clusters)
     defined = verdict if gain or found.interval.value is not None or found.too_few_groups else None
     basis = _count_scored(other_values + scored.values, groups) if gain else {}
-    return EvaluatorComparison(other, defined, found.n, found.groups, basis)
+    return EvaluatorComparison(other, side, defined, found.n, found.groups, basis)
 
 
 def _count_scored(scores: FloatArray, groups: Sequence[str]) -> dict[str, int]:
@@ -615,6 +628,7 @@ class EvaluatedDecisions:
         names: of the worse and of the better level.
         agreements: of each rubric that decides, and of the raters among themselves if there are several.
         gains: the verdict that decides for each rubric, as in learning.
+        others: what each rubric is compared with by its verdict.
         compared_with_direct: whether one of the rubrics is the judge asked directly.
         best, best_auroc: of the free baselines.
         basis: aspect, level, and numbers of texts and groups.
@@ -623,6 +637,7 @@ class EvaluatedDecisions:
     names: tuple[str, str]
     agreements: list[VerdictAgreement]
     gains: dict[str, GateVerdict]
+    others: dict[str, OtherSide]
     compared_with_direct: bool
     best: str
     best_auroc: Interval
@@ -667,6 +682,16 @@ def evaluate_decisions(
     if not agreements:
         return None
     basis = {"aspect": aspect, "level": "dataset", "n": sum(agreements[0].cells), "groups": len(set(groups))}
+    judges, decisions_by = {each.name: each for each in scored}, {each.name: each for each in agreements}
+    others = {}
+    for ref, verdict in gains.items():
+        judge, decisions = judges.get(verdict.against), decisions_by.get(verdict.against)
+        others[ref] = OtherSide(
+            n=sum(decisions.cells) if decisions else len(labels),
+            asked_directly=bool(judge and judge.is_judge_of(judges[ref])),
+            order=aurocs[best] if judge is None else decisions and decisions.auroc,
+            decisions=decisions,
+        )
     if raters := raters_verdicts([text.annotations.get(aspect, ()) for text in scored[0].texts], groups):
         agreements.append(raters)
-    return EvaluatedDecisions(names, agreements, gains, bool(direct), best, aurocs[best], basis)
+    return EvaluatedDecisions(names, agreements, gains, others, bool(direct), best, aurocs[best], basis)

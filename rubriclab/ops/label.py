@@ -470,8 +470,6 @@ def plan(workspace: Workspace, data: Data, rubric: str | Version, options: PlanO
     scoring = Scoring(workspace, examples, version.rubric, version.ref, choice, ScoreOptions())
 
     async def run() -> PlanResult:
-        from rubriclab.report.rubrics import evaluation_prevails
-
         scores = [each.score async for each in scoring.stream()]
         rated = [
             replace(text, ratings={rating.id: rating.score for rating in score.criteria if rating.applies})
@@ -485,10 +483,10 @@ def plan(workspace: Workspace, data: Data, rubric: str | Version, options: PlanO
             unscored = f"{count(len(reasons), 'text')} that could not be scored"
             workspace.notify(f"left out: {unscored}; the latest reason: {reasons[-1]}")
         labelling_plan = make_plan(version.rubric, record, rated, options.count or DEFAULT_COUNT)
-        validation, evaluation = version.provenance.validation, version.evaluation
+        validation = version.provenance.validation
         deciding = validation.deciding if validation else None
-        if evaluation and evaluation_prevails(version, evaluation.compared_with_direct):
-            deciding = evaluation.verdict
+        if version.deciding_evaluation:
+            deciding = version.deciding_evaluation.verdict
         lacking = deciding.lacking_groups if deciding and deciding.overall == "inconclusive" else None
         new_groups = {text.example.group for text in rated} - {text.group for text in record.texts}
         if lacking and len(new_groups) < lacking:

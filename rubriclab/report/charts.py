@@ -56,9 +56,10 @@ def axis_of(statistics: Iterable[Interval], *marks: float) -> Axis:
     return Axis(ticks[0], ticks[-1], ticks)
 
 
-def agreement_axis(statistics: Iterable[Interval], chance: float = 0.0) -> Axis:
-    """Return an axis from a tick below all values and intervals to 1, with ticks at halves; bars begin at `chance`."""
+def agreement_axis(statistics: Iterable[Interval], chance: float = 0.0, baselines: Iterable[Interval] = ()) -> Axis:
+    """Return an axis to 1 from a tick below all values and, but for baselines, intervals; bars begin at `chance`."""
     ends = [end for each in statistics for end in (each.value, each.low) if end is not None]
+    ends += [each.value for each in baselines if each.value is not None]
     low = max(round(min(ends, default=chance), 6), -1.0)
     if low >= chance:
         return replace(axis_of((), min(low, 0.9), 1.0), base=chance)
@@ -178,9 +179,14 @@ def _stroke(axis: Axis, value: float) -> Markup:
 def _interval(axis: Axis, statistic: Interval) -> Markup:
     if statistic.low is None or statistic.high is None:
         return Markup("")
-    return Markup('<line class="whisker" x1="{}" x2="{}" y1="50%" y2="50%"/>').format(
-        axis.percent(statistic.low), axis.percent(statistic.high)
+    low, high = max(statistic.low, axis.low), max(statistic.high, axis.low)
+    line = Markup('<line class="whisker" x1="{}" x2="{}" y1="50%" y2="50%"/>').format(
+        axis.percent(low), axis.percent(high)
     )
+    if low == statistic.low:
+        return line
+    arrow = '<svg x="{}" y="50%" overflow="visible"><path class="whisker arrow" d="M5-4 0 0 5 4"/></svg>'
+    return line + Markup(arrow).format(axis.percent(low))
 
 
 def _dot(axis: Axis, statistic: Interval, *, baseline: bool) -> Markup:

@@ -12,12 +12,11 @@ from markupsafe import Markup
 
 from rubriclab.learning.train import recorded_texts
 from rubriclab.learning.verdicts import level_agreement, verdict_statistic
-from rubriclab.methods.catalogue import baseline_method
 from rubriclab.methods.method import CriterionRating
 from rubriclab.models.aggregation import Term, combine, raw_value
 from rubriclab.models.characters import count, join_names
 from rubriclab.models.rubric import Criterion
-from rubriclab.models.version import CALIBRATED, CALIBRATED_ENDING, DIRECT, Version, is_baseline
+from rubriclab.models.version import Version, is_baseline
 from rubriclab.ops.evaluate import Evaluation, EvaluationSummary, Result, ScoredVersion
 from rubriclab.report import rubrics, wording
 from rubriclab.report.render import View, external, line, quiet, view
@@ -103,34 +102,17 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
         # One that is also shown calibrated needs no advice to calibrate it.
         uncalibrated=[ref for ref in uncalibrated if ref not in {twin.version.ref for twin in calibrated}],
         nominal=nominal.pop() if len(nominal) == 1 else "",
-        several=len({aspect for aspect, _ in blocks}) > 1,
         blocks=blocks,
         few_levels=[
             (each.version.ref, level_agreement(each.values, each.labels, each.groups, each.version.rubric.scores_on))
             for each in scored
         ],
         criterion_name=_criterion_name,
-        title_of=lambda evaluator: _evaluator_title(evaluator, versions),
-        thresholds_of=lambda refs: [
-            f"{wording.threshold(versions[ref].rubric)}{f' ({ref})' if len(refs) > 1 else ''}" for ref in refs
-        ],
         versions=versions,
         examples=evaluation.examples,
         judges=list(dict.fromkeys(judges)),
         details=[] if brief else [_details(each, summaries[each.aspect], evaluation.results) for each in scored],
     )
-
-
-def _evaluator_title(evaluator: str, versions: Mapping[str, Version]) -> str:
-    version = versions.get(evaluator.removesuffix(CALIBRATED_ENDING))
-    method = baseline_method(version.rubric) if version else None
-    if version is None or method is None:
-        return wording.evaluator_parts(evaluator)[0]
-    judges = {each.provenance.judge for each in versions.values()}
-    asked_directly = method.name == DIRECT and len(judges) == 1
-    name = DIRECT if evaluator == version.ref and not version.rubric.aggregation else CALIBRATED
-    note = wording.evaluator_name(name, in_sentence=True) if asked_directly else method.note
-    return f"{version.ref}, {note}"
 
 
 def _details(scored: ScoredVersion, summary: EvaluationSummary | None, results: Sequence[Result]) -> dict[str, Any]:

@@ -27,7 +27,7 @@ import json
 import math
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
 from itertools import starmap
 from pathlib import Path
@@ -187,7 +187,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {"external": external, "prose": prose, "number": number}
     text_functions = (judge_at, count, format_score, is_defined, join_names, one_line, reversed_levels)
-    report_functions = (badge, CellWithBasis, command, data_element, facts, head, number, p_value, remark, row, signed)
+    report_functions = (badge, CellWithBasis, command, data_element, head, number, p_value, remark, row, signed)
     environment.globals |= {each.__name__: each for each in (*text_functions, *report_functions)}
     environment.globals |= {name: getattr(wording, name) for name in WORDING_NAMES}
     environment.globals |= {"charts": charts, "results": results, "rubrics": rubrics, "wording": wording}
@@ -260,15 +260,6 @@ def badge(words: str, tone: str, remark: str = "") -> Markup:
     """Return a short verdict and a remark beside it; the tone is `good`, `warning` or `bad`."""
     remark_span = Markup("<span>{}</span>").format(formatted(remark)) if remark else ""
     return Markup('<p class="badge"><strong class="{}">{}</strong> {}</p>').format(tone, words, remark_span)
-
-
-def facts(pairs: Iterable[tuple[str, str]]) -> Markup:
-    """Return names with their values; a value that is not markup is external text."""
-    form = Markup("<div><dt>{}</dt><dd>{}</dd></div>")
-    rows = (
-        form.format(formatted(name), value if isinstance(value, Markup) else external(value)) for name, value in pairs
-    )
-    return Markup('<dl class="facts">{}</dl>').format(Markup().join(rows))
 
 
 def head(*columns: str) -> Markup:

@@ -169,12 +169,7 @@ def plan_reason(planned: PlannedText) -> str:
 
 def names_view(versions: Sequence[Version]) -> View:
     """Return a table of versions: name, aspect, verdict, and the agreement that each records."""
-    rows = [(version, recorded_agreement(version)) for version in versions]
-    by_name: dict[str, list[str]] = {}
-    for version, evaluation in rows:
-        if evaluation:
-            by_name.setdefault(evaluation.name, []).append(version.ref)
-    return view("names", versions=versions, rows=rows, by_name=by_name)
+    return view("names", versions=versions, rows=[(each, recorded_agreement(each)) for each in versions])
 
 
 # Findings of papers.

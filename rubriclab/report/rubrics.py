@@ -36,11 +36,17 @@ Tone = Literal["good", "unproven", "warning", "bad"]
 
 
 class Badge(NamedTuple):
-    """A short verdict; `remark` says what is compared, `figures` what it rests on, `limit` what it does not show."""
+    """A short verdict.
+
+    `remark` goes on after `words`, as "than the same judge asked directly"; `headline` says both in a sentence. `place`
+    says on which texts it was measured, `figures` what it rests on, `limit` what it does not show.
+    """
 
     words: str
     tone: Tone
     remark: str = ""
+    headline: str = ""
+    place: str = ""
     figures: str = ""
     limit: str = ""
 
@@ -50,6 +56,12 @@ class Badge(NamedTuple):
 TONES: Mapping[str, Tone] = {"better": "good", "worse": "bad", "not better": "bad"}
 # The word between a verdict and the name of the other evaluator.
 PREPOSITIONS: Mapping[str, str] = {"better": "than", "worse": "than", "not better": "over"}
+HEADLINES: Mapping[str, str] = {
+    "better": "{} agrees with people more than {}",
+    "worse": "{} agrees with people less than {}",
+    "not better": "{} agrees with people hardly more than {}, if at all",
+    "inconclusive": "It is not known whether {} agrees with people more or less than {}",
+}
 NOT_COMPARED = Badge("no comparison made", "warning")
 
 
@@ -58,13 +70,24 @@ def rated_offline(version: Version) -> bool:
     return version.provenance.judge == "embedded" and version.provenance.prompts != prompts_digest(())
 
 
+def headline(outcome: str, other: str, rubric: str = "this rubric") -> str:
+    """Return a verdict as a sentence for readers who know no method, without a full stop."""
+    words = HEADLINES[outcome].format(rubric, other)
+    return f"T{words[1:]}" if words.startswith("this ") else words
+
+
+def badge_of(version: Version, *, gate: bool = False) -> Badge:
+    """Return the verdict that counts; that of learning for `gate`."""
+    record = None if gate else version.deciding_evaluation
+    return badge_on_other_texts(version, record) if record else learning_badge(version)
+
+
 def verdict(version: Version, *, gate: bool = False) -> str:
     """Return the verdict that counts in a sentence; that of learning for `gate`."""
-    badge, doubt = learning_badge(version), contradiction(version.provenance.validation)
-    if (record := None if gate else version.evaluation) and evaluation_prevails(version, record.compared_with_direct):
-        badge = badge_on_other_texts(version, record)
+    badge, doubt = badge_of(version, gate=gate), contradiction(version.provenance.validation)
+    place = f", {badge.place}" if version.deciding_evaluation and not gate else ""
     figures = f" ({badge.figures})" if badge.figures else ""
-    words = ": ".join(doubt) if doubt else f"{badge.words} {badge.remark}{figures}{badge.limit}"
+    words = ": ".join(doubt) if doubt else f"{badge.words} {badge.remark}{place}{figures}{badge.limit}"
     return f"{words[0].upper()}{words[1:]}".strip()
 
 
@@ -90,42 +113,37 @@ def learning_badge(version: Version) -> Badge:
     unshown = outcome == "better" and gain and gain.difference.low is not None and gain.difference.low <= 0
     limit = ", but nothing proves that the criteria help" if unshown else ""
     remark = f"{PREPOSITIONS.get(outcome, 'compared with')} {other_name}"
+    plain_name = wording.plain_name(deciding.against)
     if version.outcome != outcome:
         remark = f"as the edited version lacks a comparison with the same judge asked directly: better {remark}"
+        plain_name = wording.plain_name(stored.DIRECT)
     gated = version.outcome or outcome
     tone = "unproven" if unshown else TONES.get(gated, "warning")
-    return Badge(wording.outcome(gated), tone, remark, ", ".join(figures), limit)
-
-
-def evaluation_prevails(version: Version, compared_with_direct: bool) -> bool:
-    """Return whether the verdict of an evaluation counts more than the verdict at learning.
-
-    It counts less if the judge asked directly was not evaluated, but decided at learning or lacks its comparison there.
-    """
-    validation = version.provenance.validation
-    decided_by_free = validation is None or validation.deciding is validation.free
-    return compared_with_direct or (decided_by_free and not version.lacks_direct)
+    place = f"on the {validation.n} texts that it was learned from, each held back in turn"
+    if (made_by := version.provenance.held_out_by) != "learning":
+        place = f"on {count(validation.n, 'text')}, {MEASURED_AT[made_by]}"
+    return Badge(wording.outcome(gated), tone, remark, headline(gated, plain_name), place, ", ".join(figures), limit)
 
 
 def badge_on_other_texts(version: Version, record: stored.EvaluationRecord) -> Badge:
     """Return the verdict of an evaluation, against what, on which texts and when, with the version's own figures."""
     measures = stored.VERDICTS if version.rubric.scores_on.names else stored.GRADED
-    error = f"error {estimate(record.errors.absolute)}" if record.errors else ""
+    error = f"{wording.error_name(measures)} {estimate(record.error)}" if record.error else ""
     order = f"{measures.order} {wording.LEVELS[record.level]} {estimate(record.order)}" if record.order else ""
-    other_name = record.verdict.against
-    if stored.is_baseline(other_name):
-        other_name = wording.free_baseline(other_name)
-    texts = (
-        f"{count(record.n, 'other text')} of {count(record.groups, 'group')}, evaluated on {record.created:%Y-%m-%d}"
+    against, outcome = record.verdict.against, record.verdict.overall
+    other_name = wording.free_baseline(against) if stored.is_baseline(against) else against
+    prevails, tone = version.evaluation_prevails(record.compared_with_direct), TONES.get(outcome, "warning")
+    texts = f"{count(record.n, 'other text')} of {count(record.groups, 'group')}"
+    asked_directly = record.other is not None and record.other.asked_directly
+    return Badge(
+        wording.outcome(outcome),
+        "unproven" if tone == "good" and not prevails else tone,
+        f"{PREPOSITIONS.get(outcome, 'compared with')} {other_name}",
+        headline(outcome, wording.plain_name(against, asked_directly=asked_directly)),
+        f"on {texts}, evaluated on {record.created:%Y-%m-%d}",
+        ", ".join(filter(None, (error, order))),
+        "" if prevails else "; not compared with the judge asked directly",
     )
-    words = wording.outcome(record.verdict.overall)
-    remark = f"{PREPOSITIONS.get(record.verdict.overall, 'compared with')} {other_name}, on {texts}"
-    prevails = evaluation_prevails(version, record.compared_with_direct)
-    limit = "" if prevails else "; not compared with the judge asked directly"
-    figures = ", ".join(filter(None, (error, order)))
-    tone = TONES.get(record.verdict.overall, "warning")
-    tone = "unproven" if tone == "good" and not prevails else tone
-    return Badge(words, tone, remark, figures, limit)
 
 
 def gain_outcomes(verdict: stored.GateVerdict, level: str = "", groups: int = 0) -> tuple[str, str]:

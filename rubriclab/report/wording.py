@@ -428,6 +428,15 @@ EVALUATORS: Mapping[str, str] = {
     "best text feature": "the text feature chosen in each fold",
     "constant": "the same score for every text",
 }
+# The same for readers who know no method.
+WITHOUT_RUBRIC = "the same judge without a rubric"
+PLAIN_NAMES: Mapping[str, str] = {
+    stored.DIRECT: WITHOUT_RUBRIC,
+    stored.CALIBRATED: f"{WITHOUT_RUBRIC}, its scores mapped onto those of people",
+    stored.ALL_FEATURES: "a formula of text features such as length, which needs no judge",
+    "best text feature": "a text feature such as length, which needs no judge",
+    "word count": "the number of words, which needs no judge",
+}
 # A cell without a figure.
 UNMEASURED = Markup('<span class="none">–</span>')
 PERFECT = "the best possible, given how far raters differ"
@@ -440,6 +449,15 @@ def evaluator_name(name: str, *, in_sentence: bool = False) -> str:
         return f"{judge_of}{EVALUATORS[name]}"
     note = method_note(name)
     return f"{note} ({name})" if note else name
+
+
+def plain_name(evaluator: str, *, asked_directly: bool = False) -> str:
+    """Return an evaluator in a sentence for readers who know no method; it may be the same judge `asked_directly`."""
+    name, _ = evaluator_parts(evaluator)
+    if asked_directly:
+        name = stored.CALIBRATED if name.endswith(stored.CALIBRATED_ENDING) else stored.DIRECT
+    needs_no_judge = f"{free_baseline(evaluator)}, which needs no judge" if stored.is_baseline(evaluator) else ""
+    return PLAIN_NAMES.get(name) or needs_no_judge or evaluator_name(name, in_sentence=True)
 
 
 def preset(name: str, settings: Mapping[str, object]) -> str:

@@ -13,7 +13,6 @@ from rubriclab.learning.train import Study
 from rubriclab.models.aggregation import bounds_of
 from rubriclab.models.version import CALIBRATED, DIRECT, WHOLE
 from rubriclab.ops.edit import EditResult
-from rubriclab.report.rubrics import evaluation_prevails
 from rubriclab.store.store import open_store
 
 TEXTS = len(examples())
@@ -119,7 +118,7 @@ def test_an_edited_rubric_is_compared_with_the_judge_asked_directly(planted: Any
         assert (found.against(WHOLE) is None) == ("direct" not in version.rubric.terms)
     defined = lab.edit(parent, definition="How well its parts fit.", **WHO).saved
     assert defined.lacks_direct
-    assert not evaluation_prevails(defined, compared_with_direct=False)
+    assert not defined.evaluation_prevails(compared_with_direct=False)
 
 
 def test_limits_are_kept_by_later_edits_and_packs_until_they_are_lifted(planted_lab: Lab, tmp_path: Any) -> None:

@@ -236,7 +236,15 @@ def test_an_evaluation_shows_the_verdicts_on_other_texts(lab: Lab, rubric: Versi
     assert rows[rubric.ref]["auroc_above"][direct.ref]["value"] == pytest.approx(
         rows[rubric.ref]["auroc"]["value"] - 1, abs=1e-5
     )
-    assert f"WORSE {rubric.ref} compared with {direct.ref}" in " ".join(str(beaten).split())
+    worse = f"WORSE {rubric.ref} agrees with people less than {direct.ref}, the same judge without a rubric"
+    assert worse in " ".join(str(beaten).split())
+    record = beaten.records()[rubric.ref]
+    assert record.other
+    assert (record.other.asked_directly, record.other.n) == (True, record.n)
+    assert record.decisions
+    assert record.error == record.decisions.brier
+    assert record.other.error
+    assert record.other.error.value == 0
     # Where a free baseline decides, the record still says whether the judge asked directly was compared.
     reversed_scores = tuple(replace(score, score=1 - (score.score or 0.0)) for score in perfect)
     beside_direct = replace(found, scores={**found.scores, direct.ref: reversed_scores})

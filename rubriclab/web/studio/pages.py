@@ -52,11 +52,10 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
         summaries = [summary(version) for version in newest]
         words = search.lower().split()
         matches = [each for each in summaries if all(word in each["words"] for word in words)]
-        by_kind = {kind: [each for each in matches if each["kind"] == kind] for kind in KINDS}
         return studio.page(
             "rubrics.html",
             "Rubrics",
-            tables=[(kind, rows, _common_level(rows)) for kind, rows in by_kind.items()],
+            tables={kind: [each for each in matches if each["kind"] == kind] for kind in KINDS},
             recorded=any(wording.judge_option(each["version"]) for each in matches),
             store=_store_option(studio),
             found=len(matches),
@@ -133,9 +132,6 @@ def summary(version: Version) -> dict[str, Any]:
     evaluated = version.evaluation and rubrics.badge_on_other_texts(version, version.evaluation)
     badge, (agreement, measured) = rubrics.learning_badge(version), _recorded_agreement(version)
     judge, origin = wording.judge(provenance), _origin(version)
-    criteria, idle = wording.contents(rubric.criteria), sum(not term.weight for term in rubric.terms.values())
-    if idle:
-        criteria += f"; {wording.counted(idle, 'criterion')} {'has' if idle == 1 else 'have'} weight 0"
     words = [version.ref, *version.tags, rubric.aspect.name, rubric.task, badge.words, judge, origin]
     words += [evaluated.words] if evaluated else []
     return {
@@ -148,7 +144,7 @@ def summary(version: Version) -> dict[str, Any]:
         "measured": measured,
         "calls": wording.price(version).partition(" call")[0],
         "judge": judge,
-        "criteria": criteria,
+        "criteria": wording.contents(rubric.criteria),
         "created": wording.utc_time(version.created),
         "origin": origin,
         "words": "\n".join(words).lower(),
@@ -169,16 +165,8 @@ def _recorded_agreement(version: Version) -> tuple[Figures, str]:
     elif agreement and not validation and not agreement.optimistic and not agreement.auroc:
         figures[GRADED.order] = (agreement.pearson, recorded.level)
     groups = validation.groups if validation else len(provenance.groups)
-    return (
-        figures,
-        f"{count(recorded.n, 'label')} of {count(groups, 'group')}, {recorded.how.removeprefix('on labels ')}",
-    )
-
-
-def _common_level(rows: list[dict[str, Any]]) -> str:
-    """Return the level of all correlations of a column; empty if it differs, and for decisions."""
-    levels = {level for row in rows for _, level in row["agreement"].values() if level}
-    return levels.pop() if len(levels) == 1 else ""
+    how = recorded.how.removeprefix("on labels ")
+    return figures, f"at learning: {count(recorded.n, 'text')} of {count(groups, 'group')}, {how}"
 
 
 def _store_option(studio: Studio) -> str:

@@ -13,7 +13,7 @@ from sqlalchemy import create_engine, text
 from studio_samples import READING_PAGES, WORDS, Client, rows, served
 
 from rubriclab import Lab
-from rubriclab.report.wording import estimate
+from rubriclab.report.wording import estimate, figure
 from rubriclab.store.store import open_store
 
 
@@ -58,10 +58,16 @@ def test_the_list_shows_the_verdict_on_other_texts_with_its_own_figures(store: P
     with served(store) as studio:
         shown = {each: words_of(studio.get("/", search=f"{each}@1")) for each in ("news", "direct", "paid", "bare")}
         both = words_of(studio.get("/", search="coherence"))
-    assert f"error {estimate(evaluation.errors.absolute)}" in shown["news"]
-    assert " direct@1" in shown["news"]
+        page = words_of(studio.get("/news"))
+    assert evaluation.order
+    figures = f"{estimate(evaluation.errors.absolute)} {estimate(evaluation.order)} {evaluation.n} other texts"
+    assert figures in shown["news"]
+    # Both sides of the comparison are stored.
+    assert evaluation.other
+    assert evaluation.other.order
+    assert f"{estimate(evaluation.order)} {figure(evaluation.other.order.value)} " in page
     assert "news@1 was compared with it" in both
-    assert "a model of all text features" in shown["direct"]
+    assert "a formula of text features such as length, which needs no judge" in shown["direct"]
     assert "not compared with the judge asked directly" in shown["paid"]
     assert "not measured" in shown["bare"]
 
