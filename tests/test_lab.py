@@ -221,6 +221,8 @@ def test_words_for_two_levels_are_refused_on_another_scale_by_learning_and_evalu
         lab.learn(rows, **LEARN, scale=(1, 5))
     with pytest.raises(DataError, match="labels of 'coherence' are not on the scale of news@1"):
         lab.evaluate(rows, "news", include_training=True)
+    learned = [lab.learn(rows, **LEARN, scale=scale).rubric for scale in (None, "fail:pass", ("fail", "pass"))]
+    assert learned[0] == learned[1] == learned[2]
 
 
 NOT_A_RUBRIC: list[Any] = [3, True, b"x", ["news", None]]

@@ -119,15 +119,35 @@ def with_flags(text: str, flags: Mapping[str, str], complete: Callable[[str], st
 
 
 def as_python(text: str) -> str:
-    """Return a message with its options written as Python's arguments: `scale="1:5"` for "`scale=1:5`"."""
+    """Return a message with its options as arguments, `scale="1:5"` for "`scale=1:5`", and its commands as calls."""
 
     def written(match: re.Match[str]) -> str:
+        if match[4]:
+            return f"`{python_call(match[4])}`"
         name, value = match[2], match[3]
         # A value that begins with a quotation mark may be a list whose first item alone is quoted.
         is_python = not value or re.fullmatch(r'"(\\.|[^"\\])*"|\{.*\}', value, re.DOTALL)
         return match[0] if is_python else f"`{python_argument(name, value)}`"
 
     return _QUOTED_OR_TYPED.sub(written, text)
+
+
+def python_call(command: str) -> str:
+    """Return a command as a call, `lab.trust("news@1")`; without arguments, as its name; one of no method unchanged."""
+    name, _, rest = command.removeprefix("rubriclab ").partition(" ")
+    if name not in ("evaluate", "export", "learn", "transfer", "trust", "verify"):  # methods of `Lab`
+        return command
+
+    def argument(text: str) -> str:
+        return text if text.isupper() else quoted(text.strip("'"))
+
+    words, *options = re.split(r"(?:^| )--", rest)
+    keywords = (option.replace("rubric ", "rubrics ").partition(" ") for option in options)
+    arguments = [
+        *map(argument, words.split()),
+        *(f"{key}={argument(text) if text else True}" for key, _, text in keywords),
+    ]
+    return f"lab.{name}({', '.join(arguments)})" if rest else f"lab.{name}"
 
 
 def python_argument(name: str, value: str) -> str:

@@ -275,9 +275,6 @@ def parse_scale(text: str, labels: Iterable[float] = (), values: Iterable[float]
         scale = Scale(low=min(low, high), high=max(low, high), whole=whole)
     except ValueError:
         hint = "write the lowest and the highest score, as in 1:5, and if need be 1:5:whole or 0:1:any."
-        if len(parts) == 2 and all(part.strip().isalpha() for part in parts):
-            levels = f"{parts[0].strip()}=0,{parts[1].strip()}=1"
-            hint = f"leave it out for labels of two words; if they are not known, add `level_scores={levels}`."
         raise SettingsError(f"The scale {text!r} is not understood;", hint) from None
     if low > high:
         hint = f"write the lowest first: `scale={format_score(high)}:{format_score(low)}`."

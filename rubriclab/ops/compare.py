@@ -518,9 +518,8 @@ def _prepare_drift(
     if len(judges) > 2:
         raise SettingsError(f"Drift compares at most two judges, got {len(judges)}.", "Leave the others out.")
     if after is None and len(set(judges)) < 2:
-        hint = "name a second version, or two judges: `judges=JUDGE` and `judges=OTHER`."
         problem = f"Drift compares two versions or two judges, and {rubric_ref(before)} is one version;"
-        raise SettingsError(problem, hint)
+        raise SettingsError(problem, "name a second version, or two judges with `judges`.")
     first = load_version(workspace, before)
     check_limit("max_shift", options.max_shift, first)
     second = first if after is None else load_version(workspace, after)

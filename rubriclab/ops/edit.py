@@ -424,13 +424,12 @@ def editable_version(workspace: Workspace, rubric: str | stored.Version, options
 
 
 def _labelled_example(text: stored.RecordedText, aspect: str) -> Example:
-    example = replace(text.example, scores={aspect: text.label})
+    own: dict[str, Any] = {"scores": {aspect: text.label}}
     if text.reasons:
-        example = replace(example, reasons={aspect: text.reasons.get("") or dict(text.reasons)})
-    if not text.raters:
-        return example
-    annotations, raters = {aspect: tuple(text.raters.values())}, {aspect: tuple(text.raters)}
-    return replace(example, annotations=annotations, raters=raters)
+        own["reasons"] = {aspect: text.reasons.get("") or dict(text.reasons)}
+    if text.raters:
+        own |= {"annotations": {aspect: tuple(text.raters.values())}, "raters": {aspect: tuple(text.raters)}}
+    return replace(text.example, **own)
 
 
 def edit(

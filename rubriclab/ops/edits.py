@@ -102,6 +102,7 @@ class EditPlan:
 
 
 def plan_edits(rubric: Rubric, ref: str, edit: Edit) -> EditPlan:
+    edit = _with_ids(rubric, ref, edit)
     _check_named(rubric, ref, edit)
     threshold = threshold_by_hand(rubric.aggregation)
     plan = EditPlan(rubric, ref, rubric.aspect, threshold, dict(bounds_of(rubric.aggregation)))
@@ -146,6 +147,28 @@ def plan_edits(rubric: Rubric, ref: str, edit: Edit) -> EditPlan:
     plan.bounds = {name: plan.bounds[name] for name in plan.kept if name in plan.bounds}
     check_bounds(plan.bounds, len(plan.kept))
     return plan
+
+
+def _with_ids(rubric: Rubric, ref: str, edit: Edit) -> Edit:
+    """Return the edit with the id of each criterion that it names by its title, whole or shortened by `…`."""
+    titles = {each.id: each.title.casefold() for each in rubric.criteria}
+
+    def id_of(name: str) -> str:
+        start = name.strip().removesuffix("…").rstrip().casefold()
+        found = [one for one in titles if titles[one] == start or (name[-1:] == "…" and titles[one].startswith(start))]
+        if name in titles or not found:
+            return name
+        if len(found) > 1:
+            raise SettingsError(f"{ref} has several criteria {name!r}.", f"Give an id: {', '.join(found)}.")
+        return found[0]
+
+    drop, merge = map(id_of, edit.drop), (((*map(id_of, names),), text) for names, text in edit.merge)
+    given = {name: getattr(edit, name) for name in ("reword", "pin", "bound")}
+    tables = {name: {id_of(each): value for each, value in table.items()} for name, table in given.items()}
+    for name, table in tables.items():
+        if len(table) < len(given[name]):
+            raise SettingsError(f"`{name}` names one of {', '.join(table)} by id and by title.", "Name it once.")
+    return edit.model_copy(update={"drop": tuple(drop), "merge": tuple(merge), **tables})
 
 
 def _check_named(rubric: Rubric, ref: str, edit: Edit) -> None:

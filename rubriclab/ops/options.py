@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import orjson
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from rubriclab.base_options import JUDGING, LIMITS, Flag, FromFound, Options, Texts
 from rubriclab.data.mapping import ReadingOptions
@@ -81,6 +81,17 @@ InputFile = Annotated[Path | None, Flag(metavar="PATH", path_kind="input")]
 Count = Annotated[int | None, Flag(metavar="N")]
 
 
+class RatingOptions(ReadingOptions):
+    @model_validator(mode="before")
+    @classmethod
+    def _words_as_levels(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """Take a scale such as `fail:pass`, the worse word first, as the scale 0:1 and the scores of its words."""
+        words = re.fullmatch(r"\s*([^\W\d_]+)\s*:\s*([^\W\d_]+)\s*", str(_scale_text(values.get("scale"))))
+        if not words or words[1] == words[2] or values.get("level_scores"):
+            return values
+        return {**values, "scale": "0:1", "level_scores": {words[1]: 0.0, words[2]: 1.0}}
+
+
 class TextOptions(ReadingOptions):
     """Options of reading texts that need no ratings."""
 
@@ -99,7 +110,7 @@ class RivalOptions(Options):
     """Rate each text in a call of its own, or the texts of one group in one call. Default: as learned."""
 
 
-class LearnOptions(ReadingOptions, JudgeOption):
+class LearnOptions(RatingOptions, JudgeOption):
     task: str
     """The kind of text: summarization, story, dialogue, or your own word."""
 
@@ -119,7 +130,7 @@ class LearnOptions(ReadingOptions, JudgeOption):
     """What the aspect means; included for the aspects of well-known data sets."""
 
     scale: ScaleOption = None
-    """The raters' scale, as in `1:5`. Default: taken from the labels."""
+    """The raters' scale, as in `1:5`, or fail:pass, the worse word first. Default: taken from the labels."""
 
     seed: int = Field(default=42, ge=0)
     """Seed of the texts that `few_shot` and HypoEval's published procedures draw."""
@@ -248,7 +259,7 @@ class DriftOptions(TextOptions):
     """Whether the texts are labelled ones that one version and judge scores again at each look."""
 
 
-class TransferOptions(ReadingOptions, JudgeOption):
+class TransferOptions(RatingOptions, JudgeOption):
     aspect: str | None = None
     """The aspect of the target's labels. Default: the rubric's."""
 
@@ -256,7 +267,7 @@ class TransferOptions(ReadingOptions, JudgeOption):
     """What that aspect means; included for the aspects of well-known data sets."""
 
     scale: ScaleOption = None
-    """The scale of the target's labels. Default: taken from the labels."""
+    """The scale of the target's labels, as in `1:5` or fail:pass. Default: taken from the labels."""
 
     no_relearn: bool = False
     """Skip learning again, which takes the most calls."""
@@ -338,7 +349,7 @@ class Edit(Options):
     from_found: ClassVar[FromFound] = "never"
 
     drop: Annotated[Texts, Flag(metavar="ID")] = ()
-    """Remove a criterion. This option and the next five may be repeated."""
+    """Remove a criterion, named by its id or title. This option and the next five may be repeated."""
 
     reword: Annotated[Mapping[str, str], BeforeValidator(_pairs), Flag(metavar="ID=TEXT", multiple=True)] = {}
     """Give a criterion another wording. A hypothesis keeps the description of its levels."""
@@ -445,7 +456,7 @@ class LabelOptions(TextOptions):
     """Write the labels kept in the store, and end without a page."""
 
 
-class CheckOptions(ReadingOptions):
+class CheckOptions(RatingOptions):
     task: str | None = None
     """The kind of text, for the command to run next."""
 
@@ -453,7 +464,7 @@ class CheckOptions(ReadingOptions):
     """The aspect to learn; the file is then also checked for what learning needs. Default: the only one with scores."""
 
     scale: ScaleOption = None
-    """The raters' scale, as in `1:5`. Default: taken from the labels."""
+    """The raters' scale, as in `1:5`, or fail:pass, the worse word first. Default: taken from the labels."""
 
     definition: Annotated[str | None, Flag(metavar="TEXT")] = None
     """What the aspect means, for the command to run next."""

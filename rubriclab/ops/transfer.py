@@ -52,7 +52,7 @@ from rubriclab.models.version import (
     Version,
     fields_of_both,
 )
-from rubriclab.ops.evaluate import unseen_examples
+from rubriclab.ops.evaluate import baseline_evaluators, measure_agreement, unseen_examples
 from rubriclab.ops.inputs import Data, describe, labels_on_scale, likely_labels, usable_texts
 from rubriclab.ops.learn import TrainingRun, resolve_settings
 from rubriclab.ops.options import TransferOptions
@@ -67,7 +67,7 @@ from rubriclab.ops.workspace import (
 )
 from rubriclab.stats.agreement import agreement
 from rubriclab.stats.correlation import BoolArray, FloatArray, floats
-from rubriclab.stats.intervals import MIN_GROUPS, Interval, paired_mean, rounded, rounded_number, units
+from rubriclab.stats.intervals import MIN_GROUPS, Interval, paired_mean, predict_folds, rounded_number, units
 
 
 @dataclass(frozen=True, repr=False)
@@ -95,9 +95,7 @@ def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: Tra
     if options.save and not target.labelled:
         problem = "There are no labels to fit the rubric to, so there is nothing to save."
         raise errors.SettingsError(problem, "Give labels.")
-    training = None
-    if target.labelled and not options.no_relearn:
-        training = relearning(version, target, workspace)
+    training = relearning(version, target, workspace) if target.labelled and not options.no_relearn else None
     judge_choice = choose_judge(version, options.judge, workspace.store, workspace.notify)
     generator_choice = choose_generator(version, workspace.store, workspace.notify) if training else None
     generator_choice = generator_choice or judge_choice
@@ -236,13 +234,23 @@ class ActionEvaluation(FrozenModel):
     skipped: str | None = None
 
 
+class FreeBaseline(FrozenModel):
+    """The agreement of a text feature, or a model of them, with the labels; it is on no scale, so it has no error."""
+
+    name: str
+    spearman: Interval
+    pearson: Interval
+    auroc: Interval | None = Field(None, exclude_if=lambda found: found is None)
+
+
 class Transfer(Displayed, FrozenModel):
     """The evaluation of a rubric on target texts.
 
     Attributes:
         calibrated_for: the judge that the version was fitted to.
         outside: the share of texts whose weighted ratings lie outside the training texts' range; `None` if unknown.
-        mean_error: error of giving every text the mean label, in points of the labels' scale.
+        mean_error: error of giving every text the mean label of the other folds, in points of the labels' scale.
+        baselines: the free baselines of an evaluation, which need no judge.
         too_few_groups: whether the actions cannot be compared, as there are too few groups or the labels are constant.
     """
 
@@ -260,7 +268,8 @@ class Transfer(Displayed, FrozenModel):
     outside: Interval | None = None
     labels: int = 0
     groups: int = 0
-    mean_error: float | None = None
+    mean_error: Interval = Interval(None)
+    baselines: tuple[FreeBaseline, ...] = ()
     actions: tuple[ActionEvaluation, ...] = ()
     recommended: Action | None = None
     too_few_groups: bool = False
@@ -402,10 +411,23 @@ async def measure_transfer(
                 gain=gains[action],
             )
         )
+    chosen = {source.ref: source.provenance.baseline} if source.provenance.baseline else {}
+    free = baseline_evaluators(fitted_to.rated.examples, chosen)
+    results = measure_agreement(fitted_to.rated.examples, free, target.aspect.name, levels=[level])
+    means = predict_folds(fitted_to.fold, lambda others, held_out: np.full(held_out.sum(), labels[others].mean()))
     update = {
         "labels": len(labels),
         "groups": len(set(groups)),
-        "mean_error": rounded(label_points * float(np.abs(labels - labels.mean()).mean())),
+        "mean_error": paired_mean(label_points * np.abs(means - labels), units(groups)).rounded(),
+        "baselines": tuple(
+            FreeBaseline(
+                name=each.name,
+                spearman=found.agreement.spearman.rounded(),
+                pearson=found.agreement.pearson.rounded(),
+                auroc=verdict_statistic("AUROC", [each.scores], labels, groups) if scale.names else None,
+            )
+            for each, found in zip(free, results, strict=True)
+        ),
         "actions": tuple(evaluations),
         "recommended": recommended,
         "too_few_groups": undecided,

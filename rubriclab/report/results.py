@@ -84,7 +84,8 @@ def limit_badge(check: LimitCheck, comparison: Comparison) -> tuple[str, str, st
 
 
 def interval_note(groups: int) -> str:
-    return "95 % intervals over groups" if groups > 1 else "95 % intervals over texts, which hold for this group only"
+    over = "groups" if groups > 1 else "texts, which hold for this group only"
+    return f"95 % intervals over {over}; those of means and their differences are by Student's t"
 
 
 # Checks of data.

@@ -34,12 +34,14 @@ class AgreementChange:
     """One statistic of the agreement with the training labels; `None` for a version without this statistic.
 
     `heldout_…` come from the gate's cross-validation, `reselected` from the cross-validation of a version without a
-    gate. Other statistics are computed on the labels that the rubric was fitted to.
+    gate. Other statistics are computed on the labels that the rubric was fitted to. `levels` say whether it is within
+    groups (`group`) or over all texts (`dataset`).
     """
 
     statistic: str
     before: Interval | None
     after: Interval | None
+    levels: tuple[str | None, str | None]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -160,7 +162,15 @@ def _agreement(a: Provenance, b: Provenance) -> tuple[AgreementChange, ...]:
     names = [*(held_out if a.validation or b.validation else ()), *fitted]
     # Without selection by labels, `reselected` equals Spearman's correlation, and with a gate the gate's figure.
     names += ["reselected"] if _optimistic(a, b) and not (a.validation and b.validation) else []
-    return tuple(AgreementChange(name, _statistic(a, name), _statistic(b, name)) for name in names)
+    levels = {name: (_level(a, name), _level(b, name)) for name in names}
+    return tuple(AgreementChange(name, _statistic(a, name), _statistic(b, name), levels[name]) for name in names)
+
+
+def _level(provenance: Provenance, name: str) -> str | None:
+    if _statistic(provenance, name) is None:
+        return None
+    of_gate = name not in ("kendall", "reselected", "heldout_brier")
+    return provenance.validation.level if provenance.validation and of_gate else "dataset"
 
 
 def _statistic(provenance: Provenance, name: str) -> Any:

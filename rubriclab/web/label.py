@@ -173,10 +173,8 @@ class _LabelPage:
 def duration(seconds: float | None) -> str:
     if seconds is None:
         return "known after a few answers"
-    if seconds == 0:
-        return "none"
     if seconds < 60:
-        return "less than a minute"
+        return "less than a minute" if seconds else "none"
     minutes = round(seconds / 60)
     return f"about {minutes} min" if minutes < 90 else f"about {minutes / 60:.1f} h"
 

@@ -55,7 +55,7 @@ REFUSALS: list[tuple[str, int, str]] = [
     (f"{LEARN} --judge embeded", 4, "Did you mean 'embedded'? Write a judge (embedded, recorded), PROVIDER/MODEL"),
     (f"{LEARN} --judge recorded:none.jsonl", 2, "The recording none.jsonl cannot be read"),
     (f"{LEARN} --scale 1-5", 2, "The scale '1-5' is not understood; write the lowest and the highest score, as in 1:5"),
-    (f"{LEARN} --scale no:yes", 2, "for labels of two words; if they are not known, add --levels no=0,yes=1"),
+    (f"{LEARN} --scale no:yes", 2, "expected a score from 0 to 1"),
     (f"{LEARN} --map text=summary", 2, "There is no field 'text' to map; the fields are output, id, group"),
     (f"{LEARN} --name 'My News'", 2, "'My News' cannot be the name of a rubric. Use at most 100 small letters"),
     (f"{LEARN} --method unheard", 2, "--method: there is no method 'unheard'. Known are: hypoeval, checkeval, seeval"),

@@ -85,6 +85,8 @@ def test_every_change_is_recorded_with_the_criteria_it_concerns_and_the_wording_
     [
         (Edit(drop=("link",)), r"planted@1 has no criterion 'link'\. Did you mean 'links'\? It has: links \(.+; ord"),
         (Edit(drop=("links",), reword={"links": "x"}), "links is changed twice"),
+        (Edit(drop=("Does it …",)), r"planted@1 has several criteria 'Does it …'\. Give an id: names, dates"),
+        (Edit(pin={"names": 0.1, "Does it name …": 0.1}), "`pin` names one of names by id and by title"),
         (Edit(merge=((("links", "names"), "x"),)), "links and names are criteria of different methods, checkeval and"),
         (Edit(add=(" \n",)), "Expected the wording of a criterion or a definition, got an empty text"),
         (Edit(bound={"links": (0.4, 0.2)}), r"weight of links cannot be 0\.4:0\.2: the lowest is above"),
@@ -99,6 +101,11 @@ def test_every_change_is_recorded_with_the_criteria_it_concerns_and_the_wording_
 def test_what_cannot_be_done_is_refused_with_the_reason(rated: RatedRubric, edits: Edit, error: str) -> None:
     with pytest.raises(SettingsError, match=error):
         plan_edits(rated.rubric, REF, edits)
+
+
+def test_a_criterion_may_be_named_by_its_title_whole_or_shortened(rated: RatedRubric) -> None:
+    edits = Edit(drop="does it say when things happened?", pin={"Does it name the …": 0.1})
+    assert [change.criteria for change in plan_edits(rated.rubric, REF, edits).changes] == [("dates",), ("names",)]
 
 
 SHARES = st.floats(0, 1)

@@ -147,6 +147,17 @@ def test_the_saved_version_is_calibrated_for_the_judge_that_was_asked(elsewhere:
     assert off(scored.rows, labels) < off(before, labels) / 2
 
 
+def test_free_baselines_of_a_transfer_are_those_of_an_evaluation_of_the_same_texts(elsewhere: Commands) -> None:
+    found = elsewhere(*CARRY, "--json").json
+    evaluated = elsewhere("evaluate", "target.jsonl", "--rubric", "both", "--judge", OTHER, "--json").json["results"]
+    level = found["actions"][0]["level"]
+    of_level = {row["evaluator"]: row for row in evaluated if row["level"] == level}
+    assert len(found["baselines"]) == 3
+    for each in found["baselines"]:
+        assert each["pearson"]["value"] == pytest.approx(of_level[each["name"]]["pearson"]["value"], abs=1e-4)
+    assert found["mean_error"]["low"] < found["mean_error"]["value"] < found["mean_error"]["high"]
+
+
 def off(rows: list[dict[str, Any]], labels: list[float]) -> float:
     return sum(float(row["score"] - label) ** 2 for row, label in zip(rows, labels, strict=True)) / len(labels)
 

@@ -37,7 +37,7 @@ def test_the_first_answer_stays(store: Store) -> None:
 def test_a_changed_answer_is_an_error_that_names_it_and_the_repair(store: Store, where: str) -> None:
     store.answers.put("sha256:a", REPLY)
     execute(where, "UPDATE answers SET reply = replace(reply, '4', '5')")
-    with pytest.raises(StoreError, match=r"answer sha256:a does not match its digest.*rubriclab verify --repair"):
+    with pytest.raises(StoreError, match=r"answer sha256:a does not match its digest.*verify\(repair=True\)"):
         store.answers.get("sha256:a")
 
 
