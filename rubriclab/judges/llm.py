@@ -79,43 +79,7 @@ def _strict(node: dict[str, Any], keywords: set[str]) -> dict[str, Any]:
 
 
 LIMIT_NAMES = ("max_tokens", "max_completion_tokens")
-
-# Patterns for settings that messages do not always call by their own names.
-_ALIASES = {
-    **dict.fromkeys(
-        LIMIT_NAMES,
-        r"max(?:imum)?[_ ]?(?:completion|output|new)?[_ ]?tokens|num_predict|completion tokens|in the completion",
-    ),
-    "response_format": (
-        r"(?:response|output)[_ ]?(?:format|schema|config|mime)|json[_ ]?(?:schema|object|mode)|structured[_ ]output"
-        r"|guided_?(?:json|decoding)|\bgrammar\b|\btool_choice\b"
-    ),
-    "seed": r"(?<![a-z])seed(?![a-z])",
-    "logprobs": r"log[_ ]?prob",
-    "cache_control": r"cache[_ ]?(control|point)|prompt caching",
-}
-_UNSUPPORTED = re.compile(
-    r"not (?:supported|implemented|enabled|allowed|permitted)|unsupported|(?:not|n't) support|unrecogni[sz]ed|unknown"
-    r"|extra[ _](?:inputs|forbidden)|failed to parse|validation errors? for",
-    re.IGNORECASE,
-)
-_NO_SYSTEM = re.compile(
-    r"(?:system|developer)\W{0,3}(?: (?:role|message|prompt|instruction)s?)?\b.{0,40}?"
-    r"(?:not |n't |un)(?:supported|allowed|enabled)"
-    r"|(?:not|n't) support.{0,40}?\bsystem\b|system\W{1,3}is not (?:one of|a valid)|roles must alternate"
-    r"|(?:unexpected|unknown|invalid|valid) (?:message )?role\b|only user\b.{0,40}?\broles?\b"
-    r"|should be '?user'? or '?assistant'?",
-    re.IGNORECASE | re.DOTALL,
-)
-# Keywords of a JSON schema.
-_RANGES = re.compile(
-    r"(?:schema|propert|keyword).{0,120}\b(?:minimum|maximum)\b|['\"](?:minimum|maximum)['\"]",
-    re.IGNORECASE | re.DOTALL,
-)
-# Words about the size of a prompt. A message with them is not only about the limit on the reply's tokens.
-_PROMPT_SIZE = re.compile(r"\b(?:prompt|inputs?|messages)\b|context[ _-]?(?:length|size|limit)", re.IGNORECASE)
 _STATUS = re.compile(r"\b(?:code|status)\W{1,4}\d{3}\b", re.IGNORECASE)
-_EXCLUSIVE = re.compile(r"exclusive|(?:less|lower|smaller) than \W{0,2}\d", re.IGNORECASE)
 _NUMBER = re.compile(r"(?<![\w.])\d{1,9}(?![\w.]*\w)")
 
 
@@ -147,18 +111,18 @@ class AdjustedSettings:
         `limit` is the limit on the reply's tokens that was sent; `min_tokens` excludes hidden reasoning.
         """
         message = providers.searched_message(error)
-        if not (providers.is_bad_request(error) or _UNSUPPORTED.search(message)):
+        if not (providers.is_bad_request(error) or providers.ERRORS["unsupported"].search(message)):
             return None
         mentions_limit = self.limit_name in names and _mentions(message, self.limit_name)
-        is_only_about_limit = mentions_limit and not _PROMPT_SIZE.search(message)
+        is_only_about_limit = mentions_limit and not providers.ERRORS["prompt_size"].search(message)
         if providers.is_too_long(error) and not is_only_about_limit:
             has_spare_tokens = limit is not None and limit > min_tokens and not self.has_no_room
             return replace(self, has_no_room=True) if mentions_limit and has_spare_tokens else None
         if mentions_limit:
             return self._with_other_limit(message, limit)
-        if not self.without_system and _NO_SYSTEM.search(message):
+        if not self.without_system and providers.ERRORS["no_system"].search(message):
             return replace(self, without_system=True)
-        if not self.without_ranges and _RANGES.search(message):
+        if not self.without_ranges and providers.ERRORS["ranges"].search(message):
             return replace(self, without_ranges=True)
         mentioned = sorted(name for name in names if _mentions(message, name))
         return replace(self, dropped=self.dropped | {mentioned[0]}) if mentioned else None
@@ -168,16 +132,17 @@ class AdjustedSettings:
         numbers = map(int, _NUMBER.findall(without_status))
         lower = [number for number in numbers if limit is not None and 1 < number < limit]
         is_mentioned = self.limit_name == LIMIT_NAMES[0] and re.search(rf"\b{self.limit_name}\b", message)
-        if is_mentioned and (not lower or _UNSUPPORTED.search(message)):
+        if is_mentioned and (not lower or providers.ERRORS["unsupported"].search(message)):
             return replace(self, limit_name=LIMIT_NAMES[1])
         if not lower:
             return None
-        is_exclusive = _EXCLUSIVE.search(message) is not None
+        is_exclusive = providers.ERRORS["exclusive"].search(message) is not None
         return replace(self, highest_limit=max(lower) - is_exclusive)
 
 
 def _mentions(message: str, setting: str) -> bool:
-    return re.search(_ALIASES.get(setting) or rf"\b{setting}\b", message, re.IGNORECASE) is not None
+    pattern = providers.SETTINGS.get("limit" if setting in LIMIT_NAMES else setting)
+    return re.search(pattern or rf"(?i)\b{setting}\b", message) is not None
 
 
 # How many beginnings of prompts are remembered, the latest: enough for the texts under way and their inputs.

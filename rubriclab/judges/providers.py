@@ -8,6 +8,7 @@ import logging
 import math
 import os
 import re
+import tomllib
 import warnings
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
@@ -16,6 +17,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from ipaddress import ip_address
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
@@ -351,29 +353,17 @@ TRANSIENT_STATUSES = {408, 409, 425, 429}
 # Statuses from 500 on that refuse a request before it is processed.
 OVERLOAD_STATUSES = {503, 529}
 MAX_MESSAGE = 300
-# Characters of a message that are searched: some of the patterns below take more than linear time.
+# Characters of a message that are searched: some of the patterns take more than linear time.
 MAX_READ = 8_000
 # Characters of the longest key. A message is masked before it is cut, since half a key would not be recognised.
 MAX_ECHOED_KEY = 8_000
 
-_NO_KEY = re.compile(r"missing\b.{0,200}?(api[ _]?key|credentials)|api_key client option must be set", re.IGNORECASE)
-# Words of an error: the prompt, or the limit on its reply, is too long for the model's context.
-_TOO_LONG = re.compile(
-    r"context[ _-]?(?:length|size|window)|maximum (?:model|input|prompt) length|max_model_len|range of input length"
-    r"|(?:prompt|input|messages|request)\b.{0,60}?\b(?:too (?:long|large|many tokens)|longer than|exceeds?)\b"
-    r"|exceeds?\b.{0,60}?\b(?:context|input|prompt)\b|`?inputs`? tokens|reduce (?:the length|your message|the size)",
-    re.IGNORECASE | re.DOTALL,
+_WORDINGS = tomllib.loads(Path(__file__).with_name("error_wordings.toml").read_text("utf-8"))
+# How providers word their errors, and what they call settings: patterns by name, which the file explains.
+ERRORS, SETTINGS = (
+    {name: re.compile("".join(parts), re.IGNORECASE | re.DOTALL) for name, parts in _WORDINGS[table].items()}
+    for table in ("errors", "settings")
 )
-# Words of the same error with the status of a server error.
-_TOO_LONG_500 = re.compile(r"context[ _-]?(?:length|size|window)|maximum (?:model|input|prompt) length", re.IGNORECASE)
-_TOO_LARGE = re.compile(r"request too large|reduce your message", re.IGNORECASE)
-_FILTERED = re.compile(
-    r"content[ _-]?(?:management|filter|policy)|responsible ?ai|\bflagged\b|requires moderation|inappropriate content"
-    r"|usage polic|safety (?:system|filter|setting)|datainspection|prohibited[ _]content|sensitive content",
-    re.IGNORECASE,
-)
-# Settings whose names rarely occur in prompts, which errors may quote. A refusal that names one concerns all prompts.
-_SETTING = re.compile(r"\b(?:max_(?:completion_)?tokens|response_format|json_schema|(?:top_)?logprobs)\b")
 # Error codes that end a command whatever the HTTP status, since no prompt will be answered.
 _FATAL = {"insufficient_quota", "model_not_found", "invalid_api_key", "invalid_model", "billing_hard_limit_reached"}
 # The HTTP status that says the same as an error code; codes that are not listed say what 404 says.
@@ -401,13 +391,13 @@ def translated(error: Exception, model: str, variable: str | None = None) -> Jud
     status, searched = getattr(error, "status_code", None) or 500, searched_message(error)
     message = f"{model}: {provider_message(error)}"
     message += "" if message.endswith((".", "!", "?", "…")) else "."
-    if _NO_KEY.search(searched):
+    if ERRORS["no_key"].search(searched):
         addition = " (any text will do for a server of your own)" if provider_of(model) == "openai" else ""
         return MissingKey(message, f"Set {variable}{addition}.")
     if (code := str(_code(error))) in _FATAL:
         return JudgeRefused(message, _what_to_check(_STATUS_OF.get(code, 404), variable))
     # Gateways report content filters with various statuses.
-    filtered = (status in _MAY_CONCERN_PROMPT or status >= 500) and _FILTERED.search(searched)
+    filtered = (status in _MAY_CONCERN_PROMPT or status >= 500) and ERRORS["filtered"].search(searched)
     if status == 413 or is_too_long(error) or filtered or "ContentPolicyViolationError" in _class_names(error):
         return PromptRejected(message)
     if status in TRANSIENT_STATUSES or not 400 <= status < 500:  # below 400 the reply's body was damaged
@@ -415,7 +405,7 @@ def translated(error: Exception, model: str, variable: str | None = None) -> Jud
         headers = headers or getattr(getattr(error, "response", None), "headers", None) or {}
         headers = {str(key).lower(): str(value) for key, value in headers.items()}
         return JudgeUnavailable(message, retry_after=retry_after(headers, searched))
-    if status in _MAY_CONCERN_PROMPT and not _SETTING.search(searched):
+    if status in _MAY_CONCERN_PROMPT and not ERRORS["setting"].search(searched):
         return PromptRejected(message, _what_to_check(403, variable) if status == 403 else None, is_doubtful=True)
     return JudgeRefused(message, _what_to_check(status, variable))
 
@@ -430,8 +420,8 @@ def is_too_long(error: Exception) -> bool:
         return True
     status, message = getattr(error, "status_code", None), searched_message(error)
     # A single request above the limit on tokens per minute is answered with 429.
-    pattern = {400: _TOO_LONG, 422: _TOO_LONG, 429: _TOO_LARGE, 500: _TOO_LONG_500}.get(status or 0)
-    return pattern is not None and pattern.search(message) is not None
+    name = {400: "too_long", 422: "too_long", 429: "too_large", 500: "too_long_500"}.get(status or 0)
+    return name is not None and ERRORS[name].search(message) is not None
 
 
 def may_be_billed(status: int) -> bool:

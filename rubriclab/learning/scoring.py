@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import re
+import tomllib
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Coroutine, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
+from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from rubriclab.data.rows import RowError
@@ -402,58 +404,20 @@ async def stream(
                 task.cancel()
 
 
-_JUDGE = r"(?:(?:ai|automatic|automated) )?(?:grader|evaluator|rater|assessor|judge|llm|language model|ai model|ai)s?"
-_INSTRUCTIONS = r"(?:instruction|prompt|guideline|directive|rule|rubric|criterion)s?|criteria"
-_SCORE = r"(?:score|rating|grade|mark)s?"
-_VERDICT = r"(?:give|assign|award|rate|score|grade|ignore|return|output|answer|respond|reply)"
-_WORDS = r"(?: [\w'-]{1,20}){0,%d}"
+_ADDRESSING = tomllib.loads(Path(__file__).with_name("addressing.toml").read_text("utf-8"))
 
-_NOUNS = ("grader", "evaluator", "rater", "assessor", "judge", "llm", "model", "assistant", " ai", "ai,", "ai:")
-_SCORES = ("score", "rating", "grade", "mark")
 
-# Patterns for texts in lower case, each with words of which every match has one or more. Few texts have these words, so
-# looking for them first takes less than half of the time.
-_RULES = (
-    (
-        # Ignore your instructions.
-        ("ignore", "disregard", "forget", "override"),
-        rf"\b(?:ignore|disregard|forget|override){_WORDS % 3}"
-        rf" (?:previous|prior|above|earlier|preceding|your|all){_WORDS % 2} (?:{_INSTRUCTIONS})\b",
-    ),
-    (
-        # As the grader, give …; AI: you must ignore …
-        _NOUNS,
-        rf"\b(?:as|dear|attention|note to|message to|instructions? (?:to|for)) (?:the |an? |any |all )?{_JUDGE}"
-        rf"[,:]?(?: (?:please|you|must|should|to|have|need)){{0,3}} {_VERDICT}\b"
-        rf"|\b(?:grader|evaluator|rater|assessor|llm|language model|ai|assistant)s?[,:]"
-        rf"(?: (?:please|you|must|should|have|need|to)){{0,4}} {_VERDICT}\b",
-    ),
-    (
-        # If you are a language model reading this …
-        _NOUNS,
-        rf"\b(?:you are|whichever|whatever|any|the) (?:now )?(?:the |an? )?{_JUDGE}"
-        r"(?: that is| who is| which is)? (?:reading|grading|evaluating|judging|scoring|rating) this\b",
-    ),
-    (
-        # Give the highest score; rate this a 5; deserves a rating of 10.
-        (*_SCORES, "rate", " out of ", "/5", "/7", "/10"),
-        rf"\b(?:give|assign|award|deserves|should (?:get|receive|be given)){_WORDS % 6}"
-        rf" (?:(?:highest|maximum|max|top|perfect|full|best)(?: possible)? {_SCORE}\b|{_SCORE} of \d"
-        r"|\d{1,3}(?: out of |/)(?:5|7|10|100)\b)"
-        rf"|\b(?:rate|score|grade) (?:this|it|me|my)\b{_WORDS % 3} (?:as )?(?:an? )?(?:\d|highest|maximum|perfect)",
-    ),
-    (
-        # A line, or an entry of JSON, that is a score.
-        _SCORES,
-        rf"(?:^|\n)[^\w\n]{{0,10}}(?:final |overall |total )?{_SCORE}[^\w\n]{{0,3}}[:=][^\w\n]{{0,3}}\d{{1,3}}"
-        r"(?:\.\d{1,3})?(?: ?(?:/|out of) ?\d{1,3})?[^\w\n]{0,10}(?:\n|$)"
-        rf"""|["']{_SCORE}["'] ?: ?["']?\d""",
-    ),
-)
-_COMPILED = tuple((words, re.compile(pattern)) for words, pattern in _RULES)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    for name, part in _ADDRESSING["parts"].items():
+        pattern = pattern.replace(f"<{name}>", part)
+    return re.compile(pattern)
+
+
+# The words of which every match has one, and the pattern.
+_RULES = [(rule["words"], _compiled("".join(rule["pattern"]))) for rule in _ADDRESSING["rules"]]
 
 
 def addresses_judge(text: str) -> bool:
-    """Return whether `text`, including hidden characters, matches one of the patterns."""
+    """Return whether `text`, including hidden characters, matches one of the patterns in `addressing.toml`."""
     shown = inert(text).lower()
-    return any(any(word in shown for word in words) and bool(pattern.search(shown)) for words, pattern in _COMPILED)
+    return any(any(word in shown for word in words) and bool(pattern.search(shown)) for words, pattern in _RULES)

@@ -493,11 +493,8 @@ async def _learn_features(
 
 
 async def _score_features(example: Example, part: Part, _assignment: Assignment, _judge: Judge) -> interface.Scored:
-    if unknown := [criterion.id for criterion in part.criteria if criterion.id not in _FEATURES]:
-        raise DataError(
-            f"The rubric uses a text feature that this version does not have: {unknown[0]!r}.",
-            f"Known are: {', '.join(_FEATURES)}.",
-        )
+    if fault := next(_unknown_features(part), None):
+        raise DataError(f"The rubric uses a text feature of another rubriclab: {fault}.")
     features = Features(example.output, example.source, example.context)
     return None, tuple(_measure(_FEATURES[criterion.id], features, example) for criterion in part.criteria)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -24,20 +23,15 @@ from rubriclab.prompts.render import Message
 
 
 def judgments_form(fields: Mapping[str, Any], *, reasons: bool = True) -> type[KeyedReply]:
-    score: Any = prompting.score_entry(fields)
-    answer: Any = AnswerEntry
-    if not reasons:
-        score, answer = prompting.bare_score(fields), ReadableAnswer
-    aspect = fields["aspect"]["name"]
-    whole = ("whole", "overall", aspect) if len(fields["overall"]) == 1 else ()
+    score: Any = prompting.score_entry(fields) if reasons else prompting.bare_score(fields)
+    answer: Any = AnswerEntry if reasons else ReadableAnswer
     questions = [question for sub in fields["sub_dimensions"] for question in sub["questions"]]
-    return keyed_reply(
-        (
-            *(ExpectedEntry(each["id"], score, "criterion", (each["trait"],)) for each in fields["criteria"]),
-            *(ExpectedEntry(each["id"], answer, "question", (each["text"],)) for each in questions),
-            *(ExpectedEntry(each["id"], score, "whole", whole) for each in fields["overall"]),
-        )
-    )
+    # A judge may call the only score of the whole text by another name.
+    whole = ("whole", "overall", fields["aspect"]["name"]) if len(fields["overall"]) == 1 else ()
+    expected = [ExpectedEntry(each["id"], score, "criterion", (each["trait"],)) for each in fields["criteria"]]
+    expected += [ExpectedEntry(each["id"], answer, "question", (each["text"],)) for each in questions]
+    expected += [ExpectedEntry(each["id"], score, "whole", whole) for each in fields["overall"]]
+    return keyed_reply(tuple(expected))
 
 
 TEMPLATE = "single_call/judge"
@@ -86,20 +80,20 @@ def divide_criteria(parts: Sequence[Part], max_criteria: int | None) -> list[lis
 
 
 def shown_criteria(parts: Sequence[Part]) -> dict[str, list[dict[str, Any]]]:
-    """Return what a prompt shows of the criteria; raises ValueError if an id names two criteria."""
-    criteria = [(part, criterion) for part in parts for criterion in part.criteria]
-    twice = [name for name, count in Counter(criterion.id for _, criterion in criteria).items() if count > 1]
-    if twice:
-        raise ValueError(f"criteria asked about in one call need ids of their own; twice: {', '.join(twice)}")
-    questions = [([each for each in part.criteria if each.kind == "question"], part.dimensions or {}) for part in parts]
-    scores = [(METHODS[part.method].states, each) for part, each in criteria if each.kind == "score"]
-    return {
-        "criteria": [criterion_payload(each) for each in by_id(c for _, c in criteria) if each.kind == "hypothesis"],
-        "sub_dimensions": [sub for asked, dimensions in questions for sub in sub_dimension_fields(asked, dimensions)],
-        "overall": [
-            {"id": each.id, "by": by, "text": "" if by == "definition" else each.statement} for by, each in scores
-        ],
-    }
+    """Return what a prompt shows of the criteria, whose ids are unique."""
+    hypotheses: list[Criterion] = []
+    sub_dimensions, overall = [], []
+    for part in parts:
+        hypotheses += (each for each in part.criteria if each.kind == "hypothesis")
+        questions = [each for each in part.criteria if each.kind == "question"]
+        sub_dimensions += sub_dimension_fields(questions, part.dimensions or {})
+        stated = METHODS[part.method].states
+        for criterion in part.criteria:
+            if criterion.kind == "score":
+                text = "" if stated == "definition" else criterion.statement
+                overall.append({"id": criterion.id, "by": stated, "text": text})
+    criteria = [criterion_payload(each) for each in by_id(hypotheses)]
+    return {"criteria": criteria, "sub_dimensions": sub_dimensions, "overall": overall}
 
 
 async def judge_all(
@@ -108,10 +102,10 @@ async def judge_all(
     """Return the text's ratings by the criteria of `parts`, in their order, as the methods' own scoring would.
 
     All parts that `can_join` are rated in one call, or in several if the `form` says so; other parts are scored by
-    their methods. Raises ValueError if an id names two criteria.
+    their methods.
     """
-    calls = divide_criteria([part for part in parts if can_join(part)], form.criteria if form else None)
-    reasons = form is None or form.reasons
+    max_criteria, reasons = (form.criteria, form.reasons) if form else (None, True)
+    calls = divide_criteria([part for part in parts if can_join(part)], max_criteria)
     prompts = [judge_prompt(example, call_parts, assignment, reasons=reasons) for call_parts in calls]
     answers, alone = await asyncio.gather(
         asyncio.gather(*(ask(judge, prompt) for prompt in prompts)), _rate_alone(example, parts, assignment, judge)
@@ -132,9 +126,11 @@ async def _rate_alone(
 def _in_order(
     parts: Sequence[Part], together: Mapping[str, CriterionRating], alone: Sequence[tuple[CriterionRating, ...]]
 ) -> tuple[CriterionRating, ...]:
-    queue = iter(alone)
-    by_part = (tuple(together[each.id] for each in part.criteria) if can_join(part) else next(queue) for part in parts)
-    return tuple(rated for ratings in by_part for rated in ratings)
+    ratings: list[CriterionRating] = []
+    remaining = list(alone)
+    for part in parts:
+        ratings += [together[each.id] for each in part.criteria] if can_join(part) else remaining.pop(0)
+    return tuple(ratings)
 
 
 def _all_ratings(
@@ -151,9 +147,10 @@ def ratings_in(judgments: KeyedReply, criteria: Mapping[str, Criterion]) -> dict
     for name, each in judgments.entries.items():
         if criteria[name].kind == "question":
             ratings[name] = rate_question(criteria[name], each)
+        elif isinstance(each, prompting.ScoreEntry):
+            ratings[name] = prompting.rating(name, each.score, each.reason)
         else:
-            score, reason = (each.score, each.reason) if isinstance(each, prompting.ScoreEntry) else (each, "")
-            ratings[name] = prompting.rating(name, score, reason)
+            ratings[name] = prompting.rating(name, each, "")
     return ratings
 
 
@@ -202,7 +199,7 @@ async def judge_group(
     """Return for each text its ratings by the criteria of `parts`, in their order, from one call about all texts.
 
     Criteria that cannot share a call are rated text by text. A text without an entry in the reply, or with several, has
-    no ratings. Raises ValueError unless all texts have the same group, source and context.
+    no ratings. All texts have the same group, source and context.
     """
     joinable = [part for part in parts if can_join(part)]
 
@@ -212,12 +209,11 @@ async def judge_group(
         prompt = judge_group_prompt(examples, joinable, assignment)
         answer = await ask(judge, prompt)
         entries = answer.value.entries if answer.value else {}
-        return [
-            _all_ratings(
-                joinable, entries.get(f"text {number}"), prompt, answer, f"entry for text {number} of its call"
-            )
-            for number in range(1, len(examples) + 1)
-        ]
+        ratings = []
+        for number in range(1, len(examples) + 1):
+            noun = f"entry for text {number} of its call"
+            ratings.append(_all_ratings(joinable, entries.get(f"text {number}"), prompt, answer, noun))
+        return ratings
 
     together, alone = await asyncio.gather(
         rate_together(), asyncio.gather(*(_rate_alone(example, parts, assignment, judge) for example in examples))
@@ -237,11 +233,10 @@ def judge_group_prompt(
         **shown_criteria(parts),
         "texts": [{"number": number, "output": example.output} for number, example in enumerate(examples, 1)],
     }
-    # Each text has the entries that it would have alone.
-    judgments, numbers = judgments_form(fields), map(str, range(1, len(examples) + 1))
-    form = keyed_reply(
-        tuple(ExpectedEntry(f"text {number}", judgments, names=(number,)) for number in numbers), after_text=True
-    )
+    judgments = judgments_form(fields)  # each text has the entries that it would have alone
+    numbers = map(str, range(1, len(examples) + 1))
+    expected = tuple(ExpectedEntry(f"text {number}", judgments, names=(number,)) for number in numbers)
+    form = keyed_reply(expected, after_text=True)
     longest = TOKENS_AROUND_GROUP + len(examples) * _longest_entry(parts)
     return Prompt(GROUP_TEMPLATE, fields, form, max_tokens=longest)
 

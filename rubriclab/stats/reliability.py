@@ -15,13 +15,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from rubriclab.stats import intervals
-from rubriclab.stats.agreement import check_choice
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
 
 Metric = Literal["nominal", "interval"]
@@ -42,7 +41,6 @@ def krippendorff_alpha(
         ratings: shape (raters, units), NaN if missing.
         clusters: the cluster of each unit, an integer; by default every unit is a cluster.
     """
-    check_choice("metric", metric, get_args(Metric))
     ratings_compared, cluster = _compared_units(ratings, clusters)
     if len(cluster) < 2:
         return intervals.Interval(None)
@@ -72,13 +70,8 @@ def krippendorff_alpha(
 
 def _compared_units(ratings: npt.ArrayLike, clusters: npt.ArrayLike | None) -> tuple[FloatArray, IntArray]:
     """Return the ratings of units with two ratings or more, shape (raters, units), and the cluster of each unit."""
-    table = _matrix(ratings)
-    if np.any(np.isinf(table)):
-        raise ValueError("ratings: expected finite answers, or nan where there is none, got infinity")
-    number = table.shape[1]
-    cluster = np.arange(number) if clusters is None else np.asarray(clusters)
-    if cluster.shape != (number,) or cluster.dtype.kind != "i":
-        raise ValueError(f"clusters: expected {number} integers, one per unit, got {clusters!r}")
+    table = np.asarray(ratings, dtype=np.float64)
+    cluster = np.arange(table.shape[1]) if clusters is None else np.asarray(clusters)
     compared = (~np.isnan(table)).sum(axis=0) >= 2
     return table[:, compared], intervals.renumber(cluster[compared])
 
@@ -118,12 +111,10 @@ def ceiling(ratings: npt.ArrayLike, groups: npt.ArrayLike | None = None, *, rate
         groups: the group of each text, an integer; correlations are within groups. By default there is one group.
         raters_known: whether a row is always the same person.
     """
-    table = _matrix(ratings)
+    table = np.asarray(ratings, dtype=np.float64)
     is_rated = ~np.isnan(table).all(axis=0)
-    group = intervals.renumber(
-        np.zeros(table.shape[1], dtype=np.int64)[is_rated] if groups is None else np.asarray(groups)[is_rated]
-    )
-    table = table[:, is_rated]
+    all_groups = np.zeros(table.shape[1]) if groups is None else np.asarray(groups)
+    table, group = table[:, is_rated], intervals.renumber(all_groups[is_rated])
     severity, residual = rater_variances(table, raters_known=raters_known)
     if not math.isfinite(residual):
         return None
@@ -157,10 +148,3 @@ def ceiling_interval(
         return intervals.Interval(value)
     replicates = np.array([ceiling_of(part != left_out) for left_out in range(part.max() + 1)], dtype=np.float64)
     return intervals.jackknife_interval(value, replicates, correlation=True).within(0, 1)
-
-
-def _matrix(ratings: npt.ArrayLike) -> FloatArray:
-    table = np.asarray(ratings, dtype=np.float64)
-    if table.ndim != 2:
-        raise ValueError(f"ratings: expected a matrix of raters x texts, got shape {table.shape}")
-    return table
