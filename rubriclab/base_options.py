@@ -73,7 +73,8 @@ class Options(BaseModel):
 def option_error(error: ValidationError, model: type[BaseModel]) -> SettingsError:
     """Return the first fault of some options as an error that names the option."""
     raised = error.errors(include_url=False)[0].get("ctx", {}).get("error")
-    if isinstance(raised, SettingsError):  # pydantic wraps it, as it is a ValueError; its message names the option
+    # pydantic wraps it, since it is a ValueError; its message names the option.
+    if isinstance(raised, SettingsError):
         return raised
     name, _, fault = first_fault(error).partition(":")
     if has_unknown_name(error):
@@ -166,12 +167,15 @@ def has_wrong_names(error: ValidationError) -> bool:
 
 def option_path(steps: Sequence[int | str], root: str = "") -> str:
     """Return a path such as `rubric.parts[0].criteria`, with names made printable and cut."""
-    written = (f"[{step}]" if isinstance(step, int) else f".{_cut(one_line(step), LONGEST_NAME)}" for step in steps)
-    return f"{root}{''.join(written)}".removeprefix(".")
+    path = root
+    for step in steps:
+        path += f"[{step}]" if isinstance(step, int) else f".{_cut(one_line(step), LONGEST_NAME)}"
+    return path.removeprefix(".")
 
 
 def _sentence(fault: Any, root: str = "") -> str:
-    path, complaint = option_path(fault["loc"], root), _complaint(fault)
+    path = option_path(fault["loc"], root)
+    complaint = _complaint(fault)
     return f"{path}: {complaint}" if path else complaint
 
 
@@ -190,8 +194,8 @@ def _complaint(fault: Any) -> str:
         name: int(bound) if isinstance(bound, float) and bound.is_integer() else bound
         for name, bound in fault.get("ctx", {}).items()
     }
-    matching = (expected for expected, kinds in _EXPECTED.items() if kind in kinds.split())
-    expected = next(matching, "a value of another form").format(**bounds)
+    templates = (template for template, kinds in _EXPECTED.items() if kind in kinds.split())
+    expected = next(templates, "a value of another form").format(**bounds)
     return f"expected {expected}, got {value}"
 
 

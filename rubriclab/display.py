@@ -8,16 +8,12 @@ from typing import Any
 class Document(str):
     """A document with a short repr, so that it does not fill the screen."""
 
-    __slots__ = ()
-
     def __repr__(self) -> str:
         return f"<document of {len(self):,} characters>"
 
 
 class Displayed:
     """Base of results that are displayed as their view."""
-
-    __slots__ = ()
 
     def view(self) -> Any:
         """Return the result as a `View`, which can also be written as a page, as Markdown or as CSV."""

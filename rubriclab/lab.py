@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mappi
 from contextlib import ExitStack, nullcontext
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar, overload
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, overload
 
 from rubriclab.base_options import Options, type_text
 from rubriclab.closing import Closing
@@ -18,9 +18,13 @@ from rubriclab.data.mapping import DefaultMap, parse_mapping
 from rubriclab.display import Document
 from rubriclab.errors import SettingsError
 from rubriclab.judges.options import JudgeOptions
+from rubriclab.learning.estimate import DryRun
+from rubriclab.learning.scoring import Score
 from rubriclab.methods.method import Progress
+from rubriclab.methods.sources import Checklist
 from rubriclab.models.base import is_database
 from rubriclab.models.characters import as_python, describe, did_you_mean
+from rubriclab.models.version import TrainingRecord, Version
 from rubriclab.ops import (
     agree as agreeing,
     check as checking,
@@ -43,12 +47,6 @@ from rubriclab.ops.scores import Scores
 from rubriclab.ops.workspace import Job, RubricLike, Workspace, finish, rubric_ref
 from rubriclab.store.diff import VersionDiff, compare
 from rubriclab.store.store import Access, Store, open_store
-
-if TYPE_CHECKING:
-    from rubriclab.learning.estimate import DryRun
-    from rubriclab.learning.scoring import Score
-    from rubriclab.methods.sources import Checklist
-    from rubriclab.models.version import TrainingRecord, Version
 
 L = TypeVar("L")
 P = ParamSpec("P")
@@ -77,7 +75,8 @@ def asynchronous(function: Callable[Concatenate[L, P], T]) -> Callable[Concatena
     async def method(self: L, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await asyncio.to_thread(function, self, *args, **kwargs)
 
-    method.__name__, method.__qualname__ = f"{function.__name__}_async", f"{function.__qualname__}_async"
+    method.__name__ = f"{function.__name__}_async"
+    method.__qualname__ = f"{function.__qualname__}_async"
     return method
 
 
@@ -86,17 +85,17 @@ def with_options(model: type[Options]) -> Callable[[Callable[P, T]], Callable[P,
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         signature = inspect.signature(function)
-        parameters = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
-        empty, keyword = inspect.Parameter.empty, inspect.Parameter.KEYWORD_ONLY
+        parameters = [parameter for parameter in signature.parameters.values() if parameter.name != "options"]
+        documentation = f"{inspect.cleandoc(function.__doc__ or '')}\n\nOptions:\n"
         for name, field in model.model_fields.items():
+            documentation += f"    {name}: {' '.join((field.description or '').split())}\n"
             if name not in signature.parameters:
-                default = empty if field.is_required() else field.get_default(call_default_factory=True)
-                annotation = type_text(field.annotation)
-                parameters.append(inspect.Parameter(name, keyword, default=default, annotation=annotation))
+                required = field.is_required()
+                default = inspect.Parameter.empty if required else field.get_default(call_default_factory=True)
+                option = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+                parameters.append(option.replace(annotation=type_text(field.annotation)))
         function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-        described = {name: " ".join((field.description or "").split()) for name, field in model.model_fields.items()}
-        documented = "\n".join(f"    {name}: {text}" for name, text in described.items())
-        function.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\nOptions:\n{documented}\n"
+        function.__doc__ = documentation
         return function
 
     return decorate
@@ -184,8 +183,8 @@ class Lab(Closing):
         self._streams = ExitStack()
 
     def __repr__(self) -> str:
-        judge = self._defaults["judge"]
-        return f"Lab({str(self._store)!r}{f', judge={judge!r}' if judge else ''})"
+        judge = f", judge={self._defaults['judge']!r}" if self._defaults["judge"] else ""
+        return f"Lab({str(self._store)!r}{judge})"
 
     def close(self) -> None:
         """End the streams of scores that are still open."""
@@ -290,7 +289,8 @@ class Lab(Closing):
     def trust(self, rubric: str | Version, *, revoke: bool = False) -> Version:
         """Allow an imported version to choose judge and address, or with `revoke` no longer; return the version."""
         with self._open_store("write") as store:
-            return (store.revoke if revoke else store.confirm)(rubric_ref(rubric))
+            ref = rubric_ref(rubric)
+            return store.revoke(ref) if revoke else store.confirm(ref)
 
     def verify(self, *, repair: bool = False) -> managing.VerifyResult:
         """Return everything in the store that is not as it was written; with `repair`, remove damaged answers first."""
@@ -473,9 +473,7 @@ class Lab(Closing):
             raise SettingsError(f"There is no operation {describe(operation)} to estimate.", hint)
         model, prepare = OPERATIONS[operation]
         parameters = inspect.signature(getattr(Lab, f"{operation}_async")).parameters.values()
-        _self, *positional = [
-            each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
-        ]
+        _self, *positional = [each for each in parameters if each.kind not in (each.KEYWORD_ONLY, each.VAR_KEYWORD)]
         by_name = {each.name: options.pop(each.name) for each in positional if each.name in options}
         try:
             bound = inspect.Signature(positional).bind(*arguments, **by_name)
@@ -496,8 +494,8 @@ class Lab(Closing):
         """
         from rubriclab.web.studio.pages import serve_studio
 
-        ref, judge = None if rubric is None else rubric_ref(rubric), self._defaults["judge"]
-        await serve_studio(self._workspace(), ref, judge=judge, port=port, browser=browser)
+        ref = None if rubric is None else rubric_ref(rubric)
+        await serve_studio(self._workspace(), ref, judge=self._defaults["judge"], port=port, browser=browser)
 
     @with_options(option_types.ServeOptions)
     async def serve_async(
@@ -592,11 +590,12 @@ def _display(progress: Progress | Literal["auto"] | None) -> work.ProgressDispla
 
 def _written(text: str, path: str | Path | None) -> Document:
     """Write a text to `path`, if given, and return it as a document."""
+    if path is None:
+        return Document(text)
     try:
-        if path is not None and is_database(Path(path)):
+        if is_database(Path(path)):
             raise ValueError("it is a database")
-        if path is not None:
-            Path(path).write_text(text, "utf-8")
+        Path(path).write_text(text, "utf-8")
     except (OSError, TypeError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise SettingsError(f"{path} cannot be written: {reason}.", "Give the path of another file.") from None

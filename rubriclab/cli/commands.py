@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rubriclab import ops, report as views
+from rubriclab import data, ops, report as views
 from rubriclab.cli.options import FILE, OUTPUT_FILE, PATH, STORED, CommandGroup, command, flag, option
 from rubriclab.cli.output import (
     EXIT_CODES,
@@ -100,10 +100,8 @@ def split(call: Call, file: str, *, output: str | None) -> None:
     Groups are taken until there are --train texts. The same file and seed give the same split, whatever the order of
     the rows. All columns are kept.
     """
-    from rubriclab.data.write import split_ending
-
-    prefix, ending = split_ending(output or "")
-    stem, file_ending = ("rows", ".jsonl") if file == "-" else split_ending(file)
+    prefix, ending = data.write.split_ending(output or "")
+    stem, file_ending = ("rows", ".jsonl") if file == "-" else data.write.split_ending(file)
     paths = [f"{prefix or stem}-{side}{ending or file_ending.replace('.xlsm', '.xlsx')}" for side in SIDES]
     for path in paths:
         check_rows_file(path)
@@ -338,12 +336,10 @@ def score(
     Before there are labels, --task and --aspect replace --rubric. The judge gives one score for the aspect as a whole.
     Agreement with people is then unknown.
     """
-    from rubriclab.data.write import table_kind
-
     options = call.options(ops.options.ScoreOptions)
     if not dry_run:
         check_rows_file(output)
-    if keep_replies == "-" or (keep_replies and table_kind(keep_replies)):
+    if keep_replies == "-" or (keep_replies and data.write.table_kind(keep_replies)):
         hint = "Name one ending in .jsonl."
         raise SettingsError(f"--keep-replies: got {keep_replies}; expected a file of JSON Lines.", hint)
     check_rows_file(keep_replies or "-")
@@ -390,9 +386,7 @@ def score(
 def _write_scores(
     scoring: ops.score.Scoring, texts: str, output: str, keep_replies: str | None, *, resume: bool
 ) -> None:
-    from rubriclab.data.write import table_kind
-
-    as_table = output != "-" and table_kind(output) is not None
+    as_table = output != "-" and data.write.table_kind(output) is not None
     dialect = ops.inputs.detect_dialect(texts, scoring.options)
     replies_end = Path(keep_replies).stat().st_size if resume and keep_replies and Path(keep_replies).exists() else 0
     replies = writing_rows(keep_replies, always=True, after=replies_end) if keep_replies else nullcontext(None)
@@ -690,9 +684,7 @@ def label(call: Call, texts: str, *, output: str) -> None:
     call.show(result, result.to_row())
     if result.rows:
         learn = [part for name, value in result.learn.items() for part in (f"--{name}", value)]
-        from rubriclab.data.check import MIN_LABELS
-
-        few = f", together with a file of earlier labels, since learning needs {MIN_LABELS}"
-        earlier = [] if result.labelled >= MIN_LABELS else ["LABELLED"]
+        few = f", together with a file of earlier labels, since learning needs {data.check.MIN_LABELS}"
+        earlier = [] if result.labelled >= data.check.MIN_LABELS else ["LABELLED"]
         command = f"`rubriclab {shlex.join(['learn', *earlier, output, *learn])}`"
         note(f"written to {output}; learn from it{few if earlier else ''} with: {command}")

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rubriclab import data
 from rubriclab.cli.options import PathType, SectionOption
 from rubriclab.errors import NotConfirmed, SettingsError
 from rubriclab.models.characters import did_you_mean
@@ -251,11 +252,9 @@ def content_digest(content: bytes) -> str:
 
 def _write(confirmed: Mapping[str, str]) -> None:
     """Replace the list in one step, so that a killed command leaves either the old list or the new one."""
-    from rubriclab.data.write import name_in_errors
-
     file = confirmations_file()
     draft = file.with_name(f"{file.name}.{os.getpid()}")
-    with name_in_errors(file):
+    with data.write.name_in_errors(file):
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         draft.write_text(json.dumps(confirmed, indent=2, sort_keys=True) + "\n", "utf-8")
         draft.chmod(0o600)

@@ -18,10 +18,10 @@ from typing import Any
 
 import click
 
-from rubriclab import __version__
+from rubriclab import __version__, data
 from rubriclab.cli import commands, store
 from rubriclab.cli.config import CONFIG_NAME, CONFIRMING, defaults_from, load_config, method_names, options_by_name
-from rubriclab.cli.options import OUTPUT, CommandGroup, SectionCommand, SectionGroup
+from rubriclab.cli.options import OUTPUT, CommandGroup, SectionCommand, SectionGroup, option
 from rubriclab.cli.output import as_typed, note
 from rubriclab.errors import RubriclabError
 from rubriclab.models.characters import one_line, plain
@@ -65,9 +65,7 @@ def start_logging(verbose: int) -> None:
 
 
 def log_to_file(file: Path, command: str) -> None:
-    from rubriclab.data.write import name_in_errors
-
-    with name_in_errors(file):
+    with data.write.name_in_errors(file):
         handler = logging.FileHandler(file, encoding="utf-8", errors="backslashreplace")
     _install(handler, LOG_FORMAT)
     LOGGER.setLevel(logging.DEBUG)
@@ -124,26 +122,18 @@ DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 @click.group(cls=SectionGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="rubriclab")
-@click.option(
+@option(
     "--config",
     type=click.Path(path_type=Path, dir_okay=False),
-    envvar="RUBRICLAB_CONFIG",
     help=f"Configuration file; default: {CONFIG_NAME} in the working folder, if it exists.",
 )
-@click.option(
+@option(
     "-v",
     "--verbose",
     count=True,
-    envvar="RUBRICLAB_VERBOSE",
     help="Log to standard error: -v for retries, waits and progress, -vv for every request too.",
 )
-@click.option(
-    "--log-file",
-    type=OUTPUT,
-    metavar="FILE",
-    envvar="RUBRICLAB_LOG_FILE",
-    help="Append the log to this file, with every request.",
-)
+@option("--log-file", type=OUTPUT, metavar="FILE", help="Append the log to this file, with every request.")
 @click.pass_context
 def cli(context: click.Context, config: Path | None, verbose: int, log_file: str | None) -> None:  # noqa: ARG001
     """Learn from about thirty labels what human raters reward, and score texts by it.
@@ -275,8 +265,8 @@ def _failed(error: Exception) -> int:
         return error.exit_code
     if isinstance(error, OSError):
         # An error of a file has the file's name, so an error without a name comes from printing.
-        source = error.filename or ("standard output cannot be written" if error.errno in DISK_FULL else None)
-        click.echo(f"error: {f'{source}: ' if source else ''}{error.strerror or error}", err=True)
+        source = error.filename or ("standard output cannot be written" if error.errno in DISK_FULL else "")
+        click.echo(f"error: {source}{': ' if source else ''}{error.strerror or error}", err=True)
         return RubriclabError.exit_code
     _log.info("ended by an unexpected %s", type(error).__name__)
     return report_bug(error)

@@ -17,6 +17,7 @@ import click
 import orjson
 from click.core import ParameterSource
 
+from rubriclab import data, ops
 from rubriclab.cli.options import path_kind_of
 from rubriclab.errors import RubriclabError, SettingsError
 from rubriclab.models.characters import plain, with_flags
@@ -67,10 +68,11 @@ def check_outputs(context: click.Context) -> None:
 
 
 def check_output(path: str, name: str, inputs: list[str]) -> None:
-    from rubriclab.data.write import partial_path, table_kind
     from rubriclab.models.base import is_database
 
-    outputs = [path, *([str(partial_path(path))] if table_kind(path) else [])]
+    outputs = [path]
+    if data.write.table_kind(path):
+        outputs.append(str(data.write.partial_path(path)))
     for source in inputs:
         if any(same_file(output, source) for output in outputs):
             raise SettingsError(f"{name} would overwrite {source}, which this command uses.", "Give another PATH.")
@@ -89,9 +91,8 @@ def same_file(path: str, other_path: str) -> bool:
 def _given_values(context: click.Context) -> Iterator[tuple[click.Parameter, str]]:
     for param in context.command.params:
         value = context.params.get(str(param.name))
-        for each in value if isinstance(value, list | tuple) else (value,):
-            if each is not None:
-                yield param, str(each)
+        values = value if isinstance(value, list | tuple) else [value]
+        yield from ((param, str(each)) for each in values if each is not None)
 
 
 def _inputs(context: click.Context, values: list[tuple[click.Parameter, str]]) -> Iterator[str]:
@@ -106,9 +107,10 @@ def _inputs(context: click.Context, values: list[tuple[click.Parameter, str]]) -
             yield path if Path(path).exists() else path.rpartition("#")[0] or path
     if config := context.find_root().obj:
         yield str(config.file)
-    if any(path_kind_of(param) == "store" for param in context.command.params):
-        store = sqlite_file(database_url(context.params["store"]))
-        for file in (store, store.resolve()) if store else ():
+    has_store = any(path_kind_of(param) == "store" for param in context.command.params)
+    store = sqlite_file(database_url(context.params["store"])) if has_store else None
+    if store:
+        for file in (store, store.resolve()):
             yield from (f"{file}{ending}" for ending in DATABASE_ENDINGS)
 
 
@@ -118,11 +120,9 @@ def check_folder(output: str) -> None:
 
 
 def check_rows_file(output: str) -> None:
-    from rubriclab.data.write import check_writable
-
     check_folder(output)
     if output != "-":
-        check_writable(output)
+        data.write.check_writable(output)
 
 
 EXPORTS = ("html", "markdown", "csv")
@@ -135,13 +135,11 @@ def writing(output: str, after: int = 0) -> Iterator[Callable[[bytes], object]]:
     The first write opens the file, so a refused run leaves an earlier file unchanged. Each content is written as a
     whole, so a killed process leaves no part of it.
     """
-    from rubriclab.data.write import name_in_errors
-
     file: IO[bytes] | None = None
 
     def write(content: bytes) -> None:
         nonlocal file
-        with name_in_errors(output):
+        with data.write.name_in_errors(output):
             if file is None and output == "-":
                 file = sys.stdout.buffer
             elif file is None:
@@ -154,14 +152,15 @@ def writing(output: str, after: int = 0) -> Iterator[Callable[[bytes], object]]:
     try:
         yield write
     finally:
-        with name_in_errors(output):
+        with data.write.name_in_errors(output):
             if file:
                 file.flush() if output == "-" else file.close()
 
 
 def _write_whole(file: IO[bytes], content: bytes) -> None:
     """Write all of `content`, or none of it if the disk is full."""
-    unwritten, start = memoryview(content), file.tell() if isinstance(file, FileIO) and file.seekable() else None
+    unwritten = memoryview(content)
+    start = file.tell() if isinstance(file, FileIO) and file.seekable() else None
     try:
         while unwritten:
             unwritten = unwritten[file.write(unwritten) :]
@@ -187,14 +186,13 @@ def writing_rows(
     a run without rows replaces an earlier file by a file without rows. `after` is the number of the file's first bytes
     to keep, `legend` the rows of a workbook's second sheet.
     """
-    from rubriclab.data.write import COMMAS, json_line, table_kind, table_writer
-
-    if output != "-" and table_kind(output):
-        with table_writer(output, always=always, dialect=dialect or COMMAS, legend=legend) as write_row:
+    if output != "-" and data.write.table_kind(output):
+        dialect = dialect or data.write.COMMAS
+        with data.write.table_writer(output, always=always, dialect=dialect, legend=legend) as write_row:
             yield write_row
         return
     with writing(output, after) as write:
-        yield lambda row: write(json_line(row))
+        yield lambda row: write(data.write.json_line(row))
         if always:
             write(b"")
 
@@ -206,19 +204,15 @@ def write_rows(output: str, rows: Iterable[Mapping[str, Any]], **settings: Any) 
 
 
 def write_text(path: str, text: str) -> None:
-    from rubriclab.data.write import name_in_errors
-
-    with name_in_errors(path):
+    with data.write.name_in_errors(path):
         Path(path).write_text(text, "utf-8")
     note(f"{path} written")
 
 
 @contextmanager
 def noting_rows_on_error(rows: Callable[[], int], output: str, remark: str = "") -> Iterator[None]:
-    from rubriclab.data.write import partial_path, table_kind
-
-    if output != "-" and table_kind(output):
-        remark = f", to {partial_path(output)}; run the same command again for all rows"
+    if output != "-" and data.write.table_kind(output):
+        remark = f", to {data.write.partial_path(output)}; run the same command again for all rows"
     try:
         yield
     except (RubriclabError, KeyboardInterrupt):
@@ -243,21 +237,22 @@ def as_typed(text: str) -> str:
 def complete_command(command: str) -> str:
     """Return a command with those options of the running command without which it would fail."""
     from rubriclab.cli.main import every_command
-    from rubriclab.data.mapping import without_ratings
 
     matching = [each for name, each in every_command().items() if command.startswith(f"rubriclab {name}")]
     # Placeholders of files with the same columns, and the options that are repeated for such files.
     same_columns = {"LABELLED", "OTHER_LABELLED", "TEXTS"} & set(command.split())
     needed = {"store", "mapping", "missing", "level_scores"} if same_columns else {"store"}
     needed &= {str(param.name) for each in matching for param in each.params}
-    context = click.get_current_context(silent=True)
-    for each in (context, context.find_root()) if context else ():
-        for param, value in _given_values(each):
+    running = click.get_current_context(silent=True)
+    contexts = [running, running.find_root()] if running else []
+    for context in contexts:
+        for param, value in _given_values(context):
             name, flag = str(param.name), max(param.opts, key=len)
             # The next command reads the environment and the configuration file itself.
-            typed = each.get_parameter_source(name) is ParameterSource.COMMANDLINE
-            shown = without_ratings(value) if name == "mapping" and "TEXTS" in same_columns else value
-            if typed and shown and name in {*needed, "config"} and flag not in command.split():
+            is_typed = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+            shown = data.mapping.without_ratings(value) if name == "mapping" and "TEXTS" in same_columns else value
+            if is_typed and shown and name in {*needed, "config"} and flag not in command.split():
+                # `--config` stands before the name of the command.
                 index = len("rubriclab") if name == "config" else len(command)
                 command = f"{command[:index]} {flag} {shlex.quote(shown)}{command[index:]}"
     return command
@@ -328,17 +323,15 @@ class Call:
 
     def workspace(self) -> Workspace:
         from rubriclab.judges.options import JudgeOptions
-        from rubriclab.ops.options import parse_settings
-        from rubriclab.ops.workspace import Workspace, regular_lines, terminal_bar
 
-        record = self.values.get("record")
-        return Workspace(
+        record, work = self.values.get("record"), ops.workspace
+        return work.Workspace(
             self.values["store"],
             self.options(JudgeOptions),
             notify=note,
-            progress=terminal_bar if sys.stderr.isatty() else regular_lines,
+            progress=work.terminal_bar if sys.stderr.isatty() else work.regular_lines,
             record=Path(record) if record else None,
-            settings=parse_settings(self.values.get("configured") or ()),
+            settings=ops.options.parse_settings(self.values.get("configured") or ()),
         )
 
     def store(self, access: Access = "write") -> Store:
@@ -347,12 +340,10 @@ class Call:
         return open_store(self.values["store"], create=False, access=access)
 
     def run(self, prepare: Callable[..., Job[T]], *arguments: Any) -> T:
-        from rubriclab.ops.workspace import finish
-
         with self.workspace() as workspace:
             job = prepare(workspace, *arguments)
             self.end_if_dry_run(job.estimate)
-            return finish(job.run)
+            return ops.workspace.finish(job.run)
 
     def end_if_dry_run(self, estimate: Callable[[], DryRun], remark: str = "") -> None:
         if not self.values.get("dry_run"):
@@ -375,12 +366,11 @@ class Call:
             self.export(result if hasattr(result, "markdown") else result.view())
 
     def show_rows(self, result: Any, row: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> None:
-        from rubriclab.data.write import csv_text, flatten
-
         if path := self.values["csv"]:
-            cells = [flatten(each) for each in rows]
-            columns = list(dict.fromkeys(name for each in cells for name in each))
-            write_text(path, csv_text([columns, *([each.get(name) for name in columns] for each in cells)]))
+            flat_rows = [data.write.flatten(row) for row in rows]
+            columns = list(dict.fromkeys(name for row in flat_rows for name in row))
+            cells = ([row.get(name) for name in columns] for row in flat_rows)
+            write_text(path, data.write.csv_text([columns, *cells]))
         print_json(row) if self.as_json else print_view(result)
 
     def export(self, view: View, page: View | None = None) -> None:

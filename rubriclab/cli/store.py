@@ -100,16 +100,17 @@ def _outcome(version: Version) -> str:
 
     if version.confirmed:
         judges, names = ops.workspace.online_judges(version), ops.workspace.named_judges(version)
-        consequence = f"commands send texts and your key to {names} unless --judge names another"
-        if all(name.startswith(RECORDED_PREFIX) for name, _ in judges.values()):
-            consequence = f"commands read {names} unless --judge names another"
         if not judges:
             consequence = "it asks the offline judge only, which sends nothing"
+        elif all(name.startswith(RECORDED_PREFIX) for name, _ in judges.values()):
+            consequence = f"commands read {names} unless --judge names another"
+        else:
+            consequence = f"commands send texts and your key to {names} unless --judge names another"
         return f"{version.ref} is confirmed; {consequence}"
     if version.imported:
         return f"{version.ref} is not confirmed: its judge is asked only if it is named with --judge"
-    named_by = {version.provenance.judge_from, version.provenance.generator_from} - {None}
-    sources = " and ".join(sorted(map(str, named_by)))
+    named_by = [version.provenance.judge_from, version.provenance.generator_from]
+    sources = " and ".join(sorted({ref for ref in named_by if ref}))
     if sources:
         return f"{version.ref} was made in this store with a judge that {sources} names: confirm or revoke {sources}"
     return f"{version.ref} was learned in this store: there is nothing to confirm"
@@ -229,8 +230,9 @@ def import_(call: Call, pack: str, *, name: str | None) -> None:
     version = ops.versions.import_(call.values["store"], pack, notes.append, name)
     message = version.ref if version.new else f"{version.ref} holds it already"
     call.show(message, {**trust_row(version), "new": version.new, "digest": version.digest})
-    for text in notes if not call.as_json else ():
-        note(text)
+    if not call.as_json:
+        for text in notes:
+            note(text)
 
 
 @command("StoreJson", section="Store")

@@ -77,7 +77,8 @@ class Export:
     choices: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def details(self) -> tuple[str, ...]:
-        return (*(f"{kind} left out: {count}" for kind, count in self.left_out.items() if count), *self.notes)
+        left_out = [f"{kind} left out: {count}" for kind, count in self.left_out.items() if count]
+        return (*left_out, *self.notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +108,8 @@ def export_rows(export: Export, rules: CellRules, *, words_are_scores: bool = Fa
             words = (answer.value.strip() for answer in answers if isinstance(answer.value, str))
             export.choices[name] = tuple(dict.fromkeys(words))
     export.notes += _notes(unread, questions, export.choices)
-    return [
-        (task.line, task if isinstance(task, RowError) else _row(task, questions, bool(unread)))
-        for task in export.tasks
-    ]
+    rows = (task if isinstance(task, RowError) else _row(task, questions, bool(unread)) for task in export.tasks)
+    return [(task.line, row) for task, row in zip(export.tasks, rows, strict=True)]
 
 
 def _question_format(answers: Sequence[Answer], rules: CellRules, words_are_scores: bool) -> QuestionFormat:
@@ -121,16 +120,18 @@ def _question_format(answers: Sequence[Answer], rules: CellRules, words_are_scor
     """
     # Answers that are not one number or word do not show how the other answers are meant.
     usable_answers = [answer for answer in answers if answer.kind != "other" and _is_single(answer.value)]
+    if not usable_answers:
+        return QuestionFormat("other")
     kinds = {answer.kind for answer in usable_answers}
-    if not usable_answers or "comment" in kinds:
-        return QuestionFormat("comment" if usable_answers else "other")
+    if "comment" in kinds:
+        return QuestionFormat("comment")
     words = Counter(answer.value.strip().casefold() for answer in usable_answers if isinstance(answer.value, str))
     scored = {word for word in words if rules.number(word) is not None or rules.level(word) is not None}
     usual = scored | set(filter(is_level_word, words))
-    long_single = {
-        word for word in words.keys() - usual if words[word] == 1 and (len(word) >= MIN_COMMENT_LENGTH or "\n" in word)
-    }
-    remarks = frozenset() if "choice" in kinds else frozenset(long_single)
+    remarks = frozenset[str]()
+    if "choice" not in kinds:
+        once = {word for word in words.keys() - usual if words[word] == 1}
+        remarks = frozenset(word for word in once if len(word) >= MIN_COMMENT_LENGTH or "\n" in word)
     levels = words.keys() - remarks
     has_numbers = "score" in kinds or words.total() < len(usable_answers)
     if has_numbers or (levels and levels <= usual and len(remarks) <= len(levels)):
@@ -157,14 +158,13 @@ def _targets(answer: Answer, task: Task, questions: Mapping[str, QuestionFormat]
     aspects = [name for name, each in questions.items() if each.kind == "score"]
     in_name = [aspect for aspect in aspects if aspect.casefold() in answer.question.casefold()]
     scored = {each.question for each in task.answers if each.rater == answer.rater and _is_single(each.value)}
-    about = [max(in_name, key=len)] if in_name else [aspect for aspect in aspects if aspect in scored]
-    return [("reasons", aspect) for aspect in about]
+    commented = [max(in_name, key=len)] if in_name else [aspect for aspect in aspects if aspect in scored]
+    return [("reasons", aspect) for aspect in commented]
 
 
 def _row(task: Task, questions: Mapping[str, QuestionFormat], with_answers: bool) -> dict[str, Any]:
-    tables: dict[str, dict[str, dict[str, Any]]] = {
-        name: {} for name in _OWN_NAMES if questions and (with_answers or name != "answers")
-    }
+    names = _OWN_NAMES if with_answers else ("annotations", "reasons")
+    tables: dict[str, dict[str, dict[str, Any]]] = {name: {} for name in names if questions}
     for answer in task.answers:
         for table, name in _targets(answer, task, questions) or [("answers", answer.question)]:
             reason = {"reasons": str(answer.value), "annotations": answer.reason}.get(table)
@@ -187,24 +187,23 @@ def _notes(
     if unusable:
         task, answer = unusable[0]
         value = describe(answer.value) if isinstance(answer.value, bool | None) else repr(answer.value)
-        value = value if len(value) <= PREVIEW else f"{value[:PREVIEW]}…"
+        if len(value) > PREVIEW:
+            value = f"{value[:PREVIEW]}…"
         first = f"the first: {value} to {answer.question!r} in {_row_name(task)}"
         yield f"answers left out, since they are not one number or word: {len(unusable)}; {first}"
     if unmatched := [pair for pair in of_known_kind if pair not in unusable]:
         task, answer = unmatched[0]
         first = f"the first: that of {answer.rater!r} in {_row_name(task)}"
         yield f"comments left out, since their rater scored nothing in the text: {len(unmatched)}; {first}"
-    names = {
-        kind: ", ".join(repr(name) for name, each in questions.items() if each.kind == kind)
-        for kind in ("comment", "other")
-    }
-    if names["comment"]:
-        yield f"comments {names['comment']} read as reasons"
+    comments = ", ".join(repr(name) for name, question in questions.items() if question.kind == "comment")
+    others = ", ".join(repr(name) for name, question in questions.items() if question.kind == "other")
+    if comments:
+        yield f"comments {comments} read as reasons"
     for name, words in choices.items():
         proposal = propose_level_scores(words) or "`level_scores`"
         yield f"choices {name!r} not read, since their words have no scores; if these are levels, add {proposal}"
-    if names["other"]:
-        yield f"answers {names['other']} not read, since none of them is one number or word"
+    if others:
+        yield f"answers {others} not read, since none of them is one number or word"
 
 
 def _row_name(task: Task) -> str:
@@ -235,7 +234,9 @@ def find_converter(row: Any, format_name: str) -> tuple[str, ReadTask] | None:
         raise DataError("These records of Argilla do not say which responses are drafts or discarded.", hint)
     if isinstance(row.get("label"), list) and {"text", "Comments"} <= row.keys():
         return "doccano export", _doccano_task
-    return ("Label Studio JSON export", _label_studio_task) if _is_task(row) else None
+    if _is_task(row):
+        return "Label Studio JSON export", _label_studio_task
+    return None
 
 
 def read_export(where: str, rows: Iterable[tuple[int, Any]], name: str, read: ReadTask) -> Export:
@@ -272,7 +273,7 @@ def _label_studio_task(export: Export, line: int, row: Any) -> Task:
         by_rater[rater] = tuple(_answers(annotation.get("result") or [], rater))
     drafts = row.get("drafts")
     export.left_out["drafts"] += len(drafts) if isinstance(drafts, list) else 0
-    columns = {**({} if "id" in row["data"] else {"id": row.get("id")}), **row["data"]}
+    columns = row["data"] if "id" in row["data"] else {"id": row.get("id"), **row["data"]}
     return Task(line, columns, tuple(answer for answers in by_rater.values() for answer in answers))
 
 
@@ -284,13 +285,14 @@ def _checked_mapping(value: Any, prefix: str = "") -> Mapping[str, Any]:
 
 def _answers(results: Any, rater: str) -> Iterator[Answer]:
     by_question: dict[str, list[Any]] = {}
-    for each in results if isinstance(results, list) else [results]:
-        result = _checked_mapping(each, "the result ")
+    listed = results if isinstance(results, list) else [results]
+    for result in (_checked_mapping(each, "the result ") for each in listed):
         if isinstance(result.get("from_name"), str):  # relations between regions have no name
             by_question.setdefault(result["from_name"], []).append(result.get("value"))
     for question, values in by_question.items():
         # Several values are ratings of regions, not of the text.
-        value, kind = _value_and_kind(values[0] if len(values) == 1 else {"regions": values})
+        single_value = values[0] if len(values) == 1 else {"regions": values}
+        value, kind = _value_and_kind(single_value)
         if value not in ("", []):
             yield Answer(question, rater, value, kind)
 
@@ -315,7 +317,7 @@ def _data_set_task(export: Export, line: int, row: Any) -> Task:
     if not isinstance(row, Mapping):
         raise FieldError(None, describe(row), "a record like the first")
     questions = [str(name).removesuffix(_RESPONSES) for name in row if str(name).endswith(_RESPONSES)]
-    responses = [(question, *response) for question in questions for response in _responses(row, question)]
+    responses = ((question, *response) for question in questions for response in _responses(row, question))
     answers: dict[tuple[str, str], Answer] = {}
     for number, (question, value, rater, status) in enumerate(responses, start=1):
         if status not in (None, "submitted"):
@@ -333,8 +335,10 @@ def _data_set_task(export: Export, line: int, row: Any) -> Task:
 
 
 def _responses(row: Mapping[str, Any], question: str) -> Iterable[tuple[Any, Any, Any]]:
+    """Return the value, the rater and the status of each response to a question."""
     cells = [row.get(f"{question}{end}") for end in (_RESPONSES, _RATERS, _STATUS)]
-    if text := next((cell for cell in cells if isinstance(cell, str)), None):
+    text = next((cell for cell in cells if isinstance(cell, str)), None)
+    if text:
         hint = "Export it as JSON Lines or Parquet, which keep lists: dataset.records.to_datasets().to_json(FILE)."
         raise DataError(f"In this Argilla data set responses are {describe(text)}, expected lists.", hint)
     filled_cells = [cell for cell in cells if cell is not None]
@@ -342,15 +346,16 @@ def _responses(row: Mapping[str, Any], question: str) -> Iterable[tuple[Any, Any
         expected = "lists of one length: the responses, their raters and their status"
         raise FieldError("responses", describe(row), expected)
     length = len(filled_cells[0]) if filled_cells else 0
-    return zip(*([None] * length if cell is None else cell for cell in cells), strict=True)
+    values, raters, statuses = ([None] * length if cell is None else cell for cell in cells)
+    return zip(values, raters, statuses, strict=True)
 
 
 def _doccano_task(_export: Export, line: int, row: Any) -> Task:
     labels = row.get("label") if isinstance(row, Mapping) else None
     if not isinstance(labels, list):
         raise FieldError(None, describe(row), "a text with a list of labels")
-    label = labels if len(labels) > 1 else next(iter(labels), None)
-    return Task(line, {**row, "label": label})
+    single_label = next(iter(labels), None)
+    return Task(line, {**row, "label": labels if len(labels) > 1 else single_label})
 
 
 RATINGS_TABLE = "table with a row for each rating"
@@ -360,7 +365,8 @@ _TEXT_KEY = ("output", "source", "context", "group", "system")
 def is_rating(row: Any, mapping: FieldMap, rules: CellRules) -> bool:
     if not isinstance(row, Mapping) or any(look_up(row, column) is ABSENT for column in mapping.columns.values()):
         return False
-    fields, is_mapped = Fields(row, mapping, rules), bool(mapped_aspects(mapping))
+    fields = Fields(row, mapping, rules)
+    is_mapped = bool(mapped_aspects(mapping))
     has_scores = is_mapped or any(str(name).partition(".")[0] in TABLES for name in row)
     is_one_rating = (has_scores and fields.is_given("rater")) or (is_mapped and fields.is_given("aspect"))
     return is_one_rating and fields.is_given("output")
@@ -405,8 +411,10 @@ def join_ratings(
                 _add_rating(texts[content], fields, has_raters)
             except FieldError as error:
                 rows.append((line, make_fault(error, where, line, fields)))
-    count = f"{len(ratings) - len(left_out):,} ratings of {len(texts):,} texts"
-    return rows, (count, *([f"ratings of other aspects left out: {other_aspects}"] if other_aspects else []))
+    details = [f"{len(ratings) - len(left_out):,} ratings of {len(texts):,} texts"]
+    if other_aspects:
+        details.append(f"ratings of other aspects left out: {other_aspects}")
+    return rows, tuple(details)
 
 
 def _add_rating(text: dict[str, Any], fields: Fields, has_raters: bool) -> None:
@@ -468,16 +476,16 @@ def parse_comparisons(
         return None
     try:
         pairs = _ranked_pairs(fields) if fields.is_given("ranking") else [_preferred_pair(fields)]
-        aspect, rater = (fields.name(name) if fields.is_given(name) else None for name in ("aspect", "rater"))
+        aspect = fields.name("aspect") if fields.is_given("aspect") else None
+        rater = fields.name("rater") if fields.is_given("rater") else None
     except FieldError as fault:
         return fault.at(where, line)
     return tuple(PairwiseComparison(better, worse, tie, aspect, rater) for better, worse, tie in pairs)
 
 
 def _preferred_pair(fields: Fields) -> tuple[str, str, bool]:
-    better, worse = (
-        _text_id(fields, name, fields.value(name) if fields.is_given(name) else None) for name in ("preferred", "over")
-    )
+    given = {name: fields.value(name) if fields.is_given(name) else None for name in ("preferred", "over")}
+    better, worse = (_text_id(fields, name, value) for name, value in given.items())
     if better == worse:
         raise FieldError("over", f"{worse!r}, the text itself", "the id of another text")
     tie = fields.value("tie") if fields.is_given("tie") else False
@@ -568,9 +576,8 @@ def fit_scores(
     if comparisons:
         informative = len(own_scores) >= MIN_SCORES and len(set(own_scores.values())) > 1
         estimates = _estimate_scores(examples, own_scores, comparisons, None if informative else scale)
-        fits = {
-            name: min(max(value, scale.low), scale.high) for name, value in estimates.items() if name not in own_scores
-        }
+        for name in estimates.keys() - own_scores.keys():
+            fits[name] = min(max(estimates[name], scale.low), scale.high)
         center = "the mean of the scores" if informative else "the middle of the scale"
         if fits:
             notes += _fit_notes(examples, own_scores, fits, f"{len(comparisons)} comparisons", center)
@@ -578,9 +585,13 @@ def fit_scores(
             notes.append(f"{len(comparisons)} comparisons ignored: every text in them has a score for {aspect!r}")
     with_fitted = list[Example]()
     for example in examples:
-        scores = {aspect: fits[example.id]} if example.id in fits else {}
         # A text with a label keeps it, even if another text has the same id.
-        with_fitted += labelled([example], aspect) or [replace(example, scores={**example.scores, **scores})]
+        if with_label := labelled([example], aspect):
+            with_fitted += with_label
+        elif example.id in fits:
+            with_fitted.append(replace(example, scores={**example.scores, aspect: fits[example.id]}))
+        else:
+            with_fitted.append(example)
     return tuple(with_fitted), tuple(notes)
 
 
@@ -619,8 +630,7 @@ def _fit_notes(
     score_text = f" beside {len(scores)} scores" if scores else ""
     yield f"{len(fits)} labels are fitted to {comparisons}{score_text}, by a Bradley-Terry model"
     groups = {example.group for example in examples if example.id in fits}
-    if alone := groups - {example.group for example in examples if example.id in scores}:
-        yield (
-            f"{len(alone)} group{'s' if len(alone) > 1 else ''} with comparisons alone: only the order within a group "
-            f"is known there, and each group is centered at {center}"
-        )
+    without_scores = groups - {example.group for example in examples if example.id in scores}
+    if without_scores:
+        alone = f"{len(without_scores)} group{'s' if len(without_scores) > 1 else ''} with comparisons alone"
+        yield f"{alone}: only the order within a group is known there, and each group is centered at {center}"

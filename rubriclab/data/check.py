@@ -143,7 +143,8 @@ def _select_usable(
     given_scale = parse_scale(scale, labels, values) if isinstance(scale, str) else scale
     if given_scale and isinstance(scale, str) and not scale.endswith(":any"):
         two_levels = two_level_scale(values)
-        given_scale = two_levels if two_levels and two_levels.same_ends(given_scale) else given_scale
+        if two_levels and two_levels.same_ends(given_scale):
+            given_scale = two_levels
     if given_scale:
         # Before the scores of these words become faults.
         _check_verdict_words(example_rows, given_scale, aspect)
@@ -162,11 +163,12 @@ def _select_usable(
     usable_comparisons = [
         (line, pair) for line, pair in comparisons if (where, line) not in faulty and {pair.better, pair.worse} <= ids
     ]
-    count = len(faulty) + rows.skipped
-    left_out = {"faulty rows are left out": count, "faulty scores of other rows are left out": dropped_scores}
+    row_count = len(faulty) + rows.skipped
+    left_out = {"faulty rows are left out": row_count, "faulty scores of other rows are left out": dropped_scores}
     notes = [f"{reason}: {number}" for reason, number in left_out.items() if number]
-    first = [f"the first fault: {faults[0]}"] if faults else []
-    return usable_rows, usable_comparisons, given_scale, (*notes, *first)
+    if faults:
+        notes.append(f"the first fault: {faults[0]}")
+    return usable_rows, usable_comparisons, given_scale, tuple(notes)
 
 
 def _scale(examples: tuple[Example, ...], aspect: str) -> Scale:
@@ -278,7 +280,8 @@ def _describe_numbers(numbers: Sequence[float]) -> str:
 def unassessed_notes(rows: Rows, aspect: str) -> Iterator[str]:
     counts = rows.not_assessed
     fields = (f"scores.{aspect}", f"annotations.{aspect}")
-    if number := sum(n for name, n in counts.items() if name in fields or name.startswith(f"{fields[1]}.")):
+    number = sum(counts[name] for name in counts if name in fields or name.startswith(f"{fields[1]}."))
+    if number:
         yield f"answers that a text cannot be assessed, which are no labels: {number}"
 
 
@@ -311,19 +314,20 @@ def _check_labels(
             f"{min(labels, key=labels.__getitem__)}: no row has a score for {aspect!r}, though other files have some.",
             "Map the column of its scores too, or leave the file out.",
         )
-    row, examples = rows.row, [each.example for each in example_rows]
+    examples = [each.example for each in example_rows]
     if words := rows.source.choices.get(aspect):
         quoted = ", ".join(map(repr, words[: reading.MAX_LEVEL_WORDS]))
         hint = f"If they are levels, give their scores: {reading.propose_level_scores(words) or '`level_scores`'}."
         raise DataError(f"The answers to {aspect!r} are words without scores: {quoted}.", hint)
     columns = rows.mapping.columns
-    proposal = reading.propose_scores([row] if isinstance(row, Mapping) else [], aspect, columns)
+    last_row = [rows.row] if isinstance(rows.row, Mapping) else []
+    proposal = reading.propose_scores(last_row, aspect, columns)
     proposal = proposal or reading.mapping_text({**columns, f"scores.{aspect}": "COLUMN"})
     scale_hint = "" if labels_needed else " To learn without labels, give their scale: `scale=LOW:HIGH`."
     skipped, scored_names = rows.first_skipped, sorted({name for each in examples for name in each.scores})
+    skipped_text = f"; the first fault that is left out: {skipped}" if skipped else ""
     raise DataError(
-        f"None of the {len(examples)} rows has a score for {aspect!r}; {scored_aspects(examples)}"
-        f"{f'; the first fault that is left out: {skipped}' if skipped else ''}.",
+        f"None of the {len(examples)} rows has a score for {aspect!r}; {scored_aspects(examples)}{skipped_text}.",
         f"{did_you_mean(aspect, scored_names)}{'Correct it, name' if skipped else 'Name'} another aspect, or map the "
         f"column of the scores: `mapping={proposal}`.{scale_hint}",
     )
@@ -399,8 +403,8 @@ def drop_invalid_ratings(
         invalid_count += len(by_rater) - len(valid)
         example = row.example
         if len(valid) < len(by_rater):
-            annotations = {name: scores for name, scores in row.example.annotations.items() if name != aspect}
-            raters = {name: names for name, names in row.example.raters.items() if name != aspect}
+            annotations = {name: scores for name, scores in example.annotations.items() if name != aspect}
+            raters = {name: names for name, names in example.raters.items() if name != aspect}
             if valid:
                 annotations[aspect], raters[aspect] = tuple(valid.values()), tuple(valid)
             example = replace(example, annotations=annotations, raters=raters)
@@ -464,7 +468,8 @@ def fault_hints(
     faulty = [fault.word for fault in faults if fault.word]
     proposal = reading.propose_level_scores([*words, *faulty], beside_numbers=bool(numbers)) if faulty else None
     hints = [f"if the words are levels or missing values, add {proposal}"] if proposal else []
-    if hints and numbers and reading.split_level_words([*words, *faulty])[0]:
+    levels, _missing = reading.split_level_words([*words, *faulty])
+    if hints and numbers and levels:
         scale_text = f"the scale of the numbers beside them ({_describe_numbers(numbers)})"
         hints = [f"{hints[0]}, with the score of each word on {scale_text} for N"]
     if any(reading.UNCALCULATED in fault.got for fault in faults):
@@ -474,7 +479,8 @@ def fault_hints(
         )
     if sum(fault.field == "id" and not is_derived(fault.id or "") for fault in faults) >= MIN_ALIKE:
         hints.append("if the ids are not those of single texts, leave them out of `mapping`, or map them to group")
-    if scale and outside_values and (wider := _wider_scale(scale, list(map(float, outside_values)))):
+    wider = _wider_scale(scale, list(map(float, outside_values))) if scale and outside_values else None
+    if wider:
         hints.append(f"if the raters' scale is wider, give it: `scale={wider}`")
     if outside_values and len(outside_values) <= MAX_OUTSIDE:
         means = "stands for a missing value" if len(outside_values) == 1 else "stand for missing values"
@@ -503,7 +509,8 @@ def fault_lines(faults: Sequence[RowError]) -> list[str]:
     lines: dict[str, None] = {}
     for fault in faults:
         equal_faults = faults_by_text[(fault.word or "").casefold() or fault.message]
-        first, columns = equal_faults[0], list(dict.fromkeys(each.column or each.field for each in equal_faults))
+        first = equal_faults[0]
+        columns = list(dict.fromkeys(each.column or each.field for each in equal_faults))
         columns_text = f"column {columns[0]!r}" if len(columns) == 1 else f"{len(columns)} columns"
         if len(equal_faults) < MIN_ALIKE:
             line = str(fault)
@@ -517,5 +524,5 @@ def fault_lines(faults: Sequence[RowError]) -> list[str]:
 
 
 def first_faults(faults: Sequence[str]) -> list[str]:
-    more = len(faults) - MAX_FAULTS_SHOWN
-    return [*faults[:MAX_FAULTS_SHOWN], *([f"and {more:,} more"] if more > 0 else [])]
+    shown, more = list(faults[:MAX_FAULTS_SHOWN]), len(faults) - MAX_FAULTS_SHOWN
+    return [*shown, f"and {more:,} more"] if more > 0 else shown

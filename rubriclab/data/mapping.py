@@ -13,6 +13,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Final, Literal
 
@@ -63,8 +64,6 @@ UNCALCULATED = "#formula without a stored result"
 class CellError(str):
     """What a workbook shows for a formula without a result, such as `#DIV/0!`: neither a number nor a text to judge."""
 
-    __slots__ = ()
-
 
 @dataclass(frozen=True, slots=True)
 class CellRules:
@@ -114,19 +113,18 @@ class CellRules:
         divided = (_SEMICOLONS if self.decimal_comma else _COMMAS).split(text.strip("[]() \t"))
         return [value for words in divided for value in self._values(words.strip())]
 
-    def is_list(self, text: str) -> bool:
-        return (
-            self.level(text) is None
-            and self.number(text) is None
-            and (text.strip()[:1] in "[(" or len(self.elements(text)) > 1)
-        )
+    def is_list(self, cell: Any) -> bool:
+        if self.typed or not isinstance(cell, str):
+            return isinstance(cell, list | tuple)
+        is_one_score = self.level(cell) is not None or self.number(cell) is not None
+        return not is_one_score and (cell.strip()[:1] in "[(" or len(self.elements(cell)) > 1)
 
     def _values(self, words: str) -> list[str]:
+        def is_value(part: str) -> bool:
+            return self.is_missing(part) or self.level(part) is not None or self.number(part) is not None
+
         parts = words.split()
-        values = (
-            self.is_missing(part) or self.level(part) is not None or self.number(part) is not None for part in parts
-        )
-        return parts if self.level(words) is None and all(values) else [words]
+        return parts if self.level(words) is None and all(map(is_value, parts)) else [words]
 
 
 TYPED: Final = CellRules()
@@ -145,7 +143,8 @@ def split_level_words(words: Iterable[str], *, beside_numbers: bool = False) -> 
     levels = sorted((word for word in distinct if word not in missing), key=lambda word: (_RANK.get(word, 0), word))
     ranks = {_RANK[word] for word in levels if word in _RANK}
     is_ordered = len(levels) > 1 and len(ranks) == len(levels) and not beside_numbers
-    return {word: number if is_ordered else None for number, word in enumerate(levels, start=1)}, missing
+    scores = {word: number if is_ordered else None for number, word in enumerate(levels, start=1)}
+    return scores, missing
 
 
 def propose_level_scores(words: Iterable[str], *, beside_numbers: bool = False) -> str | None:
@@ -208,8 +207,6 @@ _MEASURED = re.compile(
     "bertscore|bleu|bleurt|char(acter)?s|chrf|comet|cost|count|duration|latency|length|logprob|loss|meteor|ms|perplexity"
     r"|price|probability|rouge\w*|seconds|similarity|time|tokens|words"
 )
-# Names of columns in a form with a question for each text: How good? [The text].
-_FORM = re.compile(r"(.+?)\s*\[.+\]", re.DOTALL)
 _RATER = re.compile(r"(?:rater|annotator|judge|coder|reviewer|person|bewerter|gutachter)[-]?\w+")
 # Names of columns of one rater each, of the same stem; those of questions or criteria are not raters'.
 _NUMBERED = re.compile(r"(?!q-?\d|question|item|criteri)([a-z-]+?)-?\d{1,2}")
@@ -272,8 +269,8 @@ def parse_mapping(text: str) -> FieldMap:
     """Return the mapping in a text `FIELD=COLUMN,FIELD=COLUMN`; a pair that contains a comma needs quotation marks."""
     columns: dict[str, str] = {}
     for pair in comma_values(text) or [""]:
-        name, equals, column = (part.strip() for part in pair.partition("="))
-        if not (name and equals and column):
+        name, _, column = (part.strip() for part in pair.partition("="))
+        if not (name and column):
             raise SettingsError(
                 f"The mapping {pair.strip()!r} is not understood;",
                 "write FIELD=COLUMN, as in output=summary,scores.coherence=coh; a pair that contains a comma needs "
@@ -288,8 +285,8 @@ def parse_mapping(text: str) -> FieldMap:
 
 def without_ratings(text: str) -> str:
     """Return the text of a mapping without the columns of ratings and comparisons."""
-    columns, kept = parse_mapping(text).columns, ("output", *NAME_FIELDS, *TEXT_FIELDS)
-    return mapping_text({name: column for name, column in columns.items() if name in kept})
+    columns, text_fields = parse_mapping(text).columns, ("output", *NAME_FIELDS, *TEXT_FIELDS)
+    return mapping_text({name: column for name, column in columns.items() if name in text_fields})
 
 
 def mapping_text(columns: Mapping[str, str]) -> str:
@@ -331,8 +328,10 @@ def proposed_columns(
         return {**mapping, **propose_mapping(rows, aspect or scored.pop().removeprefix("scores."), mapping)}
     proposal = propose_mapping(rows, mapped=mapping)
     if aspects := rated_aspects(rows, proposal.get("aspect") or mapping.get("aspect", "aspect")):
-        pairs = (pair for aspect in aspects for pair in propose_mapping(rows, aspect, mapping).items())
-        return {**mapping, **dict(pairs)}
+        columns_of_aspects = dict(mapping)
+        for rated_aspect in aspects:
+            columns_of_aspects |= propose_mapping(rows, rated_aspect, mapping)
+        return columns_of_aspects
     has_scores = any(name.partition(".")[0] in TABLES for name in (*mapping, *columns))
     return {**mapping, **({} if has_scores else propose_mapping(rows, "ASPECT", mapping)), **proposal}
 
@@ -354,17 +353,17 @@ def propose_mapping(
     target = _plain(aspect or "")
     for match in (_find_named, _find_compound):
         for name, words in _NAMES.items():
+            if name in native or name in proposal:
+                continue
             columns = [column for column in unmapped if column not in proposal.values() and _plain(column) != target]
             usable = [column for column in columns if _may_hold(name, column, unmapped[column])]
-            if name not in native and name not in proposal and (column := match(usable, words.split())):
+            if column := match(usable, words.split()):
                 proposal[name] = column
     if "output" not in proposal and "output" not in native:
         chats = (column for column, values in unmapped.items() if any(map(chat_messages, values)))
         if column := next(chats, None) or _find_longest(unmapped, proposal):
             proposal["output"] = column
     output = proposal.get("output") or mapped.get("output", "output")
-    if output not in cells and len(form_columns(cells)) > 1:
-        return {}
     proposal |= _rating_columns(unmapped, cells.get(output, ()), {*proposal.values(), *native})
     remaining = {column: values for column, values in unmapped.items() if column not in proposal.values()}
     if "system" not in native and "system" not in proposal:
@@ -428,18 +427,12 @@ def rated_aspects(rows: Sequence[Mapping[str, Any]], column: str) -> list[str]:
     return [name.strip() for name in values if isinstance(name, str) and name.strip()]
 
 
-def form_columns(columns: Iterable[str]) -> list[str]:
-    """Return the columns of a form that asks one question for each of several texts: `How good? [The text]`."""
-    questions = {column: match[1] for column in columns if (match := _FORM.fullmatch(column))}
-    return [column for column, question in questions.items() if list(questions.values()).count(question) > 1]
-
-
 def output_columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the columns of long texts whose names are an output's name and a number, letter or name: `Answer A`."""
-    names = _NAMES["output"].split()
     cells = {column: [row.get(column) for row in rows] for column in _columns(rows)}
-    long = [column for column, values in cells.items() if _mean_length(values) >= _MIN_TEXT_LENGTH]
-    return [column for column in long if _plain(column).split("-")[0] in names and "-" in _plain(column)]
+    texts = [column for column, values in cells.items() if _mean_length(values) >= _MIN_TEXT_LENGTH]
+    beginnings = tuple(f"{name}-" for name in _NAMES["output"].split())
+    return [column for column in texts if _plain(column).startswith(beginnings)]
 
 
 def may_rank_lowest_first(column: str) -> bool:
@@ -501,14 +494,20 @@ def _mean_length(cells: Sequence[Any]) -> float:
 
 def _columns_of_words(cells: Mapping[str, Sequence[Any]], aspect: str | None) -> tuple[set[str], set[str]]:
     """Return columns of a few short words: those that are likely scores, and those whose words are usual for levels."""
-    words = {column: _short_words(values) for column, values in cells.items()}
     by_name = {column for column in cells if is_score_name(column) or (aspect and _is_similar(column, aspect))}
-    least = {column: 1 if column in by_name else 2 for column in cells}
-    few = {column: texts for column, texts in words.items() if least[column] <= len(texts) <= MAX_LEVEL_WORDS}
-    many = [column for column in few if len(cells[column]) > MAX_LEVEL_WORDS]
-    alike = {column for column in many if any(column != c and _are_alike(few[column], few[c]) for c in many)}
-    usual = {column for column, texts in few.items() if all(w in VERDICT_WORDS or is_level_word(w) for w in texts)}
-    return alike | (by_name & few.keys()), usual
+    words: dict[str, set[str]] = {}
+    for column, values in cells.items():
+        column_words = _short_words(values)
+        # One word alone is a score only in a column with the name of scores.
+        if (1 if column in by_name else 2) <= len(column_words) <= MAX_LEVEL_WORDS:
+            words[column] = column_words
+    long = [column for column in words if len(cells[column]) > MAX_LEVEL_WORDS]
+    alike = set[str]()
+    for pair in combinations(long, 2):
+        if _are_alike(words[pair[0]], words[pair[1]]):
+            alike.update(pair)
+    usual = {column for column in words if all(word in VERDICT_WORDS or is_level_word(word) for word in words[column])}
+    return alike | (by_name & words.keys()), usual
 
 
 def _short_words(cells: Sequence[Any]) -> set[str]:
@@ -543,11 +542,13 @@ def _is_similar(column: str, aspect: str) -> bool:
 
 
 def _numbers(cells: Iterable[Any]) -> list[float]:
-    def read(cell: Any) -> Any:
-        numbers = (rule.number(cell) for rule in _DECIMAL_RULES) if isinstance(cell, str) else [cell]
-        return next((number for number in numbers if number is not None), None)
-
-    return [number for number in map(read, cells) if isinstance(number, int | float) and not isinstance(number, bool)]
+    numbers = []
+    for cell in cells:
+        readings = [rule.number(cell) for rule in _DECIMAL_RULES] if isinstance(cell, str) else [cell]
+        number = next((reading for reading in readings if reading is not None), None)
+        if isinstance(number, int | float) and not isinstance(number, bool):
+            numbers.append(number)
+    return numbers
 
 
 def _score_fields(cells: Mapping[str, Sequence[Any]], aspect: str) -> Iterator[tuple[str, str]]:
@@ -577,7 +578,8 @@ def _numbered_raters(cells: Mapping[str, Sequence[Any]], labels: Sequence[Any] =
     """Return the columns such as `a1` and `a2`, of one stem and on one small scale that `labels` do not exceed."""
     stems = {column: match[1] for column in cells if (match := _NUMBERED.fullmatch(_plain(column)))}
     values = {number for column in stems for number in _numbers(cells[column])}
-    if not (len(stems) > 1 == len(set(stems.values())) and 1 < len(values) <= MAX_LEVEL_WORDS):
+    have_one_stem = len(stems) > 1 and len(set(stems.values())) == 1
+    if not have_one_stem or not 1 < len(values) <= MAX_LEVEL_WORDS:
         return []
     return list(stems) if all(min(values) <= label <= max(values) for label in _numbers(labels)) else []
 

@@ -83,19 +83,22 @@ def decimal_mark(
     """
     if options.decimal is not None:
         return options.decimal, None
-    fields: dict[str, str] = {column: name for name, column in options.mapping.columns.items()}
+    fields = {column: name for name, column in options.mapping.columns.items()}
     is_missing = options.rules(typed=False).is_missing
     single_columns, list_columns = dict[str, _FirstCells](), dict[str, _FirstCells]()
     for index, (line, row) in enumerate(rows):
         if index == 0:
             for name in row:
                 table, *parts = fields.get(name, name).split(".", 2)
-                if parts and table in ("scores", "annotations"):
-                    (list_columns if table == "annotations" and len(parts) == 1 else single_columns)[name] = {}
+                if table == "annotations" and len(parts) == 1:
+                    list_columns[name] = {}
+                elif parts and table in ("scores", "annotations"):
+                    single_columns[name] = {}
         if not single_columns and not list_columns:
             break
         for name, first_cells in chain(single_columns.items(), list_columns.items()):
-            if not is_missing(cell := row.get(name)):
+            cell = row.get(name)
+            if not is_missing(cell):
                 is_long = isinstance(cell, str) and len(cell) > MAX_NUMBER_LENGTH
                 first_cells.setdefault("none" if is_long else _mark_evidence(cell), (line, cell))
     usual_mark: reading.Mark = "comma" if delimiter == ";" else "point"
@@ -279,8 +282,10 @@ def _check_kind(path: Path, options: reading.ReadingOptions) -> str:
     if reason:
         raise DataError(f"{path} cannot be read: {reason}.", "Give a file of rows, or - for standard input.")
     tables = (*DELIMITED, *WORKBOOK)
-    kinds_by_option: dict[str, Collection[str]] = {"sheet": WORKBOOK, "skip_hidden": WORKBOOK, "delimiter": DELIMITED}
-    kinds_by_option |= {
+    kinds_by_option: dict[str, Collection[str]] = {
+        "sheet": WORKBOOK,
+        "skip_hidden": WORKBOOK,
+        "delimiter": DELIMITED,
         "encoding": (*JSON_LINES, *DELIMITED),
         "header_rows": tables,
         "skip_rows": tables,
@@ -454,11 +459,11 @@ def _parse(raw: RawRows, options: reading.ReadingOptions) -> Rows:
 
 
 def _native_if_output_absent(row: Any, mapping: reading.FieldMap) -> reading.FieldMap:
-    if not (isinstance(mapping, reading.DefaultMap) and isinstance(row, Mapping) and "output" in row):
-        return mapping
-    return (
-        reading.NATIVE if reading.look_up(row, mapping.columns.get("output", "output")) is reading.ABSENT else mapping
-    )
+    """Return a default mapping only for a row that has its column of outputs, or has no column `output` either."""
+    if isinstance(mapping, reading.DefaultMap) and isinstance(row, Mapping) and "output" in row:
+        column = mapping.columns.get("output", "output")
+        return reading.NATIVE if reading.look_up(row, column) is reading.ABSENT else mapping
+    return mapping
 
 
 def parse_row(row: Any, where: str, line: int, mapping: reading.FieldMap, rules: reading.CellRules) -> ParsedRow:

@@ -41,7 +41,6 @@ from rubriclab.data.mapping import (
     FieldMap,
     chat_messages,
     closest_column,
-    form_columns,
     look_up,
     mapping_text,
     propose_mapping,
@@ -221,11 +220,6 @@ class Fields:
             raise FieldError(name, f"a text of {len(text):,} characters", f"at most {MAX_REASON:,} characters")
         return None if is_blank(text) else check_unicode(name, text)
 
-    def is_list(self, cell: Any) -> bool:
-        if isinstance(cell, str) and not self.rules.typed:
-            return self.rules.is_list(cell)
-        return isinstance(cell, list | tuple)
-
     def columns_text(self) -> str:
         names = [repr(str(column)) for column in self.row][:MAX_COLUMNS_NAMED]
         more = ", ..." if len(self.row) > MAX_COLUMNS_NAMED else ""
@@ -341,11 +335,6 @@ def check_columns(
             absent_columns[name] = f"a column {column!r}, which the mapping names for it"
     if not absent_columns:
         return
-    if "output" in absent_columns and len(form := form_columns(map(str, row))) > 1:
-        raise DataError(
-            f"{where}: the columns {form[0]!r}, {form[1]!r} and so on seem to be a form's questions, each about "
-            "one text; write a row for each rating, with the columns output, rater and score."
-        )
     faults = "; ".join(f"field {name!r}: got nothing, expected {expected}" for name, expected in absent_columns.items())
     proposed = corrected_columns(row, mapping)
     if aspect:
@@ -469,7 +458,7 @@ def _entries(fields: Fields, table: str) -> Iterator[tuple[str, str | None, Any]
         aspect, dot, rater = key.partition(".")
         if isinstance(cell, Mapping):
             yield from ((key, str(name).strip(), each) for name, each in cell.items())
-        elif dot and not (table == "annotations" and fields.is_list(cell)):
+        elif dot and not (table == "annotations" and fields.rules.is_list(cell)):
             yield aspect, rater.strip(), cell
         else:
             yield key, None, cell

@@ -29,7 +29,6 @@ from typing import Any
 
 import orjson
 
-from rubriclab.data.mapping import SourceFormat
 from rubriclab.errors import DataError, SettingsError, UserError
 from rubriclab.models.base import is_database
 
@@ -70,16 +69,6 @@ class CsvDialect:
 
 
 COMMAS = CsvDialect()
-
-
-def dialect_like(source: SourceFormat) -> CsvDialect:
-    """Return how to write a .csv file for the program that wrote `source`.
-
-    Spreadsheets separate cells by semicolons where the decimal mark is a comma, and need a byte order mark for UTF-8.
-    """
-    if source.delimiter != ";":
-        return COMMAS
-    return CsvDialect(";", decimal_comma=source.decimal != "point", byte_order_mark=True)
 
 
 CellType = type[bool] | type[int] | type[float] | type[str]

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rubriclab.data.mapping import ReadingOptions
 from rubriclab.data.readers import from_rows
 from rubriclab.errors import SettingsError
 from rubriclab.judges.options import JudgeOptions
+from rubriclab.learning.scoring import Score
+from rubriclab.models.rubric import Rubric
 from rubriclab.ops.ray import MAX_CALLS, RayJob, RayWorker, RunState
 from rubriclab.ops.scores import criterion_cells
 from rubriclab.ops.workspace import Workspace, choose_judge
 
 # Options that hold for all workers of a run.
 SHARED = ("max_calls", "max_cost", "requests_per_minute", "tokens_per_minute")
-
-if TYPE_CHECKING:
-    from rubriclab.learning.scoring import Score
-    from rubriclab.models.rubric import Rubric
 
 
 class Scorer:

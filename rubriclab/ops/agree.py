@@ -60,8 +60,11 @@ class ScoreAgreement:
 
     @property
     def reliability(self) -> tuple[Reliability, Reliability] | None:
+        """How far the ends of alpha's interval may be relied on; `None` without an interval."""
         low, high = self.alpha.low, self.alpha.high
-        return None if low is None or high is None else (_reliability(low), _reliability(high))
+        if low is None or high is None:
+            return None
+        return _reliability(low), _reliability(high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +115,15 @@ def interrater_agreement(
     groups = [example.group for example in examples]
     cluster = units(groups)
     scores = {judge: floats(row.score for row in rows) for judge, rows in scored.items()}
-    table, by_id = np.stack(list(scores.values())), {criterion.id: criterion for criterion in rubric.criteria}
+    table = np.stack(list(scores.values()))
+    by_id = {criterion.id: criterion for criterion in rubric.criteria}
     rated = [[{rating.id: rating for rating in score.criteria} for score in rows] for rows in scored.values()]
+    ids = dict.fromkeys(name for rows in rated for ratings in rows for name in ratings)
     # A method may give one rating for all criteria, under an id that is not a criterion of the rubric.
-    ids = dict.fromkeys(rating for rows in rated for row in rows for rating in row)
+    other_ids = [name for name in ids if name not in by_id]
     agreements = []
-    for name in (*(name for name in by_id if name in ids), *(name for name in ids if name not in by_id)):
-        cells = [[row.get(name) for row in rows] for rows in rated]
+    for name in [name for name in by_id if name in ids] + other_ids:
+        cells = [[ratings.get(name) for ratings in rows] for rows in rated]
         values = np.stack([floats(rating.score if rating else None for rating in row) for row in cells])
         inapplicable = sum(rating is not None and not rating.applies for row in cells for rating in row)
         is_question = name in by_id and by_id[name].kind == "question"
@@ -127,18 +132,18 @@ def interrater_agreement(
         agreements.append((values, _agreement_on(values, cluster, kind, name, trait=trait, inapplicable=inapplicable)))
     pooled = []
     for kind in get_args(Kind):
-        tables = [values for values, each in agreements if each.kind == kind]
+        tables = [values for values, agreement in agreements if agreement.kind == kind]
         if len(tables) > 1:
-            inapplicable = sum(each.inapplicable for _, each in agreements if each.kind == kind)
+            inapplicable = sum(agreement.inapplicable for _, agreement in agreements if agreement.kind == kind)
             clusters, values = np.tile(cluster, len(tables)), np.concatenate(tables, axis=1)
-            found = _agreement_on(values, clusters, kind, kind, trait="all of them pooled", inapplicable=inapplicable)
-            pooled.append(replace(found, criteria=len(tables)))
+            of_kind = _agreement_on(values, clusters, kind, kind, trait="all of them pooled", inapplicable=inapplicable)
+            pooled.append(replace(of_kind, criteria=len(tables)))
     judges = []
     for judge, values in scores.items():
-        ratings = values[~np.isnan(values)]
-        deviation = float(ratings.std(ddof=1)) if len(ratings) > 1 else None
-        mean, unscored = float(ratings.mean()) if len(ratings) else None, len(values) - len(ratings)
-        judges.append(JudgeScores(judge, len(ratings), unscored, mean, deviation))
+        present = values[~np.isnan(values)]
+        mean = float(present.mean()) if len(present) else None
+        deviation = float(present.std(ddof=1)) if len(present) > 1 else None
+        judges.append(JudgeScores(judge, len(present), len(values) - len(present), mean, deviation))
     return InterraterAgreement(
         aspect=rubric.aspect.name,
         scale=rubric.scores_on,
@@ -150,7 +155,7 @@ def interrater_agreement(
         scores=ScoreAgreement(
             _count_answered_twice(table), int(np.isnan(table).sum()), krippendorff_alpha(table, "interval", cluster)
         ),
-        criteria=tuple(each for _, each in agreements),
+        criteria=tuple(agreement for _, agreement in agreements),
         pooled=tuple(pooled),
     )
 
@@ -160,7 +165,8 @@ def _agreement_on(
 ) -> CriterionAgreement:
     """Return the agreement on `values`, shape (judges, texts), NaN where a judge gave no answer on a text."""
     metric: Metric = "nominal" if kind == "yes/no" else "interval"
-    missing, alpha = int(np.isnan(values).sum()) - inapplicable, krippendorff_alpha(values, metric, cluster)
+    missing = int(np.isnan(values).sum()) - inapplicable
+    alpha = krippendorff_alpha(values, metric, cluster)
     return CriterionAgreement(name, trait, kind, 1, _count_answered_twice(values), missing, inapplicable, alpha)
 
 
@@ -202,8 +208,8 @@ def agree(workspace: work.Workspace, data: Data, rubric: str | Version, options:
     if len(names) < 2:
         named = names[0] if names else "none"
         raise SettingsError(f"Agreement takes two judges or more, and {named} was named;", "name each with `judges`.")
-    if twice := [name for number, name in enumerate(names) if name in names[:number]]:
-        raise SettingsError(f"The judge {twice[0]} is named twice;", "a judge cannot be compared with itself.")
+    if repeated := [name for name in names if names.count(name) > 1]:
+        raise SettingsError(f"The judge {repeated[0]} is named twice;", "a judge cannot be compared with itself.")
     version = work.load_version(workspace, rubric)
     scorers = [(version, work.JudgeChoice(work.judge_or_offline(name, workspace.notify))) for name in names]
     scoring = ColumnScoring(workspace, scorers, data, options)

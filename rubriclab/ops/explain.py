@@ -22,7 +22,6 @@ from rubriclab.ops.score import prepare_scoring
 from rubriclab.ops.versions import training_record
 from rubriclab.ops.workspace import Answered, Job, Workspace, load_version
 
-PLAIN_TEXT = ".txt"
 MAX_IDS_IN_ERROR = 5
 
 
@@ -77,7 +76,7 @@ def explain(
 
     async def run() -> ScoreExplanation:
         record = await workspace.off_event_loop(workspace.store.training, version.ref)
-        (scored,) = [each async for each in scoring.stream()]
+        (scored,) = [row async for row in scoring.stream()]
         explanation = build_explanation(version, record, example, scored.score, options.nearest)
         return replace(explanation, unanswered=scoring.unanswered)
 
@@ -113,25 +112,29 @@ def build_explanation(
     aggregation = version.rubric.aggregation
     content = (example.output, example.source, example.context)
     texts = record.texts if record else ()
-    equal_texts = [each for each in texts if (each.output, each.source, each.context) == content]
-    labelled = next((text for text in equal_texts if text.id == example.id), equal_texts[0] if equal_texts else None)
-    ratings = {each.id: each.score for each in score.criteria}
+    equal_texts = [text for text in texts if (text.output, text.source, text.context) == content]
+    # Of several equal texts, that of the same id counts, else the first.
+    equal_texts.sort(key=lambda text: text.id != example.id)
+    labelled = next(iter(equal_texts), None)
     nearest: tuple[Neighbour, ...] = ()
     if record and aggregation:
-        nearest_of_all = nearest_texts(record, aggregation, ratings, max_nearest + 1)
-        nearest = tuple(each for each in nearest_of_all if each.text is not labelled)[:max_nearest]
+        ratings = {rating.id: rating.score for rating in score.criteria}
+        # One more than is shown, since the nearest text may be the explained one.
+        neighbours = nearest_texts(record, aggregation, ratings, max_nearest + 1)
+        nearest = tuple(each for each in neighbours if each.text is not labelled)[:max_nearest]
     average = average_score(aggregation, version.rubric.scale) if aggregation else None
     return ScoreExplanation(version, example, score, average, labelled, nearest)
 
 
 def _read_example(workspace: Workspace, data: Data, options: ExplainOptions) -> Example:
-    files = {name: path for name in ("source", "context") if (path := getattr(options, name)) is not None}
+    files = {"source": options.source, "context": options.context}
     if _is_plain_text(data):
-        texts = {name: _read_text(path) for name, path in files.items()}
-        return Example("text", _read_text(str(data)), "text", texts.get("source"), texts.get("context"))
-    for name in files:
-        problem = f"`{name}` belongs to a plain text, and {describe(data)} has rows;"
-        raise SettingsError(problem, f"write the {name} in the row's field '{name}'.")
+        source, context = (None if path is None else _read_text(path) for path in files.values())
+        return Example("text", _read_text(str(data)), "text", source, context)
+    for name, path in files.items():
+        if path is not None:
+            problem = f"`{name}` belongs to a plain text, and {describe(data)} has rows;"
+            raise SettingsError(problem, f"write the {name} in the row's field '{name}'.")
     examples: list[Example] = []
     for row in rows_of(data, options, workspace.notify):
         if not isinstance(row, Example):
@@ -149,7 +152,7 @@ def _read_example(workspace: Workspace, data: Data, options: ExplainOptions) -> 
 
 
 def _is_plain_text(data: Data) -> bool:
-    return isinstance(data, str | Path) and (str(data) == "-" or Path(data).suffix == PLAIN_TEXT)
+    return isinstance(data, str | Path) and (str(data) == "-" or Path(data).suffix == ".txt")
 
 
 def _read_text(path: str) -> str:

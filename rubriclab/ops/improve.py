@@ -104,14 +104,18 @@ class Improvement:
             return "unscored"
         if any(each.accepted for each in self.rounds):
             return "improved"
-        if self.rounds and (rejected := self.rounds[-1].rejected):
+        rejected = self.rounds[-1].rejected if self.rounds else None
+        if rejected:
             return rejected
         return "no sentence at fault" if self.stopped else "without fault"
 
     @property
     def metrics(self) -> RevisionMetrics:
-        original, final = (self.example.output if self.example else ""), self.output or ""
-        compared, criteria = self.unscored is None, dict[str, Pair]()
+        sentences = changed = 0
+        if self.example and self.unscored is None:
+            sentences = len(split_sentences(self.example.output))
+            changed = rewriting.sentences_changed(self.example.output, self.output or "")
+        criteria = dict[str, Pair]()
         if self.before and self.after:
             after = {criterion.id: criterion.score for criterion in self.after.criteria}
             criteria = {each.id: (each.score, after.get(each.id)) for each in self.before.criteria}
@@ -120,8 +124,8 @@ class Improvement:
             outcome=self.outcome,
             scores=(self.before.score if self.before else None, self.after.score if self.after else None),
             criteria=criteria,
-            sentences=len(split_sentences(original)) if compared else 0,
-            changed=rewriting.sentences_changed(original, final) if compared else 0,
+            sentences=sentences,
+            changed=changed,
         )
 
     def to_row(self) -> dict[str, Any]:
@@ -153,7 +157,7 @@ class Improvement:
             for aspect, scores in fields["annotations"].items()
         }
         left_out = ("scores", "annotations", "reasons") if self.outcome == "improved" else ()
-        cells = {name: each for name, each in fields.items() if each not in (None, {}) and name not in left_out}
+        cells = {name: cell for name, cell in fields.items() if cell not in (None, {}) and name not in left_out}
         return {**self.columns, **cells, "improvement": record}
 
 
@@ -189,7 +193,10 @@ def summarize_revisions(rubric: Rubric, ref: str, texts: Sequence[RevisionMetric
     """
     outcomes = Counter(text.outcome for text in texts)
     traits = {criterion.id: criterion.trait for criterion in rubric.criteria}
-    ids = dict.fromkeys(name for text in texts for name in text.criteria)
+    criteria = []
+    for name in dict.fromkeys(name for text in texts for name in text.criteria):
+        pairs = [text.criteria.get(name, (None, None)) for text in texts]
+        criteria.append(_gain(f"{name} {traits.get(name, 'all criteria together')}", pairs, texts))
     return RevisionSummary(
         rubric=ref,
         texts=len(texts),
@@ -197,14 +204,7 @@ def summarize_revisions(rubric: Rubric, ref: str, texts: Sequence[RevisionMetric
         sentences=sum(text.sentences for text in texts),
         changed=sum(text.changed for text in texts),
         judge=_gain(judge, [text.scores for text in texts], texts),
-        criteria=tuple(
-            _gain(
-                f"{name} {traits.get(name, 'all criteria together')}",
-                [text.criteria.get(name, (None, None)) for text in texts],
-                texts,
-            )
-            for name in ids
-        ),
+        criteria=tuple(criteria),
     )
 
 
@@ -280,10 +280,12 @@ class Reviser:
     async def _scored(self, example: Example) -> _ScoredText:
         score = await score_text(self.rubric, example, self.judge, self.ref)
         faults = rewriting.text_faults(self.rubric, score, example.output, self.settings.good_from)
-        return _ScoredText(example, score, faults, not any(map(judged_by_sentence, score.criteria)))
+        any_sentence = not any(map(judged_by_sentence, score.criteria))
+        return _ScoredText(example, score, faults, any_sentence)
 
     async def _round(self, current: _ScoredText, earlier: Sequence[RevisionRound]) -> tuple[RevisionRound, _ScoredText]:
-        number, (text, score, faults, any_sentence) = len(earlier) + 1, current
+        number = len(earlier) + 1
+        text, score, faults, any_sentence = current
         # After a rejected rewriting the prompt is the same, so another sample is requested.
         sample = number if earlier and not earlier[-1].accepted else 0
         prompt = rewriting.rewrite_prompt(self.rubric, text, faults, sample, any_sentence=any_sentence)
@@ -296,9 +298,10 @@ class Reviser:
         # A rewriting without a score is rejected even with `take=every`.
         if before is None or after is None:
             return finished(None, "rejected by the judge", f"the judge gives no score: {new.score.unscored}"), current
-        why = incomparable(score, new.score, draft.origins)
-        reason = f"the judge: {format_score(before)} to {format_score(after)}{f', but {why}' if why else ''}"
-        if self.settings.take == "every" or (after > before and not why):
+        reason = f"the judge: {format_score(before)} to {format_score(after)}"
+        if fault := incomparable(score, new.score, draft.origins):
+            reason += f", but {fault}"
+        if self.settings.take == "every" or (after > before and not fault):
             return finished(after, None, reason), new
         return finished(after, "rejected by the judge", reason), current
 
@@ -315,25 +318,30 @@ def incomparable(before: Score, after: Score, origins: rewriting.Origins) -> str
     """
     ratings = {rating.id: rating for rating in after.criteria}
     for old in before.criteria:
-        if (new := ratings.get(old.id)) is None:
+        new = ratings.get(old.id)
+        if new is None:
             return f"{old.id} was judged before only"
-        missing, kinds = [], []
-        for rating in (old, new):
-            whole_text_verdicts = [unit.value for unit in rating.units if not unit.sentences]
-            missing.append(whole_text_verdicts.count(None) if rating.units else rating.answers_missing)
-            kinds.append("by sentence" if judged_by_sentence(rating) else "as a whole")
-        if missing[1] > missing[0]:
-            return f"{old.id} lacks {missing[1] - missing[0]} more of its verdicts on the whole text"
+        more_missing = _missing_verdicts(new) - _missing_verdicts(old)
+        if more_missing > 0:
+            return f"{old.id} lacks {more_missing} more of its verdicts on the whole text"
+        kinds = ["by sentence" if judged_by_sentence(rating) else "as a whole" for rating in (old, new)]
         if kinds[0] != kinds[1]:
             return f"{old.id} judged the text {kinds[0]} before and {kinds[1]} after"
         verdicts_before, verdicts_after = _by_sentence(old), _by_sentence(new)
         for sentence, origin in enumerate(origins):
             earlier = [verdict for index in origin for verdict in verdicts_before.get(index, ())]
             later = verdicts_after.get(sentence, [])
-            answered = [len(each) - each.count(None) for each in (earlier, later)]
-            if (answered[0] and not answered[1]) or later.count(None) > earlier.count(None):
+            lost_all = any(verdict is not None for verdict in earlier) and all(verdict is None for verdict in later)
+            if lost_all or later.count(None) > earlier.count(None):
                 return f"{old.id} lacks a verdict on sentence {sentence + 1}, which had one before"
     return None
+
+
+def _missing_verdicts(rating: CriterionRating) -> int:
+    """Return the number of verdicts on the whole text that a rating lacks."""
+    if not rating.units:
+        return rating.answers_missing
+    return sum(unit.value is None and not unit.sentences for unit in rating.units)
 
 
 def _by_sentence(criterion: CriterionRating) -> Mapping[int, list[float | None]]:
@@ -368,11 +376,9 @@ class Improving:
     choices: Mapping[Role, JudgeChoice]
     options: ImproveOptions
     metrics: list[RevisionMetrics] = field(default_factory=list)
+    ledgers: Mapping[Role, Ledger] = field(default_factory=lambda: {"judge": Ledger(), "writer": Ledger()})
     failures: dict[Role, str] = field(default_factory=dict)
     """By role, the latest reason why a reply could not be used."""
-
-    def __post_init__(self) -> None:
-        self.ledgers: dict[Role, Ledger] = {role: Ledger() for role in self.choices}
 
     def estimate(self) -> DryRun:
         """Return an estimate of the requests of each role; a text that becomes longer can need more requests."""
@@ -385,14 +391,15 @@ class Improving:
         return dry_run(roles, self.workspace.options)
 
     async def stream(self) -> AsyncGenerator[Improvement]:
-        workspace, options, ledgers = self.workspace, self.options, self.ledgers
-        rows, pending = rows_of(self.data, options, workspace.notify), deque[ReadRow]()
+        workspace, options = self.workspace, self.options
+        rows = rows_of(self.data, options, workspace.notify)
+        pending = deque[ReadRow]()
         judge = workspace.judge(self.choices["judge"])
         writer = workspace.generator(self.choices["writer"], self.choices["judge"], judge)
         self._judge_name = judge.name
         # Each role has a ledger of its own besides the shared ledger.
-        metered, metered_writer = Metered(judge, ledgers["judge"]), Metered(writer, ledgers["writer"])
-        reviser = Reviser(self.rubric, self.version.ref, metered, metered_writer, options)
+        judge, writer = Metered(judge, self.ledgers["judge"]), Metered(writer, self.ledgers["writer"])
+        reviser = Reviser(self.rubric, self.version.ref, judge, writer, options)
         texts = reviser.stream(append_pending(rows, pending), workspace.under_way)
         async with aclosing(with_progress(workspace, texts, self.data)) as revised:
             async for improved in revised:

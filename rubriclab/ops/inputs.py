@@ -24,7 +24,7 @@ from rubriclab.data.mapping import (
 )
 from rubriclab.data.readers import Rows, from_rows, join_rows, raw_file_rows, read
 from rubriclab.data.rows import MAX_COLUMNS_NAMED, RowError
-from rubriclab.data.write import COMMAS, CsvDialect, dialect_like, table_kind
+from rubriclab.data.write import COMMAS, CsvDialect, table_kind
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.characters import count, join_names
 from rubriclab.models.rubric import Rubric
@@ -60,8 +60,9 @@ def rows_of(data: Data, options: ReadingOptions, notify: Notify = lambda _text: 
 
 def input_files(data: Data) -> tuple[Path, ...]:
     """Return the files that a list or tuple of paths names; empty for any other data, such as a list of texts."""
-    paths = tuple(data) if isinstance(data, list | tuple) else ()
-    return paths if paths and all(isinstance(each, Path) for each in paths) else ()
+    if isinstance(data, list | tuple) and all(isinstance(each, Path) for each in data):
+        return tuple(data)
+    return ()
 
 
 def row_count(data: Data) -> int:
@@ -95,7 +96,8 @@ def usable_texts(
     data: Data, options: ReadingOptions, aspects: Iterable[tuple[str, Scale]], notify: Notify
 ) -> tuple[Example, ...]:
     """Return the texts of `data`; texts with comparisons and no score get a label fitted to the comparisons."""
-    rows, scales = rows_of(data, options, notify), tuple(aspects)
+    rows = rows_of(data, options, notify)
+    scales = tuple(aspects)
     parsed = list(rows)
     notify_faulty(rows, notify)
     examples = tuple(row for row in parsed if isinstance(row, Example))
@@ -111,10 +113,10 @@ def usable_texts(
     for fault in comparison_faults(rows.where, rows.comparisons, examples):
         notify(f"left out: {fault}")
         faulty_lines.add(fault.line)
-    usable = [comparison for comparison in rows.comparisons if comparison[0] not in faulty_lines]
+    usable = [(line, comparison) for line, comparison in rows.comparisons if line not in faulty_lines]
     for aspect, scale in scales:
-        compared = [comparison for _, comparison in select_comparisons(usable, examples, aspect)]
-        examples, fit_notes = fit_scores(examples, compared, aspect, scale)
+        comparisons = [comparison for _, comparison in select_comparisons(usable, examples, aspect)]
+        examples, fit_notes = fit_scores(examples, comparisons, aspect, scale)
         for line in fit_notes:
             notify(line)
     return examples
@@ -152,8 +154,9 @@ def likely_labels(data: Data, options: ReadingOptions, aspect: str) -> str | Non
 
 def _first_rows(data: Data, options: ReadingOptions, max_rows: int) -> list[tuple[Any, Example]]:
     """Return the first rows with a text, and their texts; no rows if the data cannot be read again."""
-    readable_again = data != "-" if isinstance(data, str | Path) else not isinstance(data, Iterator | Rows)
-    return rows_of(data, options).look_ahead(lambda _example: False, max_rows) if readable_again else []
+    if isinstance(data, Iterator) or (isinstance(data, str) and data == "-"):
+        return []
+    return rows_of(data, options).look_ahead(lambda _example: False, max_rows)
 
 
 def usable_examples(rows: Rows, notify: Notify, name: str = "") -> Iterator[Example]:
@@ -219,7 +222,7 @@ def find_cell(row: Any, column: str) -> Any:
 
 def other_columns(row: Any, mapping: FieldMap) -> dict[str, Any]:
     """Return the columns of a user's row that are neither fields nor mapped to fields."""
-    used = {*FIELDS, *(column.partition(".")[0] for column in mapping.columns.values()), *mapping.columns.values()}
+    used = {*FIELDS, *mapping.columns.values(), *(path.partition(".")[0] for path in mapping.columns.values())}
     columns = row.items() if isinstance(row, Mapping) else ()
     return {str(name): cell for name, cell in columns if name not in used and str(name).partition(".")[0] not in TABLES}
 
@@ -253,8 +256,9 @@ def check_text_fields(
     name: str | None = None,
 ) -> None:
     """Raise FieldMissing if none of `examples` has a field that all training texts of `version` had."""
-    name, first_rows = name or describe(data), _first_rows(data, options, 1)
-    _check_fields(version, examples, f"No row of {name} has", first_rows[0][0] if first_rows else None, options.mapping)
+    name = name or describe(data)
+    first_row = next((row for row, _ in _first_rows(data, options, 1)), None)
+    _check_fields(version, examples, f"No row of {name} has", first_row, options.mapping)
     for note in notes_of_missing_fields(version, missing_fields(version, examples), name, len(examples)):
         notify(note)
 
@@ -277,7 +281,8 @@ def _check_fields(version: Version, examples: Sequence[Example], beginning: str,
     missing = [field for field in needed if examples and not any(getattr(each, field) for each in examples)]
     if not missing:
         return
-    advice, mapped = "Map the column that holds it", [mapping.columns.get(field, field) for field in missing]
+    advice = "Map the column that holds it"
+    mapped = [mapping.columns.get(field, field) for field in missing]
     if isinstance(row, Mapping) and all(look_up(row, column) is not ABSENT for column in mapped):
         columns = join_names(map(repr, mapped))
         advice = f"There is no text in any cell of {columns}. Fill them, or map the column that holds it"
@@ -303,6 +308,12 @@ def _proposal(row: Any, mapping: FieldMap, missing: Sequence[ShownField], needed
 
 
 def detect_dialect(data: Data, options: ReadingOptions) -> CsvDialect:
-    """Return the dialect for a .csv file with the rows of `data`: with semicolons if `data` has them."""
-    is_csv = isinstance(data, str | Path) and Path(data).is_file() and table_kind(data) == ".csv"
-    return dialect_like(raw_file_rows(data, options).source) if is_csv else COMMAS
+    """Return the dialect for a .csv file with the rows of `data`, to be read by the program that wrote `data`.
+
+    Spreadsheets separate cells by semicolons where the decimal mark is a comma, and need a byte order mark for UTF-8.
+    """
+    if isinstance(data, str | Path) and Path(data).is_file() and table_kind(data) == ".csv":
+        source = raw_file_rows(data, options).source
+        if source.delimiter == ";":
+            return CsvDialect(";", decimal_comma=source.decimal != "point", byte_order_mark=True)
+    return COMMAS

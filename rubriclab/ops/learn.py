@@ -63,14 +63,15 @@ def resolve_settings(
     Raises:
         SettingsError: for an unknown method or name, a value out of bounds, or `options` for a method not in `methods`.
     """
-    names = [*([JOINT] if joint else []), *(method.name for method in methods)]
+    names = [method.name for method in methods]
+    owners = [JOINT, *names] if joint else names
     for owner in (*check_tables(configured or {}), *check_tables(options or {})):
         if not has_settings(owner):
             known = f"{did_you_mean(owner, settings_names())}Methods are: {', '.join(settings_names())}."
             raise SettingsError(f"`settings`: {owner!r} is no method.", known)
     why = "it takes no part in this training" if joint else f"only {names[0]} is learned"
     for owner, owner_settings in (options or {}).items():
-        if owner not in names:
+        if owner not in owners:
             first_setting = next((f"{owner}.{key}" for key in owner_settings), owner)
             raise SettingsError(f"`settings`: {first_setting} is for another method; {why}.")
     recorded_tables = dict(recorded or {})
@@ -225,7 +226,8 @@ def prepare_training(workspace: Workspace, data: Data, options: LearnOptions) ->
         hint = "Add them to other methods: `text_features=include`."
         raise SettingsError("`methods`: text features alone cannot make a rubric.", hint)
     if single_method := options.single_method:
-        if field := next(iter(options.joint_settings), None):
+        field = next(iter(options.joint_settings), None)
+        if field:
             why = f"`methods={single_method}` alone names a single method"
             hint = "Leave `methods` out, or name several."
             raise SettingsError(f"`{field}` is for rubrics of several methods: {why}.", hint)
@@ -254,10 +256,10 @@ def prepare_training(workspace: Workspace, data: Data, options: LearnOptions) ->
     first_checklist = next((checklist for _, checklist in checklists if checklist), None)
     needs_labels = not single_method or methods[0].needs_labels
     training_input = _training_input(data, first_checklist, options, workspace.notify, labels_needed=needs_labels)
-    plans = (
-        Plan(method, replace(training_input, checklist=checklist), resolved.methods[method.name])
-        for method, checklist in checklists
-    )
+    plans = []
+    for method, checklist in checklists:
+        method_input = replace(training_input, checklist=checklist)
+        plans.append(Plan(method, method_input, resolved.methods[method.name]))
     return TrainingRun(tuple(plans), resolved.joint)
 
 
@@ -291,12 +293,11 @@ def _notify_unused_reasons(training: TrainingRun, generator: str, notify: Notify
     training_input = training.plans[0].training_input
     aspect = training_input.assignment.aspect.name
     number = sum(len(named_reasons(example, aspect)) for example in training_input.examples)
+    why = ""
     if generator == EMBEDDED:
         why = "the offline judge does not read them; a language model does"
     elif not any(plan.method.shows_reasons(plan.settings) for plan in training.plans):
         names = [plan.method.name for plan in training.plans]
         why = f"{join_names(names)} {'proposes' if len(names) == 1 else 'propose'} no criteria from labelled texts"
-    else:
-        return
-    if number:
+    if number and why:
         notify(f"{count(number, 'reason')} of raters {'is' if number == 1 else 'are'} not used: {why}")

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from rubriclab.data.rows import RowError
-from rubriclab.errors import BudgetReached, JudgeError, ProviderDown, RubriclabError, SettingsError, UserError
+from rubriclab.errors import BudgetReached, JudgeError, RubriclabError, SettingsError, UserError
 from rubriclab.judges.connect import makes_requests
 from rubriclab.judges.judge import Judge, Ledger
-from rubriclab.judges.limits import LocalBreaker, LocalBudget, LocalLimits
+from rubriclab.judges.limits import LocalBudget, LocalLimits
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.learning.scoring import Score, score_stream
 from rubriclab.models.rubric import Rubric
@@ -55,14 +55,13 @@ class RowScores:
 
 
 class RunState:
-    """The budget, rate limits and breaker of a run: an actor that the workers ask before and after each request.
+    """The budget and the rate limits of a run: an actor that the workers ask before and after each request.
 
     Requests in flight of a lost worker count as spent, since the provider may bill them, but only once if it returns.
     """
 
     def __init__(self, options: JudgeOptions) -> None:
         self._budget = LocalBudget()
-        self._breaker = LocalBreaker(concurrency=options.concurrency)
         self._reserved: dict[str, list[float]] = {}
         self._seen: dict[str, float] = {}
         self._rates: tuple[float | None, float | None] | None = None
@@ -71,7 +70,8 @@ class RunState:
     def configure(self, options: JudgeOptions) -> None:
         """Set the caps and rates; what is spent stays spent."""
         self._budget.max_calls, self._budget.max_cost = options.max_calls, options.max_cost
-        if self._rates != (rates := (options.requests_per_minute, options.tokens_per_minute)):
+        rates = (options.requests_per_minute, options.tokens_per_minute)
+        if self._rates != rates:
             self._rates = rates
             # Each worker limits its own requests in flight.
             self._limits = LocalLimits(
@@ -85,7 +85,8 @@ class RunState:
         """
         self.renew(worker)
         now = time.monotonic()
-        for lost in [each for each, seen in self._seen.items() if now - seen > LOST_AFTER]:
+        lost_workers = [name for name, seen in self._seen.items() if now - seen > LOST_AFTER]
+        for lost in lost_workers:
             del self._seen[lost]
             for reserved in self._reserved.pop(lost, ()):
                 self._budget.settle(reserved, reserved)
@@ -112,20 +113,9 @@ class RunState:
     def release(self, expected: int, used: int | None, pause: float) -> None:
         self._limits.release(expected, used, pause)
 
-    async def record_failure(self, judge: str, reason: str) -> ProviderDown | None:
-        """Count a prompt that failed; return the error if too many prompts in a row have failed."""
-        try:
-            await self._breaker.record_failure(judge, reason)
-        except ProviderDown as down:
-            return down
-        return None
-
-    def record_success(self) -> None:
-        self._breaker.record_success()
-
 
 class SharedState:
-    """The state of a run, seen from a worker: a `Budget`, `Limits` and a `Breaker`."""
+    """The state of a run, seen from a worker: a `Budget` and `Limits`."""
 
     def __init__(self, state: Any, options: JudgeOptions) -> None:
         self.max_cost = options.max_cost
@@ -174,13 +164,6 @@ class SharedState:
         if self._has_rates:
             self._state.release.remote(expected, used, pause)
 
-    async def record_failure(self, judge: str, reason: str) -> None:
-        if down := await self._state.record_failure.remote(judge, reason):
-            raise down
-
-    def record_success(self) -> None:
-        self._state.record_success.remote()
-
     async def _reserve(self, cost: float) -> BudgetReached | None:
         answer: BudgetReached | bool = False
         while not answer:
@@ -214,9 +197,10 @@ class RayWorker:
             workspace, judge = self._open()
         except RubriclabError as error:
             return RowScores((), error, Ledger())
-        job, scored, fault = self._job, list[Score](), None
+        scored = list[Score]()
+        fault: RubriclabError | None = None
         try:
-            async for score in score_stream(job.rubric, rows, judge, job.name, workspace.under_way):
+            async for score in score_stream(self._job.rubric, rows, judge, self._job.name, workspace.under_way):
                 scored.append(score)  # those before an error count
         except RubriclabError as error:
             fault = error
@@ -232,7 +216,7 @@ class RayWorker:
             if job.folder and job.folder.is_dir():
                 os.chdir(job.folder)
             shared = SharedState(self._state, job.options) if self._state else None
-            workspace = Workspace(job.store, job.options, budget=shared, limits=shared, breaker=shared)
+            workspace = Workspace(job.store, job.options, budget=shared, limits=shared)
             self._opened = self._resources.enter_context(workspace), workspace.judge(job.choice)
         return self._opened
 
@@ -293,10 +277,14 @@ async def score_on_ray(
         pool = _Pool(job, work.options, workers)
         size = max(1, min(MAX_CHUNK, work.under_way // (MIN_CHUNKS * workers)))
         window = WINDOW * max(MIN_CHUNKS * workers, work.under_way // size)
-        chunks, pending, error = _chunks(rows, size), deque[asyncio.Task[RowScores]](), None
+        chunks, pending = _chunks(rows, size), deque[asyncio.Task[RowScores]]()
+        error: Exception | None = None
         try:
             while True:
-                while error is None and len(pending) < window and (chunk := next(chunks, None)):
+                while error is None and len(pending) < window:
+                    chunk = next(chunks, None)
+                    if chunk is None:
+                        break
                     if isinstance(chunk, Exception):
                         error = chunk
                     else:
@@ -305,9 +293,10 @@ async def score_on_ray(
                     break
                 scored = await pending.popleft()
                 work.ledger.add(scored.effort)
-                for score in () if error else scored.scores:
-                    yield score
-                error = error or scored.error
+                if error is None:
+                    for score in scored.scores:
+                        yield score
+                    error = scored.error
         except BaseException:
             for task in pending:
                 task.cancel()
@@ -385,9 +374,9 @@ def _cluster(cluster: str | None, workers: int) -> Iterator[None]:
         with chdir(Path(__file__).parents[2]):
             ray.init(address=cluster or "local", log_to_driver=False, logging_level=logging.ERROR, **settings)
     except (ConnectionError, ValueError, RuntimeError) as error:
-        hint, reason = "Check `ray_address`, or leave it out to start workers on this machine.", str(error).split()
-        place = cluster or "on this machine"
-        raise JudgeError(f"The Ray cluster {place} cannot be used: {' '.join(reason)}", hint) from error
+        hint = "Check `ray_address`, or leave it out to start workers on this machine."
+        problem = f"The Ray cluster {cluster or 'on this machine'} cannot be used: {' '.join(str(error).split())}"
+        raise JudgeError(problem, hint) from error
     if terminate is not None and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, terminate)  # Ray's own handler loses replies under way
     try:

@@ -80,7 +80,8 @@ class Scoring:
     rivals: Rivals = field(init=False)
 
     def __post_init__(self) -> None:
-        name, options = "the rubric" if self.name == UNSAVED else self.name, self.options
+        options = self.options
+        name = "the rubric" if self.name == UNSAVED else self.name
         self.rivals = resolve_rivals(options, self.rubric, name, self.workspace.notify)
         self.on_ray = options.workers > 1 or options.ray_address is not None
         if self.on_ray:
@@ -102,12 +103,11 @@ class Scoring:
 
     async def stream(self) -> AsyncGenerator[results.ScoredRow]:
         """Yield one scored row for each row, in order; a faulty row is unscored, with its fault as the reason."""
-        workspace, rows, pending = self.workspace, self._rows(), deque[inputs.ReadRow]()
-        rows_kept = self.counts.rows
-        stream = inputs.with_progress(
-            workspace, self._scores(inputs.append_pending(rows, pending)), self.data, rows_kept
-        )
-        async with aclosing(stream) as scores:
+        notify, rivals, rows_kept = self.workspace.notify, self.counts.rivals, self.counts.rows
+        rows = self._rows()
+        pending = deque[inputs.ReadRow]()
+        stream = self._scores(inputs.append_pending(rows, pending))
+        async with aclosing(inputs.with_progress(self.workspace, stream, self.data, rows_kept)) as scores:
             async for score in scores:
                 row, example = pending.popleft()
                 if self.version and example:
@@ -115,16 +115,15 @@ class Scoring:
                 scored = results.ScoredRow(score, row, example, example is not None and addresses_judge(example.output))
                 self.count(scored)
                 yield scored
-        inputs.notify_left_out(rows, workspace.notify)
-        if (rivals := self.counts.rivals).calls:
+        inputs.notify_left_out(rows, notify)
+        if rivals.calls:
             calls = count(rivals.calls, "call")
-            workspace.notify(f"{self.name}: {count(rivals.texts, 'text')} rated together with their rivals in {calls}")
+            notify(f"{self.name}: {count(rivals.texts, 'text')} rated together with their rivals in {calls}")
         if rivals.without_rivals:
             advice = "" if rivals.without_rivals < rivals.texts else ": give `group` or `source`"
-            alone = f"{rivals.without_rivals:,} of these texts had no rival in their call"
-            workspace.notify(f"{self.name}: {alone}{advice}")
+            notify(f"{self.name}: {rivals.without_rivals:,} of these texts had no rival in their call{advice}")
         for warning in self.warnings(self.counts.rows - rows_kept):
-            workspace.notify(warning)
+            notify(warning)
 
     def warnings(self, texts: int) -> list[str]:
         """Return warnings of fields that some of the scored `texts` lack, and of texts that address the judge."""
@@ -139,8 +138,8 @@ class Scoring:
         self.counts.add(scored)
         if not self.columns and isinstance(scored.row, Mapping):
             self.columns = list(map(str, scored.row))
-        options, group = self.options, scored.example.group if scored.example else None
-        columns = {"labels_in": options.labels_in, "by": options.by}
+        group = scored.example.group if scored.example else None
+        columns = {"labels_in": self.options.labels_in, "by": self.options.by}
         cells = {name: inputs.find_cell(scored.row, column) for name, column in columns.items() if column}
         self.filled_options |= {name for name, cell in cells.items() if cell is not None}
         cell, slice_cell = cells.get("labels_in"), cells.get("by")
@@ -154,10 +153,11 @@ class Scoring:
             return math.nan
         with suppress(FieldError):
             label = Fields({}, NATIVE, rules).number(self.options.labels_in or "", cell)
-            if label is not None:
-                inputs.check_labels([label], self.rubric, self.name, lambda _outside: None)
-            if label is None or self.rubric.scores_on.contains(label):
-                return math.nan if label is None else label
+            if label is None:
+                return math.nan
+            inputs.check_labels([label], self.rubric, self.name, lambda _outside: None)
+            if self.rubric.scores_on.contains(label):
+                return label
         self.bad_labels.append(f"{name}: {cell!r}")
         return math.nan
 
@@ -168,7 +168,8 @@ class Scoring:
             DataError: if a column that an option names is empty, or too few texts have labels.
         """
         for name in ("labels_in", "by"):
-            if (column := getattr(self.options, name)) and self.counts.rows and name not in self.filled_options:
+            column = getattr(self.options, name)
+            if column and self.counts.rows and name not in self.filled_options:
                 columns = f"The columns are {join_names(self.columns)}." if self.columns else None
                 raise DataError(f"`{name}={column}`: no row has anything in such a column.", columns)
         column, labelled = self.options.labels_in, self.summary.labelled
@@ -186,9 +187,9 @@ class Scoring:
             raise DataError(f"`labels_in={column}`: got {got}; expected at least {MIN_GROUPS}.", hint)
 
     def _scores(self, rows: Iterable[Example | RowError]) -> AsyncGenerator[Score]:
-        workspace, options, rubric, name = self.workspace, self.options, self.rubric, self.name
+        workspace, rubric, name = self.workspace, self.rubric, self.name
         if self.on_ray:
-            workers, cluster = options.workers, options.ray_address
+            workers, cluster = self.options.workers, self.options.ray_address
             return score_on_ray(
                 workspace, without_rivals(rubric), rows, self.choice, name, workers=workers, cluster=cluster
             )
@@ -229,7 +230,8 @@ def prepare_scoring(
         check_workers(workspace, options.workers, options.ray_address)
     if rubric is None:
         return _prepare_unvalidated(workspace, data, options)
-    if ignored_options := [f"`{name}`" for name in ("task", "aspect", "definition", "scale") if getattr(options, name)]:
+    ignored_options = [f"`{name}`" for name in ("task", "aspect", "definition", "scale") if getattr(options, name)]
+    if ignored_options:
         workspace.notify(f"{', '.join(ignored_options)}: left out, as the rubric defines this")
     if isinstance(rubric, Rubric):
         choice = work.JudgeChoice(work.judge_or_offline(options.judge, workspace.notify))
@@ -265,9 +267,10 @@ def _prepare_unvalidated(workspace: work.Workspace, data: Data, options: ScoreOp
     assignment = Assignment(task_words(options.task), aspect, parse_scale(options.scale or "1:5"))
     judge = work.judge_or_offline(options.judge, workspace.notify)
     learn = ["rubriclab", "learn", "LABELLED", "--task", options.task, "--aspect", aspect.name]
-    command = shlex.join([*learn, "--definition", options.definition] if options.definition else learn)
+    if options.definition:
+        learn += ["--definition", options.definition]
     warning = "no label says how far these scores agree with people's"
-    workspace.notify(f"unvalidated: {warning}; label about 30 texts and run `{command}`")
+    workspace.notify(f"unvalidated: {warning}; label about 30 texts and run `{shlex.join(learn)}`")
     workspace.open_store(create=True)
     return Scoring(workspace, data, plain_question_rubric(assignment), UNVALIDATED, work.JudgeChoice(judge), options)
 
@@ -307,7 +310,8 @@ def resume_scores(scoring: Scoring, output: str) -> int:
     Raises:
         DataError: if the rows are by another rubric or judge, with other options, or of other texts.
     """
-    path, record, end = Path(output), record_path(output), 0
+    path, record = Path(output), record_path(output)
+    end = 0
     no_record = DataError(f"{record} does not say by what the rows of {output} are scored.", _RESTART_HINT)
     with path.open("rb") if path.exists() else BytesIO() as file:
         if not file.readline().endswith(b"\n"):
@@ -320,7 +324,8 @@ def resume_scores(scoring: Scoring, output: str) -> int:
             if not isinstance(written, dict):
                 raise no_record
             for name, expected in _record(scoring).items():
-                if (got := written.get(name)) != expected:
+                got = written.get(name)
+                if got != expected:
                     values = f"got the {name} {preview(str(got))}, expected {preview(str(expected))}"
                     raise DataError(f"{record}: {values}: another run wrote {output}.", _RESTART_HINT)
         scoring.remaining_rows = rows = inputs.rows_of(scoring.data, scoring.options, scoring.workspace.notify)
@@ -331,8 +336,8 @@ def resume_scores(scoring: Scoring, output: str) -> int:
                 break
             end += len(line)
             row = _read_score(line, rows, f"{output}:{number}")
-            scored_by = row.score.rubric, recorded_name(row.score.judge)
-            if not has_record and scored_by != (scoring.name, judge):
+            is_own = row.score.rubric == scoring.name and recorded_name(row.score.judge) == judge
+            if not has_record and not is_own:
                 raise no_record
             scoring.count(row)
     if not has_record and next(rows, None) is not None:
@@ -356,7 +361,8 @@ def _read_score(line: bytes, rows: Rows, where: str) -> results.ScoredRow:
         written = orjson.loads(line)
         # Columns of the text's row come before the score, and may have names of optional fields of a score.
         score_cells = dict(dropwhile(lambda cell: cell[0] != "id", written.items()))
-        score, addresses_judge = results.parse_score(score_cells), score_cells["addresses_judge"]
+        score = results.parse_score(score_cells)
+        addresses_judge = score_cells["addresses_judge"]
     except (ValueError, KeyError, AttributeError):
         got = preview(line.decode(errors="replace"))
         raise DataError(f"{where}: got {got}, expected a row of scores.", _RESTART_HINT) from None
@@ -364,12 +370,12 @@ def _read_score(line: bytes, rows: Rows, where: str) -> results.ScoredRow:
     if row is None:
         problem = f"{where}: there are more scores than rows in {rows.where}: the texts have changed."
         raise DataError(problem, _RESTART_HINT)
-    scored = results.ScoredRow(score, rows.row, row if isinstance(row, Example) else None, addresses_judge)
     cells = orjson.loads(json_line(results.with_columns(rows.row, score_cells)))
-    if score.id != (row.id if isinstance(row, Example) else fault_id(row)) or cells != written:
+    row_id = row.id if isinstance(row, Example) else fault_id(row)
+    if score.id != row_id or cells != written:
         problem = f"this score, of the text {preview(score.id)}, is not of the row in the same place"
         raise DataError(f"{where}: {problem}, {rows.where}:{rows.line}: the texts have changed.", _RESTART_HINT)
-    return scored
+    return results.ScoredRow(score, rows.row, row if isinstance(row, Example) else None, addresses_judge)
 
 
 def row_of_fields(output: str, fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from rubriclab.errors import JudgeError, NotConfirmed, SettingsError, StoreError
 from rubriclab.judges.cache import InFlight, recorded_name
 from rubriclab.judges.connect import EMBEDDED, account, connect, is_language_model, makes_requests
 from rubriclab.judges.judge import Judge, Ledger
-from rubriclab.judges.limits import IN_FLIGHT, Breaker, Budget, Limits, LocalBudget
+from rubriclab.judges.limits import IN_FLIGHT, Budget, Limits, LocalBudget
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.providers import server_address
 from rubriclab.methods.method import Progress, ignore_progress
@@ -130,7 +130,8 @@ def online_judges(version: Version) -> dict[str, tuple[str, str | None]]:
     """Return the name and address, by role, of the different judges that a version names, except the offline judge."""
     provenance = version.provenance
     judges = {"judge": (provenance.judge, provenance.judge_address)}
-    if (generator := (provenance.generator, provenance.generator_address)) != judges["judge"]:
+    generator = (provenance.generator, provenance.generator_address)
+    if generator != judges["judge"]:
         judges["generator"] = generator
     return {role: judge for role, judge in judges.items() if judge[0] != EMBEDDED}
 
@@ -202,7 +203,7 @@ class Workspace(Closing):
         location: path or URL of the store; `None` for the user's own.
         record: the file that requests and replies are recorded to.
         budget: caps on calls and money; by default those in `options`.
-        limits, breaker: shared by all judges if given; by default each judge has its own.
+        limits: shared by all judges if given; by default each judge has its own.
         in_flight: requests under way, which copies of the workspace for simultaneous calls share.
     """
 
@@ -215,7 +216,6 @@ class Workspace(Closing):
     budget: Budget | None = None
     limits: Limits | None = None
     given_address: GivenAddress | None = None
-    breaker: Breaker | None = None
     ledger: Ledger = field(default_factory=Ledger)
     metrics: Metrics | None = None
     in_flight: InFlight = field(default_factory=dict)
@@ -261,7 +261,9 @@ class Workspace(Closing):
 
     def _address(self, choice: JudgeChoice) -> str | None:
         assert self.given_address
-        return (None if choice.is_apart else self.given_address.for_judge(choice.spec)) or choice.address
+        if choice.is_apart:
+            return choice.address
+        return self.given_address.for_judge(choice.spec) or choice.address
 
     def judge(self, choice: JudgeChoice, *, fresh: bool = False, key_from: str | None = None) -> Judge:
         """Return the chosen judge, connected to the store's answers unless `fresh`.
@@ -280,7 +282,6 @@ class Workspace(Closing):
             batches=self.store.batches,
             notify=self.notify,
             metrics=self.metrics,
-            breaker=self.breaker,
             key_from=key_from,
             in_flight=self.in_flight,
             folder=file.parent if file else None,
@@ -312,10 +313,10 @@ class Workspace(Closing):
         """Close the store, and notify of batches under way and of damaged cached answers."""
         if self.options.batch and self._store:
             with suppress(StoreError):
-                if pending := self._store.batches.open():
-                    batches = "1 batch is" if len(pending) == 1 else f"{len(pending):,} batches are"
+                if open_batches := self._store.batches.open():
+                    batches = "1 batch is" if len(open_batches) == 1 else f"{len(open_batches):,} batches are"
                     collect = "run the same command again to collect the answers"
-                    cancel = f"or cancel: `rubriclab batches --cancel {pending[0].name}`"
+                    cancel = f"or cancel: `rubriclab batches --cancel {open_batches[0].name}`"
                     self.notify(f"{batches} still under way at the provider and will be charged: {collect}, {cancel}")
         self._resources.close()
         self._store = None
@@ -353,7 +354,8 @@ def load_versions(workspace: Workspace, rubrics: Any) -> tuple[Version, ...]:
     refs = tuple(rubrics) if several else (rubrics,)
     if not refs:
         raise SettingsError("Expected one rubric or more, got none.", _REFERENCES)
-    return tuple({version.ref: version for version in (load_version(workspace, rubric) for rubric in refs)}.values())
+    versions = [load_version(workspace, ref) for ref in refs]
+    return tuple({version.ref: version for version in versions}.values())
 
 
 def finish(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -436,7 +438,10 @@ class UnderWay(set[asyncio.Task[Any]]):
 
     async def finish(self, patience: float) -> int:
         """Wait up to `patience` seconds for all tasks; return the number of tasks that have not ended."""
-        return len((await asyncio.wait(self, timeout=patience))[1]) if self else 0
+        if not self:
+            return 0
+        _ended, unfinished = await asyncio.wait(self, timeout=patience)
+        return len(unfinished)
 
 
 class BackgroundLoop:
@@ -502,15 +507,14 @@ def terminal_bar(ledger: Ledger) -> Iterator[Progress]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress as Bar, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    texts = (TextColumn(words) for words in ("{task.description}", "{task.fields[spent]}", "left"))
-    description, spending, left = texts
-    columns = (description, BarColumn(), spending, TimeElapsedColumn(), left, TimeRemainingColumn())
+    description, spending = TextColumn("{task.description}"), TextColumn("{task.fields[spent]}")
+    columns = (description, BarColumn(), spending, TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("starting", total=1.0, spent="")
 
         def advance(stage: str, share: float) -> None:
-            total, done = 1.0 if share >= 0 else None, max(share, 0.0)
-            bar.update(task, description=stage, total=total, completed=done, spent=spent(ledger))
+            total = 1.0 if share >= 0 else None
+            bar.update(task, description=stage, total=total, completed=max(share, 0.0), spent=spent(ledger))
 
         yield advance
 
@@ -525,7 +529,8 @@ def regular_lines(ledger: Ledger) -> Iterator[Progress]:
         now = time.monotonic()
         if now - last < LINE_INTERVAL:
             return
-        last, seconds = now, now - begun
+        last = now
+        seconds = now - begun
         parts = [stage, f"{seconds / 60:.0f} min"]
         if share > 0:
             parts += [f"{share:.0%} done", f"about {seconds * (1 - share) / share / 60:.0f} min left"]
@@ -558,13 +563,11 @@ def spent(ledger: Ledger) -> str:
     usage = ledger.usage
     tokens = usage.prompt_tokens + usage.completion_tokens
     counts = {"cached": ledger.cached, "failed": ledger.failed}
-    thousands = {"tokens": tokens, "of them read from the provider's cache": usage.cached_tokens}
-    parts = [
-        f"{ledger.calls:,} calls",
-        *(f"{number:,} {what}" for what, number in counts.items() if number),
-        *(f"{number / 1000:,.0f}k {what}" for what, number in thousands.items() if number),
-        "price unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}",
-    ]
+    token_counts = {"tokens": tokens, "of them read from the provider's cache": usage.cached_tokens}
+    parts = [f"{ledger.calls:,} calls"]
+    parts += [f"{number:,} {name}" for name, number in counts.items() if number]
+    parts += [f"{number / 1000:,.0f}k {name}" for name, number in token_counts.items() if number]
+    parts.append("price unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}")
     return ", ".join(parts)
 
 
@@ -577,17 +580,17 @@ INTERVAL = 10.0
 _log = logging.getLogger(__name__)
 
 
-def with_logging(display: ProgressDisplay, *, clock: Callable[[], float] = time.monotonic) -> ProgressDisplay:
+def with_logging(display: ProgressDisplay) -> ProgressDisplay:
     """Return a progress display that also logs a line for each new phase, and a line every `INTERVAL` seconds."""
 
     @contextmanager
     def show(ledger: Ledger) -> Iterator[Progress]:
-        begun = last = clock()
+        begun = last = time.monotonic()
         phase = ""
 
         def log(text: str) -> None:
             nonlocal last
-            last = clock()
+            last = time.monotonic()
             counts = (ledger.calls, ledger.cached, ledger.failed)
             _log.info("%s; %.0f s, %d calls, %d cached, %d failed", text, last - begun, *counts)
 
@@ -597,7 +600,8 @@ def with_logging(display: ProgressDisplay, *, clock: Callable[[], float] = time.
                 nonlocal phase
                 on_progress(text, share)
                 # Counts change with every text, the words around them with the phase.
-                if (words := re.sub(r"[\d,]+", "", text)) != phase or clock() - last >= INTERVAL:
+                words = re.sub(r"[\d,]+", "", text)
+                if words != phase or time.monotonic() - last >= INTERVAL:
                     phase = words
                     log(text)
 

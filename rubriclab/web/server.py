@@ -324,24 +324,29 @@ class Guard:
         await respond(scope, receive_bounded, send_with_headers)
 
     def _refuse(self, scope: Scope) -> Response | None:
-        headers, access = Headers(scope=scope), self._access
+        headers = Headers(scope=scope)
+        access = self._access
         if headers.get("host", "").lower() not in access.hosts:
             return PlainTextResponse("This page is not served under this name.", 421)
         scope.setdefault("state", {})["visitor"] = None
         if access.links and (response := self._identify(scope)):
             return response
         site, origin = headers.get("sec-fetch-site"), headers.get("origin")
-        if scope["method"] in SAFE_METHODS:
+        is_safe = scope["method"] in SAFE_METHODS
+        if is_safe:
             # Other sites may link to a page, but not load anything from here.
             is_link = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
             allowed = is_link or site in (None, "none", "same-origin")
-            return None if allowed else PlainTextResponse("Requests of other sites are refused.", 403)
-        is_own = site == "same-origin" if origin is None else is_own_origin(origin, headers, scope)
-        if not is_own:
+        elif origin is None:
+            allowed = site == "same-origin"
+        else:
+            allowed = is_own_origin(origin, headers, scope)
+        if not allowed:
             return PlainTextResponse("Requests of other sites are refused.", 403)
-        token = headers.get(TOKEN_HEADER, "")
-        matches = hmac.compare_digest(token.encode("utf-8", "surrogateescape"), access.token.encode())
-        return None if matches else PlainTextResponse("The page is out of date: load it again.", 403)
+        token = headers.get(TOKEN_HEADER, "").encode("utf-8", "surrogateescape")
+        if is_safe or hmac.compare_digest(token, access.token.encode()):
+            return None
+        return PlainTextResponse("The page is out of date: load it again.", 403)
 
     def _identify(self, scope: Scope) -> Response | None:
         """Store a known visitor in `scope`; return the response to a personal link or an unknown visitor, or `None`."""
