@@ -205,7 +205,7 @@ def learn(call: Call, labelled: tuple[str, ...]) -> None:
     """Learn a rubric from LABELLED texts, in one file or several, and save it as a version in the store.
 
     Several methods propose criteria. The labels select, weight and calibrate them, and cross-validation measures the
-    agreement with labels that the rubric was not fitted to. LABELLED is a .jsonl, .csv, .tsv, .xlsx or .parquet file of
+    agreement with labels that the rubric was not fitted to. LABELLED is a file, such as .jsonl, .csv or .xlsx, of
     texts with human scores, or - for standard input. After an interruption or at a limit, run the same command again.
     """
     options = call.options(ops.options.LearnOptions)
@@ -248,7 +248,7 @@ def _print_learned(result: ops.learn.LearnResult) -> None:
 def plan(call: Call, texts: str, *, rubric: str, output: str | None, dry_run: bool) -> None:
     """Choose which TEXTS to label next, whole groups first.
 
-    TEXTS is a .jsonl, .csv, .tsv, .xlsx or .parquet file, or - for standard input. The texts are rated by the rubric's
+    TEXTS is a file of rows, such as .jsonl, .csv or .xlsx, or - for standard input. The texts are rated by the rubric's
     criteria, which takes calls; those that have a label or were learned from are left out. Add scores to the chosen
     rows, and give them to `rubriclab learn` with the old rows, or to `rubriclab evaluate` without learning from them.
     """
@@ -329,7 +329,7 @@ def score(
 ) -> None:
     """Score TEXTS by a rubric, with one output row for each row, in the same order.
 
-    TEXTS is a .jsonl, .csv, .tsv, .xlsx or .parquet file, or - for standard input, and is read as a stream. A faulty
+    TEXTS is a file of rows, such as .jsonl, .csv or .xlsx, or - for standard input, and is read as a stream. A faulty
     row, or a text with too few usable ratings, gets a row with the reason instead of a score. A rubric of several
     methods, as by default, gives an interval for each score, and the contribution of each criterion.
 
@@ -418,7 +418,7 @@ def _write_scores(
 def improve(call: Call, texts: str, *, rubric: str, output: str, diff: str | None, dry_run: bool) -> None:
     """Rewrite TEXTS where a rubric finds faults, and accept rewrites that score higher: one output row for each row.
 
-    TEXTS is a .jsonl, .csv, .tsv, .xlsx or .parquet file, or - for standard input, and is read as a stream. Each
+    TEXTS is a file of rows, such as .jsonl, .csv or .xlsx, or - for standard input, and is read as a stream. Each
     output row has the text in `output`, and all rounds in `improvement`. If the rubric judges sentences (dcr, most of
     seal), only sentences with faults may change.
     """

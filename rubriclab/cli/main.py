@@ -178,6 +178,7 @@ _declared = [
 ]
 _daily = {each.name: each for each in _declared if each.name in DAILY}
 cli.add_section("Every day", [_daily[name] for name in DAILY])
+assert {each.section for each in _declared} <= {"", *SECTIONS}, "a command with another section would be lost"
 for title in SECTIONS:
     cli.add_section(title, [each for each in _declared if each.section == title])
 

@@ -72,7 +72,8 @@ class SectionOption(click.Option):
     def __init__(
         self, declared: Sequence[str], *, section: str = "", from_found: FromFound = "confirmed", **settings: Any
     ) -> None:
-        name = next(name for name in declared if name.startswith("--")).removeprefix("--")
+        # A pair such as `--tags/--no-tags` has the variable of its first name.
+        name = next(name for name in declared if name.startswith("--")).removeprefix("--").partition("/")[0]
         super().__init__(declared, envvar=f"RUBRICLAB_{name.replace('-', '_').upper()}", **settings)
         self.section = section
         self.from_found = from_found

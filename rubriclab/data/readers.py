@@ -143,9 +143,8 @@ EXPECTED = (
     "expected a path, rows as mappings, a list of texts, Example objects, a pandas, polars or pyarrow table, or a "
     "Hugging Face data set"
 )
-_NAMES = (
-    "Name it .jsonl, .csv or .tsv (these also with .gz), .xlsx or .parquet; - reads JSON Lines from standard input."
-)
+_TEXT_ENDINGS = ", ".join((JSON_LINES[0], *(each.ending for each in FORMATS if each.delimiter and not each.is_alias)))
+_NAMES = f"Name it {_TEXT_ENDINGS} (these also with .gz), .xlsx or .parquet; - reads JSON Lines from standard input."
 _NO_FILE = "Give a file of rows, - for standard input, or in Python the texts as a list of strings."
 
 
@@ -257,7 +256,7 @@ def _text_file_rows(path: Path, kind: str, options: reading.ReadingOptions) -> R
             yield from ((line, row) for line, row in numbered() if isinstance(row, dict))
 
     mark, ambiguous_score = decimal_mark(where, readable(), options, dialect.delimiter)
-    name = "CSV" if kind == ".csv" else "TSV"
+    name = "TSV" if kind == ".tab" else kind.removeprefix(".").upper()
     source = reading.SourceFormat(where, name, encoding, dialect.delimiter, mark, ambiguous_score, DELIMITED[kind])
     return RawRows(source, numbered(), options.rules(typed=False, decimal=mark), is_table=True)
 

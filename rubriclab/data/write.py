@@ -178,8 +178,8 @@ def split_ending(name: str) -> tuple[str, str]:
 
 def _write_table(path: Path, table: Table, *, complete: bool) -> None:
     table_format = next(each for each in FORMATS if each.ending == table_kind(path))
-    if table_format.delimiter == "\t":
-        table = replace(table, dialect=CsvDialect("\t"))
+    if table_format.delimiter and table_format.ending != ".csv":
+        table = replace(table, dialect=CsvDialect(table_format.delimiter))
     if _is_special(path):
         table_format.write(path, table)
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,16 @@ if TYPE_CHECKING:
     from rubriclab.judges.metrics import Metrics
 
 EMBEDDED = "embedded"
+
+
+def _embedded_judge(_spec: str, _folder: Path | None) -> Judge:
+    from rubriclab.judges.embedded import EmbeddedJudge
+
+    return EmbeddedJudge()
+
+
+# Judges that send no requests, by their names; a colon begins an argument.
+LOCAL_JUDGES: Mapping[str, Callable[[str, Path | None], Judge]] = {EMBEDDED: _embedded_judge, RECORDED_PREFIX: Replay}
 # The options that a language model takes as settings, besides the price.
 MODEL_OPTIONS = {"timeout", "structured", "api_base", "reasoning_tokens", "max_reply_bytes"}
 
@@ -78,12 +88,8 @@ def connect(
     judge: Judge
     if options.batch and not makes_requests(spec):
         notify(f"`batch`: left out, as the judge {spec} answers at once and costs nothing")
-    if spec == EMBEDDED:
-        from rubriclab.judges.embedded import EmbeddedJudge
-
-        judge = EmbeddedJudge()
-    elif spec.startswith(RECORDED_PREFIX):
-        judge = Replay(spec, folder)
+    if new_judge := _local_judge(spec):
+        judge = new_judge(spec, folder)
     elif entry_points:
         if options.batch:
             raise SettingsError(
@@ -93,7 +99,7 @@ def connect(
         judge = retried(budgeted(plug_in_judge(entry_points, spec, options), price=options.price))
     else:
         settings = options.model_dump(include=MODEL_OPTIONS) | {"price": options.price, "key_from": key_from}
-        settings["other_judges"] = (EMBEDDED, RECORDED_PREFIX.rstrip(":"), *judge_points())
+        settings["other_judges"] = (*(name.rstrip(":") for name in LOCAL_JUDGES), *judge_points())
         by_batch = options.batch and answers is not None and batches is not None
         model = BatchModel(spec, **settings) if by_batch else LanguageModel(spec, **settings)
         # The price and the bounds of tokens need litellm, whose import takes seconds: only a cap on cost is worth that.
@@ -128,7 +134,12 @@ def connect(
 
 
 def makes_requests(spec: str) -> bool:
-    return spec != EMBEDDED and not spec.startswith(RECORDED_PREFIX)
+    return _local_judge(spec) is None
+
+
+def _local_judge(spec: str) -> Callable[[str, Path | None], Judge] | None:
+    name, colon, _ = spec.partition(":")
+    return LOCAL_JUDGES.get(name + colon)
 
 
 def is_language_model(spec: str) -> bool:

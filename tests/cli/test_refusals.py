@@ -10,10 +10,13 @@ from typing import Any
 import pytest
 from commands import HELDOUT, LABELLED, Commands
 
+from rubriclab.judges.connect import LOCAL_JUDGES
+
 LEARN = f"learn {LABELLED} --task summarization --aspect coherence"
 ALONE = f"{LEARN} --method hypoeval"
 SCORE = f"score {HELDOUT} --rubric news"
 RATED = "--task summarization --aspect coherence"
+LOCAL = ", ".join(name.rstrip(":") for name in LOCAL_JUDGES)
 DEAD = "--judge openai/dead --api-base http://127.0.0.1:9/v1 --attempts 1"
 CHECKLIST = {
     "format": "rubriclab-checklist/1",
@@ -52,7 +55,7 @@ REFUSALS: list[tuple[str, int, str]] = [
     ("gate news@1", 2, "news@1 was never compared with anything: it was made by one method. Learn it without --method"),
     # learn
     (f"learn {LABELLED} --task summarization", 2, "Name the aspect to learn: --aspect ASPECT."),
-    (f"{LEARN} --judge embeded", 4, "Did you mean 'embedded'? Write a judge (embedded, recorded), PROVIDER/MODEL"),
+    (f"{LEARN} --judge embeded", 4, f"Did you mean 'embedded'? Write a judge ({LOCAL}), PROVIDER/MODEL"),
     (f"{LEARN} --judge recorded:none.jsonl", 2, "The recording none.jsonl cannot be read"),
     (f"{LEARN} --scale 1-5", 2, "The scale '1-5' is not understood; write the lowest and the highest score, as in 1:5"),
     (f"{LEARN} --scale no:yes", 2, "expected a score from 0 to 1"),

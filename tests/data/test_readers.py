@@ -65,7 +65,7 @@ def test_examples_read_back_as_written(examples):
 @pytest.mark.parametrize("name", ["texts", "texts.txt", "texts.gz", "texts.parquet.gz", "texts.xls"])
 def test_a_name_that_says_no_known_format_is_refused_with_those_that_are(tmp_path, name):
     (tmp_path / name).write_bytes(in_lines(ROWS))
-    with pytest.raises(DataError, match=r"\.jsonl, \.csv .* \.xlsx or \.parquet"):
+    with pytest.raises(DataError, match=r"\.jsonl, \.csv, .* \.xlsx or \.parquet"):
         read(tmp_path / name)
 
 
