@@ -331,11 +331,8 @@ byId('stop').addEventListener('click', () => once(async () => {
 }))
 addEventListener('focus', refresh)
 
-// Below its top, a small screen belongs to the text.
-if (!wide.matches) {
-  byId('buttons').open = false
-  byId('question').after(byId('buttons'))
-}
+// A small screen belongs to the text.
+byId('buttons').open = wide.matches
 
 // The ends of the scale are not repeated here: they are shown beside its buttons, or in the label of the field.
 const [byKey, byTouch] = scale.levels.length ? ['Press a number key or a button', 'Tap a score'] : ['Type a number and press Enter', 'Type a number and tap “Save”']
