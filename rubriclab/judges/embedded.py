@@ -87,7 +87,8 @@ class Reading:
     def share(self, values: Mapping[str, float]) -> float:
         """Return the quality from 0 to 1, 0.5 at the middle; nan where the feature is undefined."""
         distance = (values[self.feature.name] - self.middle) / (self.spread * DEVIATIONS)
-        return float(min(max(0.5 + (distance if self.more_is_better else -distance), 0.0), 1.0))
+        quality = 0.5 + distance if self.more_is_better else 0.5 - distance
+        return float(min(max(quality, 0.0), 1.0))
 
     def __str__(self) -> str:
         amount = "more" if self.more_is_better else "less"
@@ -126,14 +127,16 @@ def _readings(text: str, *aspect: str) -> tuple[Reading, ...]:
         for feature in CATALOGUE
         if feature.name in directions
     }
-    best = sorted(filter(hit_shares.get, hit_shares), key=lambda feature: -hit_shares[feature])[:MAX_FEATURES]
-    return tuple(Reading(each, directions[each.name] > 0, each.typical, each.spread) for each in best or hit_shares)
+    named = [feature for feature, hit_share in hit_shares.items() if hit_share]
+    best_named = sorted(named, key=lambda feature: -hit_shares[feature])[:MAX_FEATURES]
+    features = best_named or list(hit_shares)
+    return tuple(Reading(each, directions[each.name] > 0, each.typical, each.spread) for each in features)
 
 
 def measure(fields: Mapping[str, Any], text: str) -> tuple[float, str]:
     """Return how well the shown text meets the criterion `text`, 0 to 1, and why; NaN if that cannot be measured."""
     values, measured = text_values(fields), readings(fields, text)
-    shares = [share for reading in measured if not math.isnan(share := reading.share(values))]
+    shares = [reading.share(values) for reading in measured if not math.isnan(reading.share(values))]
     values_text = "; ".join(f"{reading.feature.title}: {values[reading.feature.name]:.3g}" for reading in measured)
     return fmean(shares) if shares else math.nan, f"Measured, not read: {values_text.replace('nan', 'undefined')}."
 
@@ -146,7 +149,8 @@ def learned_readings(fields: Mapping[str, Any], observations: Sequence[Mapping[s
     rows = [list(text_values(item).values()) for item in observations]
     columns = np.array(rows, dtype=float).reshape(-1, len(CATALOGUE)).T
     labels = np.array([item["score"] for item in observations], dtype=float)
-    n, strength = len(labels), PRIOR_R * np.array(list(usual_directions(*_aspect_of(fields)).values()))
+    n, directions = len(labels), usual_directions(*_aspect_of(fields))
+    strength = PRIOR_R * np.array(list(directions.values()))
     if n > 1 and np.ptp(labels) > 0:
         correlations = np.nan_to_num(pearson_rows(np.nan_to_num(columns), labels))
         strength = (n * correlations + PRIOR_LABELS * strength) / (n + PRIOR_LABELS)
@@ -154,7 +158,9 @@ def learned_readings(fields: Mapping[str, Any], observations: Sequence[Mapping[s
     for i in np.argsort(-np.abs(strength), kind="stable").tolist():
         column = columns[i]
         varies = n > 1 and strength[i] != 0 and not np.isnan(column).any() and np.ptp(column) > 0
-        if varies and not (distinct and np.any(np.abs(pearson_rows(columns[distinct], column)) >= SAME_TRAIT)):
+        if not varies:
+            continue
+        if not distinct or np.abs(pearson_rows(columns[distinct], column)).max() < SAME_TRAIT:
             distinct.append(i)
     learned = [
         Reading(CATALOGUE[i], bool(strength[i] > 0), float(columns[i].mean()), float(columns[i].std()))
@@ -200,8 +206,11 @@ def _asks_for_fault(question: str) -> bool:
 
 def _score(share: float, scale: Fields) -> float:
     """Return the legal score nearest to a share of the scale; the middle for nan."""
-    score = scale["low"] + (0.5 if math.isnan(share) else share) * (scale["high"] - scale["low"])
-    return float(min(max(round(score, None if scale["whole"] else 4), scale["low"]), scale["high"]))
+    if math.isnan(share):
+        share = 0.5
+    score = scale["low"] + share * (scale["high"] - scale["low"])
+    rounded = round(score) if scale["whole"] else round(score, 4)
+    return float(min(max(rounded, scale["low"]), scale["high"]))
 
 
 # Hypotheses
@@ -214,14 +223,13 @@ def _propose(fields: Fields) -> Answer:
     bundles = [learned[start::count] for start in range(min(count, len(learned)))]
     shares = {anchor: (anchor - scale["low"]) / (scale["high"] - scale["low"]) for anchor in scale["anchors"]}
     levels = {format_score(anchor): f"They are {share:.0%} of the way up." for anchor, share in shares.items()}
-    return {
-        "reasoning": f"Compared text features with the labels of {len(fields['observations'])} texts.",
-        "hypotheses": [
-            {"trait": " and ".join(each.feature.title for each in bundle), "statement": state_readings(fields, bundle)}
-            | {"levels": levels, "needs_source": _need_source(bundle)}
-            for bundle in bundles
-        ],
-    }
+    hypotheses = []
+    for bundle in bundles:
+        trait = " and ".join(reading.feature.title for reading in bundle)
+        wording = {"trait": trait, "statement": state_readings(fields, bundle), "levels": levels}
+        hypotheses.append({**wording, "needs_source": _need_source(bundle)})
+    reasoning = f"Compared text features with the labels of {len(fields['observations'])} texts."
+    return {"reasoning": reasoning, "hypotheses": hypotheses}
 
 
 def _need_source(readings_used: Sequence[Reading]) -> bool:
@@ -262,13 +270,15 @@ def _seeds(fields: Fields) -> Answer:
 
 
 def _diversify(fields: Fields) -> Answer:
-    nested = "sub_dimensions" in fields
-    present = [each for sub in fields["sub_dimensions"] for each in sub["questions"]] if nested else fields["questions"]
-    covered = {reading.feature for seed in present for reading in readings(fields, seed["text"])}
+    # The paper's prompt shows all sub-dimensions; ours shows one, and wants self-contained questions.
+    is_of_paper = "sub_dimensions" in fields
+    groups = fields["sub_dimensions"] if is_of_paper else [fields]
+    present = [question for group in groups for question in group["questions"]]
+    covered = {reading.feature for question in present for reading in readings(fields, question["text"])}
     usual = readings(fields, "")
     unused = [reading for reading in usual if reading.feature not in covered] or list(usual)
-    seeds = cycle(seed["id"] for seed in present)
-    own_fields = {**fields, "self_contained": not nested}
+    seeds = cycle(question["id"] for question in present)
+    own_fields = {**fields, "self_contained": not is_of_paper}
     questions = [{**_new_question(own_fields, reading), "seed": next(seeds)} for reading in unused[: fields["count"]]]
     return {"reasoning": "Named features that no question speaks of yet.", "questions": questions}
 
@@ -304,7 +314,10 @@ def _answers(fields: Fields) -> Answer:
 def _answer(fields: Fields, question: str) -> tuple[str, str]:
     """Return "yes", "no" or, if nothing can be measured, "n/a", with the reason."""
     share, reason = measure(fields, question)
-    return "n/a" if math.isnan(share) else _yes_no((share >= 0.5) != _asks_for_fault(question)), reason
+    if math.isnan(share):
+        return "n/a", reason
+    is_good = share >= 0.5
+    return _yes_no(is_good != _asks_for_fault(question)), reason
 
 
 def _yes_no(answer: bool) -> str:
@@ -327,9 +340,10 @@ def _analyse(fields: Fields) -> Answer:
 
 def _usual_statement(fields: Fields) -> str:
     """Return a statement about features that usually correlate with the aspect; in later samples, random features."""
-    usual = readings(fields, "")
-    random_ones = random.Random(fields["sample"]).sample(usual, min(FEATURES_PER_CRITERION, len(usual)))
-    return state_readings(fields, random_ones if fields["sample"] else usual)
+    usual: Sequence[Reading] = readings(fields, "")
+    if fields["sample"]:
+        usual = random.Random(fields["sample"]).sample(usual, min(FEATURES_PER_CRITERION, len(usual)))
+    return state_readings(fields, usual)
 
 
 def _learned_statement(fields: Fields, observations: Sequence[Fields]) -> str:
@@ -389,10 +403,14 @@ def _verdicts_of_units(fields: Fields, verdict: Callable[[Fields, str], Answer])
     texts = {unit["id"]: unit.get("text") or f"{unit['first']} {unit['second']}" for unit in fields["units"]}
     questions = fields["questions"]
     equal = {question["id"]: 1 / len(questions) for question in questions}
-    units = {unit: {each["id"]: verdict(each, text) for each in questions} for unit, text in texts.items()}
-    if fields["bare"]:  # only the last field of each entry, without its reason
-        units = {unit: {id_: list(entry.values())[-1] for id_, entry in each.items()} for unit, each in units.items()}
-    return {**units, **({"weights": equal} if fields["weigh"] else {})}
+    reply: Answer = {}
+    for unit, text in texts.items():
+        reply[unit] = {question["id"]: verdict(question, text) for question in questions}
+        if fields["bare"]:  # only the last field of each entry, without its reason
+            reply[unit] = {id_: list(entry.values())[-1] for id_, entry in reply[unit].items()}
+    if fields["weigh"]:
+        reply["weights"] = equal
+    return reply
 
 
 def _verify(fields: Fields) -> Answer:
@@ -438,9 +456,9 @@ def _facts(fields: Fields) -> Answer:
 
 def _propose_sub_dimensions(fields: Fields) -> Answer:
     covered = {reading.feature for known in fields["known"] for reading in own_readings(known["question"])}
-    has_units = fields["kind"] in ("sentence", "sentence pair", "fact")
-    pieces = [(text, split_sentences(text["output"]) if has_units else [text["output"]]) for text in fields["texts"]]
-    units = [{**text, "output": piece} for text, outputs in pieces for piece in outputs]
+    units = list(fields["texts"])
+    if fields["kind"] in ("sentence", "sentence pair", "fact"):
+        units = [{**text, "output": piece} for text in units for piece in split_sentences(text["output"])]
     learned = learned_readings(fields, units, fields["count"] + len(covered))
     unused = [reading for reading in learned if reading.feature not in covered] or learned
     return {
@@ -459,11 +477,14 @@ def _compare(fields: Fields) -> Answer:
     for sentence in fields["sentences"] or own:
         holds, _, reason = _least_supported(sentence["text"], reference)
         finding = f"This is {'' if holds else 'not '}consistent with the {fields['label']}."
-        verdict = {"consistent": _yes_no(holds)} if fields["verdict"] else {}
-        entries[f"sentence {sentence['id']}"] = {"reason": f"{finding} {reason}", **verdict}
-    if not fields["sentences"]:
-        return {"sentences": [{"sentence": s["text"], **e} for s, e in zip(own, entries.values(), strict=True)]}
-    return entries
+        entry = {"reason": f"{finding} {reason}"}
+        if fields["verdict"]:
+            entry["consistent"] = _yes_no(holds)
+        entries[f"sentence {sentence['id']}"] = entry
+    if fields["sentences"]:
+        return entries
+    own_entries = zip(own, entries.values(), strict=True)
+    return {"sentences": [{"sentence": sentence["text"], **entry} for sentence, entry in own_entries]}
 
 
 def _convert(fields: Fields) -> Answer:
@@ -487,11 +508,14 @@ def _rewrite(fields: Fields) -> Answer:
     edits = {}
     for number in fields["failing"] or list(texts)[-1:]:
         others = [text for other, text in texts.items() if other != number and text]
-        near = [each for each in material if all(_shared(each, other) < 1 - MIN_SHARED for other in others)]
-        near = sorted(near, key=lambda each: -_shared(texts[number], each))[:MAX_SENTENCES]
-        if near or others:
-            index = random.Random(fields["sample"]).randrange(len(near)) if near and fields["sample"] else 0
-            edits[number] = texts[number] = near[index] if near else ""
+        new = [each for each in material if all(_shared(each, other) < 1 - MIN_SHARED for other in others)]
+        nearest = sorted(new, key=lambda each: -_shared(texts[number], each))[:MAX_SENTENCES]
+        if not nearest and not others:
+            continue
+        replacement = nearest[0] if nearest else ""
+        if nearest and fields["sample"]:
+            replacement = random.Random(fields["sample"]).choice(nearest)
+        edits[number] = texts[number] = replacement
     return {
         "sentences": [
             {"sentence": number, "reasoning": "Nearest to what is shown, by its words.", "text": text}

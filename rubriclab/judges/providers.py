@@ -325,10 +325,9 @@ def highest_price_of(model: str) -> Price | None:
     if price_of(model) is None:
         return None
     info = model_info(model)
-    prompt, completion = (
-        max(cost for name, cost in info.items() if cost is not None and kind.match(name))
-        for kind in (_PROMPT_PRICE, _COMPLETION_PRICE)
-    )
+    costs = {name: cost for name, cost in info.items() if cost is not None}
+    prompt = max(cost for name, cost in costs.items() if _PROMPT_PRICE.match(name))
+    completion = max(cost for name, cost in costs.items() if _COMPLETION_PRICE.match(name))
     return Price(prompt * 1e6, completion * 1e6)
 
 
@@ -388,22 +387,24 @@ def translated(error: Exception, model: str, variable: str | None = None) -> Jud
     `variable` is the environment variable with the key, if it is not the one that litellm reads for this provider.
     """
     variable = variable or key_variable(model)
-    status, searched = getattr(error, "status_code", None) or 500, searched_message(error)
-    message = f"{model}: {provider_message(error)}"
-    message += "" if message.endswith((".", "!", "?", "…")) else "."
+    status: int = getattr(error, "status_code", None) or 500
+    searched, message = searched_message(error), f"{model}: {provider_message(error)}"
+    if not message.endswith((".", "!", "?", "…")):
+        message += "."
     if ERRORS["no_key"].search(searched):
         addition = " (any text will do for a server of your own)" if provider_of(model) == "openai" else ""
         return MissingKey(message, f"Set {variable}{addition}.")
-    if (code := str(_code(error))) in _FATAL:
+    code = str(_code(error))
+    if code in _FATAL:
         return JudgeRefused(message, _what_to_check(_STATUS_OF.get(code, 404), variable))
     # Gateways report content filters with various statuses.
     filtered = (status in _MAY_CONCERN_PROMPT or status >= 500) and ERRORS["filtered"].search(searched)
     if status == 413 or is_too_long(error) or filtered or "ContentPolicyViolationError" in _class_names(error):
         return PromptRejected(message)
     if status in TRANSIENT_STATUSES or not 400 <= status < 500:  # below 400 the reply's body was damaged
-        headers = getattr(error, "litellm_response_headers", None)
-        headers = headers or getattr(getattr(error, "response", None), "headers", None) or {}
-        headers = {str(key).lower(): str(value) for key, value in headers.items()}
+        response = getattr(error, "response", None)
+        raw_headers = getattr(error, "litellm_response_headers", None) or getattr(response, "headers", None) or {}
+        headers = {str(key).lower(): str(value) for key, value in raw_headers.items()}
         return JudgeUnavailable(message, retry_after=retry_after(headers, searched))
     if status in _MAY_CONCERN_PROMPT and not ERRORS["setting"].search(searched):
         return PromptRejected(message, _what_to_check(403, variable) if status == 403 else None, is_doubtful=True)
@@ -435,7 +436,8 @@ def may_be_billed(status: int) -> bool:
 def provider_message(error: Exception) -> str:
     """Return the provider's message on one line, without keys, paths, tracebacks and litellm's class names."""
     message = _ERROR_NAMES.sub("", _TRACEBACK.split(searched_message(error))[0])
-    if message.startswith("{") and isinstance(stated := _error_fields(message).get("message"), str):
+    stated = _error_fields(message).get("message") if message.startswith("{") else None
+    if isinstance(stated, str):
         message = stated
     # "Connection error." alone does not name the address.
     cause: BaseException | None = error
@@ -468,7 +470,8 @@ def _what_to_check(status: int, variable: str) -> str:
 
 def _code(error: Exception) -> object:
     body = getattr(error, "body", None)
-    return (body if isinstance(body, Mapping) else _error_fields(searched_message(error))).get("code")
+    fields = body if isinstance(body, Mapping) else _error_fields(searched_message(error))
+    return fields.get("code")
 
 
 def _error_fields(message: str) -> Mapping[str, Any]:
@@ -493,13 +496,14 @@ _FIELD = re.compile(
 
 def retry_after(headers: Mapping[str, str], message: str = "") -> float | None:
     """Return the seconds that the provider asks to wait, by its headers (in lower case) or message, or `None`."""
-    stated = [
-        (headers.get("retry-after", ""), 1),
-        (headers.get("retry-after-ms", ""), 1000),
-        *((match["number"], 1000 if match["milli"] else 1) for match in _FIELD.finditer(message)),
-    ]
-    pauses = [seconds / unit for value, unit in stated if (seconds := _seconds(value)) is not None]
-    pauses += [_duration(match["wait"]) for match in _WAIT.finditer(message)]
+    # Each value with the number of its units in a second.
+    stated = [(headers.get("retry-after", ""), 1), (headers.get("retry-after-ms", ""), 1000)]
+    stated += [(match["number"], 1000 if match["milli"] else 1) for match in _FIELD.finditer(message)]
+    pauses = [_duration(match["wait"]) for match in _WAIT.finditer(message)]
+    for value, per_second in stated:
+        number = _seconds(value)
+        if number is not None:
+            pauses.append(number / per_second)
     return max(pauses, default=None)
 
 
@@ -520,4 +524,6 @@ def _duration(text: str) -> float:
 
 def _seconds_until(date: str) -> float:
     then = parsedate_to_datetime(date)
-    return ((then if then.tzinfo else then.replace(tzinfo=UTC)) - datetime.now(UTC)).total_seconds()
+    if then.tzinfo is None:
+        then = then.replace(tzinfo=UTC)
+    return (then - datetime.now(UTC)).total_seconds()

@@ -39,12 +39,16 @@ class FoundObject:
 def json_objects(text: str) -> Iterator[FoundObject]:
     """Yield the complete outermost objects in `text`, left to right; no object inside a damaged object."""
     plain, offset, damaged = _UNUSUAL_SPACE.sub(" ", text), 0, 0
-    while damaged < MAX_DAMAGED and (opening := _OBJECT_START.search(plain, offset)):
+    while damaged < MAX_DAMAGED:
+        opening = _OBJECT_START.search(plain, offset)
+        if opening is None:
+            return
         begin = opening.start()
         try:
             value, offset = _SCANNER.raw_decode(plain, begin)
         except json.JSONDecodeError as error:
-            offset, damaged = max(error.pos, begin + 1), damaged + 1
+            offset = max(error.pos, begin + 1)
+            damaged += 1
             continue
         except RecursionError:
             return
@@ -129,11 +133,12 @@ def without_reasoning(text: str) -> str:
         if is_fenced != (tag["fence_end"] is not None):  # only the end of a fence closes it
             continue
         opens = tag["open"] or tag["fence"]
-        if not opens and not is_reasoning and text.count("{", start, tag.start()) > text.count("}", start, tag.start()):
+        before = text[start : tag.start()]
+        if not opens and not is_reasoning and before.count("{") > before.count("}"):
             continue
         if opens:
             if not is_reasoning:
-                result += text[start : tag.start()]
+                result += before
             is_reasoning, is_fenced = True, tag["fence"] is not None
         else:
             result = result if is_reasoning else ""

@@ -65,9 +65,8 @@ def read_answer(text: str) -> Answer | None:
     match = _ANSWER.fullmatch(plain)
     if match is None or set(_ANSWER_OR_HEDGE.findall(plain)) != {match["answer"]}:
         return None
-    if match["answer"] == "yes":
-        return "yes"
-    return "no" if match["answer"] == "no" else "n/a"
+    answers: dict[str, Answer] = {"yes": "yes", "no": "no"}
+    return answers.get(match["answer"], "n/a")
 
 
 def _among(*allowed: Answer) -> BeforeValidator:
@@ -126,9 +125,10 @@ def payload(criterion: Criterion, *, with_default_answers: bool = True) -> dict[
 
     `with_default_answers` adds the answers for an absent subject and for a broken text.
     """
-    stated = question_of(criterion)
-    absent, broken = (stated.absent, stated.broken) if with_default_answers else (None, None)
-    return {"id": criterion.id, "text": criterion.statement, "absent": absent, "broken": broken}
+    fields = {"id": criterion.id, "text": criterion.statement, "absent": None, "broken": None}
+    if with_default_answers:
+        fields |= question_of(criterion).model_dump(include={"absent", "broken"})
+    return fields
 
 
 # Fewest answers on training texts that can speak against a question.
@@ -199,15 +199,16 @@ def learn_from_answers(
             for question, column, number in zip(questions, matrix.good.T, text_counts, strict=True)
         )
 
-    def selection(rows: AnswerMatrix) -> tuple[tuple[Criterion, ...], DroppedAndNotes]:
-        dropped, notes = select(questions, rows) if select else ({}, ())
-        return tuple(question for question in questions if question.id not in dropped), (dropped, notes)
+    def dropped_by(rows: AnswerMatrix) -> DroppedAndNotes:
+        return select(questions, rows) if select else ({}, ())
 
     def predict(training: BoolArray, held_out: BoolArray) -> FloatArray:
-        fold_questions, _ = selection(matrix.rows(training))
+        dropped_in_fold, _ = dropped_by(matrix.rows(training))
+        fold_questions = [question for question in questions if question.id not in dropped_in_fold]
         return floats(score(each, fold_questions) for each in itertools.compress(answers, held_out))
 
-    kept_questions, (reasons, notes) = selection(matrix)
+    reasons, notes = dropped_by(matrix)
+    kept_questions = tuple(question for question in questions if question.id not in reasons)
     dropped = (DroppedCriterion(criterion=each, reason=reasons[each.id]) for each in questions if each.id in reasons)
     scores = floats(score(each, kept_questions) for each in answers)
     return Learned(
@@ -236,16 +237,19 @@ def select_questions(
     counts = (~np.isnan(answers.good)).sum(axis=0).tolist()
     dropped, untracked = dict[int, str](), dict[int, str]()
     for column, (question, correlation, n) in enumerate(zip(questions, correlations, counts, strict=True)):
-        # Without a correlation, other rules apply.
-        measured = n >= MIN_ANSWERS and not math.isnan(correlation)
-        figures = f"correlation {correlation:.2f} over {n} training texts, so {{}} by chance in {{:.1%}} of cases"
-        p_as_high, p_as_low = (p_below(-correlation, n), p_below(correlation, n)) if measured else (0.0, 1.0)
+        # Without a correlation, these p values drop no question, and other rules apply.
+        p_as_high, p_as_low = 0.0, 1.0
+        if n >= MIN_ANSWERS and not math.isnan(correlation):
+            p_as_high, p_as_low = p_below(-correlation, n), p_below(correlation, n)
+        figures = f"correlation {correlation:.2f} over {n} training texts"
         if question_of(question).origin == "proposed" and p_as_high > TRACKING:
-            untracked[column] = f"does not track the labels: {figures.format('high', p_as_high)}"
+            chance = f"so high by chance in {p_as_high:.1%} of cases"
+            untracked[column] = f"does not track the labels: {figures}, {chance}"
+        reason = _why_constant(answers, column) or _why_not_discriminating(question, answers, column, ends)
         # Questions are written to speak for a text, so a slightly negative correlation is more likely due to chance.
-        if measured and correlation < 0 and p_as_low < AGAINST:
-            dropped[column] = f"runs against the labels: {figures.format('low', p_as_low)}"
-        elif reason := _why_constant(answers, column) or _why_not_discriminating(question, answers, column, ends):
+        if correlation < 0 and p_as_low < AGAINST:
+            reason = f"runs against the labels: {figures}, so low by chance in {p_as_low:.1%} of cases"
+        if reason:
             dropped[column] = reason
     if not proposed_must_track or len(untracked) == len(questions):
         untracked = {}
@@ -254,9 +258,10 @@ def select_questions(
     dropped |= _repeating([column for column in order if column not in dropped], questions, answers)
     notes: tuple[str, ...] = ()
     if questions and len(dropped) == len(questions):
-        correlation_of = dict(zip((each.id for each in questions), np.nan_to_num(correlations, nan=-2.0), strict=True))
-        others = [question for column, question in enumerate(questions) if column not in untracked]
-        best = [max(group, key=lambda each: correlation_of[each.id]) for group in by_trait(others).values()]
+        # An undefined correlation counts as lower than any other.
+        ranks = {each.id: -2.0 if math.isnan(r) else r for each, r in zip(questions, correlations, strict=True)}
+        tracked = [question for column, question in enumerate(questions) if column not in untracked]
+        best = [max(group, key=lambda question: ranks[question.id]) for group in by_trait(tracked).values()]
         for each in best:
             del dropped[questions.index(each)]
         notes = (f"the labels speak against every question: the best of each sub-dimension stay ({len(best)})",)
@@ -315,20 +320,16 @@ def _repeating(order: Sequence[int], questions: Sequence[Criterion], answers: An
     repeated = {}
     for column in order:
         answered = ~np.isnan(answers.good[:, column])
-        alike = (
-            other
-            for other in distinct_columns
-            if r[other, column] >= REPEATED_CORRELATION
-            and shared[other, column] >= MIN_ANSWERS
-            and min(rare[other, column], rare[column, other]) >= MIN_RARE
+        for other in distinct_columns:
+            is_alike = r[other, column] >= REPEATED_CORRELATION and shared[other, column] >= MIN_ANSWERS
+            has_rare_answers = min(rare[other, column], rare[column, other]) >= MIN_RARE
             # The later question has no answer where the earlier one does not apply.
-            and not (answered & ~answers.applies[:, other]).any()
-        )
-        if (first := next(alike, None)) is None:
-            distinct_columns.append(column)
+            if is_alike and has_rare_answers and not (answered & ~answers.applies[:, other]).any():
+                figures = f"correlation {r[other, column]:.2f} over {int(shared[other, column])} texts"
+                repeated[column] = f"answers as {questions[other].id} does ({figures})"
+                break
         else:
-            figures = f"correlation {r[first, column]:.2f} over {int(shared[first, column])} texts"
-            repeated[column] = f"answers as {questions[first].id} does ({figures})"
+            distinct_columns.append(column)
     return repeated
 
 
@@ -415,13 +416,15 @@ async def find_redundant(
             reasons[each.id] = f"worded like {first[key]}"
     remaining = [[criterion for criterion in tier if criterion.id not in reasons] for tier in tiers]
     shown = blocks([criterion for tier in remaining for criterion in tier], most_shown)
-    results = await asyncio.gather(*(_redundant_pairs(block, noun, assignment, judge) for block in shown))
-    usable = [result for result in results if not isinstance(result, str)]
-    # The first block's verdict on a pair counts.
-    pairs = {pair: group for result in reversed(usable) for pair, group in result.items()}
-    plural = "hypotheses" if noun == "hypothesis" else f"{noun}s"
-    failures = [result for result in results if isinstance(result, str)][:1]
-    notes = tuple(f"{plural} that repeat others in other words are kept: {failure}" for failure in failures)
+    pairs: dict[frozenset[str], Group] = {}
+    notes: tuple[str, ...] = ()
+    plural = "hypotheses" if noun == "hypothesis" else "questions"
+    # In reverse, so that the first block's verdict on a pair, and the first failure, count.
+    for result in reversed(await asyncio.gather(*(_redundant_pairs(each, noun, assignment, judge) for each in shown))):
+        if isinstance(result, str):
+            notes = (f"{plural} that repeat others in other words are kept: {result}",)
+        else:
+            pairs |= result
     return reasons | _redundancy_reasons(remaining, pairs), notes
 
 
@@ -443,6 +446,7 @@ def wording(text: str) -> str:
 async def _redundant_pairs(
     block: Sequence[Criterion], noun: Noun, assignment: Assignment, judge: Judge
 ) -> dict[frozenset[str], Group] | str:
+    """Return the group of each redundant pair, or a text that says why the block has no usable verdict."""
     seeds = {each.id: each.question.seed for each in block if each.question and each.question.origin == "elaborated"}
     entries = [
         {
@@ -461,7 +465,8 @@ async def _redundant_pairs(
         pairs: dict[frozenset[str], Group] = {}
         for group in answer.value.groups:
             for one, other in group.pairs():
-                if group.relation == "same" or (seeds.get(one) != other and seeds.get(other) != one):
+                is_seed_with_its_own = seeds.get(one) == other or seeds.get(other) == one
+                if group.relation == "same" or not is_seed_with_its_own:
                     pairs.setdefault(frozenset((one, other)), group)
         repeated = len(_redundancy_reasons([block], pairs))
         if repeated <= max(MAX_REPEATED_OF_FEW, MAX_REPEATED_SHARE * len(block)):
@@ -475,13 +480,13 @@ def _redundancy_reasons(tiers: Sequence[Sequence[Criterion]], pairs: Mapping[fro
     best = {group.best for group in pairs.values()}
     distinct_names: list[str] = []
     dropped: dict[str, str] = {}
-    for criterion in (each for tier in tiers for each in sorted(tier, key=lambda each: each.id not in best)):
-        name = criterion.id
-        repeated = [other for other in distinct_names if frozenset((name, other)) in pairs]
-        if not repeated:
+    preferred = [each for tier in tiers for each in sorted(tier, key=lambda criterion: criterion.id not in best)]
+    for name in (criterion.id for criterion in preferred):
+        repeated = next((other for other in distinct_names if frozenset((name, other)) in pairs), None)
+        if repeated is None:
             distinct_names.append(name)
             continue
-        other, group = repeated[0], pairs[frozenset((name, repeated[0]))]
-        how = "says what {} says" if group.relation == "same" else "is nested with {}"
-        dropped[name] = f"{how.format(other)}: {group.reason.strip()}".removesuffix(": ")
+        group = pairs[frozenset((name, repeated))]
+        how = f"says what {repeated} says" if group.relation == "same" else f"is nested with {repeated}"
+        dropped[name] = f"{how}: {group.reason.strip()}".removesuffix(": ")
     return dropped

@@ -18,7 +18,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from rubriclab.errors import ChecklistError, JudgeError
 from rubriclab.judges.judge import Judge, ask
@@ -96,6 +96,15 @@ def _limited_checklist(training_input: TrainingInput, settings: scoring.CheckEva
     return checklist.model_copy(update={"sub_dimensions": tuple(subs)})
 
 
+class _Request(NamedTuple):
+    """A request for at most `most` questions, made from `only_seed` or, if it is `None`, from several seeds."""
+
+    description: str
+    prompt: Prompt[Any]
+    most: int
+    only_seed: str | None = None
+
+
 async def augment(
     checklist: Checklist,
     assignment: Assignment,
@@ -109,13 +118,12 @@ async def augment(
     """
     subs, improved, aspect = checklist.sub_dimensions, settings.procedure == "improved", assignment.aspect.name
     seeds = [(sub, seed) for sub in subs for seed in sub.questions]
-    # What is requested, the prompt, the most questions to take from its reply, and the seed if there is only one.
-    requests: list[tuple[str, Prompt[Any], int, str | None]] = []
+    requests: list[_Request] = []
     count = settings.diversified
     if count and improved:
         for sub in subs:
             prompt = diversify_prompt(sub, assignment, settings, texts)
-            requests.append((f"other sides of {sub.name!r}", prompt, count, None))
+            requests.append(_Request(f"other sides of {sub.name!r}", prompt, count))
     elif count:
         count *= len(subs)
         described = [
@@ -125,22 +133,23 @@ async def augment(
         fields = {**assignment.fields(), "sub_dimensions": described, "count": count}
         longest = _proposal_tokens(count)
         prompt = Prompt("checkeval/diversify_dimension", fields, scoring.PlainDiversification, max_tokens=longest)
-        requests.append((f"other sides of {aspect!r}", prompt, count, None))
+        requests.append(_Request(f"other sides of {aspect!r}", prompt, count))
     if settings.elaborated_most:
         for sub, seed in seeds:
             prompt = _elaborate_prompt(sub, seed, assignment, settings)
-            requests.append((f"finer points of {seed.id}", prompt, settings.elaborated_most, seed.id))
+            requests.append(_Request(f"finer points of {seed.id}", prompt, settings.elaborated_most, seed.id))
     answers = await asyncio.gather(
-        *(prompting.first_usable(prompt, generator, salvage=prompt.reply) for _, prompt, *_ in requests)
+        *(prompting.first_usable(each.prompt, generator, salvage=each.prompt.reply) for each in requests)
     )
     failures = list[str]()
     new_questions = list[tuple[str, Origin, scoring.PlainQuestion]]()  # each with the id of its seed
-    for (description, _, most, only_seed), answer in zip(requests, answers, strict=True):
+    for request, answer in zip(requests, answers, strict=True):
         if answer.value is None:
-            failures.append(f"{description}: {answer.missing}")
+            failures.append(f"{request.description}: {answer.missing}")
             continue
-        origin: Origin = "elaborated" if only_seed else "diversified"
-        new_questions += ((only_seed or new.seed, origin, new) for new in answer.value.questions[:most])
+        origin: Origin = "elaborated" if request.only_seed else "diversified"
+        requested = answer.value.questions[: request.most]
+        new_questions += ((request.only_seed or new.seed, origin, new) for new in requested)
     if failures and len(failures) == len(requests):
         raise JudgeError(
             f"No question could be made from the seeds: {failures[-1]}",
@@ -274,10 +283,9 @@ async def filter_questions(
             sound = [question for question in pool if question.id not in reasons]
             verdicts = await _verdicts(sound, checklist, assignment, generator)
             for index, question in enumerate(questions):
-                if verdict := verdicts.get(question.id):
-                    questions[index], problem = _with_verdict(question, verdict, assignment.aspect.name)
-                    if problem:
-                        reasons[question.id] = problem
+                if question.id in verdicts:
+                    questions[index], problem = _with_verdict(question, verdicts[question.id], assignment.aspect.name)
+                    reasons |= {question.id: problem} if problem else {}
             if unjudged := len(sound) - len(verdicts):
                 notes.append(f"the filter gave no usable verdict on {unjudged} of {len(sound)} questions; they stay")
     if questions and all(question.id in reasons for question in questions):
@@ -289,7 +297,8 @@ async def filter_questions(
         reasons |= repeated
         notes += failures
     remaining = [question for question in questions if question.id not in reasons]
-    for question in list(itertools.chain.from_iterable(preference_tiers(remaining)))[settings.most :]:
+    in_order = [question for tier in preference_tiers(remaining) for question in tier]
+    for question in in_order[settings.most :]:
         reasons[question.id] = f"no place among the {settings.most} questions allowed"
     kept_questions = tuple(question for question in questions if question.id not in reasons)
     dropped = (DroppedCriterion(criterion=c, reason=reasons[c.id]) for c in questions if c.id in reasons)
@@ -429,9 +438,11 @@ async def learn(
 
     def counts(question: Criterion) -> dict[str, int]:
         rated = [ratings[question.id] for ratings in answers]
-        good, bad = (sum(each.score == value for each in rated) for value in (1, 0))
-        yes, no = (good, bad) if question_of(question).better == "yes" else (bad, good)
-        return {"yes": yes, "no": no, "n/a": sum(not each.applies for each in rated)}
+        good, bad = sum(each.score == 1 for each in rated), sum(each.score == 0 for each in rated)
+        inapplicable = sum(not each.applies for each in rated)
+        if question_of(question).better == "yes":
+            return {"yes": good, "no": bad, "n/a": inapplicable}
+        return {"yes": bad, "no": good, "n/a": inapplicable}
 
     by_labels = settings.filter == "model and labels"
     learned = learn_from_answers(
@@ -462,17 +473,19 @@ def learning_calls(training_input: TrainingInput, settings: scoring.CheckEvalSet
     if settings.seeds == "checklist":
         checklist = _limited_checklist(training_input, settings)
         subs, seeds = len(checklist.sub_dimensions), len(checklist.questions)
-    per_dimension = settings.procedure == "paper"
-    writing = int(settings.seeds == "prior knowledge") + (1 if per_dimension else subs) * bool(settings.diversified)
-    elaborating = seeds * bool(settings.elaborated_most)
-    filtering = 0
+    is_paper = settings.procedure == "paper"  # one call for the dimension, not one for each sub-dimension
+    generator_calls = 1 if settings.seeds == "prior knowledge" else 0
+    if settings.diversified:
+        generator_calls += 1 if is_paper else subs
+    if settings.elaborated_most:
+        generator_calls += seeds
     if settings.filter != "off":
-        filtering = 1 if per_dimension else subs + 1
+        generator_calls += 1 if is_paper else subs + 1
     questions = seeds + subs * settings.diversified + seeds * settings.elaborated_most
     calls_per_text = {"together": 1, "by sub-dimension": subs, "one by one": min(settings.most, questions)}
     return LearningCalls(
         len(training_input.examples) * calls_per_text[settings.ask],
-        generator=writing + elaborating + filtering,
+        generator=generator_calls,
         unrated=min(settings.most, questions) if training_input.unrated else 0,
     )
 

@@ -23,6 +23,7 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import fmean
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -142,7 +143,8 @@ def final_bank(
     has_both, half = bool(learned and literature), size // 2
     if procedure == "paper":
         most = half if has_both else size
-        return tuple(each for kind in (learned, literature) for each in draw.sample(kind, min(most, len(kind))))
+        drawn_learned = draw.sample(learned, min(most, len(learned)))
+        return (*drawn_learned, *draw.sample(literature, min(most, len(literature))))
     if not has_both:
         return (*learned, *literature)[:size]
     if procedure == "published":
@@ -208,28 +210,29 @@ async def propose(
     answer = await prompting.first_usable(prompt, generator, salvage=prompt.reply)
     if answer.value is None:
         return (), answer.missing
-    sources = ("labels" if material.examples else "", "literature" if material.findings else "")
-    origin: Any = " and ".join(filter(None, sources)) or "prior knowledge"
+    origin: Any = "labels" if material.examples else "prior knowledge"
+    if material.findings:
+        origin = "labels and literature" if material.examples else "literature"
     evidence = Evidence(
         origin=origin,
         examples=tuple(example.id for example in material.examples),
         findings=tuple(finding.id for finding in material.findings),
     )
     reasons = material.reasons(assignment.aspect.name)
-    return tuple(
-        each.criterion(evidence, prompting.cited_reasons(each.reasons, reasons))
-        for each in answer.value.hypotheses[:count]
-    ), None
+    hypotheses = answer.value.hypotheses[:count]
+    return tuple(each.criterion(evidence, prompting.cited_reasons(each.reasons, reasons)) for each in hypotheses), None
 
 
 def propose_prompt(
     count: int, material: ProposalContext, assignment: Assignment, before: Sequence[Mapping[str, Any]] | None = None
 ) -> Prompt[Any]:
     """Return the prompt for `count` hypotheses from `material`: new ones, or better ones than those `before`."""
-    shown = material.fields(assignment) | ({"count": count} if before is None else {"hypotheses": before})
-    form = proposal_form(assignment.scale.anchors(), citing=bool(shown["reasons_shown"]))
-    template = "hypoeval/propose" if before is None else "hypoeval/refine"
-    return Prompt(template, shown, form, max_tokens=TOKENS_AROUND + TOKENS_PER_HYPOTHESIS * count)
+    fields = material.fields(assignment)
+    form = proposal_form(assignment.scale.anchors(), citing=bool(fields["reasons_shown"]))
+    longest = TOKENS_AROUND + TOKENS_PER_HYPOTHESIS * count
+    if before is None:
+        return Prompt("hypoeval/propose", {**fields, "count": count}, form, max_tokens=longest)
+    return Prompt("hypoeval/refine", {**fields, "hypotheses": before}, form, max_tokens=longest)
 
 
 async def refine(
@@ -239,8 +242,10 @@ async def refine(
     reasons = material.reasons(assignment.aspect.name)
     numbers = {(each.example, each.rater): each.number for each in reasons}
     payload = [_payload(hypothesis) for hypothesis in hypotheses]
-    cited_numbers = ({numbers.get((each.example, each.rater)) for each in one.evidence.reasons} for one in hypotheses)
-    shown = [{**each, "reasons": sorted(filter(None, own))} for each, own in zip(payload, cited_numbers, strict=True)]
+    shown = []
+    for hypothesis, fields in zip(hypotheses, payload, strict=True):
+        cited = {(each.example, each.rater) for each in hypothesis.evidence.reasons}
+        shown.append({**fields, "reasons": sorted(numbers[reason] for reason in cited & numbers.keys())})
     answer = await ask(generator, propose_prompt(len(hypotheses), material, assignment, shown))
     old_evidence = hypotheses[0].evidence
     if answer.value is None or [_payload(each.criterion(old_evidence)) for each in answer.value.hypotheses] == payload:
@@ -256,13 +261,14 @@ async def refine(
     # The reply cannot cite reasons that the prompt did not show, so reasons of the earlier wording are kept. A reply
     # with fewer hypotheses may have left out any, so new wordings are matched to earlier ones by trait.
     replies = answer.value.hypotheses[: len(hypotheses)]
-    index_of = {each.trait: index for index, each in enumerate(hypotheses)}
+    by_trait = {hypothesis.trait: hypothesis for hypothesis in hypotheses}
     refined = []
-    for index, each in enumerate(replies):
-        earlier = index_of.get(each.trait.strip(), index if len(replies) == len(hypotheses) else None)
-        old = () if earlier is None else hypotheses[earlier].evidence.reasons
-        old_reasons = [one for one in old if (one.example, one.rater) not in numbers]
-        refined.append(each.criterion(evidence, (*old_reasons, *prompting.cited_reasons(each.reasons, reasons))))
+    for index, reply in enumerate(replies):
+        same_place = hypotheses[index] if len(replies) == len(hypotheses) else None
+        earlier = by_trait.get(reply.trait.strip(), same_place)
+        old = earlier.evidence.reasons if earlier else ()
+        old_reasons = [reason for reason in old if (reason.example, reason.rater) not in numbers]
+        refined.append(reply.criterion(evidence, (*old_reasons, *prompting.cited_reasons(reply.reasons, reasons))))
     return tuple(refined)
 
 
@@ -363,13 +369,14 @@ async def extend(
     for name, scores in sorted(ratings.items()):
         for criterion in utilities.keys() & scores.keys():
             utilities[criterion].append(utility(scores[criterion], labels[name], scale))
-    accuracy = {name: sum(own) / len(own) if own else 0.0 for name, own in utilities.items()}
+    accuracy = {name: fmean(own) if own else 0.0 for name, own in utilities.items()}
     best = sorted(part.criteria, key=lambda each: (-accuracy[each.id], each.id))[: settings.k]
     predicted = {name: predict_label(best, ratings.get(name, {}), labels[name], theta, scale) for name in labels}
     misses = {name: sum(each["verdict"] != "close" for each in predictions) for name, predictions in predicted.items()}
     wrong = [example for example in examples if misses[example.id] >= max(1, WRONG_SHARE * len(predicted[example.id]))]
     half = max(1, len({example.group for example in examples}) // 2)
-    groups = [group for group, _ in Counter(example.group for example in wrong).most_common(half)]
+    texts_by_group = Counter(example.group for example in wrong)
+    groups = [group for group, _ in texts_by_group.most_common(half)]
     candidates = sorted((each.id for each in wrong if each.group in groups), key=lambda name: -misses[name])
     wrong_texts = {name: predicted[name] for name in candidates[: settings.wrong_bank]}
     if "labels" not in settings.sources or not wrong_texts:
@@ -392,10 +399,12 @@ def predict_label(
     """Return the predictions of a text's label; errors up to `theta`, in points of a 1 to 5 scale, are close."""
     predictions = []
     for criterion in by_id(criteria):
-        if (score := scores.get(criterion.id)) is not None:
-            direction = "too high" if score > label else "too low"
-            is_wrong = abs(score - label) > tolerance(theta, scale)
-            predictions.append({"id": criterion.id, "score": score, "verdict": direction if is_wrong else "close"})
+        score = scores.get(criterion.id)
+        if score is not None:
+            verdict = "too high" if score > label else "too low"
+            if abs(score - label) <= tolerance(theta, scale):
+                verdict = "close"
+            predictions.append({"id": criterion.id, "score": score, "verdict": verdict})
     return tuple(predictions)
 
 
@@ -682,24 +691,28 @@ class _HypoEvalRun:
 
 def learning_calls(training_input: interface.TrainingInput, settings: HypoEvalSettings) -> interface.LearningCalls:
     n, from_labels = len(training_input.examples), "labels" in settings.sources
-    rated_later = bool(training_input.unrated)
-    refills = max(0, n - settings.initial_examples) // settings.wrong_bank if from_labels else 0
-    # Hypotheses that another step has rated are extended once.
-    refills += rated_later and from_labels
+    rated_later, improved = bool(training_input.unrated), settings.procedure == "improved"
+    has_literature = bool(training_input.findings) and "literature" in settings.sources
+    # How often hypotheses are proposed from wrong examples; those that another step has rated are extended once.
+    refills = 0
+    if from_labels:
+        refills = max(0, n - settings.initial_examples) // settings.wrong_bank + int(rated_later)
     initial = {"prior knowledge": settings.selected, "literature": 0}.get(settings.sources, settings.initial_hypotheses)
-    with_literature = bool(training_input.findings) and "literature" in settings.sources
-    hypotheses = initial + refills * settings.new_hypotheses + with_literature * settings.from_literature
-    ratings = 2 * n + refills * settings.wrong_bank if settings.ask == "together" else hypotheses * n
-    overall = n if settings.ask == "concatenated" else 0
-    comparisons = 1 + refills if settings.procedure == "improved" else hypotheses * (hypotheses - 1) // 2
-    redundancy = 0 if settings.sources == "prior knowledge" else comparisons
-    rounds = settings.refine_rounds
-    if settings.procedure == "improved":
-        rounds = with_literature * rounds // 2
-    proposals = bool(initial) + with_literature + refills * (1 if rated_later else 1 + rounds)
+    hypotheses = initial + refills * settings.new_hypotheses + (settings.from_literature if has_literature else 0)
+    judge_calls = 0
+    if settings.sources != "prior knowledge":  # calls that look for redundant hypotheses, in the papers for each pair
+        judge_calls = 1 + refills if improved else hypotheses * (hypotheses - 1) // 2
+    if not rated_later:
+        # Together, all texts are rated in the bandit and by the final bank, and the wrong ones by new hypotheses.
+        judge_calls += 2 * n + refills * settings.wrong_bank if settings.ask == "together" else hypotheses * n
+        judge_calls += n if settings.ask == "concatenated" else 0
+    refinements = settings.refine_rounds
+    if improved:  # every second round is about wrong examples, and is skipped
+        refinements = refinements // 2 if has_literature else 0
+    calls_per_refill = 1 if rated_later else 1 + refinements
     return interface.LearningCalls(
-        judge=(0 if rated_later else ratings + overall) + redundancy,
-        generator=proposals,
+        judge=judge_calls,
+        generator=int(initial > 0) + int(has_literature) + refills * calls_per_refill,
         shown=settings.initial_examples if from_labels else 0,
         unrated=hypotheses if rated_later else 0,
     )
