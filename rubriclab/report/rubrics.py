@@ -73,7 +73,7 @@ def rated_offline(version: Version) -> bool:
 def headline(outcome: str, other: str, rubric: str = "this rubric") -> str:
     """Return a verdict as a sentence for readers who know no method, without a full stop."""
     words = HEADLINES[outcome].format(rubric, other)
-    return f"T{words[1:]}" if words.startswith("this ") else words
+    return words if "@" in rubric else f"{words[0].upper()}{words[1:]}"
 
 
 def badge_of(version: Version, *, gate: bool = False) -> Badge:
@@ -113,10 +113,9 @@ def learning_badge(version: Version) -> Badge:
     unshown = outcome == "better" and gain and gain.difference.low is not None and gain.difference.low <= 0
     limit = ", but nothing proves that the criteria help" if unshown else ""
     remark = f"{PREPOSITIONS.get(outcome, 'compared with')} {other_name}"
-    plain_name = wording.plain_name(deciding.against)
+    plain_name = wording.plain_name(deciding.against if version.outcome == outcome else stored.DIRECT)
     if version.outcome != outcome:
         remark = f"as the edited version lacks a comparison with the same judge asked directly: better {remark}"
-        plain_name = wording.plain_name(stored.DIRECT)
     gated = version.outcome or outcome
     tone = "unproven" if unshown else TONES.get(gated, "warning")
     place = f"on the {validation.n} texts that it was learned from, each held back in turn"

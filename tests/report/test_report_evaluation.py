@@ -77,7 +77,7 @@ def test_a_rubric_is_held_against_the_best_free_baseline(rate: Rate, verdict: st
     assert found
     assert found.evaluators[0].best_baseline
     assert found.evaluators[0].best_baseline.gains.overall == verdict
-    assert words(found).startswith(f"{said} the number of words, which needs no judge On 24 texts of 6 groups. ")
+    assert words(found).startswith(f"{said} the number of words, which needs no judge On 24 texts of 6 groups ")
     assert re.search(
         r"Pearson within groups [-\d.]+ \[[-\d., ]+\] [-\d.]+ \w+ .* correlation with the labels", words(found)
     )

@@ -133,7 +133,7 @@ def summary(version: Version) -> dict[str, Any]:
     badge, (agreement, measured) = rubrics.learning_badge(version), _recorded_agreement(version)
     judge, origin = wording.judge(provenance), _origin(version)
     words = [version.ref, *version.tags, rubric.aspect.name, rubric.task, badge.words, judge, origin]
-    words += [evaluated.words] if evaluated else []
+    words.append(evaluated.words if evaluated else "")
     return {
         "version": version,
         "badge": badge if provenance.validation else None,
