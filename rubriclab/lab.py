@@ -37,6 +37,7 @@ from rubriclab.ops import (
     learn as learning,
     literature,
     options as option_types,
+    plan as planning,
     score as scoring,
     transfer as transferring,
     versions as managing,
@@ -110,7 +111,7 @@ OPERATIONS: Mapping[str, tuple[type[Options], Callable[..., Any]]] = {
     "transfer": (option_types.TransferOptions, transferring.transfer),
     "drift": (option_types.DriftOptions, comparing.drift),
     "compare": (option_types.CompareOptions, comparing.compare),
-    "plan": (option_types.PlanOptions, labelling.plan),
+    "plan": (option_types.PlanOptions, planning.plan),
     "improve": (option_types.ImproveOptions, improving.prepare_improvement),
     "edit": (option_types.EditOptions, editing.edit),
     "literature_add": (option_types.LiteratureAddOptions, literature.literature_add),
@@ -338,9 +339,9 @@ class Lab(Closing):
         return (await self._run(learning.learn, option_types.LearnOptions, options, data)).version
 
     @with_options(option_types.PlanOptions)
-    async def plan_async(self, /, data: Data, rubric: str | Version, **options: Any) -> labelling.PlanResult:
+    async def plan_async(self, /, data: Data, rubric: str | Version, **options: Any) -> planning.PlanResult:
         """Return which texts to label next so that a rubric improves most."""
-        return await self._run(labelling.plan, option_types.PlanOptions, options, data, rubric)
+        return await self._run(planning.plan, option_types.PlanOptions, options, data, rubric)
 
     @with_options(option_types.EditOptions)
     async def edit_async(self, /, rubric: str | Version, **options: Any) -> editing.EditResult:

@@ -8,7 +8,7 @@ from rubriclab.models.aggregation import Aggregation, Calibration, Term
 from rubriclab.models.rubric import Criterion, Evidence, Level, Part, Question, Rubric
 from rubriclab.models.text import Aspect, Example, Scale
 from rubriclab.models.version import Candidate, Cell, RecordedText, TrainingRecord
-from rubriclab.ops.label import PoolText
+from rubriclab.ops.plan import PoolText
 
 EVIDENCE = Evidence(origin="definition")
 LEVELS = (Level(score=1, description="loose"), Level(score=5, description="firm"))

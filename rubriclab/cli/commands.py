@@ -255,7 +255,7 @@ def plan(call: Call, texts: str, *, rubric: str, output: str | None, dry_run: bo
     options = call.options(ops.options.PlanOptions)
     if output and not dry_run:
         check_rows_file(output)
-    result = call.run(ops.label.plan, texts, rubric, options)
+    result = call.run(ops.plan.plan, texts, rubric, options)
     if output:
         write_rows(output, result.to_rows(), dialect=ops.inputs.detect_dialect(texts, options))
     if call.as_json:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from rubriclab.ops.agree import JudgeScores, Reliability
     from rubriclab.ops.check import CheckResult
     from rubriclab.ops.compare import CompareResult
-    from rubriclab.ops.label import PlannedText
+    from rubriclab.ops.plan import PlannedText
     from rubriclab.store.diff import VersionDiff
 
 # Comparisons.

@@ -28,8 +28,9 @@ from rubriclab.models.judgment import (
 )
 from rubriclab.models.text import Example, find_aspect, parse_scale, task_words
 from rubriclab.ops.inputs import rows_of
-from rubriclab.ops.label import LabelText, Submission, label_question, labelled_rows, prepare_labeling, select_texts
+from rubriclab.ops.label import LabelText, Submission, label_question, labelled_rows, prepare_labeling
 from rubriclab.ops.options import LabelOptions, LearnOptions
+from rubriclab.ops.plan import select_texts
 from rubriclab.ops.workspace import Workspace
 from rubriclab.stats.reliability import krippendorff_alpha
 

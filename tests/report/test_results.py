@@ -12,7 +12,7 @@ from report_samples import joint_trust, joint_version, version, words_of
 from view_samples import interrater
 
 from rubriclab.models.version import GateVerdict, MoreLabels, Outcome, Version
-from rubriclab.ops.label import PlanResult
+from rubriclab.ops.plan import PlanResult
 from rubriclab.report.render import view
 from rubriclab.report.results import difference_view, names_view
 from rubriclab.report.rubrics import evidence_view, training_view

@@ -39,7 +39,7 @@ from rubriclab.models.version import (
     Raters,
     Version,
 )
-from rubriclab.ops.label import PlanResult
+from rubriclab.ops.plan import PlanResult
 from rubriclab.ops.versions import find_disagreements
 from rubriclab.report import wording
 from rubriclab.report.render import View, macro
