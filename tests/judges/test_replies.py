@@ -147,7 +147,7 @@ def test_the_limit_leaves_room_for_log_probabilities_and_is_capped_otherwise() -
 
 async def test_a_large_reply_kept_earlier_is_asked_for_again_once() -> None:
     judge, answers = ScriptedJudge(good), MemoryAnswers()
-    answers.put(request_digest(judge.identity, rate()), dump_reply(Reply("é" * 60_000, "m")))
+    answers.put(request_digest(judge.identity, rate()), dump_reply(Reply(GOOD + "é" * 60_000, "m")))
     for _ in range(2):
         assert (await Cached(judge, answers, max_reply_bytes=100_000).reply(rate())).text == GOOD
     assert judge.prompts == 1
