@@ -189,11 +189,10 @@ def _complaint(fault: Any) -> str:
         return _cut(one_line(str(fault["ctx"]["error"])), LONGEST_MESSAGE)
     if kind.startswith(("datetime_", "timezone_")):
         return f"expected a date and time such as 2026-11-21T12:30:00Z, got {value}"
-    # The message says 2 rather than 2.0.
-    bounds = {
-        name: int(bound) if isinstance(bound, float) and bound.is_integer() else bound
-        for name, bound in fault.get("ctx", {}).items()
-    }
+    bounds = dict(fault.get("ctx", {}))
+    for name, bound in bounds.items():
+        if isinstance(bound, float) and bound.is_integer():
+            bounds[name] = int(bound)  # so that the message says 2 rather than 2.0
     templates = (template for template, kinds in _EXPECTED.items() if kind in kinds.split())
     expected = next(templates, "a value of another form").format(**bounds)
     return f"expected {expected}, got {value}"

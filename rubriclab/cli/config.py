@@ -86,11 +86,10 @@ class Config:
         if rule == "never":
             hint = f"Remove it from the file; or name the file: --config {self.file}{or_set_it}."
             raise SettingsError(f"{problem}; what a command changes is never taken from a file that was found.", hint)
-        raise NotConfirmed(
-            f"{problem} and is not confirmed.",
-            f"Read it, then confirm it once: `rubriclab trust {self.file}`; or name it: --config {self.file}{or_set_it}"
-            ". If only you change it, `rubriclab trust .` confirms it with later changes too.",
-        )
+        confirm_it = f"Read it, then confirm it once: `rubriclab trust {self.file}`"
+        later = "If only you change it, `rubriclab trust .` confirms it with later changes too."
+        hint = f"{confirm_it}; or name it: --config {self.file}{or_set_it}. {later}"
+        raise NotConfirmed(f"{problem} and is not confirmed.", hint)
 
     def summary(self, keys: Collection[str] | None = None) -> str:
         """Return the file's settings on one line: those in `keys`, each cut to `MAX_SHOWN`, or else all, uncut."""

@@ -142,7 +142,8 @@ class SectionCommand(click.Command):
         options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
         for section in SECTIONS:
             records = [option.get_help_record(ctx) for option in options if getattr(option, "section", "") == section]
-            if visible := [record for record in records if record]:
+            visible = [record for record in records if record]
+            if visible:
                 with formatter.section(section or "Options"):
                     formatter.write_dl(visible)
 
@@ -230,7 +231,8 @@ def _option(model: type[Options], field: FieldInfo, flag: Flag, declared: Sequen
         settings["default"] = None
     elif flag.path_kind == "output" and not field.is_required():
         settings["default"] = field.default
-    return (JoinedOption if flag.joined else SectionOption)(
+    option_class = JoinedOption if flag.joined else SectionOption
+    return option_class(
         declared,
         section=vars(declaring).get("section", "") if flag.section is None else flag.section,
         from_found=flag.from_found or vars(declaring).get("from_found", "confirmed"),

@@ -62,9 +62,8 @@ def check_outputs(context: click.Context) -> None:
         check_output(path, flag, inputs)
     for (flag, path), (other_flag, other_path) in combinations(outputs, 2):
         if same_file(path, other_path):
-            raise SettingsError(
-                f"{flag} and {other_flag} would both be written to {other_path}.", "Give each its own PATH."
-            )
+            problem = f"{flag} and {other_flag} would both be written to {other_path}."
+            raise SettingsError(problem, "Give each its own PATH.")
 
 
 def check_output(path: str, name: str, inputs: list[str]) -> None:
@@ -317,9 +316,8 @@ class Call:
     def options(self, model: type[OptionsT], **others: Any) -> OptionsT:
         """Return the options of an operation; options that were not given keep their defaults."""
         values = {name: others.get(name, self.values.get(name)) for name in model.model_fields}
-        return model(
-            **{name: value for name, value in values.items() if not (value is None or value is False or value == ())}
-        )
+        given = {name: value for name, value in values.items() if value not in (None, ()) and value is not False}
+        return model(**given)
 
     def workspace(self) -> Workspace:
         from rubriclab.judges.options import JudgeOptions

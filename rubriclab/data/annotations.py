@@ -326,12 +326,8 @@ def _data_set_task(export: Export, line: int, row: Any) -> Task:
             answer = Answer(question, str(rater or f"response-{number}"), value)
             export.left_out["earlier responses by the same rater"] += (question, answer.rater) in answers
             answers[question, answer.rater] = answer
-    columns = {
-        name: cell
-        for name, cell in row.items()
-        if not str(name).endswith(_COLUMNS) and name not in ("status", "_server_id")
-    }
-    return Task(line, columns, tuple(answers.values()))
+    own_columns = [name for name in row if not str(name).endswith(_COLUMNS) and name not in ("status", "_server_id")]
+    return Task(line, {name: row[name] for name in own_columns}, tuple(answers.values()))
 
 
 def _responses(row: Mapping[str, Any], question: str) -> Iterable[tuple[Any, Any, Any]]:

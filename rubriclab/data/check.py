@@ -119,11 +119,8 @@ def training_examples(
             raise DataError(f"{problem[0].upper()}{problem[1:]}.", hint)
         note = f"the rubric is made without labels, and its agreement with people is unknown: {problem}"
         return Training((), used_scale, (note, *notes))
-    return Training(
-        labelled_examples,
-        used_scale,
-        (*_label_notes(examples, labelled_examples, aspect), *notes, *_group_notes(labelled_examples)),
-    )
+    notes = [*_label_notes(examples, labelled_examples, aspect), *notes, *_group_notes(labelled_examples)]
+    return Training(labelled_examples, used_scale, tuple(notes))
 
 
 def _select_usable(
@@ -160,9 +157,8 @@ def _select_usable(
     faulty = {(fault.where, fault.line) for fault in faults}
     usable_rows = [row for row in example_rows if (row.where, row.line) not in faulty]
     ids = {row.example.id for row in usable_rows}
-    usable_comparisons = [
-        (line, pair) for line, pair in comparisons if (where, line) not in faulty and {pair.better, pair.worse} <= ids
-    ]
+    sound_comparisons = [(line, pair) for line, pair in comparisons if (where, line) not in faulty]
+    usable_comparisons = [(line, pair) for line, pair in sound_comparisons if {pair.better, pair.worse} <= ids]
     row_count = len(faulty) + rows.skipped
     left_out = {"faulty rows are left out": row_count, "faulty scores of other rows are left out": dropped_scores}
     notes = [f"{reason}: {number}" for reason, number in left_out.items() if number]
@@ -249,11 +245,9 @@ def _check_verdict_words(example_rows: Sequence[ExampleRow], scale: Scale, aspec
     words, numbers = _words_and_numbers(example_rows, aspect)
     if words and not scale.names:
         number_text = f"; the numbers beside them are {_describe_numbers(numbers)}" if numbers else ""
-        raise DataError(
-            f"The scores for {aspect!r} are on a scale of more than two levels, but some are words for verdicts: "
-            f"{', '.join(map(repr, words))}{number_text}.",
-            f"Give the scores of these words: {reading.propose_level_scores(words, beside_numbers=True)}.",
-        )
+        some_words = f"but some are words for verdicts: {', '.join(map(repr, words))}{number_text}"
+        hint = f"Give the scores of these words: {reading.propose_level_scores(words, beside_numbers=True)}."
+        raise DataError(f"The scores for {aspect!r} are on a scale of more than two levels, {some_words}.", hint)
 
 
 def _word_notes(example_rows: Sequence[ExampleRow], aspect: str) -> Iterator[str]:
@@ -292,10 +286,8 @@ def _raise_faults(faults: list[RowError], words: Sequence[str], numbers: Sequenc
     texts = [str(fault) for fault in errors]
     number = count(len(texts), "fault")
     start = f"{number} in the training rows; fix or remove each, since learning stops at faulty rows:"
-    hints = [
-        *fault_hints(errors, words, numbers, scale),
-        "or leave out these scores, or rows that have no others: `skip_faulty`",
-    ]
+    hints = fault_hints(errors, words, numbers, scale)
+    hints.append("or leave out these scores, or rows that have no others: `skip_faulty`")
     raise DataError("\n  ".join([start, *hints, *first_faults(fault_lines(errors))]), faults=texts)
 
 
@@ -310,10 +302,9 @@ def _check_labels(
     if comparison_count or (labels.total() and all(labels.values())):
         return
     if labels.total():
-        raise DataError(
-            f"{min(labels, key=labels.__getitem__)}: no row has a score for {aspect!r}, though other files have some.",
-            "Map the column of its scores too, or leave the file out.",
-        )
+        file = min(labels, key=labels.__getitem__)
+        problem = f"{file}: no row has a score for {aspect!r}, though other files have some."
+        raise DataError(problem, "Map the column of its scores too, or leave the file out.")
     examples = [each.example for each in example_rows]
     if words := rows.source.choices.get(aspect):
         quoted = ", ".join(map(repr, words[: reading.MAX_LEVEL_WORDS]))
@@ -325,12 +316,12 @@ def _check_labels(
     proposal = proposal or reading.mapping_text({**columns, f"scores.{aspect}": "COLUMN"})
     scale_hint = "" if labels_needed else " To learn without labels, give their scale: `scale=LOW:HIGH`."
     skipped, scored_names = rows.first_skipped, sorted({name for each in examples for name in each.scores})
-    skipped_text = f"; the first fault that is left out: {skipped}" if skipped else ""
-    raise DataError(
-        f"None of the {len(examples)} rows has a score for {aspect!r}; {scored_aspects(examples)}{skipped_text}.",
-        f"{did_you_mean(aspect, scored_names)}{'Correct it, name' if skipped else 'Name'} another aspect, or map the "
-        f"column of the scores: `mapping={proposal}`.{scale_hint}",
-    )
+    problem = f"None of the {len(examples)} rows has a score for {aspect!r}; {scored_aspects(examples)}"
+    if skipped:
+        problem += f"; the first fault that is left out: {skipped}"
+    name_another = f"{'Correct it, name' if skipped else 'Name'} another aspect"
+    hint = f"{name_another}, or map the column of the scores: `mapping={proposal}`.{scale_hint}"
+    raise DataError(f"{problem}.", f"{did_you_mean(aspect, scored_names)}{hint}")
 
 
 def scored_aspects(examples: Iterable[Example]) -> str:
@@ -349,10 +340,8 @@ def _label_notes(examples: tuple[Example, ...], labelled_examples: tuple[Example
 def _group_notes(examples: tuple[Example, ...]) -> Iterator[str]:
     groups = {example.group for example in examples}
     if len(groups) == 1:
-        yield (
-            f"all {len(examples)} texts are in one group ({examples[0].group!r}): none can be left out, so "
-            "agreement on texts about other sources is unknown"
-        )
+        one_group = f"all {len(examples)} texts are in one group ({examples[0].group!r}): none can be left out"
+        yield f"{one_group}, so agreement on texts about other sources is unknown"
     elif len(groups) < MIN_GROUPS:
         few = f"{len(groups)} groups are too few for intervals and a verdict on the rubric, which need at least"
         yield f"{few} {MIN_GROUPS}; label texts of {count(MIN_GROUPS - len(groups), 'more group')}"
@@ -366,10 +355,8 @@ def repeated_notes(examples: Sequence[Example]) -> Iterator[str]:
     for each in examples:
         groups.setdefault(each.output, set()).add(each.group)
     if repeated := sum(len(groups[each.output]) > 1 for each in examples):
-        yield (
-            f"texts that are in several groups, such as one answer to different questions: {repeated} of "
-            f"{len(examples)}; cross-validated agreement is then optimistic"
-        )
+        counted = f"such as one answer to different questions: {repeated} of {len(examples)}"
+        yield f"texts that are in several groups, {counted}; cross-validated agreement is then optimistic"
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,10 +373,10 @@ class ExampleRow:
 
 
 def training_faults(example_rows: Sequence[ExampleRow], aspect: str, scale: Scale | None) -> list[RowError]:
-    return [
-        *_duplicates(example_rows),
-        *(fault for row in example_rows for fault in _example_faults(row, aspect, scale)),
-    ]
+    faults = list(_duplicates(example_rows))
+    for row in example_rows:
+        faults += _example_faults(row, aspect, scale)
+    return faults
 
 
 def drop_invalid_ratings(
@@ -473,10 +460,8 @@ def fault_hints(
         scale_text = f"the scale of the numbers beside them ({_describe_numbers(numbers)})"
         hints = [f"{hints[0]}, with the score of each word on {scale_text} for N"]
     if any(reading.UNCALCULATED in fault.got for fault in faults):
-        hints.append(
-            "to store the results of formulas, open the workbook in a spreadsheet program and save it; or leave the "
-            "rows out with `skip_faulty`"
-        )
+        save = "to store the results of formulas, open the workbook in a spreadsheet program and save it"
+        hints.append(f"{save}; or leave the rows out with `skip_faulty`")
     if sum(fault.field == "id" and not is_derived(fault.id or "") for fault in faults) >= MIN_ALIKE:
         hints.append("if the ids are not those of single texts, leave them out of `mapping`, or map them to group")
     wider = _wider_scale(scale, list(map(float, outside_values))) if scale and outside_values else None

@@ -172,10 +172,6 @@ RATING_FIELDS = (*TABLES, "aspect", "rater")
 COMPARISON_FIELDS = ("preferred", "over", "tie", "ranking", "aspect", "rater")
 FIELDS = ("output", *NAME_FIELDS, *TEXT_FIELDS, *TABLES, *COMPARISON_FIELDS)
 
-FIELD_LIST = (
-    f"{', '.join(FIELDS)}, or scores.ASPECT, annotations.ASPECT, annotations.ASPECT.RATER, reasons.ASPECT and "
-    "reasons.ASPECT.RATER"
-)
 # Usual names of columns, in English and German, preferred ones first.
 _NAMES = {
     "output": "output text summary response answer reply completion generation generated hypothesis candidate "
@@ -242,15 +238,18 @@ class FieldMap:
         for name in self.columns:
             table, dot, aspect = name.partition(".")
             if name not in FIELDS and not (dot and table in TABLES and aspect.strip()):
-                raise SettingsError(f"There is no field {name!r} to map; the fields are {FIELD_LIST}.")
+                tables = "scores.ASPECT, annotations.ASPECT, annotations.ASPECT.RATER, reasons.ASPECT"
+                fields = f"{', '.join(FIELDS)}, or {tables} and reasons.ASPECT.RATER"
+                raise SettingsError(f"There is no field {name!r} to map; the fields are {fields}.")
 
     def without_absent_ratings(self, row: Any) -> FieldMap:
-        absent = {
-            name
-            for name, column in self.columns.items()
-            if name.partition(".")[0] in RATING_FIELDS and isinstance(row, Mapping) and look_up(row, column) is ABSENT
-        }
-        return FieldMap({name: column for name, column in self.columns.items() if name not in absent})
+        """Return the mapping without the columns of ratings that a row does not have."""
+        present: dict[str, str] = {}
+        for name, column in self.columns.items():
+            is_rating = name.partition(".")[0] in RATING_FIELDS and isinstance(row, Mapping)
+            if not is_rating or look_up(row, column) is not ABSENT:
+                present[name] = column
+        return FieldMap(present)
 
     def aspects(self, table: str) -> dict[str, str]:
         """Return the columns mapped to single aspects of a table such as `scores`, or to an aspect's raters."""
@@ -271,11 +270,9 @@ def parse_mapping(text: str) -> FieldMap:
     for pair in comma_values(text) or [""]:
         name, _, column = (part.strip() for part in pair.partition("="))
         if not (name and column):
-            raise SettingsError(
-                f"The mapping {pair.strip()!r} is not understood;",
-                "write FIELD=COLUMN, as in output=summary,scores.coherence=coh; a pair that contains a comma needs "
-                "quotation marks, as in 'id=Nr.,\"output=Text, final\"'.",
-            )
+            form = "write FIELD=COLUMN, as in output=summary,scores.coherence=coh"
+            quoted = "a pair that contains a comma needs quotation marks, as in 'id=Nr.,\"output=Text, final\"'"
+            raise SettingsError(f"The mapping {pair.strip()!r} is not understood;", f"{form}; {quoted}.")
         if name in columns:
             problem = f"The field {name!r} is mapped twice, to {columns[name]!r} and {column!r}."
             raise SettingsError(problem, "Map it once; each rater has a field: annotations.ASPECT.RATER=COLUMN.")
@@ -463,13 +460,11 @@ def _plain(name: str) -> str:
 def _find_named(columns: Sequence[str], names: Sequence[str]) -> str | None:
     from rapidfuzz import fuzz
 
-    scored = [
-        (fuzz.ratio(_plain(column), name) >= _MIN_SIMILARITY, -index, column)
-        for index, name in enumerate(names)
-        for column in columns
-    ]
-    same, _, column = max(scored, default=(False, 0, ""))
-    return column if same else None
+    for name in names:
+        similar = [column for column in columns if fuzz.ratio(_plain(column), name) >= _MIN_SIMILARITY]
+        if similar:
+            return max(similar)
+    return None
 
 
 def _find_compound(columns: Sequence[str], names: Sequence[str]) -> str | None:
@@ -618,9 +613,8 @@ def _level_scores(value: Any) -> Any:
         if not word or not math.isfinite(number):
             raise ValueError(f"expected a word and a finite number for each level, got {label!r} and {score!r}")
         if scores.setdefault(word, number) != number:
-            raise ValueError(
-                f"the word {word!r} has the scores {scores[word]:g} and {number:g}; give it one (case is ignored)"
-            )
+            both = f"{scores[word]:g} and {number:g}"
+            raise ValueError(f"the word {word!r} has the scores {both}; give it one (case is ignored)")
     return scores
 
 
@@ -631,9 +625,8 @@ def _parse_level(pair: str) -> tuple[str, float]:
     try:
         return word, float(score if equals else "")
     except ValueError:
-        raise ValueError(
-            f"{pair.strip()!r} is not understood; write WORD=SCORE with a decimal point, as in good=5,ok=3.5,bad=1"
-        ) from None
+        form = "write WORD=SCORE with a decimal point, as in good=5,ok=3.5,bad=1"
+        raise ValueError(f"{pair.strip()!r} is not understood; {form}") from None
 
 
 def _delimiter(value: Any) -> Any:

@@ -118,19 +118,17 @@ def _decide_mark(
     kinds = {kind for cells in columns.values() for kind in cells}
     if certain := kinds & {"point", "comma"}:
         return "comma" if certain == {"comma"} else "point", None
-    ambiguous = [
-        (name, *first) for name, cells in columns.items() for kind, first in cells.items() if kind.startswith("decimal")
-    ]
+    first_cells = ((name, kind, first) for name, cells in columns.items() for kind, first in cells.items())
+    ambiguous = [(name, *first) for name, kind, first in first_cells if kind.startswith("decimal")]
     if not ambiguous:
         return None, None
     name, line, cell = ambiguous[0]
     point, comma = _numbers_by_mark(cell)
     if kinds - {"same", "none"} != {f"decimal {usual_mark}"}:
-        raise DataError(
-            f"{where}:{line}: the score {cell!r} in column {name!r} is {point:.12g} with a decimal point and "
-            f"{comma:.12g} with a decimal comma, and no other score shows which it has.",
-            "Say which: `decimal=point` or `decimal=comma`.",
-        )
+        readings = f"is {point:.12g} with a decimal point and {comma:.12g} with a decimal comma"
+        problem = f"{where}:{line}: the score {cell!r} in column {name!r} {readings}"
+        hint = "Say which: `decimal=point` or `decimal=comma`."
+        raise DataError(f"{problem}, and no other score shows which it has.", hint)
     decimal, thousand = (point, comma) if usual_mark == "point" else (comma, point)
     return usual_mark, f"{cell!r} in line {line} as {decimal:.12g}, not {thousand:.12g}"
 
@@ -139,13 +137,6 @@ def _decide_mark(
 DELIMITED = {each.ending: each.delimiter for each in FORMATS if each.delimiter}
 PARQUET = ".parquet"
 WORKBOOK = (".xlsx", ".xlsm")
-EXPECTED = (
-    "expected a path, rows as mappings, a list of texts, Example objects, a pandas, polars or pyarrow table, or a "
-    "Hugging Face data set"
-)
-_TEXT_ENDINGS = ", ".join((JSON_LINES[0], *(each.ending for each in FORMATS if each.delimiter and not each.is_alias)))
-_NAMES = f"Name it {_TEXT_ENDINGS} (these also with .gz), .xlsx or .parquet; - reads JSON Lines from standard input."
-_NO_FILE = "Give a file of rows, - for standard input, or in Python the texts as a list of strings."
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +175,9 @@ def raw_data_rows(rows: Any, where: str, options: reading.ReadingOptions) -> Raw
         keys = ", ".join(repr(key) for key in rows)
         raise DataError(f"Expected rows, but {where} is a mapping with {keys}.", "Give one of its values.")
     if isinstance(rows, bytes | type) or not (_is_table(rows) or isinstance(rows, Iterable)):
-        raise DataError(f"Data of the type {type(rows).__name__} has no rows;", f"{EXPECTED}.")
+        tables = "a pandas, polars or pyarrow table, or a Hugging Face data set"
+        hint = f"expected a path, rows as mappings, a list of texts, Example objects, {tables}."
+        raise DataError(f"Data of the type {type(rows).__name__} has no rows;", hint)
 
     numbered = enumerate(_mappings(rows, options.mapping), start=1)
     raw = RawRows(reading.SourceFormat(where, "rows"), numbered, options.rules(typed=True), is_table=_is_table(rows))
@@ -225,12 +218,11 @@ def _text_file_rows(path: Path, kind: str, options: reading.ReadingOptions) -> R
     where, max_bytes = str(path), options.max_row_bytes
     sample, complete = text_files.read_sample(path)
     text_files.check_text(where, sample)
-    encoding = options.encoding or text_files.detect_encoding(
-        where, sample, complete=complete, only_unicode=kind in JSON_LINES
-    )
+    is_json = kind in JSON_LINES
+    encoding = options.encoding or text_files.detect_encoding(where, sample, complete=complete, only_unicode=is_json)
     text = sample.decode(encoding, "replace").removeprefix("\ufeff")
     newline = "\r" if "\r" in text and "\n" not in text else "\n"
-    if kind in JSON_LINES:
+    if is_json:
         rules, rows = options.rules(typed=True), text_files.document_rows(path, text, max_bytes, encoding)
         if rows is not None:
             return RawRows(reading.SourceFormat(where, "JSON", encoding), enumerate(rows, start=1), rules)
@@ -247,9 +239,8 @@ def _text_file_rows(path: Path, kind: str, options: reading.ReadingOptions) -> R
     text_files.check_header(where, text_files.first_records(text.splitlines(keepends=True), dialect), options)
 
     def numbered() -> text_files.RowStream:
-        return text_files.delimited_rows(
-            where, text_files.read_lines(path, max_bytes, encoding, newline), max_bytes, dialect
-        )
+        lines = text_files.read_lines(path, max_bytes, encoding, newline)
+        return text_files.delimited_rows(where, lines, max_bytes, dialect)
 
     def readable() -> Iterator[tuple[int, Mapping[str, Any]]]:
         with suppress(DataError):
@@ -266,9 +257,12 @@ def _check_kind(path: Path, options: reading.ReadingOptions) -> str:
     kind = table_kind(path, (PARQUET, *WORKBOOK, *JSON_LINES, *DELIMITED))
     exists = os.path.exists(path)
     if kind is None and not exists and (any(map(str.isspace, path.name)) or not path.suffix):
-        raise DataError(f"There is no file {preview(str(path))}.", _NO_FILE)
+        hint = "Give a file of rows, - for standard input, or in Python the texts as a list of strings."
+        raise DataError(f"There is no file {preview(str(path))}.", hint)
     if kind is None:
-        raise DataError(f"{path}: unknown format.", _NAMES)
+        text_endings = [JSON_LINES[0], *(each.ending for each in FORMATS if each.delimiter and not each.is_alias)]
+        names = f"Name it {', '.join(text_endings)} (these also with .gz), .xlsx or .parquet"
+        raise DataError(f"{path}: unknown format.", f"{names}; - reads JSON Lines from standard input.")
     reason = ""
     if not exists:
         reason = "there is no such file"

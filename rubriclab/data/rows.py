@@ -122,8 +122,9 @@ class Fields:
 
     def text(self, name: str) -> str | None:
         value = self.value(name)
-        if name == "context" and value is ABSENT and (earlier := chat_messages(self.value("output"))[:-1]):
-            value = "\n\n".join(f"{role}: {content}" for role, content in earlier)
+        if name == "context" and value is ABSENT:
+            messages = chat_messages(self.value("output"))
+            value = "\n\n".join(f"{role}: {content}" for role, content in messages[:-1])
         return None if self.rules.is_missing(value) else drop_placeholder(self.as_text(name, value))
 
     def as_text(self, name: str, text: Any) -> str | None:
@@ -199,9 +200,8 @@ class Fields:
         if isinstance(cell, str) and not self.rules.typed:
             cell = self.rules.elements(cell)
         if not isinstance(cell, list | tuple):
-            raise FieldError(
-                name, describe(cell), "a list of finite numbers, one for each rater, or an object by rater"
-            )
+            a_list = "a list of finite numbers, one for each rater, or an object by rater"
+            raise FieldError(name, describe(cell), a_list)
         expected = "a finite number from each rater in the list (leave out raters without a score)"
         missing = self.rules.missing
         numbers = (self.number(name, each, expected) for each in cell if not (missing and self.rules.is_missing(each)))
@@ -209,11 +209,8 @@ class Fields:
 
     def reason(self, name: str, cell: Any) -> str | None:
         # A number in a table is a column of scores; a text in JSON may be whatever a person typed.
-        if (
-            not isinstance(cell, str)
-            or isinstance(cell, CellError)
-            or not (self.rules.typed or self.rules.number(cell) is None)
-        ):
+        is_text = isinstance(cell, str) and not isinstance(cell, CellError)
+        if not is_text or (not self.rules.typed and self.rules.number(cell) is not None):
             raise FieldError(name, describe(cell), "a reason in words")
         text = cell.strip()
         if len(text) > MAX_REASON:
@@ -349,12 +346,12 @@ def check_columns(
 
 def corrected_columns(row: Mapping[str, Any], mapping: FieldMap) -> dict[str, str]:
     """Return the mapped columns; the most similar column of the row replaces one that it does not have."""
-    columns = [str(name) for name in row]
-    corrected = {
-        name: closest_column(column, columns) if look_up(row, column) is ABSENT else column
-        for name, column in mapping.columns.items()
-    }
-    return {name: column for name, column in corrected.items() if column}
+    corrected: dict[str, str] = {}
+    for name, column in mapping.columns.items():
+        present = column if look_up(row, column) is not ABSENT else closest_column(column, list(map(str, row)))
+        if present:
+            corrected[name] = present
+    return corrected
 
 
 def _example(fields: Fields, faults: list[FieldError]) -> Example | None:

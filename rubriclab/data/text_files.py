@@ -32,7 +32,6 @@ from rubriclab.models.characters import is_blank, preview
 Lines = Iterable[bytes | str]
 RowStream = Iterator[tuple[int, Any]]
 
-_BOM = b"\xef\xbb\xbf"
 # The first bytes of other formats, with a description and a hint.
 _NOT_TEXT = {
     b"\x1f\x8b": ("gzip data", "name the file .gz, or unpack it first: gzip -dc FILE | rubriclab ... -"),
@@ -40,10 +39,8 @@ _NOT_TEXT = {
     b"\xd0\xcf\x11\xe0": ("an old (.xls) or password-protected Excel workbook", "save it as .xlsx without a password."),
     b"PK\x03\x04": ("a zip archive or an Excel workbook", "name a workbook .xlsx."),
 }
-_NOT_UTF_8 = {
-    b"\xff\xfe": ("text in UTF-16", "give the file by its name, or save it as UTF-8."),
-    b"\xfe\xff": ("text in UTF-16", "give the file by its name, or save it as UTF-8."),
-}
+_UTF_16 = ("text in UTF-16", "give the file by its name, or save it as UTF-8.")
+_NOT_UTF_8 = dict.fromkeys((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE), _UTF_16)
 # Bytes of memory per line besides its characters: a CSV record may consist of millions of empty lines.
 LINE_OVERHEAD = 200
 # Maximum size of the sample from which encoding and delimiter are detected, and of the blocks in which it is read.
@@ -112,7 +109,7 @@ def number_lines(where: str, lines: Lines) -> Iterator[tuple[int, bytes | RowErr
             line = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
             if number == 1:
                 check_text(where, line, {**_NOT_TEXT, **_NOT_UTF_8})
-                line = line.removeprefix(_BOM)
+                line = line.removeprefix(codecs.BOM_UTF8)
             yield number, line
     except (OSError, EOFError, zlib.error) as error:
         yield number + 1, damage_fault(where, number, error)
@@ -223,9 +220,8 @@ def _is_columns(document: Any) -> bool:
     first, *others = document.values()
     if isinstance(first, list):
         return all(isinstance(each, list) and len(each) == len(first) for each in others)
-    return isinstance(first, Mapping) and all(
-        isinstance(each, Mapping) and each.keys() == first.keys() for each in others
-    )
+    all_mappings = all(isinstance(each, Mapping) for each in document.values())
+    return all_mappings and all(each.keys() == first.keys() for each in others)
 
 
 def _rows(document: Any) -> list[Any]:
@@ -392,9 +388,8 @@ def check_header(where: str, rows: Sequence[tuple[int, Sequence[Any]]], options:
     title, most = contents[0], max(map(len, contents))
     is_field = bool(title) and title[0] in {*FIELDS, *options.mapping.columns.values()}
     if len(title) == 1 and most > 1 and not is_field and not is_empty(rows[0][1][0]):
-        number = next(
-            number for (number, _), texts in zip(rows, contents, strict=True) if len(texts) >= MIN_FILLED * most
-        )
+        numbers = [number for number, _ in rows]
+        number = next(n for n, texts in zip(numbers, contents, strict=True) if len(texts) >= MIN_FILLED * most)
         problem = f"{where}: row {rows[0][0]} holds only {preview(title[0])}, and row {number} looks like the header;"
         raise DataError(problem, f"leave out the rows above it: `skip_rows={number - 1}`.")
 

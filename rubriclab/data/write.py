@@ -276,7 +276,8 @@ def _write_excel_sheet(path: Path, sheet: Any, columns: Collection[str], rows: I
             raise DataError(f"{path}: more rows than Excel allows.", "Write .csv or .parquet.")
         for column_number, column in enumerate(columns):
             cell = row.get(column)
-            if isinstance(cell, str) and (length := excel_length(cell)) > MAX_EXCEL_CELL_LENGTH:
+            length = excel_length(cell) if isinstance(cell, str) else 0
+            if length > MAX_EXCEL_CELL_LENGTH:
                 size = f"{path}: row {number + 1}, column {column!r} has {length:,} UTF-16 units"
                 hint = "Write .csv or .parquet; the judge's answers are then read from the cache."
                 raise DataError(f"{size}; a cell of Excel holds {MAX_EXCEL_CELL_LENGTH:,}.", hint)

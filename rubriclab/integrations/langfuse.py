@@ -92,7 +92,6 @@ def rows(
         observation_of = {"trace": roots.get(score.subject.id), "observation": score.subject.id}
         if id_ := observation_of.get(score.subject.kind):
             value = score.value if isinstance(score.value, str) else float(score.value)
-            annotations.append(
-                evaluator.Annotation(id_, score.name, value, score.author_user_id, score.comment or None)
-            )
+            rater, comment = score.author_user_id, score.comment or None
+            annotations.append(evaluator.Annotation(id_, score.name, value, rater, comment))
     return evaluator.rows_of_texts(texts, annotations)

@@ -21,7 +21,8 @@ HUMAN_SOURCES = ("app",)
 def row_of(run: Run, example: Example | None = None) -> dict[str, Any]:
     """Return the row of a run; the outputs of the example, if any, are the reference."""
     inputs = example.inputs if example and example.inputs else run.inputs
-    reference, metadata = (example.outputs, example.metadata) if example else (None, None)
+    reference = example.outputs if example else None
+    metadata = example.metadata if example else None
     row = evaluator.row_of_text(inputs, run.outputs, reference, metadata)
     return {"id": str(run.id), **row}
 
@@ -90,7 +91,8 @@ def rows(
     texts = ((str(run.id), partial(row_in_group, run)) for run in runs)
     scored = []
     for each in sorted(feedback, key=lambda each: each.modified_at):
-        score, source = each.value if each.score is None else each.score, each.feedback_source
+        score = each.value if each.score is None else each.score
+        source = each.feedback_source
         if each.run_id is None or source is None or source.type not in sources:
             continue
         if isinstance(score, str | int | float):
@@ -99,7 +101,8 @@ def rows(
     ids_by_name = Counter(name for name, user_id in people if user_id)
     annotations = list[evaluator.Annotation]()
     for each, score, source in scored:
-        name, user_id = source.user_name, str(source.user_id) if source.user_id else None
+        name = source.user_name
+        user_id = str(source.user_id) if source.user_id else None
         rater = user_id if user_id and (not name or ids_by_name[name] > 1) else name
         annotations.append(evaluator.Annotation(str(each.run_id), each.key, score, rater, each.comment or None))
     return evaluator.rows_of_texts(texts, annotations)

@@ -126,14 +126,14 @@ class RubricTools:
             # The hint is about columns of a file.
             raise ToolError(f"{plain(error.message)} Give it in each text.") from error
         except BudgetReached as error:
-            explanation = UserError(
-                "The store has no answer about a text, and no language model may be asked.",
-                "Of several texts, those with answers are scored in a call without the others. The user can allow "
-                "calls: rubriclab mcp --allow-calls with --max-cost DOLLARS.",
-            )
             if self.allow_calls:
                 higher = "rubriclab mcp with a higher --max-cost or --max-calls"
                 explanation = UserError(error.message, f"The user can start {higher}; answers so far are kept.")
+            else:
+                problem = "The store has no answer about a text, and no language model may be asked."
+                others = "Of several texts, those with answers are scored in a call without the others."
+                allow = "The user can allow calls: rubriclab mcp --allow-calls with --max-cost DOLLARS."
+                explanation = UserError(problem, f"{others} {allow}")
             raise ToolError(plain(str(explanation))) from error
         except RubriclabError as error:
             raise ToolError(plain(error.text)) from error

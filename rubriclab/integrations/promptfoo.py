@@ -33,10 +33,8 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
     """
     config = dict(context.get("config") or {})
     if caps := [f"`{name}`" for name in CAPS if name in config]:
-        raise SettingsError(
-            f"promptfoo starts a process for each assertion, and {' and '.join(caps)} would hold for one of them only.",
-            "Leave it out; answers are kept in the store.",
-        )
+        problem = f"promptfoo starts a process for each assertion, and {' and '.join(caps)} would hold for one of them"
+        raise SettingsError(f"{problem} only.", "Leave it out; answers are kept in the store.")
     threshold, fields = config.pop("threshold", None), config.pop("fields", None)
     row, rubric = row_of(output, context.get("vars"), fields), config.pop("rubric", None)
     if not isinstance(rubric, str):

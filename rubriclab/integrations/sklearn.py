@@ -238,10 +238,9 @@ class RubricClassifier(ClassifierMixin, RubricEstimator):  # type: ignore[misc]
         check_classification_targets(values)
         self.classes_ = unique_labels(values)
         if len(self.classes_) != 2:
-            raise ValueError(
-                f"y: expected two classes, got {len(self.classes_)}. Only binary classification is supported; a "
-                "classifier cannot be trained on one class, and scores of several levels are for RubricRegressor."
-            )
+            advice = "a classifier cannot be trained on one class, and scores of several levels are for RubricRegressor"
+            problem = f"y: expected two classes, got {len(self.classes_)}. Only binary classification is supported"
+            raise ValueError(f"{problem}; {advice}.")
         better = self.classes_[self._better]
         if not isinstance(better, str):
             return (values == better).astype(int).tolist(), {}

@@ -173,12 +173,12 @@ def _agreement_on(
 def _judge_pair(first: str, second: str, scores: Mapping[str, FloatArray], cluster: IntArray) -> JudgePair:
     both = ~np.isnan(scores[first]) & ~np.isnan(scores[second])
     x, y, unit_numbers = scores[first][both], scores[second][both], renumber(cluster[both])
-    spearman = estimate(
-        lambda counts: spearman_rows(x, y, np.take(counts, unit_numbers, axis=1)),
-        int(unit_numbers.max(initial=-1)) + 1,
-        elements=len(x),
-        correlation=True,
-    )
+
+    def statistic(counts: FloatArray) -> FloatArray:
+        return spearman_rows(x, y, np.take(counts, unit_numbers, axis=1))
+
+    unit_count = int(unit_numbers.max(initial=-1)) + 1
+    spearman = estimate(statistic, unit_count, elements=len(x), correlation=True)
     return JudgePair(first, second, len(x), spearman, paired_mean(x - y, unit_numbers))
 
 

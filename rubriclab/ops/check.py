@@ -443,20 +443,16 @@ class _FileCheck:
             # The next command reverses grades if 1 is probably the best.
             reversed_levels = checks.reversed_column_and_levels(self.example_rows, chosen_aspect)
             reading_options |= {"level_scores": reversed_levels[1]} if reversed_levels else {}
-        if (
-            chosen_aspect
-            and self.learnable
-            and labels.get(chosen_aspect, 0) + len(self.comparisons) >= checks.MIN_LABELS
-        ):
-            scale = {"scale": str(self.options.scale)} if self.options.scale else {}
-            task = self.options.task or "TASK"
-            needed = "" if is_defined(self.options.task, chosen_aspect) else "TEXT"
-            meaning = self.options.definition or needed
-            definition = {"definition": meaning} if meaning else {}
-            return NextStep(
-                "learn", name, {"task": task, "aspect": chosen_aspect, **definition, **scale, **reading_options}
-            )
-        return NextStep("score", name, {"rubric": "REF", **reading_options})
+        label_count = labels.get(chosen_aspect or "", 0) + len(self.comparisons)
+        if not chosen_aspect or not self.learnable or label_count < checks.MIN_LABELS:
+            return NextStep("score", name, {"rubric": "REF", **reading_options})
+        learn_options = {"task": self.options.task or "TASK", "aspect": chosen_aspect}
+        placeholder = "" if is_defined(self.options.task, chosen_aspect) else "TEXT"
+        if definition := self.options.definition or placeholder:
+            learn_options["definition"] = definition
+        if self.options.scale:
+            learn_options["scale"] = str(self.options.scale)
+        return NextStep("learn", name, learn_options | reading_options)
 
 
 # Words in which two questions with the same meaning may differ.
@@ -537,11 +533,8 @@ def split(data: Data, options: SplitOptions, notify: Notify) -> SplitResult:
     rows = [(row, parsed) for _, row, parsed in rows_of(data, options, notify).parsed]
     faults = [str(parsed) for _, parsed in rows if isinstance(parsed, RowError)]
     if faults and not options.skip_faulty:
-        raise DataError(
-            "\n  ".join([f"{count(len(faults), 'faulty row')}:", *checks.first_faults(faults)]),
-            "Fix them, or leave them out: `skip_faulty`.",
-            faults=faults,
-        )
+        problem = "\n  ".join([f"{count(len(faults), 'faulty row')}:", *checks.first_faults(faults)])
+        raise DataError(problem, "Fix them, or leave them out: `skip_faulty`.", faults=faults)
     if faults:
         notify(f"left out: {count(len(faults), 'faulty row')} (`skip_faulty`)")
     texts = [parsed for _, parsed in rows if isinstance(parsed, Example)]

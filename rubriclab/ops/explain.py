@@ -92,12 +92,10 @@ def _explain_recorded(workspace: Workspace, version: Version, options: ExplainOp
         hint = did_you_mean(options.id, rows).strip()
         raise NotInStore(f"{version.ref} was not learned from a text {options.id!r}.", hint)
     text, cells = rows[options.id]
-
-    ratings = [
-        CriterionRating(candidate.criterion.id, cell.score, cell.reason, cell.applies)
-        for candidate, cell in zip(record.candidates, cells, strict=True)
-        if candidate.kept
-    ]
+    ratings = []
+    for candidate, cell in zip(record.candidates, cells, strict=True):
+        if candidate.kept:
+            ratings.append(CriterionRating(candidate.criterion.id, cell.score, cell.reason, cell.applies))
 
     async def run() -> ScoreExplanation:
         score = score_of_ratings(version.rubric, text.id, ratings, version.ref, version.provenance.judge)

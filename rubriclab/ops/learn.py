@@ -191,12 +191,11 @@ def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnR
                 on_progress=report,
             )
         training_input = training.plans[0].training_input
-        given_scale = training_input.assignment.scale if options.scale else None
-        data_fields = {
-            "literature_without": excluded_data_sets(options),
-            "grades": options.grades,
-            "limits": label_limits(training_input.examples, training_input.assignment.aspect.name, given_scale),
-        }
+        assignment = training_input.assignment
+        given_scale = assignment.scale if options.scale else None
+        limits = label_limits(training_input.examples, assignment.aspect.name, given_scale)
+        excluded = excluded_data_sets(options)
+        data_fields = {"literature_without": excluded, "grades": options.grades, "limits": limits}
         version = await workspace.off_event_loop(
             store.save,
             name,
@@ -276,10 +275,8 @@ def _training_input(
     if not definition and checklist and (own_checklist or not shipped):
         definition = checklist.definition
     aspect = find_aspect(task, options.aspect, definition)
-    rows = rows_of(data, options, notify)
-    training = training_examples(
-        rows, aspect.name, options.scale, labels_needed=labels_needed, skip_faulty=options.skip_faulty
-    )
+    rows, skip = rows_of(data, options, notify), options.skip_faulty
+    training = training_examples(rows, aspect.name, options.scale, labels_needed=labels_needed, skip_faulty=skip)
     for line in training.notes:
         notify(line)
     assignment = Assignment(task_words(task), aspect, training.scale)

@@ -10,6 +10,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Annotated, Any
@@ -220,7 +221,8 @@ class LiteratureAdded(Displayed):
     effort: Effort
 
     def to_row(self) -> dict[str, Any]:
-        kept, dropped = ([each.to_row() for each in findings] for findings in (self.kept, self.dropped))
+        kept = [finding.to_row() for finding in self.kept]
+        dropped = [finding.to_row() for finding in self.dropped]
         return {"file": str(self.file), "kept": kept, "dropped": dropped, "unread": list(self.unread)}
 
 
@@ -240,21 +242,18 @@ def literature_add(workspace: Workspace, path: str | Path, options: LiteratureAd
         await workspace.off_event_loop(workspace.open_store, create=True)
         judge = workspace.judge(JudgeChoice(spec))
         with workspace.progress(workspace.ledger) as on_progress:
-            answers = await for_each(
-                prompts, lambda prompt: ask(judge, prompt, salvage=UsableFindings), on_progress, "parts read"
-            )
-        missing = [
-            f"page {prompt.fields['pages'][0]['number']} and following: {answer.missing}"
-            for prompt, answer in zip(prompts, answers, strict=True)
-            if answer.value is None
-        ]
+            read = partial(ask, judge, salvage=UsableFindings)
+            answers = await for_each(prompts, read, on_progress, "parts read")
+        missing = []
+        for prompt, answer in zip(prompts, answers, strict=True):
+            if answer.value is None:
+                missing.append(f"page {prompt.fields['pages'][0]['number']} and following: {answer.missing}")
         if len(missing) == len(prompts):
             raise JudgeError(f"{paper.name} could not be read. {missing[0]}")
         proposals = [each for answer in answers if answer.value for each in answer.value.findings]
+        known_names = prompts[0].fields["known_benchmarks"]
         # In another thread, since searching a long paper takes seconds.
-        confirmed, dropped = await asyncio.to_thread(
-            _split_by_quotation, proposals, paper, prompts[0].fields["known_benchmarks"], options
-        )
+        confirmed, dropped = await asyncio.to_thread(_split_by_quotation, proposals, paper, known_names, options)
         added = _add_findings(file, confirmed) if confirmed else ()
         return LiteratureAdded(file, added, dropped, tuple(missing), workspace.effort())
 
@@ -394,9 +393,8 @@ def chosen_findings(aspect: str, options: LearnOptions, notify: Notify) -> tuple
 
 def benchmark_notes(source: str, examples: Sequence[Example], findings: Sequence[Finding]) -> list[str]:
     """Return a warning for each data set that findings are about and that `source` or the ids of examples name."""
-    benchmark_text = "\n".join(
-        [source, *(f"{each.id}\n{each.group}\n{each.system or ''}" for each in examples)]
-    ).casefold()
+    names = [source, *(f"{each.id}\n{each.group}\n{each.system or ''}" for each in examples)]
+    benchmark_text = "\n".join(names).casefold()
     notes = []
     for name, number in Counter(name for finding in findings for name in finding.benchmarks).items():
         spelled = name.replace("_", r"[\W_]*")

@@ -53,12 +53,14 @@ def check_tables(tables: Any) -> Any:
     """Return `SettingsTables` from a mapping or from pairs METHOD.NAME=VALUE."""
     if isinstance(tables, tuple):
         return parse_settings(tables)
-    for owner, values in tables.items() if isinstance(tables, Mapping) else ():
-        method, dot, name = str(owner).partition(".")
+    if not isinstance(tables, Mapping):
+        return tables
+    for owner, values in tables.items():
         if not isinstance(values, Mapping):
             got = f"got {describe(values)} for {str(owner)!r}"
-            hint = f"Write `settings={method}.{name if dot else 'NAME'}={values if dot else 'VALUE'}`."
-            raise SettingsError(f"`settings`: expected the settings of each method by name, {got}.", hint)
+            setting = f"{owner}={values}" if "." in str(owner) else f"{owner}.NAME=VALUE"
+            problem = f"`settings`: expected the settings of each method by name, {got}."
+            raise SettingsError(problem, f"Write `settings={setting}`.")
     return tables
 
 
@@ -311,11 +313,15 @@ def _pairs(value: Any) -> Any:
 
 
 def _merges(value: Any) -> Any:
-    value = _pairs(value) if isinstance(value, tuple) and value and isinstance(value[0], str) else value
+    if isinstance(value, tuple) and value and isinstance(value[0], str):
+        value = _pairs(value)
     if not isinstance(value, Mapping):
         return value
-    keys = (key.split(",") if isinstance(key, str) else key for key in value)
-    return tuple((tuple(name.strip() for name in key), text) for key, text in zip(keys, value.values(), strict=True))
+    merges = []
+    for names, text in value.items():
+        listed = names.split(",") if isinstance(names, str) else names
+        merges.append((tuple(name.strip() for name in listed), text))
+    return tuple(merges)
 
 
 def _bounds(value: Any) -> Any:
@@ -326,8 +332,9 @@ def _bounds(value: Any) -> Any:
     for name, ends in value.items():
         bounds[name] = None
         if ends not in ("free", None):
+            listed = ends.split(":") if isinstance(ends, str) else ends
             try:
-                low, high = (float(end) for end in (ends.split(":") if isinstance(ends, str) else ends))
+                low, high = map(float, listed)
             except (TypeError, ValueError):
                 raise ValueError(f"{name}={ends}: expected LOW:HIGH, such as 0:0.2, or free") from None
             bounds[name] = low, high

@@ -73,10 +73,9 @@ class RunState:
         rates = (options.requests_per_minute, options.tokens_per_minute)
         if self._rates != rates:
             self._rates = rates
+            requests, tokens = rates
             # Each worker limits its own requests in flight.
-            self._limits = LocalLimits(
-                concurrency=sys.maxsize, requests_per_minute=rates[0], tokens_per_minute=rates[1]
-            )
+            self._limits = LocalLimits(concurrency=sys.maxsize, requests_per_minute=requests, tokens_per_minute=tokens)
 
     async def reserve(self, worker: str, cost: float) -> BudgetReached | bool:
         """Reserve one call and `cost` US dollars, or return the error that a cap is reached; see `Budget`.

@@ -49,10 +49,8 @@ def resolve_rivals(options: RivalOptions, rubric: Rubric, name: str, notify: wor
     apart = options.rivals == "apart" or not (options.rivals or learned)
     if rubric.aggregation and apart == bool(learned):
         before, now = ("together", "apart") if learned else ("apart", "together")
-        notify(
-            f"{name} was learned from scores of texts that were rated {before}; its agreement and intervals hold for "
-            f"such scores, not for texts rated {now}"
-        )
+        learned_from = f"{name} was learned from scores of texts that were rated {before}"
+        notify(f"{learned_from}; its agreement and intervals hold for such scores, not for texts rated {now}")
     if apart:
         return "apart" if options.rivals else None
     return rival_limits(rubric, learned or RivalLimits())
@@ -189,10 +187,8 @@ class Scoring:
     def _scores(self, rows: Iterable[Example | RowError]) -> AsyncGenerator[Score]:
         workspace, rubric, name = self.workspace, self.rubric, self.name
         if self.on_ray:
-            workers, cluster = self.options.workers, self.options.ray_address
-            return score_on_ray(
-                workspace, without_rivals(rubric), rows, self.choice, name, workers=workers, cluster=cluster
-            )
+            rubric, workers, cluster = without_rivals(rubric), self.options.workers, self.options.ray_address
+            return score_on_ray(workspace, rubric, rows, self.choice, name, workers=workers, cluster=cluster)
         judge, counts = self.judge or workspace.judge(self.choice), self.counts.rivals
         return score_stream(rubric, rows, judge, name, workspace.under_way, rivals=self.rivals, counts=counts)
 

@@ -63,11 +63,12 @@ def with_columns(row: Any, score_cells: Mapping[str, Any]) -> dict[str, Any]:
     """
     columns = row if isinstance(row, Mapping) else {}
     renamed = {f"input.{name}" if name in score_cells else str(name): cell for name, cell in columns.items()}
-    cell = columns.get("id")
-    if "id" in columns and str(int(cell) if isinstance(cell, float) and cell.is_integer() else cell) == score_cells.get(
-        "id"
-    ):
-        del renamed["input.id"]
+    if "id" in columns:
+        id_cell = columns["id"]
+        if isinstance(id_cell, float) and id_cell.is_integer():
+            id_cell = int(id_cell)
+        if str(id_cell) == score_cells.get("id"):
+            del renamed["input.id"]
     return {**renamed, **score_cells}
 
 
@@ -209,10 +210,9 @@ class ColumnScoring:
 
     def estimate(self, roles: Sequence[str], texts: Iterable[Example] | None = None) -> DryRun:
         texts_to_score = tuple(self.texts() if texts is None else texts)
-        estimates = {
-            role: (judge.spec, estimate_scoring(version.rubric, texts_to_score))
-            for role, (version, judge) in zip(roles, self.scorers, strict=True)
-        }
+        estimates = {}
+        for role, (version, judge) in zip(roles, self.scorers, strict=True):
+            estimates[role] = judge.spec, estimate_scoring(version.rubric, texts_to_score)
         return dry_run(estimates, self.workspace.options)
 
     async def stream(self, texts: Sequence[Example] | None = None) -> AsyncGenerator[ScoredText]:
@@ -220,10 +220,10 @@ class ColumnScoring:
         workspace = self.workspace
         columns = [(version, workspace.judge(judge, fresh=self.fresh)) for version, judge in self.scorers]
         specs = [choice.spec for _, choice in self.scorers]
-        asked = [(spec, version.ref, judge.identity) for spec, (version, judge) in zip(specs, columns, strict=True)]
-        for (name, ref, identity), (other_name, other_ref, other_identity) in combinations(asked, 2):
+        scorers = [(spec, version.ref, judge.identity) for spec, (version, judge) in zip(specs, columns, strict=True)]
+        for (name, *scored_by), (other_name, *other_scored_by) in combinations(scorers, 2):
             # One judge may have two names: its own, and that of its recording.
-            if ref == other_ref and name != other_name and identity == other_identity:
+            if name != other_name and scored_by == other_scored_by:
                 problem = f"{name} and {other_name} are the same judge;"
                 raise SettingsError(problem, "a judge cannot be compared with itself.")
         addressing = done = 0
@@ -295,7 +295,8 @@ class ScoreDistribution:
             self.lowest = sorted([*self.lowest, (score.score, score.id)])[:LOWEST]
             self.groups.append(hash(score.id if group is None else group))
             self.labels.append(label)
-            name = slice_name if slice_name in self.names or len(self.names) < MAX_SLICES else OTHER_SLICE
+            is_separate = slice_name in self.names or len(self.names) < MAX_SLICES
+            name = slice_name if is_separate else OTHER_SLICE
             self.slices.append(self.names.setdefault(name, len(self.names)))
             return
         reason = score.unscored or ""
@@ -401,17 +402,20 @@ class ScoreDistribution:
         interval = self.human_mean
         if interval.value is not None and interval.low is None:
             return None
-        low, high = (mean, mean) if interval.low is None or interval.high is None else (interval.low, interval.high)
+        low = mean if interval.low is None else interval.low
+        high = mean if interval.high is None else interval.high
         if low >= threshold:
             return True
         return False if high < threshold else None
 
     def to_row(self) -> dict[str, Any]:
-        labelled, labels_of = self.labelled, "texts" if self.own_labels else "learning"
+        labels, labels_of = 0, None
+        if self.labelled is not None:
+            labels, labels_of = len(self.labelled.labels), "texts" if self.own_labels else "learning"
         return {
             "human_mean": asdict(self.human_mean.rounded()),
-            "labels": 0 if labelled is None else len(labelled.labels),
-            "labels_of": None if labelled is None else labels_of,
+            "labels": labels,
+            "labels_of": labels_of,
             "labels_needed": self.labels_needed,
             "mean": self.mean,
             **({} if self.threshold is None else {"pass_rate": self.pass_rate}),

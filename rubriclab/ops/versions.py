@@ -43,7 +43,8 @@ _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 
 
 def _age(value: Any) -> Any:
-    if isinstance(value, str) and (match := _AGE.fullmatch(value.strip())):
+    match = _AGE.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match:
         value = timedelta(**{_UNITS[match[2]]: int(match[1])})
     if not isinstance(value, timedelta) or value < timedelta():
         raise ValueError(f"expected hours, days or weeks, such as 12h, 90d or 8w; got {value!r}")
@@ -160,7 +161,8 @@ def export(store: Store, ref: str, notify: Notify, *, anonymous: bool = False) -
 
     version = store.load(ref)
     record = store.training(version.ref)
-    raters = {name for text in (record.texts if record else ()) for name in (*text.raters, *text.reasons)}
+    texts = record.texts if record else ()
+    raters = {name for text in texts for name in (*text.raters, *text.reasons)}
     if anonymous:
         version = without_named_people(version, raters)
         if names := named_people(version, raters):
@@ -193,7 +195,8 @@ def import_(where: str | Path | None, path: str, notify: Notify, name: str | Non
     if version.new and version.name == pack.name and version.number != pack.number:
         why = f"since {version.name} had version {version.number - 1} already"
         notify(f"{pack.name}@{pack.number} is stored as {version.ref}, {why}")
-    if not (judges := named_judges(version)):
+    judges = named_judges(version)
+    if not judges:
         note = "names the offline judge only, which sends nothing"
     elif version.trusted:
         note = f"names {judges}, which may be asked"
@@ -335,14 +338,11 @@ def disagreements(version: Version, record: TrainingRecord, options: Disagreemen
 
 def find_disagreements(version: Version, record: TrainingRecord) -> list[Disagreement]:
     """Return the texts whose cross-validated scores differ from their labels, wrong decisions first, then by points."""
-    differing = [
-        Disagreement(
-            text,
-            (text.predicted or 0.0) - text.label,
-            tuple((each, cell) for each, cell in zip(record.candidates, cells, strict=True) if each.kept),
-        )
-        for text, cells in zip(record.texts, record.cells, strict=True)
-        if text.predicted not in (None, text.label)
-    ]
+    differing = []
+    for text, cells in zip(record.texts, record.cells, strict=True):
+        if text.predicted is not None and text.predicted != text.label:
+            ratings = zip(record.candidates, cells, strict=True)
+            answers = tuple((candidate, cell) for candidate, cell in ratings if candidate.kept)
+            differing.append(Disagreement(text, text.predicted - text.label, answers))
     differing.sort(key=lambda each: (-abs(each.points), each.text.id))
     return sorted(differing, key=lambda each: not version.rubric.decides_wrongly(each.text.label, each.text.predicted))

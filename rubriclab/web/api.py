@@ -84,9 +84,8 @@ class Service:
             async with asyncio.timeout(HEALTH_TIMEOUT):
                 await self.scorer.respond()
         except (TimeoutError, RuntimeError):
-            raise api_models.Refused(
-                "not_responding", "The service does not score at present.", HEALTH_TIMEOUT
-            ) from None
+            detail = "The service does not score at present."
+            raise api_models.Refused("not_responding", detail, HEALTH_TIMEOUT) from None
         return _json(api_models.Health(status="ok").model_dump())
 
     async def openapi(self, _request: Request) -> Response:
@@ -158,9 +157,8 @@ async def read_texts(request: Request, max_bytes: int, max_texts: int) -> tuple[
         raise api_models.Refused("other_media_type", f"Expected the Content-Type application/json; {got}.")
     encodings = request.headers.getlist("content-encoding")
     if any(encoding.strip().lower() != "identity" for encoding in encodings):
-        raise api_models.Refused(
-            "compressed_body", f"Send the body without compression; it is sent as {encodings[0]!r:.80}."
-        )
+        detail = f"Send the body without compression; it is sent as {encodings[0]!r:.80}."
+        raise api_models.Refused("compressed_body", detail)
     content = await _content(request, max_bytes)
     try:
         value = parse_json(decode_text(content))
@@ -381,10 +379,8 @@ def read_tokens(file: str | Path | None, environment: Mapping[str, str] | None =
 def _add(digests: dict[str, bytes], name: str, token: str, where: str) -> None:
     # A message must not repeat the token.
     if not MIN_TOKEN <= len(token) <= MAX_TOKEN:
-        raise SettingsError(
-            f"{where}: a token has {MIN_TOKEN} to {MAX_TOKEN} characters, this one {len(token)}.",
-            "Make one with: openssl rand -base64 32",
-        )
+        problem = f"{where}: a token has {MIN_TOKEN} to {MAX_TOKEN} characters, this one {len(token)}."
+        raise SettingsError(problem, "Make one with: openssl rand -base64 32")
     if not _TOKEN.fullmatch(token):
         raise SettingsError(f"{where}: a token consists of letters, digits and -._~+/, with = at its end only.")
     digest = _digest(token)
@@ -464,9 +460,7 @@ def _address(host: str, tokens: Tokens) -> str:
         problem = f"`host`: expected an address such as 127.0.0.1, got {host!r}."
         raise SettingsError(problem, "0.0.0.0 is every address.") from None
     if not tokens and not address.is_loopback:
-        file = "`token_file=FILE`"
-        raise SettingsError(
-            f"`host={host}`: others can reach the service at this address, and there is no token.",
-            f"Set {VARIABLE}, or give {file}; without `host` it is reached from this computer only.",
-        )
+        problem = f"`host={host}`: others can reach the service at this address, and there is no token."
+        hint = "or give `token_file=FILE`; without `host` it is reached from this computer only."
+        raise SettingsError(problem, f"Set {VARIABLE}, {hint}")
     return str(address)

@@ -268,8 +268,9 @@ class Access:
     ) -> Access:
         """Return the access to a page at a port of this computer; `names` are its host names besides localhost."""
         all_names = [name.lower() for name in ("127.0.0.1", "localhost", *names)]
-        # Browsers leave out the port of a plain http address.
-        hosts = {f"{name}:{port}" for name in all_names} | (set(all_names) if port == 80 else set())
+        hosts = {f"{name}:{port}" for name in all_names}
+        if port == 80:
+            hosts |= set(all_names)  # browsers leave out the port of a plain http address
         return cls(frozenset(hosts), token or new_secret(), links or {})
 
     def path(self, visitor: str) -> str:

@@ -108,7 +108,8 @@ class RubricRun:
             record = self.settings.path("record")
             workspace = Workspace(store, self._options, notify=note, record=record, budget=self._budget)
             # The address in the options is for the provider of the judge of all tests.
-            if workspace.given_address and (configured := self.judge(plugin.MarkValues())):
+            configured = self.judge(plugin.MarkValues())
+            if workspace.given_address and configured:
                 workspace.given_address.for_judge(configured)
             scorer = TextScorer(workspace, ref, ScoreOptions(judge=judge))
             self._opened[key] = self._closing.enter_context(scorer)
@@ -283,30 +284,26 @@ class RubricChecker:
         if not len(scores):
             raise DataError("Expected texts, got no row.", "Give at least one.")
         if faulty := [str(scored.score.unscored) for scored in scores.scored if scored.example is None]:
-            raise DataError(
-                f"{len(faulty)} of {len(scores)} rows cannot be used; the first: {faulty[0]}", faults=faulty
-            )
+            problem = f"{len(faulty)} of {len(scores)} rows cannot be used; the first: {faulty[0]}"
+            raise DataError(problem, faults=faulty)
         examples = tuple(scored.example for scored in scores.scored if scored.example)
         names, values = rubric.scores_on.names, tuple(scores)
         if names:
             passed = [float(score.verdict == names[1]) if score.verdict else score.score for score in scores]
             values = tuple(replace(score, score=value) for score, value in zip(scores, passed, strict=True))
         side = summary(Outputs(self.scorer.name, examples, values), rubric.scores_on)
-        if (shortfall := _shortfall(side, threshold)) is None:
+        shortfall = _shortfall(side, threshold)
+        if shortfall is None:
             return side
         measure = f"share of {names[1]!r}" if names else "mean"
         texts = f"{count(side.scored, 'text')} in {count(side.groups, 'group')} ({_scale_and_judge(scores[0], rubric)})"
-        lines = (
-            f"{scores[0].rubric}: {measure} {wording.estimate(side.mean)} of {texts}",
-            shortfall,
-            *(f"{count(number, 'text')} without a score: {_reason(why)}" for why, number in side.unscored.items()),
-        )
+        lines = [f"{scores[0].rubric}: {measure} {wording.estimate(side.mean)} of {texts}", shortfall]
+        for reason, number in side.unscored.items():
+            lines.append(f"{count(number, 'text')} without a score: {_reason(reason)}")
         scored = sorted((score for score in scores if score.score is not None), key=lambda score: score.score or 0.0)
         for score in scored[:MAX_TEXTS]:
-            lines += (
-                f"lowest: {wording.rounded(score.score)}, text {one_line(score.id)}",
-                *_lowering_criteria(score, rubric)[:1],
-            )
+            lines.append(f"lowest: {wording.rounded(score.score)}, text {one_line(score.id)}")
+            lines += _lowering_criteria(score, rubric)[:1]
         if side.mean.high is None or side.mean.high >= threshold:
             self._tally.add(inconclusive=1)
             if on_inconclusive == "pass":

@@ -188,7 +188,8 @@ class RunSummary:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep what a test has scored: its last report has the sum of all its attempts."""
-        if report.when == "teardown" and (written := dict(report.user_properties).get(PROPERTY)):
+        written = dict(report.user_properties).get(PROPERTY)
+        if report.when == "teardown" and written:
             self._written[report.nodeid, getattr(report, "worker_id", "")] = str(written)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:

@@ -76,9 +76,8 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
         for command in overview.tree.iter("code"):
             command.text = f"{command.text}{_store_option(studio)}"
         saved = "saved" in request.query_params and version.parent
-        return studio.page(
-            "version.html", version.ref, version, shown=overview.body(), contents=overview.contents(), saved=saved
-        )
+        shown, contents = overview.body(), overview.contents()
+        return studio.page("version.html", version.ref, version, shown=shown, contents=contents, saved=saved)
 
     def versions(request: Request) -> Response:
         version = studio.version(request.path_params["ref"])
@@ -91,9 +90,8 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
         others = [each for each in studio.shared.store.newest(lambda _error: None) if each.name != version.name]
         other_ref = request.query_params.get("with", "")
         # Without a choice, a version is compared with its parent, else with a child.
-        candidates = sorted(
-            (each for each in versions if each.ref != version.ref), key=lambda each: each.parent != version.ref
-        )
+        candidates = [each for each in versions if each.ref != version.ref]
+        candidates.sort(key=lambda each: each.parent != version.ref)
         parent = [each for each in candidates if each.ref == version.parent]
         other = studio.version(other_ref) if other_ref else next(iter(parent or candidates), None)
         sides = [version, other] if other else []
@@ -178,11 +176,11 @@ def _store_option(studio: Studio) -> str:
 def _origin(version: Version) -> str:
     provenance = version.provenance
     if provenance.edit:
-        changes = "; ".join(
-            f"{rubrics.CHANGES[each.action]}{':' if each.action == 'definition' else ''} {rubrics.change_words(each)}"
-            for each in provenance.edit.changes
-        )
-        return f"{changes}: {provenance.edit.because} (edited by {provenance.edit.author})"
+        changes = []
+        for change in provenance.edit.changes:
+            colon = ":" if change.action == "definition" else ""
+            changes.append(f"{rubrics.CHANGES[change.action]}{colon} {rubrics.change_words(change)}")
+        return f"{'; '.join(changes)}: {provenance.edit.because} (edited by {provenance.edit.author})"
     if provenance.transfer:
         return f"transferred: {wording.transfer_summary(provenance)}"
     return f"imported from {version.imported_from}" if version.imported else ""
@@ -265,12 +263,11 @@ class PastedText(PaidRequest):
         if is_blank(self.output):
             raise SettingsError("Expected a text, got an empty one.", "Paste the text to explain.")
         fields = {name: None if is_blank(getattr(self, name)) else getattr(self, name) for name in FIELDS}
-        if missing := [name for name in version.provenance.text_fields or () if fields.get(name, "") is None]:
-            raise SettingsError(
-                f"{version.ref} was learned from texts with their {join_names(missing)}; without, its score would "
-                "not be comparable.",
-                f"Give the {join_names(missing)} of the text.",
-            )
+        missing = [name for name in version.provenance.text_fields or () if fields.get(name, "") is None]
+        if missing:
+            names = join_names(missing)
+            problem = f"{version.ref} was learned from texts with their {names}; without, its score would not be"
+            raise SettingsError(f"{problem} comparable.", f"Give the {names} of the text.")
         return Example(PASTED, self.output, PASTED, fields["source"], fields["context"])
 
 
@@ -430,9 +427,8 @@ def application(studio: Studio) -> ASGIApp:
 
     respond = partial(_error_response, studio)
     handlers: Mapping[Any, Callable[[Request, Exception], Response]] = {RubriclabError: respond, HTTPException: respond}
-    return Guard(
-        Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan), studio.access, MAX_REQUEST_BYTES
-    )
+    starlette = Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)
+    return Guard(starlette, studio.access, MAX_REQUEST_BYTES)
 
 
 async def serve_studio(

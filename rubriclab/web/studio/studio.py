@@ -274,7 +274,8 @@ class Matrix:
         if query.side:
             matching &= values[:, 2] > 0 if query.side == "higher" else values[:, 2] < 0
         indices = np.flatnonzero(matching)
-        if query.sort in (keys := [column.key for column in self.columns]):
+        keys = [column.key for column in self.columns]
+        if query.sort in keys:
             sort_values = values[indices, keys.index(query.sort)]
             # `stable` keeps the record's order among equal values; NaN is last in both directions.
             indices = indices[np.argsort(-sort_values if query.order == "descending" else sort_values, kind="stable")]
@@ -286,15 +287,12 @@ class Matrix:
 
     def _row(self, index: int, difference: float, criteria_shown: int) -> TextRow:
         text, cells = self.record.texts[index], self.record.cells[index]
-        criteria = [(self.record.candidates[at], cells[at]) for at in self.indices[:criteria_shown]]
-        return TextRow(
-            text,
-            None if np.isnan(difference) else float(difference),
-            tuple(
-                (wording.rating_text(cell, candidate.criterion), self._shade(candidate, cell), cell.reason)
-                for candidate, cell in criteria
-            ),
-        )
+        shown_cells = []
+        for criterion_index in self.indices[:criteria_shown]:
+            candidate, cell = self.record.candidates[criterion_index], cells[criterion_index]
+            rating = wording.rating_text(cell, candidate.criterion)
+            shown_cells.append((rating, self._shade(candidate, cell), cell.reason))
+        return TextRow(text, None if np.isnan(difference) else float(difference), tuple(shown_cells))
 
     def _shade(self, candidate: Candidate, cell: Cell) -> str:
         """Return the CSS class for a rating's position on its scale; empty for text features, which have no scale."""
