@@ -51,6 +51,15 @@ def test_an_axis_of_agreement_begins_at_a_tick_below_every_interval(
     assert axis.ticks == pytest.approx(ticks)
 
 
+def test_intervals_of_baselines_do_not_stretch_the_axis_but_end_in_an_arrow() -> None:
+    judged, baseline = Interval(0.6, 0.4, 0.8), Interval(0.05, -0.6, 0.7)
+    axis = charts.agreement_axis([judged], baselines=[baseline])
+    assert axis.low == 0
+    assert 'x1="0.00%" x2="70.00%"' in charts.whisker(axis, baseline, baseline=True)
+    assert "arrow" in charts.whisker(axis, baseline, baseline=True)
+    assert "arrow" not in charts.whisker(axis, judged, baseline=False)
+
+
 @pytest.mark.parametrize(
     ("marks", "ticks"),
     [
