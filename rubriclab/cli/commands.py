@@ -160,10 +160,9 @@ def demo(call: Call, folder: Path, *, sample_only: bool) -> None:
         click.echo(f"The sample is in the folder {folder}: {', '.join(ops.check.FILES)}.")
         return
     ops.check.write_content("ratings", ops.check.DEMO_FILES, folder)
-    click.echo(
-        "108 summaries of news articles, each rated for coherence by three people, and a language model's recorded "
-        f"answers about them ({folder / ops.check.README}).\n"
-    )
+    summaries = "108 summaries of news articles, each rated for coherence by three people"
+    answers = f"a language model's recorded answers about them ({folder / ops.check.README})"
+    click.echo(f"{summaries}, and {answers}.\n")
     click.echo(f"$ cd {shlex.quote(str(folder))}")
     for title, lines in demo_parts(("--judge", f"recorded:{ops.check.RECORDING}")).items():
         click.echo(f"\n{title}\n")
@@ -239,7 +238,7 @@ def _print_learned(result: ops.learn.LearnResult) -> None:
     if result.effort.failed and any(map(makes_requests, (provenance.judge, provenance.generator))):
         note(f"{count(result.effort.failed, 'prompt')} had no usable reply; --retry-failed asks for them again")
     note(f"Learning took {views.wording.effort(result.effort)}.")
-    note(f"Saved in {result.place}. Details: `rubriclab show {version.ref} --evidence`")
+    note(f"Saved in {result.store}. Details: `rubriclab show {version.ref} --evidence`")
 
 
 @command("PlanOptions", "CallOptions", "RubricOption", "Asking", section="Data")
@@ -388,7 +387,9 @@ def _write_scores(
 ) -> None:
     as_table = output != "-" and data.write.table_kind(output) is not None
     dialect = ops.inputs.detect_dialect(texts, scoring.options)
-    replies_end = Path(keep_replies).stat().st_size if resume and keep_replies and Path(keep_replies).exists() else 0
+    replies_end = 0
+    if resume and keep_replies and Path(keep_replies).exists():
+        replies_end = Path(keep_replies).stat().st_size
     replies = writing_rows(keep_replies, always=True, after=replies_end) if keep_replies else nullcontext(None)
     legend = views.results.criteria_rows(scoring.rubric)
     scores_end = ops.score.resume_scores(scoring, output) if resume else 0
@@ -588,8 +589,10 @@ def transfer(call: Call, ref: str, *, target: str) -> None:
 
 
 def _print_saved(saved: Version, remark: str) -> None:
-    new = f"saved as {saved.ref}, whose parent is {saved.parent}; {remark}"
-    click.echo(f"\n{new if saved.new else f'equal to {saved.ref}, so there is no new version'}")
+    if saved.new:
+        click.echo(f"\nsaved as {saved.ref}, whose parent is {saved.parent}; {remark}")
+    else:
+        click.echo(f"\nequal to {saved.ref}, so there is no new version")
 
 
 @command("ExplainOptions", "CallOptions", "RubricOption", *REPORT_MODELS, section="Examine a rubric")

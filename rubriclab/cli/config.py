@@ -97,7 +97,8 @@ class Config:
         pairs = [(key, value) for key, value in wanted.items() if key not in method_names()]
         tables = [(name, wanted[name]) for name in method_names() if isinstance(wanted.get(name), Mapping)]
         pairs += [(f"{name}.{key}", value) for name, table in tables for key, value in table.items()]
-        return ", ".join(_pair(key, value, MAX_SHOWN if keys is not None else None) for key, value in pairs)
+        max_length = None if keys is None else MAX_SHOWN
+        return ", ".join(_pair(key, value, max_length) for key, value in pairs)
 
 
 def method_names() -> tuple[str, ...]:

@@ -158,7 +158,8 @@ def cli(context: click.Context, config: Path | None, verbose: int, log_file: str
     params = {name: command.params for name, command in every_command().items()}
     for name, values in defaults_from(loaded, params).items():
         group, _, member = name.partition(" ")
-        context.default_map.setdefault(group, {}).update({member: values} if member else values)
+        defaults_of_group = context.default_map.setdefault(group, {})
+        defaults_of_group |= {member: values} if member else values
     if loaded.is_named or context.invoked_subcommand == CONFIRMING:
         return
     of_command = [params[name] for name in params if name.split()[0] == context.invoked_subcommand]

@@ -271,7 +271,8 @@ def _type_settings(field: FieldInfo, flag: Flag) -> dict[str, Any]:
         click_type = click.FloatRange(**limits, min_open="gt" in bounds) if bounds else click.FLOAT
     else:
         click_type = click.STRING
-    return {"type": click_type, **({"multiple": True} if several or flag.multiple or flag.joined else {})}
+    may_repeat = several or flag.multiple or flag.joined
+    return {"type": click_type, "multiple": True} if may_repeat else {"type": click_type}
 
 
 def _value_type(annotation: Any) -> Any:

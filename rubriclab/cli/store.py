@@ -80,7 +80,8 @@ def trust(call: Call, target: str | None, *, revoke: bool) -> None:
             any_content = file.is_dir()
             loaded_config = config.load_config(file / config.CONFIG_NAME if any_content else file)
             assert loaded_config, "a file that was named is loaded or refused"
-            config.confirm(file, config.ANY_CONTENT if any_content else config.content_digest(loaded_config.content))
+            digest = config.ANY_CONTENT if any_content else config.content_digest(loaded_config.content)
+            config.confirm(file, digest)
             changes = ", also with later changes" if any_content else " as it is now"
             message = f"{loaded_config.file} is confirmed{changes}; it sets {loaded_config.summary() or 'nothing'}"
         call.show(message, {"file": str(file.resolve()), "confirmed": not revoke})
@@ -120,15 +121,12 @@ def _list_trusted(call: Call) -> None:
     versions: tuple[Version, ...] = ()
     with suppress(NoStore), call.store() as store:
         versions = store.imported(lambda error: note(f"left out: {error.text}"))
-    files = {
-        name: digest == config.ANY_CONTENT
-        or (Path(name).is_file() and digest == config.content_digest(Path(name).read_bytes()))
-        for name, digest in config.confirmed_files().items()
-    }
-    row = {
-        "versions": [trust_row(version) for version in versions],
-        "files": [{"file": name, "confirmed": confirmed} for name, confirmed in files.items()],
-    }
+    files: dict[str, bool] = {}
+    for name, digest in config.confirmed_files().items():
+        present_digest = config.content_digest(Path(name).read_bytes()) if Path(name).is_file() else None
+        files[name] = digest in (config.ANY_CONTENT, present_digest)
+    file_rows = [{"file": name, "confirmed": confirmed} for name, confirmed in files.items()]
+    row = {"versions": [trust_row(version) for version in versions], "files": file_rows}
     call.show(views.render.view("trust", versions=versions, files=files), row)
 
 

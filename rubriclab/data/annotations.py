@@ -605,11 +605,9 @@ def _estimate_scores(
     ids = sorted(group_of)
     index_of = {name: number for number, name in enumerate(ids)}
     ordered = sorted(comparisons, key=lambda comparison: (comparison.better, comparison.worse, comparison.tie))
-    pairs = Comparisons(
-        np.array([index_of[comparison.better] for comparison in ordered]),
-        np.array([index_of[comparison.worse] for comparison in ordered]),
-        np.array([comparison.tie for comparison in ordered]),
-    )
+    better = np.array([index_of[comparison.better] for comparison in ordered])
+    worse = np.array([index_of[comparison.worse] for comparison in ordered])
+    pairs = Comparisons(better, worse, np.array([comparison.tie for comparison in ordered]))
     scores = np.array([score_by_id.get(name, np.nan) for name in ids], dtype=float)
     groups = np.unique([group_of[name] for name in ids], return_inverse=True)[1]
     if scale:

@@ -133,10 +133,9 @@ def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> tuple[SourceFo
     if options.skip_hidden:
         table = [(number, row) for number, row in table if number not in hidden["row"]]
         columns = ["" if column in hidden_columns else column for column in columns]
-    rows = [
-        (number, {column: _plain(cell) for column, cell in zip(columns, row, strict=True) if column})
-        for number, row in table
-    ]
+    rows = []
+    for number, row in table:
+        rows.append((number, {column: _plain(cell) for column, cell in zip(columns, row, strict=True) if column}))
     treatment = "left out" if options.skip_hidden else "read (see `skip_hidden`)"
     hidden_names: dict[str, Sequence[Any]] = {f"rows {treatment}": hidden_rows, f"columns {treatment}": hidden_columns}
     hidden_names["sheets not read"] = [each for each in hidden_sheets if each != name]

@@ -330,7 +330,8 @@ def proposed_columns(
             columns_of_aspects |= propose_mapping(rows, rated_aspect, mapping)
         return columns_of_aspects
     has_scores = any(name.partition(".")[0] in TABLES for name in (*mapping, *columns))
-    return {**mapping, **({} if has_scores else propose_mapping(rows, "ASPECT", mapping)), **proposal}
+    with_aspect = {} if has_scores else propose_mapping(rows, "ASPECT", mapping)
+    return {**mapping, **with_aspect, **proposal}
 
 
 def propose_mapping(
@@ -407,16 +408,26 @@ def _rating_columns(unmapped: Mapping[str, Sequence[Any]], outputs: Sequence[Any
         columns = {column: values for column, values in unmapped.items() if column not in (*mapped, *proposal.values())}
         few = [column for column, values in columns.items() if 1 < len(set(map(str, values))) <= len(values) / 2]
         column = _find_named(few, words.split())
-        if name not in mapped and column and (repeats if name == "rater" else not _are_numbers(unmapped[column])):
+        if name in mapped or not column:
+            continue
+        # Raters rate the same texts; names of aspects are words.
+        fits = repeats if name == "rater" else not _are_numbers(unmapped[column])
+        if fits:
             proposal[name] = column
     return proposal
 
 
 def chat_messages(value: Any) -> list[tuple[str, str]]:
+    """Return the role and the content of each message; empty for what is no chat."""
+    messages: list[tuple[str, str]] = []
     elements = value if isinstance(value, list | tuple) else ()
-    messages = [(each.get("role"), each.get("content")) for each in elements if isinstance(each, Mapping)]
-    is_chat = len(messages) == len(elements) and all(isinstance(part, str) for message in messages for part in message)
-    return [(str(role), str(content)) for role, content in messages] if is_chat else []
+    for element in elements:
+        message = element if isinstance(element, Mapping) else {}
+        role, content = message.get("role"), message.get("content")
+        if not isinstance(role, str) or not isinstance(content, str):
+            return []
+        messages.append((role, content))
+    return messages
 
 
 def rated_aspects(rows: Sequence[Mapping[str, Any]], column: str) -> list[str]:
@@ -469,8 +480,8 @@ def _find_named(columns: Sequence[str], names: Sequence[str]) -> str | None:
 
 def _find_compound(columns: Sequence[str], names: Sequence[str]) -> str | None:
     """Return the first column whose last word is one of `names`, as in `customer question` or `Kundenfrage`."""
-    heads = [name for name in names if len(name) >= _MIN_HEAD_LENGTH and name not in _GENERIC]
-    return next((column for column in columns if _plain(column).endswith(tuple(heads))), None) if heads else None
+    heads = tuple(name for name in names if len(name) >= _MIN_HEAD_LENGTH and name not in _GENERIC)
+    return next((column for column in columns if _plain(column).endswith(heads)), None)
 
 
 def _find_longest(cells: Mapping[str, Sequence[Any]], mapped: Mapping[str, str]) -> str | None:

@@ -274,16 +274,9 @@ def _check_kind(path: Path, options: reading.ReadingOptions) -> str:
         reason = "a table is read twice, and a pipe only once"
     if reason:
         raise DataError(f"{path} cannot be read: {reason}.", "Give a file of rows, or - for standard input.")
-    tables = (*DELIMITED, *WORKBOOK)
-    kinds_by_option: dict[str, Collection[str]] = {
-        "sheet": WORKBOOK,
-        "skip_hidden": WORKBOOK,
-        "delimiter": DELIMITED,
-        "encoding": (*JSON_LINES, *DELIMITED),
-        "header_rows": tables,
-        "skip_rows": tables,
-        "decimal": tables,
-    }
+    kinds_by_option: dict[str, Collection[str]] = {"sheet": WORKBOOK, "skip_hidden": WORKBOOK, "delimiter": DELIMITED}
+    kinds_by_option["encoding"] = (*JSON_LINES, *DELIMITED)
+    kinds_by_option |= dict.fromkeys(("header_rows", "skip_rows", "decimal"), (*DELIMITED, *WORKBOOK))
     for name, kinds in kinds_by_option.items():
         if kind not in kinds and getattr(options, name) != getattr(reading.DEFAULTS, name):
             raise SettingsError(f"`{name}` does not apply to {path}, a {kind} file;", "leave it out.")
@@ -298,12 +291,7 @@ def _is_table(rows: Any) -> bool:
 
 def _mappings(rows: Any, mapping: reading.FieldMap) -> Iterator[Any]:
     if hasattr(rows, "itertuples"):  # pandas
-        tuples, missing = (frame.itertuples(index=False, name=None) for frame in (rows, rows.isna()))
-        columns = [str(column) for column in rows.columns]
-        return (
-            {column: None if na else _plain(value) for column, value, na in zip(columns, values, nas, strict=True)}
-            for values, nas in zip(tuples, missing, strict=True)
-        )
+        return _pandas_rows(rows)
     if hasattr(rows, "to_batches"):  # pyarrow
         return (row for batch in rows.to_batches() for row in batch.to_pylist())
     if hasattr(rows, "collect_schema") and not hasattr(rows, "iter_rows"):  # polars.LazyFrame
@@ -314,6 +302,13 @@ def _mappings(rows: Any, mapping: reading.FieldMap) -> Iterator[Any]:
     mapping = _native_if_output_absent({"output": ""}, mapping)
     empty, output = dict.fromkeys(mapping.columns.values()), mapping.columns.get("output", "output")
     return (empty | {output: row} if isinstance(row, str) else _plain(row) for row in rows)
+
+
+def _pandas_rows(frame: Any) -> Iterator[dict[str, Any]]:
+    rows, missing_rows = (each.itertuples(index=False, name=None) for each in (frame, frame.isna()))
+    for values, are_missing in zip(rows, missing_rows, strict=True):
+        cells = zip(map(str, frame.columns), values, are_missing, strict=True)
+        yield {column: None if is_missing else _plain(value) for column, value, is_missing in cells}
 
 
 def _plain(value: Any) -> Any:

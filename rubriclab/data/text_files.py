@@ -174,8 +174,9 @@ def detect_encoding(where: str, sample: bytes, *, complete: bool, only_unicode: 
 
 def document_rows(path: Path, sample: str, max_bytes: int, encoding: str = UTF_8) -> list[Any] | None:
     """Return the rows of a file that is one JSON document and begins with `sample`; `None` for JSON Lines."""
-    first, _, other_lines = sample.strip().partition("\n")
-    is_list = first.startswith("[") and f"{first}\n{other_lines[:100]}"[1:].lstrip().startswith("{")
+    beginning = sample.strip()
+    first, _, other_lines = beginning.partition("\n")
+    is_list = first.startswith("[") and beginning[1:].lstrip().startswith("{")
     if not is_list and not first.startswith("{"):
         return None
     with suppress(orjson.JSONDecodeError):
@@ -225,8 +226,10 @@ def _is_columns(document: Any) -> bool:
 
 
 def _rows(document: Any) -> list[Any]:
-    if isinstance(document, list) or not _is_columns(document):
-        return document if isinstance(document, list) else [document]
+    if isinstance(document, list):
+        return document
+    if not _is_columns(document):
+        return [document]
     cells = [list(each.values()) if isinstance(each, Mapping) else each for each in document.values()]
     return [dict(zip(document, row, strict=True)) for row in zip(*cells, strict=True)]
 

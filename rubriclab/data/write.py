@@ -297,10 +297,10 @@ def _write_parquet(path: Path, table: Table) -> None:
     schema = pa.schema([(column, types[kind]) for column, kind in table.columns.items()])
     with parquet.ParquetWriter(path, schema) as writer:
         while batch := list(islice(table.rows, PARQUET_BATCH_ROWS)):
-            cells = {
-                column: [None if (cell := row.get(column)) is None else kind(cell) for row in batch]
-                for column, kind in table.columns.items()
-            }
+            cells: dict[str, list[Any]] = {}
+            for column, kind in table.columns.items():
+                values = (row.get(column) for row in batch)
+                cells[column] = [None if value is None else kind(value) for value in values]
             writer.write_table(pa.table(cells, schema=schema))
 
 

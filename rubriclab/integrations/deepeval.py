@@ -72,7 +72,9 @@ class RubricMetric(BaseMetric, ClosingRubric):  # type: ignore[misc]
     def is_successful(self) -> bool | None:
         """Return whether the latest test case passes; `None` without `at_least`."""
         value = None if self.error or self.result is None else self.result.score
-        self.success = None if self.at_least is None else value is not None and value >= self.at_least
+        self.success = None
+        if self.at_least is not None:
+            self.success = value is not None and value >= self.at_least
         return self.success
 
     def _row_of(self, test_case: LLMTestCase) -> Mapping[str, Any]:

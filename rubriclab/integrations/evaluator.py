@@ -41,7 +41,8 @@ def row_of_text(
     more_fields = _without_none(metadata or {})
     row = {name: fields[name] for name in FIELDS if name in fields}
     names = [name for name in fields if name not in FIELDS]
-    if names and not fields.keys() & SOURCE_FIELDS and (len(names) == 1 or not more_fields.keys() & SOURCE_FIELDS):
+    is_source_in_metadata = not SOURCE_FIELDS.isdisjoint(more_fields)
+    if names and SOURCE_FIELDS.isdisjoint(fields) and (len(names) == 1 or not is_source_in_metadata):
         row["source"] = fields[_only(names, "inputs", "source")]
     row = {name: more_fields[name] for name in FIELDS if name in more_fields} | row
     if isinstance(reference, Mapping):

@@ -45,11 +45,8 @@ def rubric_scorer(
     async def score(state: TaskState, target: Target) -> inspect_scorer.Score:
         # In a thread, since Inspect may run its tasks with asyncio or with Trio.
         result = await to_thread.run_sync(text_scorer.score_row, row_function(state, target))
-        details: dict[str, Any] = {
-            "answer": state.output.completion,
-            "explanation": rationale(result, text_scorer.rubric),
-            "metadata": metadata_of(result),
-        }
+        details: dict[str, Any] = {"answer": state.output.completion, "metadata": metadata_of(result)}
+        details["explanation"] = rationale(result, text_scorer.rubric)
         if result.score is None:
             reason = "grader_failed" if result.criteria else "scoring_failed"
             return inspect_scorer.Score.unscored(reason=reason, **details)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -76,10 +76,10 @@ def rows(
         row: returns the row of a span, given `input` and `output` by name; by default `row_of`.
     """
     row_function = row or row_of
-    texts = (
-        (span["context"]["span_id"], partial(row_function, input=_value(span, "input"), output=_value(span, "output")))
-        for span in spans
-    )
+    texts = list[tuple[str, Callable[[], Mapping[str, Any]]]]()
+    for span in spans:
+        fields = {"input": _value(span, "input"), "output": _value(span, "output")}
+        texts.append((span["context"]["span_id"], partial(row_function, **fields)))
     rated = list[evaluator.Annotation]()
     for each in sorted(annotations, key=lambda each: str(each["updated_at"])):
         result = each.get("result") or {}

@@ -60,10 +60,11 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
 def row_of(output: Any, variables: Mapping[str, Any] | None, fields: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Return the row of an output: variables with the names of fields are its fields; `fields` takes precedence."""
     values, row_fields = variables or {}, fields or {}
-    unknown = sorted(map(str, row_fields.keys() - set(FIELDS))) if isinstance(row_fields, Mapping) else []
-    if unknown or not isinstance(row_fields, Mapping):
-        problem = f"names {', '.join(unknown)}" if unknown else f"is {row_fields!r}"
-        raise SettingsError(f"'fields' {problem}.", f"Give variables for some of these: {', '.join(FIELDS)}.")
+    hint = f"Give variables for some of these: {', '.join(FIELDS)}."
+    if not isinstance(row_fields, Mapping):
+        raise SettingsError(f"'fields' is {row_fields!r}.", hint)
+    if unknown := sorted(map(str, row_fields.keys() - set(FIELDS))):
+        raise SettingsError(f"'fields' names {', '.join(unknown)}.", hint)
     if missing := [name for name in row_fields.values() if name not in values]:
         hint = f"Its variables are: {', '.join(sorted(values)) or 'none'}."
         raise DataError(f"The test has no variable {missing[0]!r}.", hint)

@@ -116,7 +116,9 @@ def _columns(scores: Sequence[Score], rubric: Rubric) -> dict[str, Any]:
     text, number = pa.string(), pa.float64()
     kinds = {"id": text, "score": number, "low": number, "high": number, "unscored": text}
     for criterion in rubric.criteria:
-        kinds |= {f"{criterion.id}{end}": number for end in (("", ".contribution") if rubric.aggregation else ("",))}
+        kinds[criterion.id] = number
+        if rubric.aggregation:
+            kinds[f"{criterion.id}.contribution"] = number
         kinds[f"{criterion.id}.reason"] = text
     rows = []
     for score in scores:

@@ -50,11 +50,8 @@ class WeaveScorer(Scorer, evaluator.ClosingRubric):  # type: ignore[misc]
         if columns.get("inputs") == {key: value for key, value in columns.items() if key != "inputs"}:
             del columns["inputs"]  # Weave adds all columns under this name
         score = await self._scorer.score_row_async(self._row(output=output, **columns))
-        return {
-            "score": score.score,
-            "reason": evaluator.rationale(score, self._scorer.rubric),
-            **evaluator.metadata_of(score),
-        }
+        reason = evaluator.rationale(score, self._scorer.rubric)
+        return {"score": score.score, "reason": reason, **evaluator.metadata_of(score)}
 
 
 def row_of(*, output: Any, **columns: Any) -> dict[str, Any]:

@@ -198,40 +198,44 @@ def check(data: Data, options: CheckOptions) -> CheckResult:
         mapped = check(data, options.model_copy(update=proposed))
     except DataError as error:
         return replace(result, notes=(*result.notes, f"with the mapping below: {error.text}"))
-    is_usable, levels = mapped.usable or mapped.usable_as_proposed, result.levels or mapped.levels
-    if None in levels.values():
-        notes = tuple(note for note in mapped.notes if not note.startswith(checks.TWO_LEVELS))
-        mapped = replace(mapped, notes=notes)
+    is_usable = mapped.usable or mapped.usable_as_proposed
+    levels = result.levels or mapped.levels
+    are_scores_unknown = None in levels.values()
+    mapped_notes = mapped.notes
+    if are_scores_unknown:
+        mapped_notes = tuple(note for note in mapped.notes if not note.startswith(checks.TWO_LEVELS))
     unsolved = [problem for problem in mapped.problems if problem not in result.problems]
     remaining = [f"with the mapping below: {unsolved[0]}"] if result.proposal and unsolved and not is_usable else []
-    enough_labels = any(each.labels >= checks.MIN_LABELS for each in mapped.aspects)
-    added = mapped.notes if is_usable and enough_labels else remaining
-    # If nothing can be learned despite enough labels, the notes say why.
-    unlearnable = bool(enough_labels and mapped.next and mapped.next.operation != "learn")
+    result = replace(result, hints=result.hints or mapped.hints)
     if result.usable and not (is_usable and (mapped.aspects or mapped.usable_as_proposed)):
-        return replace(result, hints=result.hints or mapped.hints, notes=(*result.notes, *remaining))
+        return replace(result, notes=(*result.notes, *remaining))
+    enough_labels = any(each.labels >= checks.MIN_LABELS for each in mapped.aspects)
+    # If nothing can be learned despite enough labels, the notes say why.
+    is_unlearnable = enough_labels and mapped.next is not None and mapped.next.operation != "learn"
+    if result.usable or is_unlearnable:
+        notes = (*mapped_notes, *raters_note)
+    else:
+        notes = (*result.notes, *(mapped_notes if is_usable and enough_labels else remaining))
+    next_step = None if are_scores_unknown else mapped.next or result.next
+    few_groups = mapped.few_groups
     return replace(
-        result,
-        next=None if None in levels.values() else mapped.next or result.next,
-        hints=result.hints or mapped.hints,
-        notes=(*mapped.notes, *raters_note) if result.usable or unlearnable else (*result.notes, *added),
-        levels=levels,
-        usable_as_proposed=is_usable,
-        few_groups=mapped.few_groups,
+        result, next=next_step, notes=notes, levels=levels, usable_as_proposed=is_usable, few_groups=few_groups
     )
 
 
 def _raters_note(result: CheckResult, options: CheckOptions) -> list[str]:
+    """Return the note that proposed columns are taken for raters' scores; empty without such columns."""
     proposed = reading.parse_mapping(result.proposal).columns if result.proposal else {}
-    raters = {name: column for name, column in proposed.items() if name not in options.mapping.columns}
-    columns = [column for name, column in raters.items() if name.startswith("annotations.")]
-    if not columns:
+    new = {name: column for name, column in proposed.items() if name not in options.mapping.columns}
+    fields = [name for name in new if name.startswith("annotations.")]
+    if not fields:
         return []
-    aspect = next(name for name in raters if name.startswith("annotations.")).split(".")[1]
+    columns, aspect = [new[name] for name in fields], fields[0].split(".")[1]
     taken = f"are taken for scores of {len(columns)} people" if len(columns) > 1 else "is taken for one person's scores"
     which = f"the column{'s' if len(columns) > 1 else ''} {join_names(map(repr, columns))} {taken}"
-    field = f"scores.{aspect}"
-    if label := proposed.get(field) or next((each.name for each in result.columns if each.field == field), None):
+    label_columns = [each.name for each in result.columns if each.field == f"scores.{aspect}"]
+    label = proposed.get(f"scores.{aspect}") or next(iter(label_columns), None)
+    if label:
         return [f"{which} beside the label in {label!r}; leave them out if they are about something else"]
     return [f"{which}, whose mean is the label; if one of them is the label, map it alone to scores.{aspect}"]
 
@@ -288,7 +292,8 @@ class _FileCheck:
             notes.append(f"{explanation}; leave out its `level_scores` if higher ones are better")
         if chosen_aspect is None or not self.learnable:
             notes += checks.repeated_notes(examples)
-        if dropped := [*cell_faults, *self.dropped_faults] if self.options.skip_faulty else []:
+        dropped = [*cell_faults, *self.dropped_faults] if self.options.skip_faulty else []
+        if dropped:
             notes += [f"left out: {line}" for line in checks.first_faults(checks.fault_lines(dropped))]
             if not examples:
                 self.problems.append("no row can be used: all of them are faulty, and left out")
@@ -360,12 +365,12 @@ class _FileCheck:
                         readable = False
             if readable:
                 self._add(line, parse_row(row, where, line, mapping, rules), row)
-        given, aspect = mapping.columns, self.options.aspect
+        columns, aspect = mapping.columns, self.options.aspect
         if not readable:
-            given = corrected_columns(self.sample[0], mapping)
-            unknown = (name.split(".")[1] for name in mapping.columns if name not in given and "." in name)
-            aspect = aspect or next(unknown, None)
-        proposed = reading.proposed_columns(self.sample, given, aspect)
+            columns = corrected_columns(self.sample[0], mapping)
+            absent = (name for name in mapping.columns if name not in columns and "." in name)
+            aspect = aspect or next((name.split(".")[1] for name in absent), None)
+        proposed = reading.proposed_columns(self.sample, columns, aspect)
         if proposed != mapping.columns:
             self.proposal = reading.mapping_text(proposed)
         if not self.rows and not self.problems:
@@ -504,8 +509,9 @@ def lint(source: str | Path | Checklist) -> LintResult:
     for question in checklist.questions:
         words = re.findall(r"[\w<>=%+'-]+", question.text.casefold())
         key = tuple(word.removesuffix("s") for word in words if word not in _ARTICLES_AND_AUXILIARIES)
-        if (earlier := first_ids.setdefault(key, question.id)) != question.id:
-            duplicates.append(Duplicate(question.id, question.text, earlier))
+        first_id = first_ids.setdefault(key, question.id)
+        if first_id != question.id:
+            duplicates.append(Duplicate(question.id, question.text, first_id))
     return LintResult(checklist, tuple(duplicates))
 
 
@@ -541,19 +547,22 @@ def split(data: Data, options: SplitOptions, notify: Notify) -> SplitResult:
     groups = [_group(row, parsed, options.by) for row, parsed in rows if isinstance(parsed, Example)]
     group_of = dict(zip((text.id for text in texts), groups, strict=True))
     sizes, in_order = Counter(groups), iter(groups)
-    test_groups = _choose_groups(sizes, options, notify)
-    sides: tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]] = ([], [])
-    train_texts = {words_digest(text) for text in texts if group_of[text.id] in test_groups}
-    if equal := sum(words_digest(text) in train_texts for text in texts if group_of[text.id] not in test_groups):
+    train_groups = _choose_groups(sizes, options, notify)
+    train_texts = {words_digest(text) for text in texts if group_of[text.id] in train_groups}
+    if equal := sum(words_digest(text) in train_texts for text in texts if group_of[text.id] not in train_groups):
         notify(f"{count(equal, 'other text')} equal to one to learn from, though in another {options.by}")
+    train, heldout = list[Mapping[str, Any]](), list[Mapping[str, Any]]()
     for row, parsed in rows:
         if isinstance(parsed, RowError):
             continue
-        pairs = () if isinstance(parsed, Example) else parsed
-        pair_groups = (group_of[name] for pair in pairs for name in (pair.better, pair.worse) if name in group_of)
-        group = next(in_order) if isinstance(parsed, Example) else next(pair_groups, "")
-        sides[group not in test_groups].append(row if isinstance(row, Mapping) else asdict(row))
-    return SplitResult(tuple(sides[0]), tuple(sides[1]), len(test_groups), len(sizes) - len(test_groups))
+        if isinstance(parsed, Example):
+            group = next(in_order)
+        else:
+            compared = (name for pair in parsed for name in (pair.better, pair.worse))
+            group = next((group_of[name] for name in compared if name in group_of), "")
+        side = train if group in train_groups else heldout
+        side.append(row if isinstance(row, Mapping) else asdict(row))
+    return SplitResult(tuple(train), tuple(heldout), len(train_groups), len(sizes) - len(train_groups))
 
 
 def _choose_groups(sizes: Counter[str], options: SplitOptions, notify: Notify) -> frozenset[str]:
@@ -583,8 +592,11 @@ def _choose_groups(sizes: Counter[str], options: SplitOptions, notify: Notify) -
 def _group(row: Any, example: Example, by: str) -> str:
     if by == "group":
         return example.group
-    cell = reading.look_up(row, by) if isinstance(row, Mapping) else reading.ABSENT
-    value = example.system if by == "system" else cell
+    value: object = reading.ABSENT
+    if by == "system":
+        value = example.system
+    elif isinstance(row, Mapping):
+        value = reading.look_up(row, by)
     if value is None or value is reading.ABSENT:
         raise DataError(f"The text {example.id!r} has no {by!r} to split by.", "Name another column: `by=COLUMN`.")
     return str(value)

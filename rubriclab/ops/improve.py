@@ -48,14 +48,9 @@ class RevisionRound:
         return self.rejected is None
 
     def to_row(self) -> dict[str, Any]:
-        return {
-            "round": self.round,
-            "score": self.score,
-            "accepted": self.accepted,
-            "reason": self.reason,
-            "faults": [fault.to_row() for fault in self.faults],
-            "changes": [change.to_row() for change in self.changes],
-        }
+        decision = {"round": self.round, "score": self.score, "accepted": self.accepted, "reason": self.reason}
+        faults = [fault.to_row() for fault in self.faults]
+        return {**decision, "faults": faults, "changes": [change.to_row() for change in self.changes]}
 
 
 # A text's scores, or ratings by one criterion, before and after its revision.
@@ -152,10 +147,8 @@ class Improvement:
             return {**self.columns, "id": self.id, "improvement": record}
         fields = asdict(self.example) | {"output": self.output}
         raters = fields.pop("raters")
-        fields["annotations"] = {
-            aspect: dict(zip(raters[aspect], scores, strict=True)) if aspect in raters else scores
-            for aspect, scores in fields["annotations"].items()
-        }
+        for aspect, names in raters.items():
+            fields["annotations"][aspect] = dict(zip(names, fields["annotations"][aspect], strict=True))
         left_out = ("scores", "annotations", "reasons") if self.outcome == "improved" else ()
         cells = {name: cell for name, cell in fields.items() if cell not in (None, {}) and name not in left_out}
         return {**self.columns, **cells, "improvement": record}

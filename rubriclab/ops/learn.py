@@ -156,7 +156,7 @@ _log = logging.getLogger(__name__)
 class LearnResult:
     version: Version
     effort: Effort
-    place: str  # the folder or the address of the store
+    store: str  # its file or address
 
 
 def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnResult]:
@@ -174,7 +174,7 @@ def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnR
         _notify_unused_reasons(training, options.generator or spec, workspace.notify)
         judge_choice, address = JudgeChoice(spec), workspace.options.generator_api_base
         judge = workspace.judge(judge_choice)
-        generator_choice = JudgeChoice(options.generator or spec, address, is_apart=address is not None)
+        generator_choice = JudgeChoice(options.generator or spec, address, has_own_address=address is not None)
         generator = workspace.generator(generator_choice, judge_choice, judge)
         calls = sum(each.calls for each in training.estimate())
         with workspace.progress(workspace.ledger) as on_progress:
@@ -196,13 +196,9 @@ def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnR
         limits = label_limits(training_input.examples, assignment.aspect.name, given_scale)
         excluded = excluded_data_sets(options)
         data_fields = {"literature_without": excluded, "grades": options.grades, "limits": limits}
+        provenance, effort = result.provenance.model_copy(update=data_fields), workspace.effort()
         version = await workspace.off_event_loop(
-            store.save,
-            name,
-            result.rubric,
-            result.provenance.model_copy(update=data_fields),
-            workspace.effort(),
-            training=result.record,
+            store.save, name, result.rubric, provenance, effort, training=result.record
         )
         for line in result.notes:
             workspace.notify(line)

@@ -304,10 +304,11 @@ def _add_findings(file: Path, findings: tuple[Finding, ...]) -> tuple[Finding, .
     entries = {each.id: each for each in _findings_in(file)}
     added = {}
     for finding in findings:
-        equal = (each for each in entries.values() if (each.citation, each.claim) == (finding.citation, finding.claim))
-        ids = (f"{finding.id}-{number}" for number in count(1))
-        free_ids = (each for each in ids if each not in entries)
-        entry = next(equal, None) or finding.model_copy(update={"id": next(free_ids)})
+        claim = (finding.citation, finding.claim)
+        entry = next((each for each in entries.values() if (each.citation, each.claim) == claim), None)
+        if entry is None:
+            ids = (f"{finding.id}-{number}" for number in count(1))
+            entry = finding.model_copy(update={"id": next(name for name in ids if name not in entries)})
         # The entry names every data set that its claim was found for, since tests on any of them leave the claim out.
         benchmarks = tuple(dict.fromkeys((*entry.benchmarks, *finding.benchmarks)))
         entries[entry.id] = added[entry.id] = entry.model_copy(update={"benchmarks": benchmarks})

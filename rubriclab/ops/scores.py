@@ -227,8 +227,9 @@ class ColumnScoring:
                 problem = f"{name} and {other_name} are the same judge;"
                 raise SettingsError(problem, "a judge cannot be compared with itself.")
         addressing = done = 0
-        stream = score_columns(columns, self.texts() if texts is None else texts, workspace.under_way)
-        async with aclosing(with_progress(workspace, stream, self.data if texts is None else texts)) as scored:
+        data, texts_to_score = (self.data, self.texts()) if texts is None else (texts, texts)
+        stream = score_columns(columns, texts_to_score, workspace.under_way)
+        async with aclosing(with_progress(workspace, stream, data)) as scored:
             async for example, scores in scored:
                 for index, score in enumerate(scores):
                     self._scored[index] += score.score is not None

@@ -128,7 +128,9 @@ def _baseline_remark(version: Version) -> str:
     from rubriclab.methods.catalogue import baseline_method
 
     method = baseline_method(version.rubric)
-    return f"is by the baseline method {method.name}: others are compared with it, so it has no gate" if method else ""
+    if method is None:
+        return ""
+    return f"is by the baseline method {method.name}: others are compared with it, so it has no gate"
 
 
 def tag(store: Store, ref: str, tag: str, notify: Notify, *, force: bool = False) -> Version:

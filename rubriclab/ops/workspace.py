@@ -55,14 +55,14 @@ class Answered:
 class JudgeChoice:
     """The judge to use, and the address of its server if it is not the provider's own.
 
-    `named_by` is the imported version that names judge and address, `None` if the user named them. If `is_apart`, the
-    address also applies if the user gives another address for the judges of this provider.
+    `named_by` is the imported version that names judge and address, `None` if the user named them. If
+    `has_own_address`, the address also applies if the user gives another address for the judges of this provider.
     """
 
     spec: str
     address: str | None = None
     named_by: str | None = None
-    is_apart: bool = False
+    has_own_address: bool = False
 
 
 def judge_or_offline(name: str | None, notify: Notify) -> str:
@@ -112,8 +112,8 @@ def choose_generator(version: Version, store: Store, notify: Notify) -> JudgeCho
         return None
     source = imported_source(version, provenance.generator_from, store)
     if provenance.generator == EMBEDDED or source is None or source.trusted:
-        is_apart = address is not None and address != provenance.judge_address
-        return JudgeChoice(provenance.generator, address, source.ref if source else None, is_apart)
+        has_own_address = address is not None and address != provenance.judge_address
+        return JudgeChoice(provenance.generator, address, source.ref if source else None, has_own_address)
     generator = quoted_judge(provenance.generator, address)
     notify(f"the judge proposes criteria, not {generator}, as {source.ref} was imported and is not confirmed")
     return None
@@ -255,13 +255,13 @@ class Workspace(Closing):
                 addresses = {server_address(each.spec, self._address(each)) for each in (judged_by, choice)}
                 has_own_key = len(addresses) == 2
             else:
-                has_own_key = choice.is_apart and bool(os.environ.get(GENERATOR_KEY))
+                has_own_key = choice.has_own_address and bool(os.environ.get(GENERATOR_KEY))
             variable = GENERATOR_KEY if has_own_key else None
         return self.judge(choice, key_from=variable)
 
     def _address(self, choice: JudgeChoice) -> str | None:
         assert self.given_address
-        if choice.is_apart:
+        if choice.has_own_address:
             return choice.address
         return self.given_address.for_judge(choice.spec) or choice.address
 

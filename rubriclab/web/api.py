@@ -356,7 +356,8 @@ def read_tokens(file: str | Path | None, environment: Mapping[str, str] | None =
         SettingsError: if the file cannot be read, or a token is too short, repeated or not of the form of RFC 6750.
     """
     digests: dict[str, bytes] = {}
-    token = (os.environ if environment is None else environment).get(VARIABLE, "").strip()
+    variables = os.environ if environment is None else environment
+    token = variables.get(VARIABLE, "").strip()
     if token:
         _add(digests, OF_ENVIRONMENT, token, VARIABLE)
     if file is not None:
@@ -435,8 +436,8 @@ async def serve_rubric(
             address = f"http://{host_in_url}:{port_of(bound)}"
             hosts = Access.at(port_of(bound), [host_in_url]).hosts
 
-            fields = ("output", *((scorer.version and scorer.version.provenance.text_fields) or ()))
-            example = orjson.dumps({field: f"The {field}." for field in fields}).decode()
+            text_fields = scorer.version.provenance.text_fields if scorer.version else None
+            example = orjson.dumps({field: f"The {field}." for field in ("output", *(text_fields or ()))}).decode()
 
             def announce() -> None:
                 on_address(address)

@@ -328,13 +328,8 @@ def convert_error(error: Exception) -> Refused:
 
 
 def problem_response(error: Refused, request: str, headers: Mapping[str, str] | None = None) -> Response:
-    problem = ProblemDetails(
-        title=HTTPStatus(error.status).phrase,
-        status=error.status,
-        code=error.code,
-        detail=error.detail,
-        request=request,
-    )
+    title = HTTPStatus(error.status).phrase
+    problem = ProblemDetails(title=title, status=error.status, code=error.code, detail=error.detail, request=request)
     retry = {} if error.retry_after is None else {"Retry-After": str(math.ceil(error.retry_after))}
     content = orjson.dumps(problem.model_dump(mode="json"))
     return Response(content, error.status, {**retry, **(headers or {})}, MEDIA_TYPE)
@@ -400,10 +395,8 @@ def _paths(*, tokens: bool) -> dict[str, Any]:
         paths[path] = {"post" if path == SCORE else "get": operation}
     body = _json("", "InputText", "InputTexts")["content"]
     body["application/json"]["example"] = _EXAMPLE
-    paths[SCORE]["post"] |= {
-        "description": "A text that cannot be scored has no score but a reason in `unscored`.",
-        "requestBody": {"required": True, "content": body},
-    }
+    paths[SCORE]["post"]["description"] = "A text that cannot be scored has no score but a reason in `unscored`."
+    paths[SCORE]["post"]["requestBody"] = {"required": True, "content": body}
     return paths
 
 

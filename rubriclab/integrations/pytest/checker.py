@@ -123,7 +123,9 @@ def _recorded_judge(recording: Path, judge: str | None, store: str | None, ref: 
     recorded = read_recording(recording).judges
     with Workspace(store) as workspace:
         learned_with = load_version(workspace, ref).provenance.judge
-    return learned_with if learned_with in recorded or len(recorded) != 1 else next(iter(recorded))
+    if learned_with not in recorded and len(recorded) == 1:
+        return next(iter(recorded))
+    return learned_with
 
 
 @dataclass(slots=True)

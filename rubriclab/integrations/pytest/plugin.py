@@ -82,9 +82,11 @@ class Settings:
 
 
 def settings_of(config: pytest.Config) -> Settings:
+    flags = {name: config.getoption(f"rubric_{name}") for name in OPTIONS}
+    variables = {name: os.environ.get(variable) for name, variable in VARIABLES.items()}
     return Settings(
-        command_line={name: value for name in OPTIONS if (value := config.getoption(f"rubric_{name}"))},
-        environment={name: value for name, variable in VARIABLES.items() if (value := os.environ.get(variable))},
+        command_line={name: value for name, value in flags.items() if value},
+        environment={name: value for name, value in variables.items() if value},
         folder=config.invocation_params.dir,
         root=config.inipath.parent if config.inipath else config.rootpath,
     )

@@ -461,9 +461,11 @@ async def serve_studio(
 
 
 def _error_response(studio: Studio, request: Request, error: Exception) -> Response:
-    status, message = 422, plain(error.text if isinstance(error, RubriclabError) else str(error))
+    status = 422
+    message = plain(error.text if isinstance(error, RubriclabError) else str(error))
     if isinstance(error, HTTPException):
-        status, message = error.status_code, "There is no such page." if error.status_code == 404 else error.detail
+        status = error.status_code
+        message = "There is no such page." if status == 404 else error.detail
     elif isinstance(error, NotInStore):
         status = 404
     elif isinstance(error, RubriclabError) and error.exit_code == 4:

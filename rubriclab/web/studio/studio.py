@@ -277,8 +277,10 @@ class Matrix:
         keys = [column.key for column in self.columns]
         if query.sort in keys:
             sort_values = values[indices, keys.index(query.sort)]
+            if query.order == "descending":
+                sort_values = -sort_values
             # `stable` keeps the record's order among equal values; NaN is last in both directions.
-            indices = indices[np.argsort(-sort_values if query.order == "descending" else sort_values, kind="stable")]
+            indices = indices[np.argsort(sort_values, kind="stable")]
         pages = max(1, math.ceil(len(indices) / ROWS))
         number = min(query.page, pages)
         on_page = indices[(number - 1) * ROWS : number * ROWS].tolist()
