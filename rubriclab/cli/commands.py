@@ -212,16 +212,12 @@ def learn(call: Call, labelled: tuple[str, ...]) -> None:
     version, provenance = result.version, result.version.provenance
     validation = provenance.validation
     if call.as_json:
-        row = {
-            "rubric": version.ref,
-            "new": version.new,
-            "digest": version.digest,
-            "criteria": len(version.rubric.criteria),
-            **effort_row(result.effort),
-            "agreement": provenance.agreement.model_dump(mode="json") if provenance.agreement else {},
-        }
-        gated = {"outcome": validation.outcome, "validation": validation.model_dump(mode="json")} if validation else {}
-        print_json({**row, **gated})
+        row: dict[str, Any] = {"rubric": version.ref, "new": version.new, "digest": version.digest}
+        row |= {"criteria": len(version.rubric.criteria), **effort_row(result.effort)}
+        row["agreement"] = provenance.agreement.model_dump(mode="json") if provenance.agreement else {}
+        if validation:
+            row |= {"outcome": validation.outcome, "validation": validation.model_dump(mode="json")}
+        print_json(row)
     else:
         _print_learned(result)
 
@@ -356,16 +352,11 @@ def score(
         effort = workspace.effort()
     counts = scoring.counts
     if call.as_json:
-        row = {
-            "rubric": scoring.name,
-            "rows": counts.rows,
-            **scoring.summary.to_row(),
-            "unscored": counts.unscored,
-            "addresses_judge": counts.addresses_judge,
-            "answers_missing": counts.answers_missing,
-            "answers": counts.answers,
-            **({"rivals": dataclasses.asdict(counts.rivals)} if counts.rivals.calls else {}),
-        }
+        row = {"rubric": scoring.name, "rows": counts.rows, **scoring.summary.to_row()}
+        names = ("unscored", "addresses_judge", "answers_missing", "answers")
+        row |= {name: getattr(counts, name) for name in names}
+        if counts.rivals.calls:
+            row["rivals"] = dataclasses.asdict(counts.rivals)
         print_json({**row, "output": output, **effort_row(effort)})
     else:
         print_view(views.render.view("distribution", summary=scoring.summary), err=True)

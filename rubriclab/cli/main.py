@@ -171,12 +171,8 @@ def cli(context: click.Context, config: Path | None, verbose: int, log_file: str
 
 DAILY = ("demo", "check", "label", "learn", "show", "report", "score", "evaluate", "compare", "studio")
 SECTIONS = ("Data", "Use a rubric", "Examine a rubric", "Store")
-_declared = [
-    each
-    for module in (commands, store)
-    for each in vars(module).values()
-    if isinstance(each, SectionCommand | CommandGroup)
-]
+_members = (*vars(commands).values(), *vars(store).values())
+_declared = [each for each in _members if isinstance(each, SectionCommand | CommandGroup)]
 _daily = {each.name: each for each in _declared if each.name in DAILY}
 cli.add_section("Every day", [_daily[name] for name in DAILY])
 assert {each.section for each in _declared} <= {"", *SECTIONS}, "a command with another section would be lost"

@@ -289,15 +289,12 @@ def effort_row(effort: Effort) -> dict[str, Any]:
     tokens = {"prompt": effort.prompt_tokens, "completion": effort.completion_tokens}
     if effort.cached_prompt_tokens:
         tokens["prompt_from_provider_cache"] = effort.cached_prompt_tokens
-    return {
-        "calls": {"made": effort.calls, "answered_from_cache": effort.cached, "failed": effort.failed},
-        "tokens": tokens,
-        "calls_by_stage": dict(effort.stages),
-        "tokens_by_stage": dict(effort.stage_tokens),
-        "cost_usd": effort.cost_usd,
-        **({"saved_by_provider_cache_usd": effort.saved_usd} if effort.saved_usd else {}),
-        "seconds": effort.seconds,
-    }
+    calls = {"made": effort.calls, "answered_from_cache": effort.cached, "failed": effort.failed}
+    by_stage = {"calls_by_stage": dict(effort.stages), "tokens_by_stage": dict(effort.stage_tokens)}
+    row: dict[str, Any] = {"calls": calls, "tokens": tokens, **by_stage, "cost_usd": effort.cost_usd}
+    if effort.saved_usd:
+        row["saved_by_provider_cache_usd"] = effort.saved_usd
+    return row | {"seconds": effort.seconds}
 
 
 OptionsT = TypeVar("OptionsT", bound="Options")

@@ -559,8 +559,9 @@ def _numbers(cells: Iterable[Any]) -> list[float]:
 
 def _score_fields(cells: Mapping[str, Sequence[Any]], aspect: str) -> Iterator[tuple[str, str]]:
     columns, plain_aspect = list(cells), _plain(aspect)
-    matches = [column for column in columns if _plain(column) == plain_aspect]
-    similar = matches if len(matches) == 1 else [column for column in columns if _is_similar(column, aspect)]
+    similar = [column for column in columns if _plain(column) == plain_aspect]
+    if len(similar) != 1:
+        similar = [column for column in columns if _is_similar(column, aspect)]
     raters = similar if len(similar) > 1 else [column for column in columns if _RATER.fullmatch(_plain(column))]
     first_words = {_plain(column).partition("-")[0] for column in columns}
     single = [column for column in columns if column not in _numbered_raters(cells)]

@@ -193,10 +193,11 @@ def _convert_export(raw: RawRows, options: reading.ReadingOptions) -> RawRows:
     if is_rating(first[1], options.mapping, raw.rules):
         ratings = list(rows_from_first)
         joined, details = join_ratings(raw.source.where, ratings, options.mapping, raw.rules)
-        cells_by_column: dict[str, list[str]] = {}
+        cells: dict[str, tuple[int, str]] = {}
         for column, cell in chain.from_iterable(row.items() for _, row in ratings if isinstance(row, Mapping)):
-            cells_by_column.setdefault(str(column), []).extend([] if raw.rules.is_missing(cell) else [str(cell)])
-        cells = {column: (len(texts), texts[0] if texts else "") for column, texts in cells_by_column.items()}
+            number, first_text = cells.setdefault(str(column), (0, ""))
+            if not raw.rules.is_missing(cell):
+                cells[str(column)] = number + 1, str(cell) if number == 0 else first_text
         source = replace(raw.source, tool=RATINGS_TABLE, details=details, cells=cells)
         return replace(raw, source=source, rows=iter(joined))
     converter = find_converter(first[1], raw.source.format)

@@ -91,7 +91,8 @@ class Fields:
     def is_given(self, name: str) -> bool:
         column = self.mapping.columns.get(name)
         value = self.row.get(name, ABSENT) if column is None else look_up(self.row, column)
-        return not (value is ABSENT or value is None or (isinstance(value, str) and is_blank(value)))
+        is_empty = isinstance(value, str) and is_blank(value)
+        return value is not ABSENT and value is not None and not is_empty
 
     def value(self, name: str) -> Any:
         column = self.mapping.columns.get(name)
@@ -348,9 +349,10 @@ def corrected_columns(row: Mapping[str, Any], mapping: FieldMap) -> dict[str, st
     """Return the mapped columns; the most similar column of the row replaces one that it does not have."""
     corrected: dict[str, str] = {}
     for name, column in mapping.columns.items():
-        present = column if look_up(row, column) is not ABSENT else closest_column(column, list(map(str, row)))
-        if present:
-            corrected[name] = present
+        if look_up(row, column) is not ABSENT:
+            corrected[name] = column
+        elif closest := closest_column(column, list(map(str, row))):
+            corrected[name] = closest
     return corrected
 
 

@@ -63,7 +63,9 @@ def read_lines(path: Path, max_bytes: int = MAX_ROW_BYTES, encoding: str = UTF_8
 
 
 def open_file(path: Path) -> IO[bytes]:
-    return cast(IO[bytes], gzip.open(path)) if path.suffix.lower() == ".gz" else path.open("rb", buffering=BLOCK_BYTES)
+    if path.suffix.lower() == ".gz":
+        return cast(IO[bytes], gzip.open(path))
+    return path.open("rb", buffering=BLOCK_BYTES)
 
 
 def read_sample(path: Path) -> tuple[bytes, bool]:
@@ -81,8 +83,9 @@ def read_sample(path: Path) -> tuple[bytes, bool]:
 
 def bounded_lines(where: str, lines: Lines, max_bytes: int) -> Iterator[Any]:
     readline = getattr(lines, "readline", None)
-    read = iter(lambda: readline(max_bytes + 1) or None, None) if callable(readline) else iter(lines)
-    for number, line in enumerate(read, start=1):
+    # One byte more than allowed shows that a line is too long, without reading it to its end.
+    bounded = iter(lambda: readline(max_bytes + 1) or None, None) if callable(readline) else iter(lines)
+    for number, line in enumerate(bounded, start=1):
         if len(line) > max_bytes:
             raise row_limit_error(where, f"line {number}", max_bytes)
         yield line
@@ -199,8 +202,8 @@ def document_rows(path: Path, sample: str, max_bytes: int, encoding: str = UTF_8
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
         # In a file with a list in each line, the first line is complete.
-        over_lines = other_lines and (first.strip() == "{" or (is_list and not first.rstrip().endswith("]")))
-        if over_lines and isinstance(error, json.JSONDecodeError):
+        ends_later = first.strip() == "{" or (is_list and not first.rstrip().endswith("]"))
+        if other_lines and ends_later and isinstance(error, json.JSONDecodeError):
             fault = f"{error.msg}, in line {error.lineno}, column {error.colno}"
             problem = f"{path} is one JSON document that ends early or is damaged: {fault}."
             raise DataError(problem, "Export it again, or correct it there.") from None
@@ -278,7 +281,8 @@ def _fitness(lines: Sequence[str], mark: str, header_rows: int) -> tuple[float, 
     """Return how well a delimiter fits: the share of usual rows, whether there is no title, and the cells in a row."""
     records = islice(csv.reader(iter(lines), delimiter=mark), MAX_SNIFFED_RECORDS)
     try:
-        cells = [len(record) for record in records if any(cell.strip() for cell in record)][header_rows - 1 :]
+        filled_records = [record for record in records if any(cell.strip() for cell in record)]
+        cells = [len(record) for record in filled_records[header_rows - 1 :]]
     except csv.Error:
         return 0, False, 0
     if not cells:
@@ -327,13 +331,14 @@ def join_header(where: str, rows: Sequence[Sequence[Any]]) -> list[str]:
     if len({len(cells) for cells in rows}) > 1:
         lengths = ", ".join(str(len(cells)) for cells in rows)
         raise DataError(f"{where}: the header rows have {lengths} cells;", "give each as many.")
-    names = [[(f"{cell:g}" if isinstance(cell, float) else str(cell)).strip() for cell in cells] for cells in rows]
+    names = [[f"{cell:g}" if isinstance(cell, float) else str(cell).strip() for cell in cells] for cells in rows]
     has_name = [any(column) for column in zip(*names, strict=True)]
     for cells in names[:-1]:
         for index in range(1, len(cells)):
             cells[index] = cells[index] or cells[index - 1]
-    joined = (".".join(filter(None, column)) for column in zip(*names, strict=True))
-    columns = [column if is_named else "" for column, is_named in zip(joined, has_name, strict=True)]
+    columns = []
+    for parts, is_named in zip(zip(*names, strict=True), has_name, strict=True):
+        columns.append(".".join(filter(None, parts)) if is_named else "")
     repeated = [column for column in columns if column and columns.count(column) > 1]
     if repeated:
         hint = "give each its own name, or, if the header has several rows, join them: `header_rows=2`."

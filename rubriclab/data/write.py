@@ -54,9 +54,11 @@ _AFTER_SEMICOLON = rf"(?='*+(?:(?![\r\n])[\"{_IGNORED}])*+{_SIGN})"
 @cache
 def _formula(delimiter: str, apostrophe: str = "") -> re.Pattern[str]:
     """Return a pattern that matches where a formula could begin in a cell, with any given apostrophe before it."""
-    beginning = rf"\A{apostrophe}{_BEGINNING}"
+    pattern = rf"\A{apostrophe}{_BEGINNING}"
     semicolons_may_divide = delimiter not in (";", "\t")
-    return re.compile(rf"{beginning}|(?<=;){apostrophe}{_AFTER_SEMICOLON}" if semicolons_may_divide else beginning)
+    if semicolons_may_divide:
+        pattern += rf"|(?<=;){apostrophe}{_AFTER_SEMICOLON}"
+    return re.compile(pattern)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,11 @@ def table_kind(path: str | Path, kinds: Collection[str] = ()) -> str | None:
     name = str(path).lower()
     kinds = kinds or [each.ending for each in FORMATS]
     binary = [".xlsm", *(each.ending for each in FORMATS if not each.delimiter)]
-    return next((kind for kind in kinds if (name if kind in binary else name.removesuffix(".gz")).endswith(kind)), None)
+    for kind in kinds:
+        unpacked_name = name if kind in binary else name.removesuffix(".gz")
+        if unpacked_name.endswith(kind):
+            return kind
+    return None
 
 
 def check_writable(path: str | Path) -> None:

@@ -113,15 +113,13 @@ class OpenRubric(ClosingRubric):
 
 def metadata_of(score: Score) -> dict[str, Any]:
     """Return rubric, judge and interval of a score, its criteria by id, and, on a scale of two levels, its verdict."""
-    return {
-        "rubric": score.rubric,
-        "judge": recorded_name(score.judge),
-        "interval": list(score.interval) if score.interval else None,
-        **({"verdict": score.verdict} if score.verdict else {}),
-        "criteria": {
-            each.id: {key: value for key, value in each.to_row().items() if key != "id"} for each in score.criteria
-        },
-    }
+    metadata: dict[str, Any] = {"rubric": score.rubric, "judge": recorded_name(score.judge)}
+    metadata["interval"] = list(score.interval) if score.interval else None
+    if score.verdict:
+        metadata["verdict"] = score.verdict
+    rows = [criterion.to_row() for criterion in score.criteria]
+    metadata["criteria"] = {row.pop("id"): row for row in rows}
+    return metadata
 
 
 def _without_none(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -104,12 +104,9 @@ class RubricEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             for row, name in zip(rows, names.tolist(), strict=True):
                 row[column] = name
         parameters = ("task", "aspect", "definition", "scale", "generator", "name", "seed")
-        options: dict[str, Any] = {
-            **{name: getattr(self, name) for name in parameters},
-            "methods": (self.methods,) if isinstance(self.methods, str) else tuple(self.methods),
-            **reading,
-            **(self.learn_options or {}),
-        }
+        options: dict[str, Any] = {name: getattr(self, name) for name in parameters}
+        options["methods"] = (self.methods,) if isinstance(self.methods, str) else tuple(self.methods)
+        options |= {**reading, **(self.learn_options or {})}
         # Absolute, so that a copy in a process with another working folder finds the store.
         self.store_ = None if self.store is None else resolve_store(os.fspath(self.store), Path.cwd())
         with self._lab() as lab:

@@ -159,14 +159,11 @@ class CheckResult(Displayed):
         return not self.problems
 
     def to_row(self) -> dict[str, Any]:
-        aspects = [
-            {
-                **asdict(aspect),
-                "scale": aspect.scale.model_dump(mode="json") if aspect.scale else None,
-                "distribution": {format_score(value): number for value, number in aspect.distribution.items()},
-            }
-            for aspect in self.aspects
-        ]
+        aspects = []
+        for aspect in self.aspects:
+            scale = aspect.scale.model_dump(mode="json") if aspect.scale else None
+            distribution = {format_score(value): number for value, number in aspect.distribution.items()}
+            aspects.append({**asdict(aspect), "scale": scale, "distribution": distribution})
         source = {name: value for name, value in asdict(self.source).items() if name != "cells"}
         converted = {"source": source, "aspects": aspects, "next": self.next and str(self.next)}
         return {"usable": self.usable, **asdict(self), **converted}

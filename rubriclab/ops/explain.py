@@ -43,17 +43,13 @@ class ScoreExplanation(Answered, Displayed):
 
     def to_row(self) -> dict[str, Any]:
         held_out = self.labelled and {"label": self.labelled.label, "predicted": self.labelled.predicted}
-        return {
-            **self.score.to_row(),
-            "average": self.average,
-            "labelled": held_out,
-            "replies": [asdict(reply) for reply in self.score.replies],
-            "nearest": [
-                {"id": neighbour.text.id, "distance": round(neighbour.distance, 6)}
-                | {"label": neighbour.text.label, "predicted": neighbour.text.predicted}
-                for neighbour in self.nearest
-            ],
-        }
+        replies = [asdict(reply) for reply in self.score.replies]
+        nearest = []
+        for neighbour in self.nearest:
+            scores = {"label": neighbour.text.label, "predicted": neighbour.text.predicted}
+            nearest.append({"id": neighbour.text.id, "distance": round(neighbour.distance, 6), **scores})
+        row = {**self.score.to_row(), "average": self.average, "labelled": held_out}
+        return {**row, "replies": replies, "nearest": nearest}
 
 
 def explain(

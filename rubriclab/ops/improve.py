@@ -110,18 +110,14 @@ class Improvement:
         if self.example and self.unscored is None:
             sentences = len(split_sentences(self.example.output))
             changed = rewriting.sentences_changed(self.example.output, self.output or "")
+        group = self.example.group if self.example else self.id
+        scores: Pair = (None, None)
         criteria = dict[str, Pair]()
         if self.before and self.after:
+            scores = (self.before.score, self.after.score)
             after = {criterion.id: criterion.score for criterion in self.after.criteria}
             criteria = {each.id: (each.score, after.get(each.id)) for each in self.before.criteria}
-        return RevisionMetrics(
-            group=self.example.group if self.example else self.id,
-            outcome=self.outcome,
-            scores=(self.before.score if self.before else None, self.after.score if self.after else None),
-            criteria=criteria,
-            sentences=sentences,
-            changed=changed,
-        )
+        return RevisionMetrics(group, self.outcome, scores, criteria, sentences, changed)
 
     def to_row(self) -> dict[str, Any]:
         """Return the user's columns, the text's fields with the new `output`, and the `improvement`.

@@ -282,20 +282,22 @@ def _split_by_quotation(
     """Return the findings whose quotation is in the paper, and the others."""
     confirmed: list[Finding] = []
     dropped: list[Finding] = []
-    for each in proposals:
-        passage = find_quotation(each.quotation, paper.pages, each.page)
-        benchmarks = dict.fromkeys(benchmark_name(name, known_names) for name in (*each.benchmarks, *options.benchmark))
+    for proposal in proposals:
+        passage = find_quotation(proposal.quotation, paper.pages, proposal.page)
+        named = (*proposal.benchmarks, *options.benchmark)
+        benchmarks = dict.fromkeys(benchmark_name(name, known_names) for name in named)
         finding = Finding(
             id=Path(paper.name).stem,
-            aspects=tuple(each.aspects) or options.aspect,
-            claim=" ".join(each.claim.split()),
+            aspects=tuple(proposal.aspects) or options.aspect,
+            claim=" ".join(proposal.claim.split()),
             citation=options.citation or paper.name,
             benchmarks=tuple(filter(None, benchmarks)),
-            quotation=passage.text if passage else " ".join(each.quotation.split()),
+            quotation=passage.text if passage else " ".join(proposal.quotation.split()),
             page=passage.number if passage and paper.paged else None,
             file=paper.name,
         )
-        (confirmed if passage else dropped).append(finding)
+        side = confirmed if passage else dropped
+        side.append(finding)
     return tuple(confirmed), tuple(dropped)
 
 

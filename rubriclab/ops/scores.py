@@ -169,17 +169,13 @@ def criterion_cells(score: Score) -> dict[str, Any]:
 def _flat(scored: ScoredRow) -> dict[str, Any]:
     score = scored.score
     low, high = score.interval or (None, None)
-    return {
-        "id": score.id,
-        "score": score.score,
-        "low": low,
-        "high": high,
-        "unscored": score.unscored,
-        **({"verdict": score.verdict} if score.verdict else {}),
-        "addresses_judge": scored.addresses_judge,
-        **({"rivals": score.rivals} if score.rivals else {}),
-        **{criterion.id: criterion.score for criterion in score.criteria},
-    }
+    cells: dict[str, Any] = {"id": score.id, "score": score.score, "low": low, "high": high, "unscored": score.unscored}
+    if score.verdict:
+        cells["verdict"] = score.verdict
+    cells["addresses_judge"] = scored.addresses_judge
+    if score.rivals:
+        cells["rivals"] = score.rivals
+    return cells | {criterion.id: criterion.score for criterion in score.criteria}
 
 
 @cache
@@ -342,17 +338,13 @@ class ScoreDistribution:
 
     def slice_rows(self) -> list[SliceSummary]:
         slices = np.array(self.slices)
-        slice_texts = {name: self._texts(slices == number) for name, number in sorted(self.names.items())}
-        return [
-            SliceSummary(
-                name=name,
-                texts=len(texts.scores),
-                labels=len(texts.labelled.labels),
-                mean=float(texts.scores.mean()),
-                human_mean=self._human_mean(texts).rounded(),
-            )
-            for name, texts in slice_texts.items()
-        ]
+        rows = []
+        for name, number in sorted(self.names.items()):
+            texts = self._texts(slices == number)
+            sizes = {"texts": len(texts.scores), "labels": len(texts.labelled.labels)}
+            mean, human_mean = float(texts.scores.mean()), self._human_mean(texts).rounded()
+            rows.append(SliceSummary(name=name, mean=mean, human_mean=human_mean, **sizes))
+        return rows
 
     def _texts(self, mask: npt.NDArray[np.bool_] | slice = slice(None)) -> ppi.ScoredSet:
         values, labels = (np.array(each)[mask] for each in (self.values, self.labels))

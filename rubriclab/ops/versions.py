@@ -261,17 +261,12 @@ class Batches(Displayed):
         ]
 
     def to_rows(self) -> list[dict[str, Any]]:
-        return [
-            {
-                "batch": batch.name,
-                "model": batch.model,
-                "api_base": batch.api_base,
-                "requests": len(batch.requests),
-                "created": batch.created,
-                "cancelled": batch == self.cancelled,
-            }
-            for batch in self.batches
-        ]
+        rows = []
+        for batch in self.batches:
+            sent_to = {"batch": batch.name, "model": batch.model, "api_base": batch.api_base}
+            status = {"created": batch.created, "cancelled": batch == self.cancelled}
+            rows.append({**sent_to, "requests": len(batch.requests), **status})
+        return rows
 
 
 async def batches(workspace: Workspace, options: BatchesOptions) -> Batches:
@@ -320,17 +315,15 @@ class Disagreements(Displayed):
     texts: tuple[Disagreement, ...]
 
     def to_rows(self) -> list[dict[str, Any]]:
-        return [
-            {
-                **each.text.model_dump(mode="json", exclude={"context", "reference"}),
-                "difference": round(each.points, 6),
-                "criteria": [
-                    {"id": candidate.criterion.id, "score": cell.score, "applies": cell.applies, "reason": cell.reason}
-                    for candidate, cell in each.answers
-                ],
-            }
-            for each in self.texts
-        ]
+        rows = []
+        for each in self.texts:
+            criteria = [
+                {"id": candidate.criterion.id, "score": cell.score, "applies": cell.applies, "reason": cell.reason}
+                for candidate, cell in each.answers
+            ]
+            text = each.text.model_dump(mode="json", exclude={"context", "reference"})
+            rows.append({**text, "difference": round(each.points, 6), "criteria": criteria})
+        return rows
 
 
 def disagreements(version: Version, record: TrainingRecord, options: DisagreementsOptions) -> Disagreements:

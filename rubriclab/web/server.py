@@ -190,12 +190,9 @@ STATIC = "/static/"
 @cache
 def templates() -> jinja2.Environment:
     """Return the templates of the pages. Values are escaped; an undefined name is an error."""
+    loader, undefined = jinja2.FileSystemLoader(HERE / "templates"), jinja2.StrictUndefined
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(HERE / "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+        loader=loader, autoescape=True, undefined=undefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.globals["wording"] = wording
     environment.filters |= {"plain": plain, "cell": inline, "rounded": rounded, "excerpt": excerpt, "typeset": typeset}

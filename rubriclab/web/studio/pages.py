@@ -262,7 +262,8 @@ class PastedText(PaidRequest):
         """Return the text as an example; SettingsError if it is empty or lacks a field of the version's texts."""
         if is_blank(self.output):
             raise SettingsError("Expected a text, got an empty one.", "Paste the text to explain.")
-        fields = {name: None if is_blank(getattr(self, name)) else getattr(self, name) for name in FIELDS}
+        texts = {"source": self.source, "context": self.context}
+        fields = {name: None if is_blank(text) else text for name, text in texts.items()}
         missing = [name for name in version.provenance.text_fields or () if fields.get(name, "") is None]
         if missing:
             names = join_names(missing)
@@ -383,7 +384,8 @@ def edit_routes(studio: Studio) -> list[BaseRoute]:
             return JSONResponse({"price": outcome.to_row()})
         saved, effect = outcome.result.saved, outcome.result.effect
         low, high = effect.difference.low, effect.difference.high
-        hint = "; this may be chance" if low is not None and high is not None and low <= 0 <= high else ""
+        includes_zero = low is not None and high is not None and low <= 0 <= high
+        hint = "; this may be chance" if includes_zero else ""
         before, after = figure(effect.before.value), figure(effect.after.value)
         return JSONResponse(
             {
