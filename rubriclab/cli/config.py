@@ -177,7 +177,9 @@ def _pair(key: str, value: Any, max_length: int | None) -> str:
 
     written = json.dumps(value, ensure_ascii=False, default=str)
     line = one_line(masked(f"{key} = {written}"))
-    return line if max_length is None or len(line) <= max_length else f"{line[: max_length - 1]}…"
+    if max_length is not None and len(line) > max_length:
+        return f"{line[: max_length - 1]}…"
+    return line
 
 
 def _checked_value(config: Config, option: click.Option, key: str) -> Any:

@@ -298,6 +298,7 @@ def _answers(results: Any, rater: str) -> Iterator[Answer]:
 
 
 def _value_and_kind(cell: Any) -> tuple[Any, Kind | None]:
+    """Return the answer in a value of Label Studio, and its kind, `None` if the value does not tell it."""
     if isinstance(cell, list) and len(cell) == 1:
         cell = cell[0]
     if not isinstance(cell, Mapping):
@@ -480,8 +481,9 @@ def parse_comparisons(
 
 
 def _preferred_pair(fields: Fields) -> tuple[str, str, bool]:
-    given = {name: fields.value(name) if fields.is_given(name) else None for name in ("preferred", "over")}
-    better, worse = (_text_id(fields, name, value) for name, value in given.items())
+    """Return the ids of the better and the worse text, and whether they are tied."""
+    values = {name: fields.value(name) if fields.is_given(name) else None for name in ("preferred", "over")}
+    better, worse = (_text_id(fields, name, value) for name, value in values.items())
     if better == worse:
         raise FieldError("over", f"{worse!r}, the text itself", "the id of another text")
     tie = fields.value("tie") if fields.is_given("tie") else False

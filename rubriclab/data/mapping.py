@@ -469,6 +469,7 @@ def _plain(name: str) -> str:
 
 
 def _find_named(columns: Sequence[str], names: Sequence[str]) -> str | None:
+    """Return the column whose name is like one of `names`, the first of which is preferred; `None` without."""
     from rapidfuzz import fuzz
 
     for name in names:
@@ -485,6 +486,7 @@ def _find_compound(columns: Sequence[str], names: Sequence[str]) -> str | None:
 
 
 def _find_longest(cells: Mapping[str, Sequence[Any]], mapped: Mapping[str, str]) -> str | None:
+    """Return the column of the longest texts that is not mapped; `None` if these are short or not in words."""
     lengths: dict[str, float] = {}
     for column, values in cells.items():
         characters = "".join("".join(cell.split()) for cell in values if isinstance(cell, str))

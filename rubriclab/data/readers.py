@@ -115,6 +115,7 @@ def decimal_mark(
 def _decide_mark(
     where: str, columns: Mapping[str, _FirstCells], usual_mark: reading.Mark
 ) -> tuple[reading.Mark | None, str | None]:
+    """Return the mark of these columns, `None` if no score has one, and how the first ambiguous score is read."""
     kinds = {kind for cells in columns.values() for kind in cells}
     if certain := kinds & {"point", "comma"}:
         return "comma" if certain == {"comma"} else "point", None

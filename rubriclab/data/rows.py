@@ -122,6 +122,7 @@ class Fields:
         return check_unicode("output", text)
 
     def text(self, name: str) -> str | None:
+        """Return the text of a field, `None` if it is missing or a placeholder."""
         value = self.value(name)
         if name == "context" and value is ABSENT:
             messages = chat_messages(self.value("output"))
@@ -132,8 +133,8 @@ class Fields:
         if text is None or text is ABSENT:
             return None
         if not isinstance(text, str) or isinstance(text, CellError):
-            joined = " (join the parts of a list into one)" if isinstance(text, list | tuple) else ""
-            raise FieldError(name, describe(text), f"a text{joined} or null")
+            advice = " (join the parts of a list into one)" if isinstance(text, list | tuple) else ""
+            raise FieldError(name, describe(text), f"a text{advice} or null")
         return None if is_blank(text) else check_unicode(name, text)
 
     def name(self, name: str) -> str | None:
@@ -170,6 +171,7 @@ class Fields:
         return [(check_unicode(name, aspect), cell) for aspect, cell in present]
 
     def number(self, name: str, cell: Any, expected: str = "a finite number") -> float | None:
+        """Return a score, a `WordScore` for a word; `None` if a rater could not assess the text."""
         if isinstance(cell, bool):
             cell = str(cell).lower()
         if isinstance(cell, str):

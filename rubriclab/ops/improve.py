@@ -273,6 +273,7 @@ class Reviser:
         return _ScoredText(example, score, faults, any_sentence)
 
     async def _round(self, current: _ScoredText, earlier: Sequence[RevisionRound]) -> tuple[RevisionRound, _ScoredText]:
+        """Return the finished round, and the text to continue with: the new one if it was accepted."""
         number = len(earlier) + 1
         text, score, faults, any_sentence = current
         # After a rejected rewriting the prompt is the same, so another sample is requested.
@@ -334,6 +335,7 @@ def _missing_verdicts(rating: CriterionRating) -> int:
 
 
 def _by_sentence(criterion: CriterionRating) -> Mapping[int, list[float | None]]:
+    """Return the verdicts on each sentence, by its index; `None` for a missing verdict."""
     verdicts: dict[int, list[float | None]] = {}
     for unit in criterion.units:
         for sentence in unit.sentences:

@@ -63,14 +63,15 @@ def resolve_settings(
     Raises:
         SettingsError: for an unknown method or name, a value out of bounds, or `options` for a method not in `methods`.
     """
+    configured, options = configured or {}, options or {}
     names = [method.name for method in methods]
     owners = [JOINT, *names] if joint else names
-    for owner in (*check_tables(configured or {}), *check_tables(options or {})):
+    for owner in (*check_tables(configured), *check_tables(options)):
         if not has_settings(owner):
             known = f"{did_you_mean(owner, settings_names())}Methods are: {', '.join(settings_names())}."
             raise SettingsError(f"`settings`: {owner!r} is no method.", known)
     why = "it takes no part in this training" if joint else f"only {names[0]} is learned"
-    for owner, owner_settings in (options or {}).items():
+    for owner, owner_settings in options.items():
         if owner not in owners:
             first_setting = next((f"{owner}.{key}" for key in owner_settings), owner)
             raise SettingsError(f"`settings`: {first_setting} is for another method; {why}.")
@@ -80,7 +81,7 @@ def resolve_settings(
             defaults = method_named(name).settings().model_dump(mode="json")
             recorded_tables[name] = {key: value for key, value in table.items() if value != defaults.get(key)}
     joint_defaults: SettingsTables = {method.name: method.joint_settings for method in methods} if joint else {}
-    layers = (joint_defaults, configured or {}, options or {}, recorded_tables)
+    layers = (joint_defaults, configured, options, recorded_tables)
 
     def values(name: str) -> dict[str, Any]:
         return {key: value for layer in layers for key, value in layer.get(name, {}).items()}
@@ -89,8 +90,10 @@ def resolve_settings(
     for method in methods:
         make = partial(choose_settings, method.settings, method.presets, values(method.name))
         resolved[method.name] = _validated(method.name, method.settings, make)
-    joint_settings = _validated(JOINT, JointSettings, lambda: JointSettings(**values(JOINT))) if joint else None
-    return ResolvedSettings(resolved, joint_settings)
+    if not joint:
+        return ResolvedSettings(resolved)
+    make_joint = partial(JointSettings, **values(JOINT))
+    return ResolvedSettings(resolved, _validated(JOINT, JointSettings, make_joint))
 
 
 def _validated(name: str, model: type[BaseModel], make: Callable[[], M]) -> M:

@@ -166,7 +166,7 @@ def find_quotation(quotation: str, pages: Sequence[PaperPage], first: int | None
 
 def _normalized(text: str) -> str:
     composed = unicodedata.normalize("NFC", text)
-    letters = _LIGATURES.sub(lambda found: unicodedata.normalize("NFKC", found[0]), composed)
+    letters = _LIGATURES.sub(lambda match: unicodedata.normalize("NFKC", match[0]), composed)
     return _OPTIONAL_SPACES.sub("", " ".join(letters.translate(_PLAIN_CHARACTERS).split()))
 
 

@@ -174,8 +174,9 @@ class LearnOptions(RatingOptions, JudgeOption):
 
     @property
     def joint_settings(self) -> dict[str, Any]:
-        given = {"criteria": self.criteria, "prefer_recall_of": self.prefer_recall_of}
-        return {name: value for name, value in given.items() if value is not None}
+        """The settings of joint training that are options of their own, as far as they are set."""
+        settings = {"criteria": self.criteria, "prefer_recall_of": self.prefer_recall_of}
+        return {name: value for name, value in settings.items() if value is not None}
 
 
 class ScoreOptions(TextOptions, RivalOptions, JudgeOption):

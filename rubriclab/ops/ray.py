@@ -164,6 +164,7 @@ class SharedState:
             self._state.release.remote(expected, used, pause)
 
     async def _reserve(self, cost: float) -> BudgetReached | None:
+        """Return `None` once the reservation is granted, or the error that a cap is reached."""
         answer: BudgetReached | bool = False
         while not answer:
             answer = await self._state.reserve.remote(self._worker, cost)

@@ -143,7 +143,8 @@ class Scoring:
         cell, slice_cell = cells.get("labels_in"), cells.get("by")
         in_training = self.version is not None and group in self.version.provenance.groups
         label = math.nan if cell is None or in_training else self._label(scored.score.id, cell)
-        self.summary.add(scored.score, group, label, "" if slice_cell is None else str(slice_cell))
+        slice_name = "" if slice_cell is None else str(slice_cell)
+        self.summary.add(scored.score, group, label, slice_name)
 
     def _label(self, name: str, cell: Any) -> float:
         rules = self.options.rules(typed=False, decimal=self.options.decimal)

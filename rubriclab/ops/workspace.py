@@ -164,6 +164,7 @@ class GivenAddress:
         self._lock = Lock()
 
     def for_judge(self, judge: str) -> str | None:
+        """Return the address if it applies to a judge, `None` if the judge keeps its own or makes no requests."""
         if self._address is None or not makes_requests(judge):
             return None
         with self._lock:

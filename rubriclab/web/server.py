@@ -322,6 +322,7 @@ class Guard:
         await respond(scope, receive_bounded, send_with_headers)
 
     def _refuse(self, scope: Scope) -> Response | None:
+        """Return the response to a refused request or a personal link, `None` for a request that is let through."""
         headers = Headers(scope=scope)
         access = self._access
         if headers.get("host", "").lower() not in access.hosts:
@@ -355,9 +356,9 @@ class Guard:
             secret = path.removeprefix(JOIN)
             if scope["method"] not in SAFE_METHODS or access.visitor(secret) is None:
                 return PlainTextResponse("Not found", 404)
-            joined = HTMLResponse(_JOIN_PAGE)
-            joined.set_cookie(cookie, secret, httponly=True, samesite="strict", path="/")
-            return joined
+            page = HTMLResponse(_JOIN_PAGE)
+            page.set_cookie(cookie, secret, httponly=True, samesite="strict", path="/")
+            return page
         scope["state"]["visitor"] = visitor = access.visitor(HTTPConnection(scope).cookies.get(cookie, ""))
         return PlainTextResponse("Not found", 404) if visitor is None else None
 
