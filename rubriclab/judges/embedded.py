@@ -30,22 +30,17 @@ from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import pearson_rows
 
 
-@functools.cache
-def _rules_digest() -> str:
-    features = Path(text_features.__file__)
-    files = [Path(__file__), features, features.with_suffix(".csv"), features.with_name("english_words.csv")]
-    return digest_text("\n".join(file.read_text("utf-8") for file in files))
-
-
 class EmbeddedJudge:
     """Answers from text features alone, at no cost; the same prompt always has the same reply."""
 
     name = "embedded"
 
-    @property
+    @functools.cached_property
     def identity(self) -> Mapping[str, Any]:
         """The digest of the rules, so that answers by older rules are not taken for answers by these."""
-        return {"model": "embedded", "rules": _rules_digest()}
+        features = Path(text_features.__file__)
+        files = [Path(__file__), features, features.with_suffix(".csv"), features.with_name("english_words.csv")]
+        return {"model": "embedded", "rules": digest_text("\n".join(file.read_text("utf-8") for file in files))}
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         """Return the reply as JSON text; `JudgeRefused` for a kind of prompt that it has no answer to."""

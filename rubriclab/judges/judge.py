@@ -190,9 +190,6 @@ class JudgeWrapper:
         return self.judge.identity
 
 
-Script = Callable[[Prompt[Any]], "str | Mapping[str, Any] | Reply"]
-
-
 class FakeJudge:
     """Replies to every prompt with `script(prompt)`: a text, a mapping (as JSON) or a `Reply`; errors are raised.
 
@@ -202,7 +199,7 @@ class FakeJudge:
     name = "fake"
     identity: Mapping[str, Any] = {"model": "fake"}
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: Callable[[Prompt[Any]], str | Mapping[str, Any] | Reply]) -> None:
         self._script = script
         self.prompts: list[Prompt[Any]] = []
 
@@ -260,9 +257,7 @@ def _schema_digest(reply: type[BaseModel]) -> str:
     return digest(reply.model_json_schema())
 
 
-@functools.cache
-def _reply_adapter() -> TypeAdapter[Reply]:
-    return TypeAdapter(Reply)
+_reply_adapter = functools.cache(lambda: TypeAdapter(Reply))  # made when it is first used, which takes milliseconds
 
 
 R = TypeVar("R", bound=BaseModel)

@@ -8,7 +8,6 @@ import logging
 import math
 import os
 import re
-import tomllib
 import warnings
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
@@ -24,6 +23,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, MissingKey, PromptRejected, SettingsError
 from rubriclab.judges.options import Price
 from rubriclab.judges.replies import json_objects
+from rubriclab.models.base import load_patterns
 from rubriclab.prompts.render import Message
 
 # Keys and passwords in texts from outside are masked before they are shown or stored, as servers may echo requests.
@@ -35,41 +35,10 @@ MAX_KEY = 1000
 # This many first or last characters identify a key if marks such as asterisks or dots replace its other characters.
 SHOWN_END = 4
 
-_SECRET_VARIABLE = re.compile(
-    r"(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?|ACCESS_KEY_ID)(?:_\d+)?$", re.IGNORECASE
-)
-# Names of parameters, headers and fields that hold secrets: unambiguous names, and those that are also common words.
-_COMPOUND_NAMES = (
-    r"(?:x[-_])?(?:(?:api|access|auth|private|secret|account|shared|subscription)[-_ ]?key(?:[-_]id)?"
-    r"|(?:access|auth|refresh|id|session|security|bearer|api)[-_]?token|client[-_]secret|authorization|password|passwd|pwd)"
-)
-_WORDS = r"(?:key|token|secret|credentials?|sig|signature)"
-# What may precede such a name, as in `openai_api_key` and `X-Amz-Signature`.
-_PREFIX = r"(?:[\w\-]{0,40}[_\-])?"
-# In an address: behind `?`, `&`, `;` or `#`.
-_PARAMETER = re.compile(rf"(?<=[?&;#]){_PREFIX}(?:{_COMPOUND_NAMES}|{_WORDS})=(?P<value>[^\s&;#\"'<>]+)", re.IGNORECASE)
-_NAMED = (
-    _PARAMETER,
-    # In JSON, also within a string of JSON, or in a Python dictionary.
-    re.compile(
-        rf"[\"'](?:{_PREFIX}{_COMPOUND_NAMES}|{_WORDS})\\?[\"']\s{{0,9}}:\s{{0,9}}\\?[\"'](?P<value>[^\"'\\]+)",
-        re.IGNORECASE,
-    ),
-    re.compile(
-        rf"(?<![A-Za-z0-9]){_COMPOUND_NAMES}(?:=|:\s{{0,9}})[\"']?(?P<value>[^\s\"',;&<>]{{{MIN_KEY},}}(?<!\.))",
-        re.IGNORECASE,
-    ),
-    re.compile(r"\bBearer (?P<value>[^\s\"',;]+)|\bBasic (?P<basic>[A-Za-z0-9+/=]{8,})", re.IGNORECASE),
-)
-# Forms of keys: providers' prefixes, signed tokens, and keys of which a server shows the beginning and asterisks.
-_FORMS = re.compile(
-    r"\b(?:(?:sk|pk|rk)[-_]|(?:pplx|xai|nvapi|csk)-|(?:gsk|hf|ghp|r8|fw)_)[A-Za-z0-9_*\-]{8,}"
-    r"|\bAIza[A-Za-z0-9_\-]{8,}|\bAKIA[A-Z0-9]{8,}"
-    r"|\beyJ[A-Za-z0-9_\-]{5,}\.[A-Za-z0-9_\-]+(?:\.[A-Za-z0-9_\-]*)?"
-)
-_STARRED = re.compile(r"(?<![\w\-])[\w\-]{2,100}\*{3,}[\w\-]*|(?<![\w\-*])\*{4,}[\w\-]+")
-# User name and password, which end at the last "@" before the path; a password may contain a slash.
-_USER_INFO = re.compile(r"(?<=://)(?:[^\s/?#]{0,1000}@|[^\s/?#:@]{0,100}:(?!\d{1,5}(?:[/?#]|$))\S{0,1000}@)")
+# Patterns of secrets, of the errors of providers, and of what providers call settings; the files explain them.
+_SECRETS = load_patterns(Path(__file__).with_name("secrets.toml"))
+_WORDINGS = Path(__file__).with_name("error_wordings.toml")
+ERRORS, SETTINGS = load_patterns(_WORDINGS, "errors"), load_patterns(_WORDINGS, "settings")
 
 
 def masked(text: str, environment: Mapping[str, str] | None = None) -> str:
@@ -80,12 +49,12 @@ def masked(text: str, environment: Mapping[str, str] | None = None) -> str:
     text = without_keys(text, environment)
     for key in _keys(environment):
         text = _partial_key(key).sub(MASK, text)
-    for pattern in _NAMED:
-        for match in reversed(list(pattern.finditer(text))):
-            value = next(part for part in match.groups() if part is not None)
-            text = text[: match.end() - len(value)] + MASK + text[match.end() :]
-    text = _STARRED.sub(MASK, _FORMS.sub(MASK, text))
-    return _USER_INFO.sub(f"{MASK}@", text)
+    for name in ("parameter", "field", "header", "bearer", "basic"):
+        for match in reversed(list(_SECRETS[name].finditer(text))):
+            text = text[: match.start("value")] + MASK + text[match.end() :]
+    text = _SECRETS["form"].sub(MASK, text)
+    text = _SECRETS["starred"].sub(MASK, text)
+    return _SECRETS["user_info"].sub(f"{MASK}@", text)
 
 
 def without_keys(text: str, environment: Mapping[str, str] | None = None) -> str:
@@ -99,15 +68,16 @@ def without_keys(text: str, environment: Mapping[str, str] | None = None) -> str
 
 def holds_secret(address: str) -> bool:
     """Return whether an address has a parameter that is named like a secret, or a part that looks like a key."""
-    return any(
-        _PARAMETER.search(text) or any(re.search(r"\d", match[0]) for match in _FORMS.finditer(text))
-        for text in (address, unquote(address))
-    )
+    for text in (address, unquote(address)):
+        looks_like_key = any(re.search(r"\d", match[0]) for match in _SECRETS["form"].finditer(text))
+        if looks_like_key or _SECRETS["parameter"].search(text):
+            return True
+    return False
 
 
 def _keys(environment: Mapping[str, str] | None) -> list[str]:
     variables = os.environ if environment is None else environment
-    keys = {value.strip() for name, value in variables.items() if _SECRET_VARIABLE.search(name)}
+    keys = {value.strip() for name, value in variables.items() if _SECRETS["variable"].search(name)}
     return sorted((key for key in keys if len(key) >= MIN_KEY), key=lambda key: (-len(key), key))
 
 
@@ -357,12 +327,6 @@ MAX_READ = 8_000
 # Characters of the longest key. A message is masked before it is cut, since half a key would not be recognised.
 MAX_ECHOED_KEY = 8_000
 
-_WORDINGS = tomllib.loads(Path(__file__).with_name("error_wordings.toml").read_text("utf-8"))
-# How providers word their errors, and what they call settings: patterns by name, which the file explains.
-ERRORS, SETTINGS = (
-    {name: re.compile("".join(parts), re.IGNORECASE | re.DOTALL) for name, parts in _WORDINGS[table].items()}
-    for table in ("errors", "settings")
-)
 # Error codes that end a command whatever the HTTP status, since no prompt will be answered.
 _FATAL = {"insufficient_quota", "model_not_found", "invalid_api_key", "invalid_model", "billing_hard_limit_reached"}
 # The HTTP status that says the same as an error code; codes that are not listed say what 404 says.

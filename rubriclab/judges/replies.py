@@ -8,7 +8,10 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+from rubriclab.models.base import load_patterns
 
 # The search ends at an object with more levels than this, or after this many damaged objects, each of which takes time.
 MAX_DEPTH, MAX_DAMAGED = 100, 1000
@@ -98,20 +101,7 @@ def _decoded(text: str, begin: int, end: int) -> FoundObject:
     return FoundObject(begin, end, value, faults[0] if faults else "")
 
 
-_WORD = r"[\w:.-]{0,30}?(?:think|thought|reason|reflect|analysis|scratch|monologue|deliberat)\w{0,10}"
-_NAME = rf"{_WORD}(?:\s[^<>|\[\]]{{0,100}})?"
-# Tags with a name as in `_NAME`, of DeepSeek, Qwen and others; tags of Mistral, Kimi, Cohere and Gemma; the channels of
-# gpt-oss, also where a server has removed its special tokens.
-_TAG = re.compile(
-    rf"</{_NAME}>|<\|(?:/|end_){_NAME}\|>|\[(?:/|END ){_NAME}\]|\u25c1/{_NAME}\u25b7|<unused95>|<channel\|>"
-    r"|<\|channel\|>\s*final(?:<\|message\|>)?|assistantfinal"
-    rf"|(?P<open><{_NAME}>|<\|{_NAME}\|>|\[(?:BEGIN )?(?:THINK|REASON)(?:ING)?\]|\u25c1{_NAME}\u25b7"
-    r"|<unused94>(?:thought\b)?|<\|channel>thought\b|<\|channel\|>\s*(?:analysis|commentary)\b"
-    r"|(?-i:\Aanalysis(?=[A-Z{])))"
-    r"|(?P<end><\|end\|>)"
-    rf"|(?P<fence>^`{{3,10}} ?{_WORD}\s*?$)|(?P<fence_end>^`{{3,10}}\s*?$)",
-    re.IGNORECASE | re.MULTILINE,
-)
+_TAG = load_patterns(Path(__file__).with_name("reasoning_tags.toml"))["tag"]
 # Each tag has one of these, most replies have none, and finding tags takes a hundred times as long.
 _SIGNS = ("<", "[", "`", "\u25c1", "assistantfinal", "analysis")
 

@@ -43,8 +43,6 @@ SCORE_DIGITS = 9
 # More groups than this are divided into this many bundles, which are left out in turn (delete-a-group jackknife).
 MAX_BUNDLES = 50
 
-WayOfAsking = Literal["in one call", "with rivals", "by method"]
-
 
 @dataclass(frozen=True)
 class Recall:
@@ -62,7 +60,7 @@ class JointSettings(BaseModel):
     criteria: Whole = Field(default=8, ge=1, le=30)
     """Maximum number of criteria beside the scores of the whole text."""
 
-    ask: WayOfAsking = "in one call"
+    ask: Literal["in one call", "with rivals", "by method"] = "in one call"
     """Whether scoring calls the judge once for all criteria of a text, once for several texts of a group, or once for
     each method. If a method cannot share a call, each method has its own."""
 

@@ -36,7 +36,6 @@ from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.learning.verdicts import rater_and_others, verdict_statistic
 from rubriclab.methods.catalogue import JOINT
 from rubriclab.models import version
-from rubriclab.models.aggregation import Calibration
 from rubriclab.models.text import Example, Scale, named_annotations
 from rubriclab.stats.agreement import ScoreErrors, correlation_or_zero, difference, less_error, score_errors
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, floats, pearson_rows, spearman_rows
@@ -93,8 +92,9 @@ def validation(
     if direct is not None:
         points_of = {version.DIRECT: direct, version.CALIBRATED: calibrated_scores(table, fold, direct)}
         asked_directly = [Evaluator(name, "judged", direct, 1.0, on_scale) for name, on_scale in points_of.items()]
-        if not (table.scale.names or np.isnan(direct).all()):
-            direct_calibration = _direct_calibration(table, direct, ~np.isnan(direct))
+        known = ~np.isnan(direct)
+        if known.any() and not table.scale.names:
+            direct_calibration = calibration(direct[known], table.labels[known], table.scale, parameters=0)
     methods = [Evaluator(name, "judged", scores, calls[name]) for name, scores in alone.items()]
     agreements = {each.name: comparison.evaluator_agreement(each) for each in (*baselines, *asked_directly, *methods)}
 
@@ -145,16 +145,13 @@ def calibrated_scores(table: RatingMatrix, fold: IntArray, scores: FloatArray) -
     scored = ~np.isnan(scores)
 
     def predict(training: BoolArray, held_out: BoolArray) -> FloatArray:
-        if not (usable := training & scored).any():
+        usable = training & scored
+        if not usable.any():
             return np.full(held_out.sum(), np.nan)
-        return _direct_calibration(table, scores, usable).apply(scores[held_out])
+        # Direct scores are not fitted to labels, so the slope is not shrunk.
+        return calibration(scores[usable], table.labels[usable], table.scale, parameters=0).apply(scores[held_out])
 
     return np.clip(predict_folds(fold, predict), table.scale.low, table.scale.high)
-
-
-def _direct_calibration(table: RatingMatrix, scores: FloatArray, is_known: BoolArray) -> Calibration:
-    # Direct scores are not fitted to labels, so the slope is not shrunk.
-    return calibration(scores[is_known], table.labels[is_known], table.scale, parameters=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,10 +253,12 @@ def contradiction(validation: version.Validation | None) -> tuple[str, str] | No
     """Return a doubt about labels, and why: the judge's scores fall as labels rise, or raters contradict each other."""
     for each in validation.evaluators if validation else ():
         value = each.order.value if each.name in (version.DIRECT, version.WHOLE) else None
-        # AUROC is 0.5 at chance.
-        if value is not None and (2 * value - 1 if each.auroc else value) <= CONTRADICTION:
-            figure = f"{'AUROC' if each.auroc else 'Pearson'} {value:.2f}"
-            why = f"the judge gives texts with higher labels lower scores ({figure})"
+        if value is None:
+            continue
+        # AUROC is 0.5 at chance, where a correlation is 0.
+        name, correlation = ("AUROC", 2 * value - 1) if each.auroc else ("Pearson", value)
+        if correlation <= CONTRADICTION:
+            why = f"the judge gives texts with higher labels lower scores ({name} {value:.2f})"
             return "the labels look reversed", why
     return raters_contradiction(validation.raters.alpha) if validation and validation.raters else None
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
-import tomllib
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Coroutine, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,6 +18,7 @@ from rubriclab.methods.method import CriterionRating
 from rubriclab.methods.prompting import gather_all, gather_in_order
 from rubriclab.methods.single_call import can_join, group_calls, judge_all, judge_group, shared_input
 from rubriclab.models.aggregation import Ask, CallForm, RivalLimits, combine
+from rubriclab.models.base import load_patterns, parse_toml
 from rubriclab.models.rubric import Part, Rubric
 from rubriclab.models.text import Assignment, Example, task_words
 from rubriclab.prompts.render import inert
@@ -353,6 +352,7 @@ async def stream(
         work: returns one result for each row of a group, in their order.
         key: returns the group of a row, `None` for a row by itself. Without a key each row is a group.
     """
+
     if under_way < 1:
         raise SettingsError(f"With {under_way} texts under way, none would ever be done;", "allow at least one.")
     loop, running, failure, exhausted = asyncio.get_running_loop(), set[asyncio.Task[None]](), None, False
@@ -404,20 +404,14 @@ async def stream(
                 task.cancel()
 
 
-_ADDRESSING = tomllib.loads(Path(__file__).with_name("addressing.toml").read_text("utf-8"))
-
-
-def _compiled(pattern: str) -> re.Pattern[str]:
-    for name, part in _ADDRESSING["parts"].items():
-        pattern = pattern.replace(f"<{name}>", part)
-    return re.compile(pattern)
-
-
-# The words of which every match has one, and the pattern.
-_RULES = [(rule["words"], _compiled("".join(rule["pattern"]))) for rule in _ADDRESSING["rules"]]
+_ADDRESSING = Path(__file__).with_name("addressing.toml")
+_PATTERNS, _WORDS = load_patterns(_ADDRESSING), parse_toml(_ADDRESSING.read_bytes())["words"]
 
 
 def addresses_judge(text: str) -> bool:
     """Return whether `text`, including hidden characters, matches one of the patterns in `addressing.toml`."""
     shown = inert(text).lower()
-    return any(any(word in shown for word in words) and bool(pattern.search(shown)) for words, pattern in _RULES)
+    for name, pattern in _PATTERNS.items():
+        if any(word in shown for word in _WORDS[name]) and pattern.search(shown):
+            return True
+    return False

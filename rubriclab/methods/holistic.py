@@ -329,17 +329,15 @@ DIRECT = _baseline(
 )
 
 
-FEW_SHOT_FORM = ScoreFormat(
-    "few_shot/rate",
-    lambda criterion: {"demonstrations": [each.model_dump(exclude={"example"}) for each in criterion.demonstrations]},
-)
-
-
 class FewShotSettings(BaselineSettings):
     """Hyperparameters of few-shot scoring."""
 
     k: int = Field(default=3, ge=1, le=20)
     """Labelled texts in the prompt; 3 in HypoEval's baseline."""
+
+
+def _shown_demonstrations(criterion: Criterion) -> dict[str, Any]:
+    return {"demonstrations": [each.model_dump(exclude={"example"}) for each in criterion.demonstrations]}
 
 
 async def _with_demonstrations(
@@ -378,7 +376,7 @@ def demonstrations(examples: Sequence[Example], aspect: str, count: int, seed: i
 FEW_SHOT = _baseline(
     "few_shot",
     "one score, beside labelled texts",
-    FEW_SHOT_FORM,
+    ScoreFormat("few_shot/rate", _shown_demonstrations),
     _with_demonstrations,
     FewShotSettings,
     texts_shown=lambda settings: int(settings.k),
@@ -387,18 +385,11 @@ FEW_SHOT = _baseline(
 )
 
 
-GEVAL_FORM = ScoreFormat("geval/rate", lambda criterion: {"steps": criterion.statement})
-
-
 class GEvalSettings(BaselineSettings):
     """Hyperparameters of G-Eval; the published values are the defaults."""
 
     scoring: Literal["once", "weighted", "sampled"] = "weighted"
     """The probability-weighted mean of the legal scores; `once` and `sampled` are as for other methods."""
-
-
-# Sections 2 and 4.1 of the paper: scores only; 20 samples at temperature 1 for models without log-probabilities.
-GEVAL_PRESETS: interface.Presets = {"paper": {"form": "score only"}}
 
 
 class Steps(BaseModel):
@@ -437,11 +428,12 @@ async def write_steps(assignment: Assignment, settings: HolisticSettings, genera
 GEVAL = _baseline(
     "geval",
     "one score, by steps that the judge writes",
-    GEVAL_FORM,
+    ScoreFormat("geval/rate", lambda criterion: {"steps": criterion.statement}),
     _by_steps,
     GEvalSettings,
     generator_calls=1,
-    presets=GEVAL_PRESETS,
+    # Sections 2 and 4.1 of the paper: scores only; 20 samples at temperature 1 for models without log-probabilities.
+    presets={"paper": {"form": "score only"}},
     prompts=("geval/steps", "geval/rate"),
     states="steps",
     shares_call=has_one_reasoned_score,

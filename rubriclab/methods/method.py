@@ -195,20 +195,8 @@ class LearnFunction(Protocol):
     ) -> Learned: ...
 
 
-class ExtendFunction(Protocol):
-    """Proposes criteria with new ids from the labelled texts that a part rates wrong; returns notes too."""
-
-    async def __call__(
-        self,
-        part: Part,
-        ratings: Mapping[str, Mapping[str, float]],
-        training_input: TrainingInput,
-        settings: Any,
-        *,
-        judge: Judge,
-        generator: Judge,
-    ) -> tuple[Part, tuple[str, ...]]: ...
-
+# Proposes criteria with new ids from the labelled texts that a part rates wrong; returns them as a part, and notes.
+ExtendFunction = Callable[..., Coroutine[Any, Any, tuple[Part, tuple[str, ...]]]]
 
 # A text's score on the rubric's scale, `None` if it has none, and its rating by every criterion.
 Scored = tuple[float | None, tuple[CriterionRating, ...]]

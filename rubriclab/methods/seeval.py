@@ -172,9 +172,10 @@ class _SEEvalRun:
     on_progress: interface.Progress
 
     def __post_init__(self) -> None:
-        source, self.steps = self.training_input, ""
-        self.assignment, self.order, self.labels = source.assignment, source.in_order, source.label_array
-        self.ids, self.groups = tuple(example.id for example in self.order), source.groups
+        training_input, self.steps = self.training_input, ""
+        self.assignment, self.order = training_input.assignment, training_input.in_order
+        self.labels, self.groups = training_input.label_array, training_input.groups
+        self.ids = tuple(example.id for example in self.order)
         self.ratings: dict[str, dict[str, CriterionRating]] = {}
 
     async def run(self) -> interface.Learned:
@@ -202,7 +203,8 @@ class _SEEvalRun:
                 held_out_scores, self._scores(base.id), rewritten, first_half, labels=self.labels, groups=self.groups
             )
             final = await self._rewrite("r", base, np.ones(len(self.order), dtype=bool)) if gain > 0 else None
-            if final is not None and not np.isnan(_correlation(await self._rate(final, self.order), self.labels)):
+            scores = await self._rate(final, self.order) if final else None
+            if final and scores is not None and not np.isnan(_correlation(scores, self.labels)):
                 heldout = rounded(_correlation(held_out_scores, self.labels))
                 rubric_part = self._with_evidence(final).with_evidence(heldout=heldout)
                 candidates.append(final.id)
@@ -324,7 +326,8 @@ class _SEEvalRun:
         mistakes = [(self.order[indices[i]], float(x[i])) for i in sorted((*above, *below), key=by_error.index)]
         if not mistakes:
             return None
-        reply = (await ask(self.generator, refine_prompt(base.statement, mistakes, self.assignment))).value
+        answer = await ask(self.generator, refine_prompt(base.statement, mistakes, self.assignment))
+        reply = answer.value
         if reply is None or reply.explanation == base.statement:
             return None
         reasons = prompting.numbered_reasons((text for text, _ in mistakes), self.assignment.aspect.name)
@@ -371,7 +374,8 @@ def _correlation(scores: FloatArray, labels: FloatArray) -> float:
     has_score = ~np.isnan(scores)
     if has_score.sum() < len(scores) / 2:
         return np.nan
-    r = pearson(scores[has_score], labels[has_score]) if has_score.sum() > 2 else np.nan
+    # Two scores always have a correlation of 1 or -1, or none.
+    r = pearson(scores[has_score], labels[has_score]) if has_score.sum() > 2 else 0.0
     return 0.0 if np.isnan(r) else float(r)
 
 
@@ -380,10 +384,10 @@ def learning_calls(training_input: interface.TrainingInput, settings: SEEvalSett
     if not n:
         return interface.LearningCalls(1, steps, unrated=int(bool(training_input.unrated)))
     tried = min(MIN_TRIAL, n)
-    scores = n + tried * (settings.explanations - 1)
-    # Each half is scored by the rewriting from the other half, and all texts by the last rewriting.
-    scores += 2 * n if settings.refine else 0
-    rewritings = 3 if settings.refine else 0
+    scores, rewritings = n + tried * (settings.explanations - 1), 0
+    if settings.refine:
+        # Each half is scored by the rewriting from the other half, and all texts by the last rewriting.
+        scores, rewritings = scores + 2 * n, 3
     return interface.LearningCalls(settings.explanations + scores * settings.calls, steps + rewritings, TEXTS_SHOWN)
 
 

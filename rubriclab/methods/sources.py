@@ -92,8 +92,10 @@ class Checklist(FrozenModel):
             raise ValueError(f"units.beside names the {twice[0]} twice")
         if kind == "triple" and not {"source", "reference"} <= set(beside):
             raise ValueError('a triple is a text with its source and reference: "beside" must name both')
-        for question in (each for each in self.questions if each.support is not None):
+        for question in self.questions:
             support, fault = question.support, ""
+            if support is None:
+                continue
             if kind != "fact":
                 fault = 'support, which only facts have: leave "support" out, or let units be of the kind "fact"'
             elif support not in beside:
@@ -175,9 +177,13 @@ def parse_checklist(content: bytes, where: str) -> Checklist:
         raise ChecklistError(f"{where} is no checklist: {error}.", "A checklist is one JSON object.") from None
     if not isinstance(raw, dict):
         raise ChecklistError(f"{where}: expected a JSON object, found {type(raw).__name__}.", _CHECKLIST_EXAMPLE)
+    # What has another form than a checklist's is left to the validation below.
+    questions: list[dict[str, Any]] = []
     subs = raw.get("sub_dimensions")
-    lists = [sub.get("questions") for sub in subs if isinstance(sub, dict)] if isinstance(subs, list) else []
-    questions = [each for some in lists if isinstance(some, list) for each in some if isinstance(each, dict)]
+    for sub in subs if isinstance(subs, list) else []:
+        own_questions = sub.get("questions") if isinstance(sub, dict) else None
+        if isinstance(own_questions, list):
+            questions += (question for question in own_questions if isinstance(question, dict))
     taken = [question["id"] for question in questions if "id" in question]
     free_ids = (name for name in (f"s{number:02}" for number in count(1)) if name not in taken)
     for question in questions:

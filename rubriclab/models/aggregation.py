@@ -199,7 +199,8 @@ def combine(aggregation: Aggregation, ratings: Mapping[str, float | None], scale
     def calibrated(at: float) -> float:
         return _clipped(aggregation.calibration(at), scale)
 
-    value, target = calibrated(raw), aggregation.onto or scale
+    value = calibrated(raw)
+    target = aggregation.onto or scale
     # Mean slope of the calibration from raw value 0 (an average text) to this text's, in points of the scale.
     distance = raw if abs(raw) > MIN_DISTANCE else MIN_DISTANCE
     per_raw = (calibrated(distance) - calibrated(0.0)) / distance * target.width / scale.width

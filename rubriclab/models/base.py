@@ -13,6 +13,7 @@ import functools
 import hashlib
 import json
 import math
+import re
 import sys
 import threading
 import tomllib
@@ -257,6 +258,18 @@ def parse_json(text: str) -> Any:
 def parse_toml(content: bytes) -> dict[str, Any]:
     parsed: dict[str, Any] = _parsed(tomllib.loads, decode_text(content), "valid TOML")
     return parsed
+
+
+def load_patterns(file: Path, table: str = "patterns") -> dict[str, re.Pattern[str]]:
+    """Return the patterns in a table of a TOML file by name; `<x>` in them stands for the part x in `parts`."""
+    tables = tomllib.loads(file.read_text("utf-8"))
+    compiled = {}
+    for name, pieces in tables[table].items():
+        pattern = "".join(pieces)
+        for part, part_pieces in tables.get("parts", {}).items():
+            pattern = pattern.replace(f"<{part}>", "".join(part_pieces))
+        compiled[name] = re.compile(pattern)
+    return compiled
 
 
 def _limit_size(content: bytes, max_bytes: int) -> bytes:

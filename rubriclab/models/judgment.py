@@ -154,8 +154,10 @@ class History:
 
     def latest(self, rater: str, items: Container[Item]) -> HumanJudgment | None:
         """Return a rater's latest judgment that is about one of `items` and not withdrawn, or `None`."""
-        newest_first = reversed(self._judgments.get(rater, {}).values())
-        return next((each for each in newest_first if each.item in items and self._is_valid(each)), None)
+        for judgment in reversed(self._judgments.get(rater, {}).values()):
+            if judgment.item in items and self._is_valid(judgment):
+                return judgment
+        return None
 
     def _is_valid(self, judgment: HumanJudgment) -> bool:
         return judgment.kind != "withdrawal" and judgment.id not in self._withdrawn

@@ -188,8 +188,10 @@ class Rubric(Displayed, FrozenModel):
     @model_validator(mode="after")
     def _has_one_term_per_criterion(self) -> Self:
         if self.aggregation:
-            ids, terms = Counter(c.id for c in self.criteria), Counter(t.criterion for t in self.aggregation.terms)
-            if unmatched := [name for name in (ids | terms) if (ids[name], terms[name]) != (1, 1)]:
+            ids = Counter(criterion.id for criterion in self.criteria)
+            terms = Counter(term.criterion for term in self.aggregation.terms)
+            unmatched = [name for name in (ids | terms) if (ids[name], terms[name]) != (1, 1)]
+            if unmatched:
                 counts = f"{ids[unmatched[0]]} and {terms[unmatched[0]]}"
                 raise ValueError(
                     f"expected one criterion and one term of the aggregation for each id, got {counts} "
@@ -223,7 +225,9 @@ class Rubric(Displayed, FrozenModel):
     def verdict(self, score: float | None) -> str | None:
         """Return the level of a text with this score; `None` without a score, or if the scale has not two levels."""
         names, threshold = self.scores_on.names, self.threshold
-        return None if names is None or threshold is None or score is None else names[score >= threshold]
+        if names is None or threshold is None or score is None:
+            return None
+        return names[1] if score >= threshold else names[0]
 
     def decides_wrongly(self, label: float, score: float | None) -> bool:
         """Return whether a score gives a text another level than its label; never without levels or a score."""
@@ -296,7 +300,8 @@ def matched_criteria(old: Sequence[Criterion], new: Sequence[Criterion]) -> list
     ]
     pairs: list[tuple[int, int, float]] = []
     for similarity, i, j in sorted(candidates, key=lambda candidate: (-candidate[0], candidate[1:])):
-        if similarity >= MIN_SIMILARITY and not any(i == pair[0] or j == pair[1] for pair in pairs):
+        is_free = not any(i == other_i or j == other_j for other_i, other_j, _ in pairs)
+        if similarity >= MIN_SIMILARITY and is_free:
             pairs.append((i, j, similarity))
     matches = ((old[i], new[j], similarity) for i, j, similarity in sorted(pairs, key=lambda pair: pair[1]))
     return [
@@ -317,11 +322,13 @@ def _compared_fields(criterion: Criterion) -> dict[str, JsonValue]:
         "weight": criterion.weight,
     }
     wording |= {f"level {format_score(level.score)}": level.description for level in criterion.levels}
-    if criterion.question:
-        question = criterion.question
+    question = criterion.question
+    if question:
         wording |= {"better answer": question.better, "origin": question.origin, "seed": question.seed}
-        wording |= {"supported by facts of": question.support} if question.support else {}
-    wording |= {} if criterion.needs_source else {"needs the source": False}
+    if question and question.support:
+        wording["supported by facts of"] = question.support
+    if not criterion.needs_source:
+        wording["needs the source"] = False
     for demonstration in criterion.demonstrations:
         values = demonstration.model_dump(mode="json", exclude={"example"}, exclude_none=True)
         wording |= {f"demonstration {demonstration.example}, {name}": value for name, value in values.items()}

@@ -114,7 +114,8 @@ def _is_end(text: str, start: int, match: re.Match[str], cased: bool) -> bool:
     if run[0] in "。！？｡" or following is None or not following["word"]:
         return True
     # The last letters strip `-rrb-`, a closing bracket of tokenisers.
-    marks, continues = run.rstrip("”’»)]}*_\"' \t-br"), cased and following["word"][0].islower()
+    marks = run.rstrip("”’»)]}*_\"' \t-br")
+    continues = cased and following["word"][0].islower()
     if not following["space"] or (continues and run[-1] not in "*_" and run != "."):
         return False
     return marks != "." or not _is_shortened(text, start, match.start(), following, continues=continues)
@@ -268,10 +269,12 @@ def parse_scale(text: str, labels: Iterable[float] = (), values: Iterable[float]
     parts = text.split(":")
     kinds = {"whole": True, "any": False}
     try:
-        if len(parts) not in (2, 3) or (len(parts) == 3 and parts[2] not in kinds):
+        if len(parts) not in (2, 3) or not set(parts[2:]) <= kinds.keys():
             raise ValueError
         low, high = float(parts[0]), float(parts[1])
-        whole = kinds[parts[2]] if len(parts) == 3 else _whole_ends(low, high) and _all_whole(labels)
+        whole = _whole_ends(low, high) and _all_whole(labels)
+        if len(parts) == 3:
+            whole = kinds[parts[2]]
         scale = Scale(low=min(low, high), high=max(low, high), whole=whole)
     except ValueError:
         hint = "write the lowest and the highest score, as in 1:5, and if need be 1:5:whole or 0:1:any."
@@ -298,7 +301,8 @@ def scale_of(labels: Iterable[float], annotations: Iterable[float] = ()) -> Scal
     """
     labels, annotations = list(labels), list(annotations)
     values = [*labels, *annotations]
-    if (two_levels := two_level_scale(annotations or labels)) and all(0 <= label <= 1 for label in labels):
+    two_levels = two_level_scale(annotations or labels)
+    if two_levels and all(0 <= label <= 1 for label in labels):
         return two_levels
     low, high = math.floor(min(values)), math.ceil(max(values))
     return Scale(low=low, high=max(high, low + 1), whole=_all_whole(labels))
@@ -309,10 +313,11 @@ def two_level_scale(values: Iterable[float]) -> Scale | None:
     if not values or not set(values) <= {0, 1}:
         return None
     words = Counter((float(value), value.word.casefold()) for value in values if isinstance(value, WordScore))
-    worse, better = (
-        next((word for (score, word), _ in words.most_common() if score == level), None) for level in (0, 1)
-    )
-    return Scale(low=0, high=1, whole=False, names=(worse, better) if worse and better else ("0", "1"))
+    commonest: dict[float, str] = {}
+    for (score, word), _ in words.most_common():
+        commonest.setdefault(score, word)
+    names = (commonest[0], commonest[1]) if len(commonest) == 2 else ("0", "1")
+    return Scale(low=0, high=1, whole=False, names=names)
 
 
 def _whole_ends(low: float, high: float) -> bool:
@@ -536,18 +541,15 @@ def group_keys(examples: Iterable[Example]) -> tuple[str, ...]:
 
 def data_digest(examples: Iterable[Example], aspect: str) -> str:
     """Return the digest of the training data in `examples`, independent of order: texts, scores and reasons."""
-    rows: list[list[Any]] = [
-        [
-            e.id,
-            e.group,
-            e.output,
-            e.source,
-            e.context,
-            float(e.scores[aspect]) if aspect in e.scores else None,
-            *([e.reference] if e.reference is not None else []),
-            *([named_reasons(e, aspect)] if named_reasons(e, aspect) else []),
-        ]
-        for e in examples
-    ]
+    rows: list[list[Any]] = []
+    for example in examples:
+        label, reasons = example.scores.get(aspect), named_reasons(example, aspect)
+        row: list[Any] = [example.id, example.group, example.output, example.source, example.context]
+        row.append(None if label is None else float(label))
+        if example.reference is not None:
+            row.append(example.reference)
+        if reasons:
+            row.append(reasons)
+        rows.append(row)
     # Sorted by id, and rows with equal ids by their content.
     return digest(sorted(rows, key=lambda row: (row[0], canonical(row))))

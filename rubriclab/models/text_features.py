@@ -98,9 +98,11 @@ def prior_directions(aspect: str, definition: str = "", task: str = "") -> dict[
     It is the mean of the usual direction and of the weight learned from public data sets, each scaled so that absolute
     values sum to 1. On other data sets this mean agrees better with people than either weight (`docs/decisions/0012`).
     """
-    usual, learned_weights = usual_directions(aspect, definition, task), {each.name: each.learned for each in CATALOGUE}
-    usual_sum, learned_sum = sum(map(abs, usual.values())) or 1.0, sum(map(abs, learned_weights.values()))
-    mean = {name: usual[name] / usual_sum + learned / learned_sum for name, learned in learned_weights.items()}
+    usual = usual_directions(aspect, definition, task)
+    usual_sum = sum(map(abs, usual.values())) or 1.0
+    learned_sum = sum(abs(feature.learned) for feature in CATALOGUE)
+    # Twice the mean, which has the same direction.
+    mean = {each.name: usual[each.name] / usual_sum + each.learned / learned_sum for each in CATALOGUE}
     largest = max(map(abs, mean.values()))
     return {name: value / largest for name, value in mean.items()}
 

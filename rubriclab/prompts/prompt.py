@@ -291,10 +291,13 @@ class _Recognition:
             if numbered and numbered[1] in shifted:
                 continue
             groups.setdefault(entry.group, []).append(_RECOGNISED if id_ else entry.value)
-            if id_:
-                entries_by_id.setdefault(id_, []).append(entry.value)
-                at_top |= {id_} if entry.group == 0 else set()
-                read_by = "name" if entry_read_by == "name" else read_by
+            if id_ is None:
+                continue
+            entries_by_id.setdefault(id_, []).append(entry.value)
+            if entry.group == 0:
+                at_top.add(id_)
+            if entry_read_by == "name":
+                read_by = "name"
         if at_top:
             # Entries elsewhere, such as in a verdict that the reply quotes, may contradict these but not replace them.
             return {id_: _ValuesOfId(tuple(entries_by_id[id_])) for id_ in entries_by_id if id_ in at_top}, read_by
@@ -308,27 +311,29 @@ class _Recognition:
         """Yield the entries at the top of a reply (group 0), and of each list or object in it (groups from 1)."""
         is_flat = not any(_is_model(each.form) and issubclass(each.form, KeyedReply) for each in self._expected)
         for group, (key, value) in enumerate(raw.items(), 1):
-            if self._find(key)[0] is not None:
+            objects = [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+            has_entries = False
+            if isinstance(value, dict):
+                holds_objects = bool(value) and all(isinstance(inner, dict) for inner in value.values())
+                has_entries = (is_flat and holds_objects) or any(self._find(inner)[0] is not None for inner in value)
+            if self._find(key)[0] is not None or not (objects or has_entries):
                 yield _Entry(key, value, 0)
-            elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
-                for item in (each for each in value if isinstance(each, dict)):
-                    ids = (item[name] for name in _ID_FIELDS if name in item)
-                    yield _Entry(next((str(id_) for id_ in ids if type(id_) in (str, int)), None), item, group)
-            elif isinstance(value, dict) and (
-                (is_flat and value and all(isinstance(inner, dict) for inner in value.values()))
-                or any(self._find(inner)[0] is not None for inner in value)
-            ):
+            elif has_entries:
                 yield from (_Entry(inner, item, group) for inner, item in value.items())
             else:
-                yield _Entry(key, value, 0)
+                for item in objects:
+                    ids = [str(item[name]) for name in _ID_FIELDS if type(item.get(name)) in (str, int)]
+                    yield _Entry(ids[0] if ids else None, item, group)
 
     def _find(self, key: Any) -> tuple[str | None, ReadBy]:
+        """Return the id that a key means, `None` if it means none, and what told it."""
         if not isinstance(key, str):
             return None, "id"
         if any(key == each.id for each in self._expected):
             return key, "id"
         plain = _plain(key)
-        id_ = self._by_id.get(plain) or self._by_id.get(_plain(_AFTER_ID.split(key.strip(AROUND_ID))[0]))
+        before_mark = _AFTER_ID.split(key.strip(AROUND_ID))[0]
+        id_ = self._by_id.get(plain) or self._by_id.get(_plain(before_mark))
         return (id_, "id") if id_ else (self._by_name.get(plain), "name")
 
     def _shifted_prefixes(self) -> set[str]:

@@ -112,8 +112,8 @@ def _weights(a: Rubric, b: Rubric, pairs: Sequence[tuple[Criterion, Criterion]])
     old_by_new_id = {new.id: old for old, new in pairs}
     for criterion in b.criteria:
         old = old_by_new_id.get(criterion.id)
-        ids = (old.id if old else None, criterion.id)
-        yield WeightPair(*ids, criterion.statement, before.get(old.id) if old else None, after.get(criterion.id))
+        id_before, weight_before = (old.id, before.get(old.id)) if old else (None, None)
+        yield WeightPair(id_before, criterion.id, criterion.statement, weight_before, after.get(criterion.id))
     matched = {old.id for old, _ in pairs}
     for criterion in a.criteria:
         if criterion.id not in matched:
@@ -159,9 +159,10 @@ def _agreement(a: Provenance, b: Provenance) -> tuple[AgreementChange, ...]:
     # If only one version has labels of two levels, both are compared by correlations.
     two_levels = all(provenance.agreement is None or provenance.agreement.auroc for provenance in (a, b))
     held_out, fitted = (HELD_OUT_VERDICTS, FITTED_VERDICTS) if two_levels else (HELD_OUT, FITTED)
-    names = [*(held_out if a.validation or b.validation else ()), *fitted]
+    names = [*held_out, *fitted] if a.validation or b.validation else list(fitted)
     # Without selection by labels, `reselected` equals Spearman's correlation, and with a gate the gate's figure.
-    names += ["reselected"] if _optimistic(a, b) and not (a.validation and b.validation) else []
+    if _optimistic(a, b) and not (a.validation and b.validation):
+        names.append("reselected")
     levels = {name: (_level(a, name), _level(b, name)) for name in names}
     return tuple(AgreementChange(name, _statistic(a, name), _statistic(b, name), levels[name]) for name in names)
 

@@ -66,15 +66,18 @@ def named_people(version: Version, raters: Iterable[str] = ()) -> list[str]:
     text = unicodedata.normalize("NFD", "\n".join(texts))
     # Names of one or two letters mostly stand for raters without a name, and are also words.
     mentioned = {name for name in raters if len(name) > 2 and _pattern([name]).search(text)}
-    return sorted({*cited, *by_hand, *mentioned, *([edit.author] if edit else [])} - {"", SOMEBODY})
+    editors = {edit.author} if edit else set()
+    return sorted((cited | by_hand | mentioned | editors) - {"", SOMEBODY})
 
 
 def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
-    elif isinstance(value, dict | list):
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from _texts(each)
+    elif isinstance(value, dict):
+        yield from _texts(list(value.values()))
+    elif isinstance(value, list):
+        for entry in value:
+            yield from _texts(entry)
 
 
 def _name_pattern(name: str) -> str:

@@ -206,10 +206,12 @@ class Store(Closing):
         def add(session: Session) -> Version:
             newest = _newest_row(session, name)
             parent_row = _find_row(session, parent) if parent else newest
-            next_number = newest.number + 1 if newest else 1
+            number = newest.number + 1 if newest else 1
+            if origin and origin.name == name:
+                number = max(number, origin.number)
             row = VersionRow(
                 name=name,
-                number=max(next_number, origin.number) if origin and origin.name == name else next_number,
+                number=number,
                 rubric_digest=digest_text(content),
                 provenance=provenance_content,
                 provenance_digest=digest_text(provenance_content),
@@ -421,12 +423,13 @@ class Store(Closing):
                     raise
                 on_damaged(error)
                 continue
-            is_confirmed = confirmed.get(_key(row)) == row.record_digest
-            own_tags = tuple(sorted(tags.get(_key(row), ())))
-            evaluation = None
-            # A version with a damaged evaluation can be used: `verify` names it, and evaluating again replaces it.
-            with suppress(StoreError):
-                evaluation = _read_evaluation(evaluations[_key(row)]) if _key(row) in evaluations else None
+            key, evaluation = _key(row), None
+            is_confirmed = confirmed.get(key) == row.record_digest
+            own_tags = tuple(sorted(tags.get(key, ())))
+            if key in evaluations:
+                # A version with a damaged evaluation can be used: `verify` names it, and evaluating again replaces it.
+                with suppress(StoreError):
+                    evaluation = _read_evaluation(evaluations[key])
             version = replace(cached[row.record_digest], tags=own_tags, confirmed=is_confirmed, evaluation=evaluation)
             versions.append(version)
         return tuple(versions)
@@ -623,9 +626,9 @@ def _problems(session: Session) -> Iterator[Problem]:
     previous_name, previous_number = "", 0
     for (name, number), version in versions.items():
         expected = previous_number + 1 if previous_name == name else 1
-        # An imported version keeps its number, which may leave a gap.
-        for missing in range(expected, number) if version.origin == LEARNED else ():
-            yield Problem(f"{name}@{missing}", "this version is missing, though there are later ones")
+        if version.origin == LEARNED:  # an imported version keeps its number, which may leave a gap
+            for missing in range(expected, number):
+                yield Problem(f"{name}@{missing}", "this version is missing, though there are later ones")
         previous_name, previous_number = name, number
     for version in versions.values():
         yield from _version_problems(version, rubrics, versions)

@@ -157,7 +157,8 @@ def _address_error() -> StoreError:
 def _sqlite_engine(url: sa.URL, file: Path | None) -> sa.Engine:
     try:
         # Answers contain users' texts, so a new store is readable by its owner only, like the log that SQLite adds.
-        for folder in reversed([folder for folder in (file.parents if file else ()) if not folder.exists()]):
+        missing_folders = [folder for folder in file.parents if not folder.exists()] if file else []
+        for folder in reversed(missing_folders):
             folder.mkdir(0o700, exist_ok=True)
         if file and not file.exists():
             # The target of a link, since O_EXCL fails on a link whose target does not exist.
@@ -401,14 +402,14 @@ class AnswerTable:
         return read_reply(request_digest, rows[0].reply, rows[0].reply_digest) if rows else None
 
     def put(self, request_digest: str, reply: dict[str, Any]) -> bool:
-        text = canonical(reply)
+        text, model = canonical(reply), reply.get("model")
         row = {
             "digest": request_digest,
             "reply": text,
             "reply_digest": answer_digest(request_digest, text),
             "created": now(),
             # A provider may send a long text or one with control characters.
-            "model": one_line(model)[:MAX_NAME_LENGTH] if isinstance(model := reply.get("model"), str) else None,
+            "model": one_line(model)[:MAX_NAME_LENGTH] if isinstance(model, str) else None,
         }
         try:
             with translate_errors(self._engine.url), autocommit_connection(self._engine) as connection:

@@ -33,7 +33,6 @@ PRESETS: Presets = {
 }
 
 Ask = Literal["by sub-dimension", "one by one", "together"]
-AnswerForm = Literal["with reasons", "yes or no"]
 
 
 class CheckEvalSettings(MethodSettings):
@@ -43,7 +42,7 @@ class CheckEvalSettings(MethodSettings):
     """One call per text and sub-dimension; one per question; or one per text (section 3.3: the paper groups by
     sub-dimension, having found no noticeable difference to single questions)."""
 
-    answers: AnswerForm = "with reasons"
+    answers: Literal["with reasons", "yes or no"] = "with reasons"
     """What an answer contains: a reason and then yes, no or n/a; or only yes or no (paper)."""
 
     seeds: Literal["checklist", "prior knowledge"] = "checklist"

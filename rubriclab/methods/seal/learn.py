@@ -21,7 +21,7 @@ from rubriclab.methods.questions import learn_from_answers, make_question, quest
 from rubriclab.methods.seal import score as scoring
 from rubriclab.methods.sources import Checklist
 from rubriclab.models.rubric import Criterion, Evidence, Part, Question
-from rubriclab.models.text import Assignment, Example, split_sentences
+from rubriclab.models.text import Assignment, Example, Units, split_sentences
 from rubriclab.prompts.prompt import Prompt
 
 # Share of the progress that is reached as soon as questions have been proposed.
@@ -49,7 +49,7 @@ async def learn(
         raise JudgeError(f"There are no questions to ask: {failure}", "Try another `generator`.")
     questions = (*given, *proposed)
     on_progress(f"{len(questions)} questions to ask", PROGRESS_OF_PROPOSAL)
-    units = (training_input.checklist and training_input.checklist.units) or scoring.DEFAULT_UNITS
+    units = _units(training_input)
     plan = scoring.VerificationPlan(questions, {**dimensions, **definitions}, units, assignment, settings)
     judged = await for_each(
         texts, lambda text: scoring.judge_text(text, plan, judge), on_progress, "texts judged", PROGRESS_OF_PROPOSAL
@@ -103,7 +103,7 @@ def checklist_questions(checklist: Checklist | None) -> tuple[tuple[Criterion, .
 def learning_calls(training_input: interface.TrainingInput, settings: scoring.SealSettings) -> interface.LearningCalls:
     given, _ = checklist_questions(training_input.checklist)
     question_count = len(given) + settings.proposed
-    kind = ((training_input.checklist and training_input.checklist.units) or scoring.DEFAULT_UNITS).kind
+    kind = _units(training_input).kind
     judge_calls = 0
     for example in training_input.examples:
         unit_count = 1 if kind == "response" else len(split_sentences(example.output))
@@ -159,24 +159,19 @@ async def propose(
         return (), {}, None
     texts = texts_to_show(training_input)
     assignment, aspect = training_input.assignment, training_input.assignment.aspect.name
-    units = (training_input.checklist and training_input.checklist.units) or scoring.DEFAULT_UNITS
+    units = _units(training_input)
     subs = training_input.checklist.sub_dimensions if training_input.checklist else ()
+    shown = []
+    for text in texts:
+        reference = text.reference if "reference" in units.beside else None
+        shown.append({**Assignment.text_fields(text), "reference": reference, "score": text.scores[aspect]})
     fields: dict[str, Any] = {
         **assignment.fields(),
         "kind": units.kind if settings.decompose else "whole",
         "beside": [assignment.words.name_of(material) for material in units.beside],
         "known": [{"name": sub.name, "question": each.text} for sub in subs for each in sub.questions],
         "count": settings.proposed,
-        "texts": show_once(
-            [
-                {
-                    **Assignment.text_fields(example),
-                    "reference": example.reference if "reference" in units.beside else None,
-                    "score": example.scores[aspect],
-                }
-                for example in texts
-            ]
-        ),
+        "texts": show_once(shown),
     }
     longest = 1000 + TOKENS_PER_PROPOSAL * settings.proposed
     prompt = Prompt("seal/propose", fields, SubDimensionProposal, max_tokens=longest)
@@ -184,9 +179,8 @@ async def propose(
     if answer.value is None:
         return (), {}, f"no sub-dimensions could be proposed: {answer.missing}"
     proposals = answer.value.sub_dimensions[: settings.proposed]
-    taken = {question.id for question in training_input.checklist.questions} if training_input.checklist else set()
-    ids = (f"p{number}" for number in count(1))
-    free_ids = (each for each in ids if each not in taken)
+    taken = {question.id for sub in subs for question in sub.questions}
+    free_ids = (name for name in (f"p{number}" for number in count(1)) if name not in taken)
     evidence = Evidence(
         origin="labels" if texts else "definition", examples=tuple(sorted(example.id for example in texts))
     )
@@ -199,6 +193,11 @@ def texts_to_show(training_input: interface.TrainingInput) -> tuple[Example, ...
     """Return at most `TEXTS_SHOWN` labelled texts at even distances in the ranking by label, lowest first."""
     labels = training_input.labels
     return interface.pick_evenly(sorted(training_input.in_order, key=lambda example: labels[example.id]), TEXTS_SHOWN)
+
+
+def _units(training_input: interface.TrainingInput) -> Units:
+    checklist = training_input.checklist
+    return checklist.units if checklist and checklist.units else scoring.DEFAULT_UNITS
 
 
 def _plain(words: str) -> str:

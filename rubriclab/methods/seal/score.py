@@ -338,16 +338,19 @@ async def extract_facts(
         expected = tuple(ExpectedEntry(f"sentence {n}", StatedFacts, names=(str(n),)) for n, *_ in shown)
         longest = 256 + TOKENS_PER_FACT * MAX_FACTS * len(indices)
         prompt = Prompt("seal/facts", fields, keyed_reply(expected, after_text=True), max_tokens=longest)
-        stated, missing = await prompting.ask_entries(judge, prompt, "facts")
-        return [list(dict.fromkeys(stated[each.id])) if each.id in stated else missing for each in expected]
+        entries, missing = await prompting.ask_entries(judge, prompt, "facts")
+        distinct = {id_: list(dict.fromkeys(facts)) for id_, facts in entries.items()}
+        return [distinct.get(each.id, missing) for each in expected]
 
     count = len(all_sentences)
     runs = prompting.chunks(range(count), count if in_one_call else SENTENCES_PER_CALL)
     stated = itertools.chain.from_iterable(await asyncio.gather(*map(ask_about, runs)))
     facts_by_field: dict[TextField, SentenceFacts] = {}
-    for what, some in sentences.items():
-        facts = list(itertools.islice(stated, len(some)))
-        facts_by_field[what] = [[some[0]], *facts[1:]] if some and not any(facts) else facts
+    for what, own_sentences in sentences.items():
+        facts = list(itertools.islice(stated, len(own_sentences)))
+        if facts and not any(facts):
+            facts[0] = [own_sentences[0]]
+        facts_by_field[what] = facts
     return facts_by_field
 
 
@@ -416,10 +419,10 @@ async def decompose(
                 pieces += [Unit("", fact, (index,)) for fact in sentence_facts]
         too_few = len(pieces) < settings.whole_below_facts and not any(unit.fault for unit in pieces)
     else:
-        sentences = tuple(
-            text_model.Sentence(each, (index,)) for index, each in enumerate(text_model.split_sentences(text))
-        )
+        by_rules = enumerate(text_model.split_sentences(text))
+        sentences = tuple(text_model.Sentence(sentence, (index,)) for index, sentence in by_rules)
         if split_by_judge(kind, settings):
+            # The reply repeats the text; twice the estimate, since the tokens of some scripts have fewer bytes.
             longest = 256 + 2 * len(text.encode()) // BYTES_PER_TOKEN
             fields = {"words": words.model_dump(), "text": text}
             answer = await ask(judge, Prompt("seal/split", fields, SplitText, max_tokens=longest))
@@ -519,16 +522,16 @@ async def judge_text(example: text_model.Example, plan: VerificationPlan, judge:
 def _verdicts(
     prompt: Prompt[KeyedReply], answer: JudgeAnswer[KeyedReply], verification: TextVerification
 ) -> dict[tuple[str, str], UnitVerdict]:
-    usable = {
-        (unit, name): entry
-        for unit, each in (answer.value.entries if answer.value else {}).items()
-        for name, entry in each.entries.items()
-    }
+    usable: dict[tuple[str, str], Any] = {}
+    if answer.value:
+        for unit, of_unit in answer.value.entries.items():
+            usable |= {(unit, name): entry for name, entry in of_unit.entries.items()}
     pairs = list(itertools.product(_shown_ids(prompt.fields, "units"), _shown_ids(prompt.fields, "questions")))
     missing = "" if usable.keys() >= {*pairs} else prompting.why_missing(prompt, answer, "verdict")
     facts = {fact["id"]: fact["text"] for fact in prompt.fields["facts"]}
     units = {unit.id: unit for unit in verification.units}
-    questions, scale = {each.id: each for each in verification.plan.questions}, verification.plan.assignment.scale
+    questions = {question.id: question for question in verification.plan.questions}
+    scale = verification.plan.assignment.scale
     verdicts = {(unit, name): units[unit].verdict(None, missing) for unit, name in pairs}
     for unit, name in verdicts.keys() & usable.keys():
         verdicts[unit, name] = units[unit].verdict(*_verdict(usable[unit, name], questions[name], facts, scale))
@@ -606,7 +609,9 @@ async def score(example: text_model.Example, part: Part, assignment: text_model.
 
 def score_verdicts(verdicts: TextVerdicts, questions: Sequence[Criterion], scale: text_model.Scale) -> Scored:
     weights = [(verdicts.weights or {}).get(question.id, question.weight) for question in questions]
-    fault = verdicts.fault or (None if any(weights) else "the judge gives none of these questions any weight")
+    fault = verdicts.fault
+    if fault is None and not any(weights):
+        fault = "the judge gives none of these questions any weight"
     ratings = tuple(rate_question(verdicts, question) for question in questions)
     if not fault and (verdicts.weights or len(set(weights)) > 1):
         shares = normalise(weights).tolist()
@@ -643,8 +648,8 @@ def rate_question(text_verdicts: TextVerdicts, question: Criterion) -> Criterion
         reason = f"{present.count(1.0)} of {len(units)} units pass"
     if missing := len(units) - len(present):
         reason += f", {missing} without a verdict"
-    worst = sorted(units, key=lambda unit: 1.0 if unit.value is None else unit.value)
-    reasons = [f"{_excerpt(unit.unit)}: {unit.reason.rstrip('.')}" for unit in worst if unit.value != 1.0]
+    worst_first = sorted(units, key=lambda unit: 1.0 if unit.value is None else unit.value)
+    reasons = [f"{_excerpt(unit.unit)}: {unit.reason.rstrip('.')}" for unit in worst_first if unit.value != 1.0]
     if reasons:
         reason += f": {'; '.join(reasons[:REASONS_REPEATED])}"
     return CriterionRating(question.id, score, f"{reason}.", units=units)
