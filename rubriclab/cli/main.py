@@ -6,6 +6,7 @@ import errno
 import io
 import logging
 import os
+import re
 import shlex
 import signal
 import sys
@@ -23,7 +24,7 @@ from rubriclab.cli import commands, store
 from rubriclab.cli.config import CONFIG_NAME, CONFIRMING, defaults_from, load_config, method_names, options_by_name
 from rubriclab.cli.options import OUTPUT, CommandGroup, SectionCommand, SectionGroup, option
 from rubriclab.cli.output import as_typed, note
-from rubriclab.errors import RubriclabError
+from rubriclab.errors import RubriclabError, UserError
 from rubriclab.models.characters import one_line, plain
 
 LOGGER = logging.getLogger("rubriclab")
@@ -244,6 +245,8 @@ def run(arguments: list[str] | None = None, command: click.Group = cli, name: st
 
 
 def _failed(error: Exception) -> int:
+    if isinstance(error, ModuleNotFoundError):
+        error = _missing_dependency(error.name or "") or error
     if isinstance(error, RubriclabError):
         # A message may quote a server, a pack or a row, whose control characters must not reach the terminal.
         text = plain(as_typed(error.text))
@@ -268,3 +271,16 @@ def _failed(error: Exception) -> int:
         return RubriclabError.exit_code
     _log.info("ended by an unexpected %s", type(error).__name__)
     return report_bug(error)
+
+
+def _missing_dependency(module: str) -> UserError | None:
+    """Return the error for an incomplete installation, or `None` if rubriclab does not require the module."""
+    from importlib.metadata import requires
+
+    package = module.replace("_", "-").replace("sklearn", "scikit-learn")
+    needed = [each for each in requires("rubriclab") or () if "extra ==" not in each]
+    requirement = next((each for each in needed if re.split(r"[^\w-]", each)[0] == package), None)
+    if requirement is None:
+        return None
+    hint = f"To repair it: pip install '{requirement}', or install rubriclab again."
+    return UserError(f"The installation of rubriclab is incomplete: {package} is missing.", hint)

@@ -203,6 +203,8 @@ _MEASURED = re.compile(
     "bertscore|bleu|bleurt|char(acter)?s|chrf|comet|cost|count|duration|latency|length|logprob|loss|meteor|ms|perplexity"
     r"|price|probability|rouge\w*|seconds|similarity|time|tokens|words"
 )
+# Names of columns in a form with a question for each text: How good? [The text].
+_FORM = re.compile(r"(.+?)\s*\[.+\]", re.DOTALL)
 _RATER = re.compile(r"(?:rater|annotator|judge|coder|reviewer|person|bewerter|gutachter)[-]?\w+")
 # Names of columns of one rater each, of the same stem; those of questions or criteria are not raters'.
 _NUMBERED = re.compile(r"(?!q-?\d|question|item|criteri)([a-z-]+?)-?\d{1,2}")
@@ -362,6 +364,8 @@ def propose_mapping(
         if column := next(chats, None) or _find_longest(unmapped, proposal):
             proposal["output"] = column
     output = proposal.get("output") or mapped.get("output", "output")
+    if output not in cells and len(form_columns(cells)) > 1:
+        return {}
     proposal |= _rating_columns(unmapped, cells.get(output, ()), {*proposal.values(), *native})
     remaining = {column: values for column, values in unmapped.items() if column not in proposal.values()}
     if "system" not in native and "system" not in proposal:
@@ -433,6 +437,13 @@ def chat_messages(value: Any) -> list[tuple[str, str]]:
 def rated_aspects(rows: Sequence[Mapping[str, Any]], column: str) -> list[str]:
     values = dict.fromkeys(row.get(column) for row in rows)
     return [name.strip() for name in values if isinstance(name, str) and name.strip()]
+
+
+def form_columns(columns: Iterable[str]) -> list[str]:
+    """Return the columns of a form that asks one question for each of several texts: `How good? [The text]`."""
+    questions = {column: match[1] for column in columns if (match := _FORM.fullmatch(column))}
+    counts = Counter(questions.values())
+    return [column for column, question in questions.items() if counts[question] > 1]
 
 
 def output_columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -41,6 +41,7 @@ from rubriclab.data.mapping import (
     FieldMap,
     chat_messages,
     closest_column,
+    form_columns,
     look_up,
     mapping_text,
     propose_mapping,
@@ -335,6 +336,12 @@ def check_columns(
             absent_columns[name] = f"a column {column!r}, which the mapping names for it"
     if not absent_columns:
         return
+    form = form_columns(map(str, row))
+    if "output" in absent_columns and len(form) > 1:
+        raise DataError(
+            f"{where}: the columns {form[0]!r}, {form[1]!r} and so on seem to be a form's questions, each about "
+            "one text; write a row for each rating, with the columns output, rater and score."
+        )
     faults = "; ".join(f"field {name!r}: got nothing, expected {expected}" for name, expected in absent_columns.items())
     proposed = corrected_columns(row, mapping)
     if aspect:

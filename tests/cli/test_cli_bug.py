@@ -40,6 +40,17 @@ def test_a_bug_exits_with_70_and_one_line_that_names_the_file_of_its_traceback(
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
+@pytest.mark.parametrize(("name", "package"), [("sklearn", "scikit-learn"), ("pyarrow", ""), ("sqlalchemy.x", "")])
+def test_a_missing_dependency_is_an_incomplete_installation_and_no_bug(capsys, monkeypatch, name, package) -> None:
+    def failing(_call: object) -> None:
+        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+    monkeypatch.setattr(list_names, "callback", failing)
+    assert run(["list"]) == (2 if package else 70)
+    repair = f"incomplete: {package} is missing. To repair it: pip install '{package}>="
+    assert (repair in capsys.readouterr().err) == bool(package)
+
+
 @pytest.mark.parametrize("shown", ["0", "1"])
 def test_no_key_is_in_what_a_bug_leaves(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, shown: str

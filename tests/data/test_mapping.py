@@ -117,7 +117,9 @@ def test_a_table_with_a_row_for_each_rating_has_raters_and_aspects() -> None:
     assert propose_mapping(rows, "clarity") == {k: v for k, v in expected.items() if k != "scores.tone"}
 
 
-def test_a_form_with_a_question_for_each_aspect_is_mapped() -> None:
+def test_a_form_with_a_question_for_each_text_gets_no_mapping_and_one_for_each_aspect_does() -> None:
+    form = {"Timestamp": "2024/05/01 10:10:00 AM GMT+2", "How good? [Text 1]": "4", "How good? [Text 2]": "5"}
+    assert propose_mapping([form], "good") == {}
     rated = {"Summary": LONG, "Rate it [Tone]": "4", "Rate it [Style]": "5"}
     assert propose_mapping([rated], "tone") == {"output": "Summary", "scores.tone": "Rate it [Tone]"}
 

@@ -255,6 +255,12 @@ def test_hidden_rows_and_columns_are_named_and_left_out_if_wanted(
     assert "left out" in str(shown.source.note())
 
 
+def test_a_form_with_a_column_for_each_text_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "form.csv").write_text("Timestamp,How good? [A text.],How good? [Another.]\n2024-05-01,4,2\n", "utf-8")
+    with pytest.raises(DataError, match=r"form's questions.*write a row for each rating"):
+        read_all(tmp_path / "form.csv")
+
+
 def packed(path: Path, sheet: str) -> Path:
     xlsxwriter.Workbook(path.with_suffix(".template")).close()
     with zipfile.ZipFile(path.with_suffix(".template")) as template, zipfile.ZipFile(path, "w") as archive:
