@@ -89,7 +89,8 @@ def with_options(model: type[Options]) -> Callable[[Callable[P, T]], Callable[P,
         parameters = [parameter for parameter in signature.parameters.values() if parameter.name != "options"]
         documentation = f"{inspect.cleandoc(function.__doc__ or '')}\n\nOptions:\n"
         for name, field in model.model_fields.items():
-            documentation += f"    {name}: {' '.join((field.description or '').split())}\n"
+            words = (field.description or "").split()
+            documentation += f"    {name}: {' '.join(words)}\n"
             if name not in signature.parameters:
                 required = field.is_required()
                 default = inspect.Parameter.empty if required else field.get_default(call_default_factory=True)
@@ -169,8 +170,8 @@ class Lab(Closing):
         valid = progress in (None, "auto") or callable(progress)
         _check_type("progress", progress, "'auto', a function of a message and the share done, or None", valid)
         _check_type("notify", notify, "a function of a message", notify is None or callable(notify))
-        self._store = store
         _check_type("mapping", mapping, "columns by field", isinstance(mapping or {}, str | Mapping))
+        self._store = store
         columns = parse_mapping(mapping).columns if isinstance(mapping, str) else mapping
         default_map = DefaultMap(dict(columns)) if columns else None
         self._defaults: dict[str, Any] = {"judge": judge, "generator": generator, "mapping": default_map}
@@ -208,7 +209,8 @@ class Lab(Closing):
     def _options(self, model: type[OptionsT], values: Mapping[str, Any]) -> OptionsT:
         """Return an operation's options: those of the call, then those of this object, then the defaults."""
         defaults = {name: value for name, value in self._defaults.items() if name in model.model_fields}
-        return model(**{**defaults, **{name: value for name, value in values.items() if value is not None}})
+        given = {name: value for name, value in values.items() if value is not None}
+        return model(**{**defaults, **given})
 
     async def _run(
         self, prepare: Callable[..., Job[T]], model: type[Options], options: Mapping[str, Any], *arguments: Any
@@ -257,7 +259,8 @@ class Lab(Closing):
 
         with self._open_store() as store:
             version = store.load(rubric_ref(rubric))
-            return _written(training_view(version, store.training(version.ref)).page(), path)
+            view = training_view(version, store.training(version.ref))
+            return _written(view.page(), path)
 
     def tag(self, rubric: str | Version, tag: str, *, force: bool = False) -> Version:
         """Point a tag to a version, and return the version.
@@ -319,7 +322,8 @@ class Lab(Closing):
     @with_options(option_types.CheckOptions)
     def check(self, /, data: Data, **options: Any) -> checking.CheckResult:
         """Return how data would be read, and every problem that prevents its use; no judge is asked."""
-        return checking.check(data, self._options(option_types.CheckOptions, options)).with_messages(as_python)
+        result = checking.check(data, self._options(option_types.CheckOptions, options))
+        return result.with_messages(as_python)
 
     @with_options(option_types.SplitOptions)
     def split(self, /, data: Data, **options: Any) -> checking.SplitResult:

@@ -114,20 +114,22 @@ def interrater_agreement(
     """
     groups = [example.group for example in examples]
     cluster = units(groups)
-    scores = {judge: floats(row.score for row in rows) for judge, rows in scored.items()}
+    scores = {judge: floats(score.score for score in judge_scores) for judge, judge_scores in scored.items()}
     table = np.stack(list(scores.values()))
     by_id = {criterion.id: criterion for criterion in rubric.criteria}
     rated = [[{rating.id: rating for rating in score.criteria} for score in rows] for rows in scored.values()]
     ids = dict.fromkeys(name for rows in rated for ratings in rows for name in ratings)
     # A method may give one rating for all criteria, under an id that is not a criterion of the rubric.
     other_ids = [name for name in ids if name not in by_id]
+    criterion_ids = [name for name in by_id if name in ids]
     agreements = []
-    for name in [name for name in by_id if name in ids] + other_ids:
+    for name in criterion_ids + other_ids:
         cells = [[ratings.get(name) for ratings in rows] for rows in rated]
         values = np.stack([floats(rating.score if rating else None for rating in row) for row in cells])
         inapplicable = sum(rating is not None and not rating.applies for row in cells for rating in row)
         is_question = name in by_id and by_id[name].kind == "question"
-        kind: Kind = "yes/no" if is_question and np.isin(values[~np.isnan(values)], (0, 1)).all() else "graded"
+        is_binary = np.isin(values[~np.isnan(values)], (0, 1)).all()
+        kind: Kind = "yes/no" if is_question and is_binary else "graded"
         trait = by_id[name].trait if name in by_id else "all criteria as one"
         agreements.append((values, _agreement_on(values, cluster, kind, name, trait=trait, inapplicable=inapplicable)))
     pooled = []
@@ -153,7 +155,7 @@ def interrater_agreement(
         judges=tuple(judges),
         pairs=tuple(_judge_pair(*names, scores, cluster) for names in combinations(scores, 2)),
         scores=ScoreAgreement(
-            _count_answered_twice(table), int(np.isnan(table).sum()), krippendorff_alpha(table, "interval", cluster)
+            _count_with_two_answers(table), int(np.isnan(table).sum()), krippendorff_alpha(table, "interval", cluster)
         ),
         criteria=tuple(agreement for _, agreement in agreements),
         pooled=tuple(pooled),
@@ -167,7 +169,7 @@ def _agreement_on(
     metric: Metric = "nominal" if kind == "yes/no" else "interval"
     missing = int(np.isnan(values).sum()) - inapplicable
     alpha = krippendorff_alpha(values, metric, cluster)
-    return CriterionAgreement(name, trait, kind, 1, _count_answered_twice(values), missing, inapplicable, alpha)
+    return CriterionAgreement(name, trait, kind, 1, _count_with_two_answers(values), missing, inapplicable, alpha)
 
 
 def _judge_pair(first: str, second: str, scores: Mapping[str, FloatArray], cluster: IntArray) -> JudgePair:
@@ -182,7 +184,7 @@ def _judge_pair(first: str, second: str, scores: Mapping[str, FloatArray], clust
     return JudgePair(first, second, len(x), spearman, paired_mean(x - y, unit_numbers))
 
 
-def _count_answered_twice(table: FloatArray) -> int:
+def _count_with_two_answers(table: FloatArray) -> int:
     return int(((~np.isnan(table)).sum(axis=0) >= 2).sum())
 
 
@@ -220,4 +222,5 @@ def agree(workspace: work.Workspace, data: Data, rubric: str | Version, options:
         agreement = interrater_agreement(version.rubric, [example for example, _ in rows], scores)
         return AgreeResult(version, agreement, workspace.effort(), scoring.unanswered)
 
-    return work.Job(lambda: scoring.estimate([f"judge {number}" for number in range(1, len(names) + 1)]), run)
+    roles = [f"judge {number}" for number in range(1, len(names) + 1)]
+    return work.Job(lambda: scoring.estimate(roles), run)

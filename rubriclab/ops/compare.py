@@ -27,27 +27,25 @@ from rubriclab.ops import inputs
 from rubriclab.ops.options import CompareOptions, DriftOptions
 from rubriclab.ops.scores import ColumnScoring, held_out_scores, parse_score
 from rubriclab.ops.workspace import Answered, Job, Workspace, choose_judge, load_version, rubric_ref
-from rubriclab.stats import prediction_powered as ppi
+from rubriclab.stats import intervals, prediction_powered as ppi
 from rubriclab.stats.agreement import agreement, score_errors
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
-from rubriclab.stats.intervals import (
-    MIN_GROUPS,
-    NO_SPREAD,
-    Interval,
-    adjust_p_values,
-    confidence_sequence,
-    mean_p_value,
-    mean_without_spread,
-    paired_mean,
-    renumber,
-    rounded_number,
-    units,
-)
+from rubriclab.stats.intervals import Interval, paired_mean, renumber, rounded_number, units
 
 # The smallest visible change, as a share of the scale's width: 0.2 points on a scale from 1 to 5.
 VISIBLE = 0.05
 # A list holds at most this many texts, criteria per text, and characters per output.
 MAX_LISTED, MAX_REASONS, MAX_OUTPUT = 10, 3, 600
+# The probability of a false alarm over all looks; the bias and the absolute error each get half of it.
+ERROR_RATE = 0.05
+# The fewest groups of an anchor: with fewer, a false alarm would be more probable.
+MIN_ANCHOR_GROUPS = 10
+# The number of looks at which a confidence sequence is narrowest.
+NARROWEST_LOOK = 10
+
+ScoredOutputs = Sequence[tuple[Example, float]]
+# An output with the score that its row carries, if any.
+OutputRow = tuple[Example, Score | None]
 
 
 def compare_outputs(
@@ -74,26 +72,35 @@ def compare_outputs(
     ]
     old_scored, new_scored = before.scored, after.scored
     if index_pairs:
+        # Both scores of these pairs are known: no 0.0 is ever used.
         old_scored = [(old, score.score or 0.0) for old, score, _, _ in scored_pairs]
         new_scored = [(new, score.score or 0.0) for _, _, new, score in scored_pairs]
     elif rule:
-        shared = {old.group for old, _ in old_scored} & {new.group for new, _ in new_scored}
-        old_scored, new_scored = ([s for s in side if s[0].group in shared] for side in (old_scored, new_scored))
+        shared_groups = {old.group for old, _ in old_scored} & {new.group for new, _ in new_scored}
+        old_scored = [(old, score) for old, score in old_scored if old.group in shared_groups]
+        new_scored = [(new, score) for new, score in new_scored if new.group in shared_groups]
     scale = rubric.scores_on
     sets = scored_sets(rubric.aspect.name, old_scored, new_scored, training_groups, in_pairs=bool(index_pairs))
     sides = []
-    for outputs, labelled_set in zip((before, after), (each.labelled for each in sets), strict=True):
+    for outputs, scored_set in zip((before, after), sets, strict=True):
+        labelled_set = scored_set.labelled
         unit_names = [str(number) for number in labelled_set.group]
         errors = score_errors(labelled_set.scores, labelled_set.labels, unit_names, scale.width)
         update = {"labelled": len(labelled_set.labels), "errors": errors}
         sides.append(summary(outputs, scale).model_copy(update=update))
     same = np.array([old.output == new.output for old, _, new, _ in scored_pairs], dtype=bool)
-    rubrics = paired.RubricPair(
-        rubric, rubric, tuple(paired.CriterionPair(each, each, "kept") for each in rubric.criteria)
-    )
+    same_criteria = tuple(paired.CriterionPair(each, each, "kept") for each in rubric.criteria)
+    rubrics = paired.RubricPair(rubric, rubric, same_criteria)
     pairs = [rubrics.pair(old.group, old_score, new_score) for old, old_score, _, new_score in scored_pairs]
     differences = [(pair.after or 0.0) - (pair.before or 0.0) for pair in pairs]
-    lowest = [index for index in np.argsort(differences, kind="stable")[:MAX_LISTED].tolist() if differences[index] < 0]
+    ascending = np.argsort(differences, kind="stable").tolist()
+    lowest = [index for index in ascending[:MAX_LISTED] if differences[index] < 0]
+    other_sources = 0
+    for old, _, new, _ in scored_pairs:
+        # Both are known, and they differ.
+        other_sources += len({old.source, new.source} - {None}) == 2
+        other_sources += len({old.context, new.context} - {None}) == 2
+    unpaired_difference = None if index_pairs else _unpaired_difference(*sets)
     comparison = paired.Comparison(
         rubric=name,
         judge=", ".join(sorted({score.judge for score in (*before.scores, *after.scores)})),
@@ -102,16 +109,12 @@ def compare_outputs(
         pairing=rule,
         unpaired_before=len(before.examples) - len(index_pairs),
         unpaired_after=len(after.examples) - len(index_pairs),
-        other_sources=sum(
-            None not in fields and len(set(fields)) > 1
-            for old, _, new, _ in scored_pairs
-            for fields in ((old.source, new.source), (old.context, new.context))
-        ),
+        other_sources=other_sources,
         max_drop=max_drop,
         human=human_difference(scale, *sets, same, training_labels),
         same_texts=int(same.sum()),
         fallen=tuple(_text_change(pairs[index], *scored_pairs[index]) for index in lowest),
-        **_differences(rubrics, pairs, None if index_pairs else _unpaired_difference(*sets)),
+        **_differences(rubrics, pairs, unpaired_difference),
     )
     return comparison.model_copy(update={"checks": (paired.drop_check(comparison),)})
 
@@ -127,31 +130,31 @@ def compare_columns(
 
     `names` holds the rubric and the judge of each column. A text flips if only one of its scores reaches `threshold`.
     """
-    groups = [pair.group for pair in pairs]
-    columns = [(pair.before, pair.unscored_before) for pair in pairs], [(p.after, p.unscored_after) for p in pairs]
-    before, after = (
-        _side_summary(f"{rubric} with {judge}", groups, column, rubrics.scale)
-        for (rubric, judge), column in zip(names, columns, strict=True)
-    )
-    rubric, judge = (" to ".join(dict.fromkeys(both)) for both in zip(*names, strict=True))
+    (rubric_before, judge_before), (rubric_after, judge_after) = names
+    all_groups = [pair.group for pair in pairs]
+    column_before = [(pair.before, pair.unscored_before) for pair in pairs]
+    column_after = [(pair.after, pair.unscored_after) for pair in pairs]
     complete = [pair for pair in pairs if pair.before is not None and pair.after is not None]
-    groups, scores = [p.group for p in complete], np.array([(p.before, p.after) for p in complete]).reshape(-1, 2)
+    groups = [pair.group for pair in complete]
+    scores_before = np.array([pair.before for pair in complete], dtype=float)
+    scores_after = np.array([pair.after for pair in complete], dtype=float)
     levels: tuple[Literal["group", "dataset"], ...] = ("dataset",)
     if 1 < len(set(groups)) < len(groups):
         levels = ("group", "dataset")
     ranks = []
     for level in levels:
-        measures = agreement(scores[:, 1], scores[:, 0], groups, level=level)
+        measures = agreement(scores_after, scores_before, groups, level=level)
         correlations = {"spearman": measures.spearman.rounded(), "kendall": measures.kendall.rounded()}
         ranks.append(paired.RankAgreement(level=level, texts=measures.n, groups=measures.groups, **correlations))
-    shifts = scores[:, 1] - scores[:, 0]
-    flipped = np.logical_xor(*(scores >= threshold).T)
-    largest = [index for index in np.argsort(-np.abs(shifts), kind="stable").tolist() if flipped[index]][:MAX_LISTED]
+    shifts = scores_after - scores_before
+    flipped = (scores_before >= threshold) != (scores_after >= threshold)
+    farthest_first = np.argsort(-np.abs(shifts), kind="stable").tolist()
+    largest = [index for index in farthest_first if flipped[index]][:MAX_LISTED]
     comparison = paired.Comparison(
-        rubric=rubric,
-        judge=judge,
-        before=before,
-        after=after,
+        rubric=" to ".join(dict.fromkeys((rubric_before, rubric_after))),
+        judge=" to ".join(dict.fromkeys((judge_before, judge_after))),
+        before=_side_summary(f"{rubric_before} with {judge_before}", all_groups, column_before, rubrics.scale),
+        after=_side_summary(f"{rubric_after} with {judge_after}", all_groups, column_after, rubrics.scale),
         pairing="text",
         ranks=tuple(ranks),
         flips=paired.FlipSummary(
@@ -162,7 +165,7 @@ def compare_columns(
             share=paired_mean(flipped.astype(float), units(groups)).within(0, 1).rounded(),
             largest=tuple(
                 paired.FlippedText(
-                    id=complete[index].id, group=groups[index], before=scores[index, 0], after=scores[index, 1]
+                    id=complete[index].id, group=groups[index], before=scores_before[index], after=scores_after[index]
                 )
                 for index in largest
             ),
@@ -181,7 +184,8 @@ def _side_summary(
     name: str, groups: Sequence[str], scores: Sequence[tuple[float | None, str | None]], scale: Scale
 ) -> paired.SideSummary:
     scored = [(group, score) for group, (score, _) in zip(groups, scores, strict=True) if score is not None]
-    values, scored_groups = np.array([score for _, score in scored]), [group for group, _ in scored]
+    values = np.array([score for _, score in scored])
+    scored_groups = [group for group, _ in scored]
     return paired.SideSummary(
         name=name,
         texts=len(scores),
@@ -197,14 +201,16 @@ def _differences(
     rubrics: paired.RubricPair, pairs: Sequence[paired.PairedScore], unpaired_difference: Interval | None = None
 ) -> dict[str, Any]:
     """Return the fields of a comparison that are computed from the pairs, each of which has both scores."""
-    scale, groups = rubrics.scale, [pair.group for pair in pairs]
+    scale = rubrics.scale
+    groups = [pair.group for pair in pairs]
     differences = np.array([(pair.after or 0.0) - (pair.before or 0.0) for pair in pairs])
     difference = unpaired_difference or paired_mean(differences, units(groups))
     visible = VISIBLE * scale.width
-    masks = {
+    values_of = {
         "better": differences >= visible,
         "worse": differences <= -visible,
         "unchanged": np.abs(differences) < visible,
+        "mean_absolute": np.abs(differences),
     }
     return {
         "scale": (scale.low, scale.high),
@@ -212,10 +218,9 @@ def _differences(
         "pairs": len(pairs),
         "groups": len(set(groups)),
         "difference": difference.within(-scale.width, scale.width).rounded(),
-        "mean_absolute": rounded_number(np.abs(differences).mean()) if len(pairs) else None,
         "visible": visible,
         "criteria": _criteria(rubrics.criteria, pairs),
-        **{name: rounded_number(mask.mean()) if len(pairs) else None for name, mask in masks.items()},
+        **{name: rounded_number(values.mean()) if len(pairs) else None for name, values in values_of.items()},
     }
 
 
@@ -229,17 +234,17 @@ def _unpaired_difference(before: ppi.ScoredSet, after: ppi.ScoredSet) -> Interva
     old_groups, new_groups = np.unique(before.group), np.unique(after.group)
     if not len(old_groups) or not len(new_groups):
         return Interval(None)
-    old, new = (
-        np.bincount(side.group, side.scores)[groups] / np.bincount(side.group)[groups]
-        for side, groups in ((before, old_groups), (after, new_groups))
-    )
+    old = np.bincount(before.group, before.scores)[old_groups] / np.bincount(before.group)[old_groups]
+    new = np.bincount(after.group, after.scores)[new_groups] / np.bincount(after.group)[new_groups]
     if np.array_equal(old_groups, new_groups):
         return paired_mean(new - old, np.arange(len(old)))
     difference = float(new.mean() - old.mean())
     if min(len(old), len(new)) < 2:
         return Interval(difference)
-    if max(np.ptp(old), np.ptp(new)) <= NO_SPREAD:
-        return mean_without_spread(difference, min(1.0, 2 / math.comb(len(old) + len(new), len(old))))
+    if max(np.ptp(old), np.ptp(new)) <= intervals.NO_SPREAD:
+        # Two of all ways to divide the groups, this one and its reverse, give a difference as large as this.
+        p = min(1.0, 2 / math.comb(len(old) + len(new), len(old)))
+        return intervals.mean_without_spread(difference, p)
     low, high = ttest_ind(new, old, equal_var=False).confidence_interval(0.95)
     return Interval(difference, float(low), float(high))
 
@@ -249,12 +254,15 @@ def _criteria(
 ) -> tuple[paired.CriterionScoreChange, ...]:
     all_changes = np.array([pair.changes for pair in pairs]).reshape(len(pairs), len(criteria), 2)
     rating_changes, contribution_changes = all_changes.transpose(2, 1, 0)
-    groups, rated = np.array([pair.group for pair in pairs], dtype=str), ~np.isnan(rating_changes)
+    groups = np.array([pair.group for pair in pairs], dtype=str)
+    rated = ~np.isnan(rating_changes)
     samples = [(row[mask], units(groups[mask].tolist())) for row, mask in zip(rating_changes, rated, strict=True)]
-    p_values = [mean_p_value(*each) for each in samples]
-    adjusted, changes = adjust_p_values(p_values), []
+    p_values = [intervals.mean_p_value(values, unit_numbers) for values, unit_numbers in samples]
+    adjusted = intervals.adjust_p_values(p_values)
+    changes = []
     for column, (pair, row) in enumerate(zip(criteria, contribution_changes, strict=True)):
-        criterion, contributions = pair.after or pair.before, row[~np.isnan(row)]
+        contributions = row[~np.isnan(row)]
+        criterion = pair.after or pair.before
         assert criterion
         changes.append(
             paired.CriterionScoreChange(
@@ -268,6 +276,7 @@ def _criteria(
                 contribution=rounded_number(contributions.mean()) if len(contributions) else None,
             )
         )
+    # The criteria whose ratings fell most come first, those without a difference last.
     return tuple(sorted(changes, key=lambda change: (change.difference.value is None, change.difference.value or 0.0)))
 
 
@@ -290,9 +299,6 @@ def _text_change(
     )
 
 
-ScoredOutputs = Sequence[tuple[Example, float]]
-
-
 def human_difference(
     scale: Scale, before: ppi.ScoredSet, after: ppi.ScoredSet, same: BoolArray, fallback: ppi.LabelledScores | None
 ) -> paired.HumanDifference | None:
@@ -310,12 +316,15 @@ def human_difference(
     twice = int((before.labels[same] == after.labels[same]).sum()) if len(same) else 0
     labels = sum(len(pool.labels) for pool in pools.values()) - twice
     if difference.value is None:
-        labels_of, pool = max(pools.items(), key=lambda each: each[1].groups)
-        if pool.groups < MIN_GROUPS:
+        labels_of = max(pools, key=lambda side: pools[side].groups)
+        pool = pools[labels_of]
+        if pool.groups < intervals.MIN_GROUPS:
             if fallback is None:
                 return None
             pool, labels_of = fallback, "learning"
-        changed, labels = 1.0 - float(same.mean()) if len(same) else 1.0, len(pool.labels)
+        labels = len(pool.labels)
+        # Without pairs, no output counts as unchanged.
+        changed = 1.0 - float(same.mean()) if len(same) else 1.0
         difference = ppi.difference_by_other_labels(before, after, pool, changed=changed)
         if difference.value is None:
             return None
@@ -327,20 +336,23 @@ def scored_sets(
     aspect: str, before: ScoredOutputs, after: ScoredOutputs, training_groups: Collection[str], *, in_pairs: bool
 ) -> tuple[ppi.ScoredSet, ppi.ScoredSet]:
     """Return two sets of outputs with scores and labels; outputs have equal weights if `in_pairs`, else groups have."""
-    groups = [[example.group for example, _ in side] for side in (before, after)]
-    unit_numbers = [units(groups[0])] * 2 if in_pairs else np.split(units([*groups[0], *groups[1]]), [len(before)])
+    groups_before = [example.group for example, _ in before]
+    if in_pairs:
+        # Both outputs of a pair belong to the unit of the first.
+        unit_numbers = [units(groups_before)] * 2
+    else:
+        groups_after = [example.group for example, _ in after]
+        unit_numbers = np.split(units(groups_before + groups_after), [len(before)])
     sets = []
     for side, side_units in zip((before, after), unit_numbers, strict=True):
-        rated = [() if each.group in training_groups else labelled([each], aspect) for each, _ in side]
-        labels = [found[0].scores[aspect] if found else np.nan for found in rated]
+        labels = []
+        for example, _ in side:
+            with_label = () if example.group in training_groups else labelled([example], aspect)
+            labels.append(with_label[0].scores[aspect] if with_label else np.nan)
         weights = np.ones(len(side)) if in_pairs else 1 / np.bincount(side_units)[side_units]
         scores = np.array([score for _, score in side])
         sets.append(ppi.ScoredSet(scores, np.array(labels), side_units, weights / max(weights.sum(), 1.0)))
     return sets[0], sets[1]
-
-
-# An output with the score that its row carries, if any.
-OutputRow = tuple[Example, Score | None]
 
 
 @dataclass(frozen=True, repr=False)
@@ -368,19 +380,21 @@ def compare(
     scoring = ColumnScoring(workspace, [(version, choice)], before, options)
 
     def estimate() -> DryRun:
-        rows = [row for rows in _read_sides(scoring, before, after).values() for row in rows]
-        return scoring.estimate(("judge",), [example for example, score in rows if score is None])
+        sides = _read_sides(scoring, before, after)
+        unscored = [example for rows in sides.values() for example, score in rows if score is None]
+        return scoring.estimate(("judge",), unscored)
 
     async def run() -> CompareResult:
         sides = await workspace.off_event_loop(_read_sides, scoring, before, after)
         outputs = []
         for name, rows in sides.items():
             unscored = [example for example, score in rows if score is None]
-            new_scores = iter([scores[0] async for _, scores in scoring.stream(unscored)] if unscored else ())
+            new_scores = [scores[0] async for _, scores in scoring.stream(unscored)] if unscored else []
             if scoring.unanswered:
                 raise JudgeError(scoring.unanswered)
-            examples, scores = zip(*((example, score or next(new_scores)) for example, score in rows), strict=True)
-            outputs.append(paired.Outputs(name, examples, scores))
+            next_scores = iter(new_scores)
+            scores = tuple(score or next(next_scores) for _, score in rows)
+            outputs.append(paired.Outputs(name, tuple(example for example, _ in rows), scores))
         training_groups = frozenset(version.provenance.groups)
         in_training = [each for side in outputs for each in side.examples if each.group in training_groups]
         if ignored := len(labelled(in_training, version.rubric.aspect.name)):
@@ -409,30 +423,34 @@ def check_limit(name: str, points: float | None, version: Version) -> None:
 
 def _read_sides(scoring: ColumnScoring, before: inputs.Data, after: inputs.Data) -> dict[str, list[OutputRow]]:
     """Return the outputs of each set with the scores that their rows carry; faulty rows are left out."""
-    (version, judge), notify, options = scoring.scorers[0], scoring.workspace.notify, scoring.options
-    data = [before, after]
-    names = [inputs.describe(each) for each in data]
+    version, judge = scoring.scorers[0]
+    notify, options = scoring.workspace.notify, scoring.options
+    name_before, name_after = inputs.describe(before), inputs.describe(after)
+    if name_before == name_after:
+        name_before, name_after = "before", "after"
     sides: dict[str, list[OutputRow]] = {}
-    for name, each in zip(names if len(set(names)) == len(names) else ("before", "after"), data, strict=True):
-        rows = inputs.rows_of(each, options, notify)
+    for name, data in ((name_before, before), (name_after, after)):
+        rows = inputs.rows_of(data, options, notify)
         sides[name] = side = [
             (example, carried_score(rows.row, example, version, judge.spec))
             for example in inputs.usable_examples(rows, notify, name)
         ]
         # Texts that already have a score are not sent to the judge, so only texts without a score are checked.
         unscored = [example for example, score in side if score is None]
-        inputs.check_text_fields(version, unscored, each, options, notify=notify, name=name)
+        inputs.check_text_fields(version, unscored, data, options, notify=notify, name=name)
         if carried := len(side) - len(unscored):
             notify(f"{name}: {count(carried, 'score')} by {version.ref} taken from the rows")
         aspect = version.rubric.aspect.name
         labels = [text.scores[aspect] for text in labelled([example for example, _ in side], aspect)]
         inputs.check_labels(labels, version.rubric, version.ref, notify)
-        if not (carried or labels) and (likely := inputs.likely_labels(each, options, aspect)):
+        likely = None if carried or labels else inputs.likely_labels(data, options, aspect)
+        if likely:
             notify(f"{name}: no labels of {aspect!r}; if people scored these outputs, map them: `mapping={likely}`")
     aggregation = version.rubric.aggregation
-    default = "together" if aggregation and aggregation.rivals else None
-    rated_as = [score.rivals if score else default for side in sides.values() for _, score in side]
-    if 0 < (together := rated_as.count("together")) < (total := len(rated_as)):
+    new_rating = "together" if aggregation and aggregation.rivals else None
+    ratings = [score.rivals if score else new_rating for side in sides.values() for _, score in side]
+    together, total = ratings.count("together"), len(ratings)
+    if 0 < together < total:
         mixed = f"{together:,} of {total:,} outputs are rated together with others of their group, the rest alone."
         raise DataError(mixed, "Such scores are not comparable: score all with `rivals=together` or all without it.")
     return sides
@@ -449,7 +467,8 @@ def carried_score(row: Any, example: Example, version: Version, judge: str) -> S
     except ValidationError:
         return None
     origin = score.id, score.rubric, recorded_name(score.judge), score.aspect
-    if origin != (example.id, version.ref, recorded_name(judge), rubric.aspect.name) or score.score is None:
+    expected = example.id, version.ref, recorded_name(judge), rubric.aspect.name
+    if origin != expected or score.score is None:
         return None
     numbers = [number for each in score.criteria for number in (each.score, each.contribution) if number is not None]
     same_criteria = {rating.id for rating in score.criteria} == {criterion.id for criterion in rubric.criteria}
@@ -472,14 +491,45 @@ def drift(
     """
     if options.anchor:
         return _look_job(workspace, data, before, after, options)
-    scoring, rubrics, threshold = _prepare_drift(workspace, data, before, after, options)
+    judges = options.judges
+    if len(judges) > 2:
+        raise SettingsError(f"Drift compares at most two judges, got {len(judges)}.", "Leave the others out.")
+    if after is None and len(set(judges)) < 2:
+        problem = f"Drift compares two versions or two judges, and {rubric_ref(before)} is one version;"
+        raise SettingsError(problem, "name a second version, or two judges with `judges`.")
+    first = load_version(workspace, before)
+    check_limit("max_shift", options.max_shift, first)
+    second = first if after is None else load_version(workspace, after)
+    # One judge scores by both versions.
+    judge_names = (judges[0], judges[-1]) if judges else (None, None)
+    scorers = [
+        (version, choose_judge(version, judge, workspace.store, workspace.notify))
+        for version, judge in zip((first, second), judge_names, strict=True)
+    ]
+    rubrics = paired.pair_rubrics(first.rubric, second.rubric)
+    middle = rubrics.scale.low + rubrics.scale.width / 2
+    threshold = middle if options.flip_at is None else options.flip_at
+    if not rubrics.scale.contains(threshold):
+        problem = f"`flip_at={format_score(threshold)}` is not on the scale of {first.ref}"
+        raise SettingsError(f"{problem}, {rubrics.scale.describe()};", "no text could cross it.")
+    notify = workspace.notify
+    first_aspect, second_aspect = first.rubric.aspect.name, second.rubric.aspect.name
+    if first_aspect != second_aspect:
+        notify(f"{first.ref} and {second.ref} judge different aspects, {first_aspect} and {second_aspect}")
+    if rubrics.rescaled:
+        scales = f"{second.rubric.scores_on.describe()} to {rubrics.scale.describe()}"
+        notify(f"scores of {second.ref} are mapped linearly from {scales}")
+    if options.flip_at is None:
+        notify(f"texts flip at {format_score(middle)}, the middle of the scale (`flip_at` sets another score)")
+    scoring = ColumnScoring(workspace, scorers, data, options)
 
     async def run() -> CompareResult:
         pairs: list[paired.PairedScore] = []
         async for example, (old, new) in scoring.stream():
-            pairs.append(rubrics.pair(example.group, old, new))
+            pair = rubrics.pair(example.group, old, new)
+            pairs.append(pair)
             if on_row:
-                on_row(rubrics.to_row(pairs[-1], old, new, threshold))
+                on_row(rubrics.to_row(pair, old, new, threshold))
         names_before, names_after = ((version.ref, judge.spec) for version, judge in scoring.scorers)
         limits = paired.DriftLimits(options.max_shift, options.max_flips, options.min_rank)
         comparison = compare_columns(rubrics, pairs, (names_before, names_after), threshold, limits)
@@ -498,59 +548,18 @@ def _look_job(
     }
     for name in ("flip_at", "max_shift", "max_flips", "min_rank"):
         conflicts[f"`{name}`"] = getattr(options, name) is not None
-    if given := [name for name, is_given in conflicts.items() if is_given]:
+    if conflicting := [name for name, is_given in conflicts.items() if is_given]:
         hint = "Name one file, one version and at most one judge."
-        raise SettingsError(f"`anchor` cannot be combined with {' or '.join(given)}.", hint)
+        raise SettingsError(f"`anchor` cannot be combined with {' or '.join(conflicting)}.", hint)
     version = load_version(workspace, rubric)
-    choice = choose_judge(version, next(iter(options.judges), None), workspace.store, workspace.notify)
+    judge = options.judges[0] if options.judges else None
+    choice = choose_judge(version, judge, workspace.store, workspace.notify)
     scoring = ColumnScoring(workspace, [(version, choice)], data, options, fresh=True)
 
     async def run() -> CompareResult:
         return CompareResult(await look(scoring, str(data)), workspace.effort())
 
     return Job(lambda: scoring.estimate(("judge",)), run)
-
-
-def _prepare_drift(
-    workspace: Workspace, data: inputs.Data, before: str | Version, after: str | Version | None, options: DriftOptions
-) -> tuple[ColumnScoring, paired.RubricPair, float]:
-    judges = options.judges
-    if len(judges) > 2:
-        raise SettingsError(f"Drift compares at most two judges, got {len(judges)}.", "Leave the others out.")
-    if after is None and len(set(judges)) < 2:
-        problem = f"Drift compares two versions or two judges, and {rubric_ref(before)} is one version;"
-        raise SettingsError(problem, "name a second version, or two judges with `judges`.")
-    first = load_version(workspace, before)
-    check_limit("max_shift", options.max_shift, first)
-    second = first if after is None else load_version(workspace, after)
-    judge_names = (judges[0], judges[-1]) if judges else (None, None)
-    scorers = [
-        (version, choose_judge(version, judge, workspace.store, workspace.notify))
-        for version, judge in zip((first, second), judge_names, strict=True)
-    ]
-    rubrics = paired.pair_rubrics(first.rubric, second.rubric)
-    middle = rubrics.scale.low + rubrics.scale.width / 2
-    threshold = middle if options.flip_at is None else options.flip_at
-    if not rubrics.scale.contains(threshold):
-        problem = f"`flip_at={format_score(threshold)}` is not on the scale of {first.ref}"
-        raise SettingsError(f"{problem}, {rubrics.scale.describe()};", "no text could cross it.")
-    notify, aspects = workspace.notify, [version.rubric.aspect.name for version in (first, second)]
-    if aspects[0] != aspects[1]:
-        notify(f"{first.ref} and {second.ref} judge different aspects, {' and '.join(aspects)}")
-    if rubrics.rescaled:
-        scales = f"{second.rubric.scores_on.describe()} to {rubrics.scale.describe()}"
-        notify(f"scores of {second.ref} are mapped linearly from {scales}")
-    if options.flip_at is None:
-        notify(f"texts flip at {format_score(middle)}, the middle of the scale (`flip_at` sets another score)")
-    return ColumnScoring(workspace, scorers, data, options), rubrics, threshold
-
-
-# The probability of a false alarm over all looks, by the confidence sequence of the bias or of the absolute error.
-ERROR_RATE = 0.05
-# The fewest groups of an anchor: with fewer, a false alarm would be more probable.
-MIN_ANCHOR_GROUPS = 10
-# The number of looks at which a confidence sequence is narrowest.
-NARROWEST_LOOK = 10
 
 
 class _Looks(FrozenModel):
@@ -583,14 +592,16 @@ async def look(scoring: ColumnScoring, anchor: str) -> paired.AnchorLook:
     An anchor is a file of labelled texts that one version and judge score again at each look. A look that leaves too
     many texts unscored is not recorded.
     """
-    (version, choice), file = scoring.scorers[0], Path(f"{anchor}.looks.json")
+    version, choice = scoring.scorers[0]
+    file = Path(f"{anchor}.looks.json")
     looks = _earlier_looks(file, version, choice.spec)
     aspect = version.rubric.aspect.name
     texts = {digest([text_digest(each), each.scores[aspect]]): each for each in labelled(scoring.texts(), aspect)}
     labels = [each.scores[aspect] for each in texts.values()]
     inputs.check_labels(labels, version.rubric, version.ref, scoring.workspace.notify)
     group_numbers = renumber(np.array([text.group for text in texts.values()]))
-    if (groups := int(group_numbers.max(initial=-1)) + 1) < MIN_ANCHOR_GROUPS:
+    groups = int(group_numbers.max(initial=-1)) + 1
+    if groups < MIN_ANCHOR_GROUPS:
         label_text = f"labels of {aspect} in {groups} groups"
         likely = None if texts else inputs.likely_labels(anchor, scoring.options, aspect)
         hint = f"Map the column of the labels: `mapping={likely}`." if likely else "Label more texts."
@@ -605,13 +616,15 @@ async def look(scoring: ColumnScoring, anchor: str) -> paired.AnchorLook:
     if is_recorded:
         looks = looks.model_copy(update={"looks": (*looks.looks, errors)})
         looks.write(file)
-    table = np.array([[each.get(key, np.nan) for key in texts] for each in looks.looks]).reshape(-1, len(texts))
-    changes = (_changes(values, group_numbers) for values in (table, np.abs(table)))
-    bias, absolute_error = (
-        confidence_sequence(each, error_rate=ERROR_RATE / 2, tightest=NARROWEST_LOOK * groups) for each in changes
+    rows = [[errors_at_look.get(key, np.nan) for key in texts] for errors_at_look in looks.looks]
+    table = np.array(rows).reshape(-1, len(texts))
+    rate, tightest = ERROR_RATE / 2, NARROWEST_LOOK * groups
+    bias_change = intervals.confidence_sequence(_changes(table, group_numbers), error_rate=rate, tightest=tightest)
+    error_change = intervals.confidence_sequence(
+        _changes(np.abs(table), group_numbers), error_rate=rate, tightest=tightest
     )
     outcome: paired.LimitOutcome = "within" if is_recorded else "inconclusive"
-    if any((each.low or 0.0) > 0 or (each.high or 0.0) < 0 for each in (bias, absolute_error)):
+    if any((change.low or 0.0) > 0 or (change.high or 0.0) < 0 for change in (bias_change, error_change)):
         outcome = "beyond"
     errors_now = np.array([*errors.values()])
     return paired.AnchorLook(
@@ -622,8 +635,8 @@ async def look(scoring: ColumnScoring, anchor: str) -> paired.AnchorLook:
         groups=groups,
         bias=float(errors_now.mean()) if errors else None,
         absolute_error=float(np.abs(errors_now).mean()) if errors else None,
-        bias_change=bias.rounded(),
-        error_change=absolute_error.rounded(),
+        bias_change=bias_change.rounded(),
+        error_change=error_change.rounded(),
         outcome=outcome,
     )
 
@@ -631,9 +644,14 @@ async def look(scoring: ColumnScoring, anchor: str) -> paired.AnchorLook:
 def _changes(values: FloatArray, group_numbers: IntArray) -> list[FloatArray]:
     """Return, for each look after the first, each group's mean change from the texts' means at earlier looks.
 
-    `values` has shape (looks, texts), NaN where a text has no score.
+    `values` has shape (looks, texts), NaN where a text has no score. Looks at fewer than two groups are left out.
     """
     counts = np.cumsum(~np.isnan(values), axis=0)[:-1]
-    changes = values[1:] - np.nancumsum(values, axis=0)[:-1] / np.where(counts, counts, np.nan)
-    present = [(row[~np.isnan(row)], renumber(group_numbers[~np.isnan(row)])) for row in changes]
-    return [np.bincount(group, row) / np.bincount(group) for row, group in present if group.max(initial=0) > 0]
+    earlier_means = np.nancumsum(values, axis=0)[:-1] / np.where(counts, counts, np.nan)
+    group_changes = []
+    for changes in values[1:] - earlier_means:
+        is_known = ~np.isnan(changes)
+        groups = renumber(group_numbers[is_known])
+        if groups.max(initial=0) > 0:
+            group_changes.append(np.bincount(groups, changes[is_known]) / np.bincount(groups))
+    return group_changes

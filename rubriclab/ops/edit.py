@@ -134,12 +134,14 @@ class RatedRubric:
 
     @cached_property
     def ratings(self) -> Candidates:
-        aggregation, parts = self.rubric.aggregation, []
+        aggregation = self.rubric.aggregation
+        parts = []
         for method in dict.fromkeys(each.method for each in self.candidates):
             part = next((each for each in self.rubric.parts if each.method == method), None)
-            part_ids = {criterion.id for criterion in all_criteria(part)} if part else set()
-            proposed = [each.criterion for each in self.candidates if each.method == method]
-            criteria = [*(part.criteria if part else ()), *(each for each in proposed if each.id not in part_ids)]
+            criteria = [each.criterion for each in self.candidates if each.method == method]
+            if part:
+                part_ids = {criterion.id for criterion in all_criteria(part)}
+                criteria = [*part.criteria, *(each for each in criteria if each.id not in part_ids)]
             parts.append(part_with(self.rubric, method, self.settings, criteria))
         return Candidates(
             examples=self.examples,
@@ -170,10 +172,8 @@ def edited_rubric(
     """
     made_from = {each.criterion.id: each.made_from for each in parent.candidates}
     replaced = {change.result: change.criteria for change in plan.changes}
-    old = (
-        each.model_copy(update={"kept": False, "by_hand": "removed"}) if each.criterion.id in plan.removed else each
-        for each in parent.candidates
-    )
+    removed = {"kept": False, "by_hand": "removed"}
+    old = [each.model_copy(update=removed) if each.criterion.id in plan.removed else each for each in parent.candidates]
     new = []
     for name, each in plan.new.items():
         sources = {text for criterion in replaced[name] for text in made_from[criterion]}
@@ -205,8 +205,11 @@ def select_in_folds(rated: RatedRubric) -> FoldSelection:
         return FoldSelection(fitting.divisions(unlimited.groups, rated.fit_settings), ())
     held_out = fitting.select_rubric(unlimited.columns(learned_columns), rated.fit_settings, rated.ask).held_out
     ids = [rated.candidates[column].criterion.id for column in learned_columns]
-    criteria = (tuple(frozenset(ids[column] for column in fit.columns) for fit in fits) for fits in held_out.fits)
-    return FoldSelection(held_out.folds, tuple(criteria))
+
+    def ids_of(fit: fitting.Fit) -> frozenset[str]:
+        return frozenset(ids[column] for column in fit.columns)
+
+    return FoldSelection(held_out.folds, tuple(tuple(map(ids_of, fits)) for fits in held_out.fits))
 
 
 def refit_rubric(rated: RatedRubric, selection: FoldSelection) -> fitting.SelectedRubric:
@@ -215,12 +218,12 @@ def refit_rubric(rated: RatedRubric, selection: FoldSelection) -> fitting.Select
     def pool_of(repetition: int, fold: int) -> fitting.CandidatePool:
         """Return the criteria of a fold: selected and not removed by hand, or added or limited by hand."""
         learned = selection.criteria[repetition][fold] if selection.criteria else frozenset[str]()
-        columns = [
-            column
-            for column, each in enumerate(rated.candidates)
-            if (each.kept and (each.by_hand == "added" or each.criterion.id in rated.bounds))
-            or (each.criterion.id in learned and each.by_hand != "removed")
-        ]
+        columns = []
+        for column, each in enumerate(rated.candidates):
+            is_selected = each.criterion.id in learned and each.by_hand != "removed"
+            is_set_by_hand = each.kept and (each.by_hand == "added" or each.criterion.id in rated.bounds)
+            if is_selected or is_set_by_hand:
+                columns.append(column)
         return fitting.CandidatePool(tuple(columns) or rated.kept_columns, keep_weightless=True)
 
     table, pool = rated.table, fitting.CandidatePool(rated.kept_columns, keep_weightless=True)
@@ -239,7 +242,8 @@ def refit_study(rated: RatedRubric, refit: fitting.SelectedRubric) -> Study:
 def check_kept(rated: RatedRubric, refit: fitting.SelectedRubric) -> dict[str, str]:
     """Return the reason, by id, for each criterion that cannot be weighted; SettingsError if its weight is limited."""
     ids = [each.criterion.id for each in rated.candidates]
-    reasons = {ids[n]: why.reason(ids) for n, why in refit.fit.dropped.items() if n in rated.kept_columns}
+    dropped = refit.fit.dropped.items()
+    reasons = {ids[column]: why.reason(ids) for column, why in dropped if column in rated.kept_columns}
     for name in rated.bounds:
         if name in reasons:
             raise SettingsError(f"The weight of {name} cannot be limited: it {reasons[name]}.", f"Drop {name}.")
@@ -257,7 +261,9 @@ def unmeasured_ids(rated: RatedRubric, refit: fitting.SelectedRubric, ids: Colle
 
 
 def redundant_pairs(rated: RatedRubric, refit: fitting.SelectedRubric) -> tuple[tuple[str, str, float], ...]:
-    correlations, ids = design(rated.table).correlations, [each.criterion.id for each in rated.candidates]
+    """Return pairs of weighted criteria that measure the same, the later one first, with their correlation."""
+    ids = [each.criterion.id for each in rated.candidates]
+    correlations = design(rated.table).correlations
     weighted = [column for column, weight in zip(refit.fit.columns, refit.fit.weights, strict=True) if weight]
     pairs = ((i, j) for j in weighted for i in weighted if i < j)
     return tuple((ids[j], ids[i], float(correlations[i, j])) for i, j in pairs if correlations[i, j] >= REDUNDANT)
@@ -267,11 +273,13 @@ def measure_effect(
     parent: RatedRubric, edited: RatedRubric, refits: Sequence[fitting.SelectedRubric], rubric: Rubric
 ) -> EditEffect:
     """Return the effect of an edit, in balanced accuracy for verdicts; `rubric` is the edited and refitted rubric."""
-    table, (before, after) = edited.table, [refit.held_out for refit in refits]
+    table = edited.table
+    before, after = (refit.held_out for refit in refits)
     level = gate_level(table.labels, table.groups)
-    figures, calls, passed = [], [], []
+    correlations, calls, passed = [], [], []
     for each, refit in zip((parent, edited), refits, strict=True):
-        figures.append(fitting.refitted_agreement(each.table, refit.held_out, level=level)["pearson"].rounded())
+        measures = fitting.refitted_agreement(each.table, refit.held_out, level=level)
+        correlations.append(measures["pearson"].rounded())
         ids = [each.candidates[column].criterion.id for column in each.kept_columns]
         calls.append(round(each.ratings.calls(ids, assignment_of(each.rubric), each.ask), 6))
         passed.append(refit_study(each, refit).verdicts)
@@ -280,8 +288,8 @@ def measure_effect(
         n=int((~np.isnan(after.raw + before.raw)).sum()),
         groups=len(set(table.groups)),
         folds=len(before.fits[0]),
-        before=figures[0],
-        after=figures[1],
+        before=correlations[0],
+        after=correlations[1],
         difference=EvaluatorComparison(table).difference(after.raw, before.raw),
         recorded=Interval(None),
         calls_before=calls[0],
@@ -294,8 +302,8 @@ def measure_effect(
     if passed_before is None or passed_after is None:
         return effect
     verdicts = [
-        verdict_agreement(name, held_out.scores, found, table.labels, table.groups, order=held_out.raw)
-        for name, held_out, found in (("before", before, passed_before), ("after", after, passed_after))
+        verdict_agreement(name, held_out.scores, decided, table.labels, table.groups, order=held_out.raw)
+        for name, held_out, decided in (("before", before, passed_before), ("after", after, passed_after))
     ]
     return replace(
         effect,
@@ -309,8 +317,10 @@ def measure_effect(
 
 
 def weight_changes(before: Rubric, after: Rubric) -> tuple[WeightChange, ...]:
-    old, new = ({name: term.weight for name, term in rubric.terms.items()} for rubric in (before, after))
-    limits, ids = bounds_of(after.aggregation), {criterion.id for criterion in after.criteria}
+    old = {name: term.weight for name, term in before.terms.items()}
+    new = {name: term.weight for name, term in after.terms.items()}
+    limits = bounds_of(after.aggregation)
+    ids = {criterion.id for criterion in after.criteria}
     removed = (each for each in before.criteria if each.id not in ids)
     return tuple(
         WeightChange(each.id, each.trait, each.statement, old.get(each.id), new.get(each.id), limits.get(each.id))
@@ -338,7 +348,8 @@ class EditableVersion:
         """The rubric with the kept ratings; candidates without a rating of every text are left out."""
         rubric, provenance = self.version.rubric, self.version.provenance
         aspect, scale, of_criteria = rubric.aspect.name, rubric.scores_on, rubric.scale
-        recorded, texts = (self.record.candidates, self.record.texts) if self.record else ((), ())
+        recorded = self.record.candidates if self.record else ()
+        texts = self.record.texts if self.record else ()
         recorded_ids = {each.criterion.id for each in recorded}
         unrecorded = [
             stored.Candidate(method=part.method, criterion=criterion, kept=True, made_from=criterion.evidence.examples)
@@ -357,8 +368,11 @@ class EditableVersion:
             if shown_id := id_of.get(text_digest(text.example)) or first_of_group.get(text.group):
                 current_id[text.id] = shown_id
         rows = [self.cells.get(text.id, {}) for text in self.examples]
-        candidates = [each for each in (*recorded, *unrecorded) if all(each.criterion.id in row for row in rows)]
-        made_from = [sorted({current_id[old] for old in each.made_from if old in current_id}) for each in candidates]
+        candidates = []
+        for each in (*recorded, *unrecorded):
+            if all(each.criterion.id in row for row in rows):
+                made_from = {current_id[old] for old in each.made_from if old in current_id}
+                candidates.append(each.model_copy(update={"made_from": tuple(sorted(made_from))}))
         move = partial(scale.moved_to, of_criteria)
         examples = (
             replace(
@@ -371,10 +385,7 @@ class EditableVersion:
         return RatedRubric(
             rubric=rubric,
             examples=tuple(examples),
-            candidates=tuple(
-                each.model_copy(update={"made_from": tuple(ids)})
-                for each, ids in zip(candidates, made_from, strict=True)
-            ),
+            candidates=tuple(candidates),
             cells=tuple(tuple(row[each.criterion.id] for each in candidates) for row in rows),
             settings=provenance.settings,
             bounds=bounds_of(rubric.aggregation),
@@ -402,7 +413,7 @@ class EditableVersion:
 def editable_version(workspace: Workspace, rubric: str | stored.Version, options: EditOptions) -> EditableVersion:
     """Return a version with labelled texts to measure an edit on: `options.labels`, or its own training texts."""
     version = load_version(workspace, rubric)
-    record, cells = workspace.store.training(version.ref), dict[str, Mapping[str, stored.Cell]]()
+    record = workspace.store.training(version.ref)
     if options.labels is not None:
         aspect, scale, name = version.rubric.aspect.name, version.rubric.scores_on, describe(options.labels)
         labelled_texts = usable_texts(options.labels, options, [(aspect, scale)], workspace.notify)
@@ -414,6 +425,7 @@ def editable_version(workspace: Workspace, rubric: str | stored.Version, options
         raise DataError(problem, "Give them: `labels=FILE`.")
     else:
         texts = tuple(_labelled_example(text, version.rubric.aspect.name) for text in record.texts)
+    cells = dict[str, Mapping[str, stored.Cell]]()
     if record:
         row_of = {text_digest(text.example): row for text, row in zip(record.texts, record.cells, strict=True)}
         ids = [each.criterion.id for each in record.candidates]
@@ -456,8 +468,11 @@ def edit(
         to_rate.setdefault(candidate.method, []).append(candidate.criterion)
     parts = tuple(part_with(parent, method, provenance.settings, each) for method, each in to_rate.items() if each)
     new_parts = parent.model_copy(update={"aspect": plan.aspect, "parts": parts})
-    requests = [(parent, labelled.unrated)] if labelled.unrated else []
-    requests += [(new_parts, labelled.examples)] if parts else []
+    requests = []
+    if labelled.unrated:
+        requests.append((parent, labelled.unrated))
+    if parts:
+        requests.append((new_parts, labelled.examples))
     choice = JudgeChoice(provenance.judge, provenance.judge_address)
     if requests:
         judge_name, own = options.judge, provenance.judge
@@ -485,7 +500,8 @@ def edit(
             with workspace.progress(workspace.ledger) as on_progress:
                 rated = await rate_parts(asked.parts, asked, texts, judge, workspace.under_way, on_progress=on_progress)
             ids = [each.criterion.id for each in rated.candidates]
-            for name, column in zip(ids, zip(*rated.cells, strict=True), strict=True):
+            columns = zip(*rated.cells, strict=True)
+            for name, column in zip(ids, columns, strict=True):
                 if all(cell.score is None and cell.applies for cell in column):
                     raise JudgeError(f"No text could be rated by {name}; the latest reason: {column[-1].reason}")
             cells = parent_cells if asked is parent else new_cells
@@ -508,17 +524,18 @@ def _finish(
         candidates = tuple(each for each in edited.candidates if each.kept)
         rows = tuple(tuple(new_cells[text.id][each.criterion.id] for each in candidates) for text in edited.examples)
         edited = replace(edited, candidates=candidates, cells=rows, direct=None)
-    refits = editable.refit, refit_rubric(edited, editable.selection)
+    refit_before, refit_after = editable.refit, refit_rubric(edited, editable.selection)
     dropped = [name for name, reason in plan.removed.items() if reason == "dropped"]
     limited = [name for change in plan.changes if change.action in ("pin", "bound") for name in change.criteria]
     added = [*plan.new, *(name for name in limited if name in plan.bounds and name not in plan.new)]
-    notes = [f"{name} is left out: it {reason}" for name, reason in check_kept(edited, refits[1]).items()]
-    for one, other, correlation in redundant_pairs(edited, refits[1]):
-        notes.append(f"{one} says what {other} says (r = {correlation:.2f}): the same thing counts twice")
-    for name in (*unmeasured_ids(parent, refits[0], dropped), *unmeasured_ids(edited, refits[1], added)):
+    notes = [f"{name} is left out: it {reason}" for name, reason in check_kept(edited, refit_after).items()]
+    for name, earlier_name, correlation in redundant_pairs(edited, refit_after):
+        notes.append(f"{name} says what {earlier_name} says (r = {correlation:.2f}): the same thing counts twice")
+    unmeasured = unmeasured_ids(parent, refit_before, dropped) + unmeasured_ids(edited, refit_after, added)
+    for name in unmeasured:
         why = "as it was made from labels of each fold or is not selected without them"
         notes.append(f"the effect of {name} on cross-validated agreement is unknown: it is in no fold's rubric, {why}")
-    study = refit_study(edited, refits[1])
+    study = refit_study(edited, refit_after)
     rubric, before, provenance = study.rubric(), version.rubric.aggregation, version.provenance
     if rubric.aggregation and before and before.onto:
         threshold = before.threshold if plan.threshold is None else plan.threshold
@@ -528,7 +545,7 @@ def _finish(
     if validation := provenance.validation:
         verdicts = validation.verdict_agreements
         recorded = verdicts[0].balanced_accuracy if verdicts else validation.rubric.order
-    effect = measure_effect(parent, edited, refits, rubric)
+    effect = measure_effect(parent, edited, (refit_before, refit_after), rubric)
     effect = replace(effect, recorded=recorded, recorded_by=provenance.held_out_by)
     saved = None
     if not options.preview:
@@ -548,9 +565,8 @@ def _save(
 ) -> stored.Version:
     version, examples = editable.version, editable.examples
     before, aspect = version.provenance, version.rubric.aspect.name
-    judge, generator = (
-        imported_source(version, recorded, workspace.store) for recorded in (before.judge_from, before.generator_from)
-    )
+    judge = imported_source(version, before.judge_from, workspace.store)
+    generator = imported_source(version, before.generator_from, workspace.store)
     update = {
         "data": data_digest(examples, aspect),
         "examples": tuple(sorted({*before.examples, *(text.id for text in examples)})),

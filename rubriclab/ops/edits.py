@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from textwrap import shorten
 from typing import Literal
 
@@ -18,6 +19,24 @@ from rubriclab.models.rubric import Criterion, Evidence, Level, Question, Rubric
 from rubriclab.models.text import Aspect, Scale
 from rubriclab.models.version import Candidate, EditAction, EditChange
 from rubriclab.ops.options import Edit, Threshold
+
+# The methods that rate an added statement and an added question.
+STATEMENTS, QUESTIONS = "hypoeval", "checkeval"
+# The better answer at the end of a question.
+_BETTER = re.compile(r"\s*\(better:\s*(yes|no)\)\s*$")
+# A statement that begins with its name, as in `Order: each sentence follows from the one before`.
+_NAMED = re.compile(r"\s*([^:.]{1,60}):\s+\S")
+TRAIT_WORDS = 6
+# The levels of a statement, from the lowest to the highest.
+TRUTH = (
+    "Not true of it at all.",
+    "Almost entirely untrue of it.",
+    "Mostly untrue of it.",
+    "As true as untrue of it.",
+    "Mostly true of it.",
+    "Almost entirely true of it.",
+    "Entirely true of it.",
+)
 
 
 @dataclass
@@ -56,14 +75,14 @@ class EditPlan:
         return {*(each.id for each in known), *self.new}
 
     def add(self, action: EditAction, method: str, new: Criterion, replaced: Sequence[Criterion] = ()) -> None:
-        ids, before = tuple(each.id for each in replaced), "\n".join(each.statement for each in replaced)
+        ids = tuple(each.id for each in replaced)
+        before = "\n".join(each.statement for each in replaced) if replaced else None
         if action == "reword" and ids[0] in self.bounds:
             self.bounds[new.id] = self.bounds[ids[0]]
         done = "merged" if action == "merge" else "reworded"
         self.removed |= dict.fromkeys(ids, f"{done}: {new.id} replaces it")
         self.new[new.id] = Candidate(method=method, criterion=new, kept=True, by_hand="added")
-        old = before if replaced else None
-        change = EditChange(action=action, criteria=ids, result=new.id, before=old, after=new.statement)
+        change = EditChange(action=action, criteria=ids, result=new.id, before=before, after=new.statement)
         self.changes.append(change)
 
     def set_threshold(self, threshold: Threshold) -> None:
@@ -74,13 +93,15 @@ class EditPlan:
         if self.threshold is not None and not 0 <= self.threshold <= 1:
             problem = f"The threshold cannot be {self.threshold:g}: scores are probabilities."
             raise SettingsError(problem, "Give a number from 0 to 1.")
-        before, after = f"{self.rubric.threshold:g}", "learned" if self.threshold is None else f"{self.threshold:g}"
-        self.changes.append(EditChange(action="threshold", before=before, after=after))
+        after = "learned" if self.threshold is None else f"{self.threshold:g}"
+        self.changes.append(EditChange(action="threshold", before=f"{self.rubric.threshold:g}", after=after))
 
     def limit(self, criterion: str, limits: Bounds | None) -> None:
         """Limit the weight of a criterion, or lift its limits; `criterion` may be the id before it was reworded."""
-        new_ids = {change.criteria: change.result for change in self.changes if change.action == "reword"}
-        name = criterion if criterion in self.kept else new_ids.get((criterion,)) or criterion
+        new_ids = {change.criteria[0]: change.result for change in self.changes if change.action == "reword"}
+        name = criterion
+        if criterion not in self.kept:
+            name = new_ids.get(criterion) or criterion
         if name in self.removed:
             done = self.removed[name].partition(":")[0]
             raise SettingsError(f"{name} is {done} by this edit, so its weight cannot be limited.")
@@ -90,13 +111,15 @@ class EditPlan:
         if limits is None:
             self.changes.append(EditChange(action="bound", criteria=(name,), after="free"))
             return
-        low, high = self.bounds[name] = limits
+        self.bounds[name] = limits
+        low, high = limits
         action: EditAction = "pin" if low == high else "bound"
         limits_text = f"{low:g}" if action == "pin" else f"{low:g}:{high:g}"
-        signed = any(each.id == name and each.kind == "feature" for each in self.rubric.criteria)
-        if not (-1.0 if signed else 0.0) <= low <= high <= 1:
-            kind = "a text feature's weight lies between -1 and 1" if signed else "a weight lies between 0 and 1"
-            wrong = "the lowest is above the highest" if low > high else kind
+        is_feature = any(each.id == name and each.kind == "feature" for each in self.rubric.criteria)
+        lowest = -1 if is_feature else 0
+        if not lowest <= low <= high <= 1:
+            weight = "a text feature's weight" if is_feature else "a weight"
+            wrong = "the lowest is above the highest" if low > high else f"{weight} lies between {lowest} and 1"
             raise SettingsError(f"The weight of {name} cannot be {limits_text}: {wrong}.", "Give shares, as in 0.3.")
         self.changes.append(EditChange(action=action, criteria=(name,), after=limits_text))
 
@@ -115,8 +138,10 @@ def plan_edits(rubric: Rubric, ref: str, edit: Edit) -> EditPlan:
         old = criteria[name]
         # The next free id: `h03.2` for `h03`, then `h03.3`.
         stem, _, number = name.rpartition(".")
-        stem = stem if stem and number.isdigit() else name
-        new_id = next(free for free in (f"{stem}.{each}" for each in range(2, 10_000)) if free not in plan.used_ids)
+        is_numbered = stem and number.isdigit()
+        first_id = stem if is_numbered else name
+        numbered_ids = (f"{first_id}.{each}" for each in count(2))
+        new_id = next(each for each in numbered_ids if each not in plan.used_ids)
         new = reword(old, method_of[name], text, new_id)
         if (new.statement, new.question) == (old.statement, old.question):
             raise SettingsError(f"{name} has this wording already.", "Give another one, or leave it out.")
@@ -155,29 +180,35 @@ def _with_ids(rubric: Rubric, ref: str, edit: Edit) -> Edit:
 
     def id_of(name: str) -> str:
         start = name.strip().removesuffix("…").rstrip().casefold()
-        found = [one for one in titles if titles[one] == start or (name[-1:] == "…" and titles[one].startswith(start))]
-        if name in titles or not found:
+        ids = [each for each, title in titles.items() if title == start]
+        if name.endswith("…"):
+            ids = [each for each, title in titles.items() if title.startswith(start)]
+        if name in titles or not ids:
             return name
-        if len(found) > 1:
-            raise SettingsError(f"{ref} has several criteria {name!r}.", f"Give an id: {', '.join(found)}.")
-        return found[0]
+        if len(ids) > 1:
+            raise SettingsError(f"{ref} has several criteria {name!r}.", f"Give an id: {', '.join(ids)}.")
+        return ids[0]
 
-    drop, merge = map(id_of, edit.drop), (((*map(id_of, names),), text) for names, text in edit.merge)
-    given = {name: getattr(edit, name) for name in ("reword", "pin", "bound")}
-    tables = {name: {id_of(each): value for each, value in table.items()} for name, table in given.items()}
-    for name, table in tables.items():
-        if len(table) < len(given[name]):
-            raise SettingsError(f"`{name}` names one of {', '.join(table)} by id and by title.", "Name it once.")
-    return edit.model_copy(update={"drop": tuple(drop), "merge": tuple(merge), **tables})
+    tables = {}
+    for option in ("reword", "pin", "bound"):
+        by_name = getattr(edit, option)
+        by_id = {id_of(name): value for name, value in by_name.items()}
+        if len(by_id) < len(by_name):
+            raise SettingsError(f"`{option}` names one of {', '.join(by_id)} by id and by title.", "Name it once.")
+        tables[option] = by_id
+    drop = tuple(id_of(name) for name in edit.drop)
+    merged = tuple((tuple(id_of(name) for name in names), text) for names, text in edit.merge)
+    return edit.model_copy(update={"drop": drop, "merge": merged, **tables})
 
 
 def _check_named(rubric: Rubric, ref: str, edit: Edit) -> None:
     """Refuse an edit with no change, an unknown criterion, two changes of one criterion, or an empty wording."""
-    changes = [f"`{name}`" for name in Edit.model_fields]
     if all(getattr(edit, name) in (None, (), {}) for name in Edit.model_fields):
-        hint = f"Give at least one of {', '.join(changes[:-1])} and {changes[-1]}."
+        *options, last = [f"`{name}`" for name in Edit.model_fields]
+        hint = f"Give at least one of {', '.join(options)} and {last}."
         raise SettingsError("No change was asked for.", hint)
-    names = [*edit.drop, *edit.reword, *(name for names, _ in edit.merge for name in names)]
+    merged = [name for names, _ in edit.merge for name in names]
+    names = [*edit.drop, *edit.reword, *merged]
     known = {each.id: each for each in rubric.criteria}
     for index, name in enumerate(names):
         if name not in known:
@@ -197,6 +228,7 @@ def unknown_criterion(name: str, ref: str, known: Mapping[str, Criterion]) -> Se
 
 def check_bounds(bounds: Mapping[str, Bounds], criteria: int) -> None:
     """Raise SettingsError if the absolute weights of this many criteria cannot sum to 1 within the limits."""
+    # Limits of opposite signs allow 0; a criterion without limits may have a weight of 1.
     min_total = sum(min(abs(low), abs(high)) if low * high > 0 else 0.0 for low, high in bounds.values())
     max_total = sum(max(abs(low), abs(high)) for low, high in bounds.values()) + criteria - len(bounds)
     if min_total > 1 + 1e-9 or max_total < 1 - 1e-9:
@@ -204,28 +236,6 @@ def check_bounds(bounds: Mapping[str, Bounds], criteria: int) -> None:
         limits = ", ".join(f"{name} {low:g}:{high:g}" for name, (low, high) in bounds.items())
         problem = f"The absolute weights sum to 1, but within these limits they sum to {allowed_range}: {limits}."
         raise SettingsError(problem, "Widen the limits of some.")
-
-
-# The methods that rate an added statement and an added question.
-STATEMENTS, QUESTIONS = "hypoeval", "checkeval"
-
-# The better answer at the end of a question.
-_BETTER = re.compile(r"\s*\(better:\s*(yes|no)\)\s*$")
-
-# A statement that begins with its name, as in `Order: each sentence follows from the one before`.
-_NAMED = re.compile(r"\s*([^:.]{1,60}):\s+\S")
-TRAIT_WORDS = 6
-
-# The levels of a statement, from the lowest to the highest.
-TRUTH = (
-    "Not true of it at all.",
-    "Almost entirely untrue of it.",
-    "Mostly untrue of it.",
-    "As true as untrue of it.",
-    "Mostly true of it.",
-    "Almost entirely true of it.",
-    "Entirely true of it.",
-)
 
 
 def reword(criterion: Criterion, method: str, text: str, name: str) -> Criterion:
@@ -243,17 +253,18 @@ def merge(criteria: Sequence[Criterion], text: str, scale: Scale, name: str) -> 
         kind = f"it is a {first.kind}, not a statement or a question"
         raise SettingsError(f"{first.id} cannot be merged: {kind}.", "Drop it instead.")
     new = _replacement(criteria, text, name)
-    own: dict[str, object] = {"weight": sum(criterion.weight for criterion in criteria), "levels": ()}
+    update: dict[str, object] = {"weight": sum(criterion.weight for criterion in criteria), "levels": ()}
     if new.kind == "hypothesis":
-        own |= {"levels": levels(scale), "trait": default_trait(text)}
+        update |= {"levels": levels(scale), "trait": default_trait(text)}
     if new.question:
-        own["question"] = Question(origin="seed", better=new.question.better)
-    return new.model_copy(update=own)
+        update["question"] = Question(origin="seed", better=new.question.better)
+    return new.model_copy(update=update)
 
 
 def _replacement(criteria: Sequence[Criterion], text: str, name: str) -> Criterion:
     """Return a copy of the first criterion with another wording and the evidence of all criteria."""
-    (statement, better), question = _split_better_answer(text), criteria[0].question
+    statement, better = _split_better_answer(text)
+    question = criteria[0].question
     evidence = Evidence(
         origin="written by hand",
         examples=tuple(dict.fromkeys(example for each in criteria for example in each.evidence.examples)),
@@ -271,8 +282,9 @@ def new_criterion(text: str, rubric: Rubric, used_ids: Collection[str]) -> tuple
     statement, better = _split_better_answer(text)
     is_question = better is not None or statement.rstrip().endswith("?")
     weights = [criterion.weight for criterion in rubric.criteria]
+    ids = (f"a{number:02}" for number in count(1))
     criterion = Criterion(
-        id=next(name for name in (f"a{number:02}" for number in range(1, 10_000)) if name not in used_ids),
+        id=next(each for each in ids if each not in used_ids),
         kind="question" if is_question else "hypothesis",
         trait=rubric.aspect.name if is_question else default_trait(text),
         statement=statement if is_question else text,
@@ -299,5 +311,8 @@ def levels(scale: Scale) -> tuple[Level, ...]:
 
 
 def _split_better_answer(text: str) -> tuple[str, Literal["yes", "no"] | None]:
+    """Return a wording without the better answer at its end, and this answer, `None` if there is none."""
     match = _BETTER.search(text)
-    return (text[: match.start()], "no" if match[1] == "no" else "yes") if match else (text, None)
+    if match is None:
+        return text, None
+    return text[: match.start()], "no" if match[1] == "no" else "yes"

@@ -19,27 +19,12 @@ from rubriclab.learning.gate import gate_level, rater_errors, rater_scores, verd
 from rubriclab.learning.scoring import CANNOT_ASSESS, Score
 from rubriclab.learning.verdicts import raters_verdicts, verdict_agreement, verdict_statistic, verdicts_at
 from rubriclab.methods.catalogue import baseline_method, has_seen_labels
+from rubriclab.models import version as stored
 from rubriclab.models.aggregation import Calibration
 from rubriclab.models.characters import count
 from rubriclab.models.text import Example, Scale, data_digest, labelled, words_digest
 from rubriclab.models.text_features import CATALOGUE, WORD_COUNT
-from rubriclab.models.version import (
-    ALL_FEATURES,
-    BASELINE,
-    CALIBRATED_ENDING,
-    DIRECT,
-    GRADED,
-    SINGLE_RATERS,
-    Baseline,
-    Effort,
-    EvaluationRecord,
-    GateVerdict,
-    OtherSide,
-    VerdictAgreement,
-    Version,
-    deciding_verdict,
-    is_baseline,
-)
+from rubriclab.models.version import Version
 from rubriclab.ops import workspace as work
 from rubriclab.ops.inputs import Data, check_labels, check_text_fields, likely_labels, usable_texts
 from rubriclab.ops.options import EvaluateOptions, ScoreOptions
@@ -58,6 +43,8 @@ from rubriclab.stats.correlation import FloatArray, floats
 from rubriclab.stats.intervals import Interval
 from rubriclab.stats.reliability import ceiling_interval
 
+LEVELS: tuple[Level, ...] = ("group", "dataset", "system")
+
 
 @dataclass(frozen=True, repr=False)
 class Evaluation(work.Answered, Displayed):
@@ -66,28 +53,27 @@ class Evaluation(work.Answered, Displayed):
     versions: tuple[Version, ...]
     examples: tuple[Example, ...]
     scores: Mapping[str, tuple[Score, ...]]
-    effort: Effort
+    effort: stored.Effort
     unanswered: str | None = None
 
     @cached_property
     def scored(self) -> list[ScoredVersion]:
-        texts = (labelled(self.examples, version.rubric.aspect.name) for version in self.versions)
-        return [ScoredVersion(one, some, self.scores[one.ref]) for one, some in zip(self.versions, texts, strict=True)]
+        scored = []
+        for version in self.versions:
+            texts = labelled(self.examples, version.rubric.aspect.name)
+            scored.append(ScoredVersion(version, texts, self.scores[version.ref]))
+        return scored
 
     @cached_property
     def results(self) -> list[Result]:
         """The agreement of rubrics, then of free baselines, with the labels of each aspect."""
         results: list[Result] = []
         for aspect, scored, free in self.by_aspect:
-            evaluators = [
-                Evaluator(
-                    each.name,
-                    each.values,
-                    sum(score.answers_missing for score in each.scores),
-                    sum(score.answers for score in each.scores),
-                )
-                for each in scored
-            ]
+            evaluators = []
+            for each in scored:
+                missing = sum(score.answers_missing for score in each.scores)
+                answers = sum(score.answers for score in each.scores)
+                evaluators.append(Evaluator(each.name, each.values, missing, answers))
             results += measure_agreement(scored[0].texts, [*evaluators, *free], aspect)
         return results
 
@@ -109,59 +95,67 @@ class Evaluation(work.Answered, Displayed):
     @cached_property
     def decisions(self) -> list[EvaluatedDecisions]:
         """The agreement of decisions with labels, for each aspect whose rubrics decide."""
-        return list(filter(None, (evaluate_decisions(scored, free) for _, scored, free in self.by_aspect)))
+        decisions = [evaluate_decisions(scored, free) for _, scored, free in self.by_aspect]
+        return [each for each in decisions if each]
 
     @cached_property
     def by_aspect(self) -> list[tuple[str, list[ScoredVersion], list[Evaluator]]]:
         """Each aspect with its versions and the free baselines, whose scores an evaluation does not contain."""
-        found = []
+        by_aspect = []
         for aspect in dict.fromkeys(each.aspect for each in self.scored):
             scored = [each for each in self.scored if each.aspect == aspect]
-            chosen = {one.version.ref: feature for one in scored if (feature := one.version.provenance.baseline)}
-            found.append((aspect, scored, baseline_evaluators(scored[0].texts, chosen)))
-        return found
+            baselines = {each.version.ref: each.version.provenance.baseline for each in scored}
+            chosen = {ref: baseline for ref, baseline in baselines.items() if baseline}
+            by_aspect.append((aspect, scored, baseline_evaluators(scored[0].texts, chosen)))
+        return by_aspect
 
-    def records(self) -> dict[str, EvaluationRecord]:
+    def records(self) -> dict[str, stored.EvaluationRecord]:
         """Return the verdicts by version, without those on texts that the version has learned from."""
         measured: dict[str, dict[str, Any]] = {}
-        for summary in filter(None, self.summaries.values()):
-            for row in () if summary.scale.names else summary.evaluators:
-                if (deciding := row.deciding) and deciding.gains and not row.seen:
-                    own: dict[str, Any] = {"order": row.result.agreement.pearson, "errors": summary.errors.get(row.ref)}
-                    own |= {"level": summary.level, "verdict": deciding.gains, "other": deciding.side}
-                    measured[row.ref] = own | {"compared_with_direct": row.compared_with_direct}
+        for summary in self.summaries.values():
+            if summary is None or summary.scale.names:
+                continue
+            for row in summary.evaluators:
+                deciding = row.deciding
+                if deciding and deciding.gains and not row.seen:
+                    own = {"order": row.result.agreement.pearson, "errors": summary.errors.get(row.ref)}
+                    compared = {"verdict": deciding.gains, "other": deciding.side, "level": summary.level}
+                    measured[row.ref] = {**own, **compared, "compared_with_direct": row.compared_with_direct}
         for each in self.decisions:
-            for found in (rubric for rubric in each.agreements if rubric.name in each.gains):
-                own = {"level": "dataset", "order": found.auroc, "decisions": found, "other": each.others[found.name]}
-                own |= {"verdict": each.gains[found.name], "compared_with_direct": each.compared_with_direct}
-                measured[found.name] = own
+            agreements = {agreement.name: agreement for agreement in each.agreements}
+            for ref, verdict in each.gains.items():
+                decided = {"order": agreements[ref].auroc, "decisions": agreements[ref]}
+                compared = {"verdict": verdict, "other": each.others[ref], "level": "dataset"}
+                measured[ref] = {**decided, **compared, "compared_with_direct": each.compared_with_direct}
         return {
-            one.version.ref: EvaluationRecord(
+            scored.version.ref: stored.EvaluationRecord(
                 created=datetime.now(UTC),
-                judge=one.scores[0].judge,
-                data=data_digest(one.texts, one.aspect),
-                **_count_scored(one.values, one.groups),
-                **measured[one.version.ref],
+                judge=scored.scores[0].judge,
+                data=data_digest(scored.texts, scored.aspect),
+                **_count_scored(scored.values, scored.groups),
+                **measured[scored.version.ref],
             )
-            for one in self.scored
-            if one.version.ref in measured
+            for scored in self.scored
+            if scored.version.ref in measured
         }
 
     def to_row(self) -> dict[str, Any]:
         """Return the figures of the report; for labels of two levels, these are the figures of verdicts."""
         graded = {each.aspect for each in self.graded}
         results = [result.to_row() for result in self.results if result.aspect in graded]
-        row: dict[str, Any] = {"results": [*results, *(line for each in self.decisions for line in each.to_rows())]}
+        for decisions in self.decisions:
+            results += decisions.to_rows()
+        row: dict[str, Any] = {"results": results}
         if graded:
             summaries = [each for aspect, each in self.summaries.items() if each and aspect in graded]
             row["comparisons"] = [each for summary in summaries for each in summary.to_rows()]
-            errors = [(each.name, each, each.errors, each.error_basis) for each in (*self.graded, *self.calibrated)]
-            by_aspect = {each.aspect: each for each in self.graded}.values()
-            errors += [(SINGLE_RATERS, each, each.rater_errors, each.rater_basis) for each in by_aspect]
+            rows = [(each.name, each, each.errors, each.error_basis) for each in (*self.graded, *self.calibrated)]
+            one_per_aspect = {each.aspect: each for each in self.graded}.values()
+            rows += [(stored.SINGLE_RATERS, each, each.rater_errors, each.rater_basis) for each in one_per_aspect]
             row["errors"] = [
-                {"evaluator": name, "aspect": each.aspect, **basis, **asdict(found)}
-                for name, each, found, basis in errors
-                if found
+                {"evaluator": name, "aspect": each.aspect, **basis, **asdict(errors)}
+                for name, each, errors, basis in rows
+                if errors
             ]
         return row
 
@@ -173,21 +167,21 @@ def evaluate(
     versions = work.load_versions(workspace, rubrics)
     choices = [work.choose_judge(version, options.judge, workspace.store, workspace.notify) for version in versions]
     aspects = {version.rubric.aspect.name: version.rubric.scores_on for version in versions}
-    examples = used = usable_texts(data, options, aspects.items(), workspace.notify)
+    examples = usable_texts(data, options, aspects.items(), workspace.notify)
     trained_on = {text for version in versions if has_seen_labels(version.rubric) for text in version.provenance.texts}
     repeated = sum(words_digest(each) in trained_on for each in examples)
-    repeats = f"{count(repeated, 'text')} equal to one of learning" if repeated else ""
-    if not options.include_training:
-        used = unseen_examples(examples, versions)
-    elif repeats:
+    repeats = f"{count(repeated, 'text')} equal to one of learning"
+    used = examples if options.include_training else unseen_examples(examples, versions)
+    if options.include_training and repeated:
         workspace.notify(f"{repeats}: figures on these are optimistic")
     if not used:
         hint = "Give texts of other groups, or `include_training` for an optimistic figure."
         raise DataError(f"All {len(examples)} usable rows belong to groups that the rubrics have learned from.", hint)
     if left_out := len(examples) - len(used):
-        why = f"a rubric was learned from them or their groups{repeats and f' ({repeats})'}"
+        repeats_text = f" ({repeats})" if repeated else ""
+        why = f"a rubric was learned from them or their groups{repeats_text}"
         workspace.notify(f"{left_out} of {len(examples)} texts left out: {why}")
-    texts = _texts(used, versions, data, options, workspace)
+    texts = _texts(used, versions, data, options, workspace.notify)
     score_options = ScoreOptions(rivals=options.rivals)
     scorings = [
         Scoring(workspace, texts[each.ref], each.rubric, each.ref, choice, score_options)
@@ -204,8 +198,8 @@ def evaluate(
     async def run() -> Evaluation:
         scores: dict[str, tuple[Score, ...]] = {}
         for scoring in scorings:
-            scores[scoring.name] = rows = tuple([scored.score async for scored in scoring.stream()])
-            if refused := sum(score.unscored == CANNOT_ASSESS for score in rows):
+            scores[scoring.name] = tuple([scored.score async for scored in scoring.stream()])
+            if refused := sum(score.unscored == CANNOT_ASSESS for score in scores[scoring.name]):
                 message = f"{count(refused, 'text')} left out of all figures, as {CANNOT_ASSESS}"
                 workspace.notify(f"{scoring.name}: {message}")
         unanswered = next((scoring.unanswered for scoring in scorings if scoring.unanswered), None)
@@ -222,7 +216,8 @@ def _store_verdicts(workspace: work.Workspace, evaluation: Evaluation) -> None:
     for ref, record in evaluation.records().items():
         try:
             earlier = workspace.store.load(ref).evaluation
-            if earlier and earlier.judge == record.judge and (record.groups, record.n) < (earlier.groups, earlier.n):
+            is_smaller = earlier is not None and (record.groups, record.n) < (earlier.groups, earlier.n)
+            if earlier and earlier.judge == record.judge and is_smaller:
                 basis = f"{count(earlier.n, 'text')} of {count(earlier.groups, 'group')}, as these are fewer"
                 workspace.notify(f"the store keeps the verdict on {ref} on {basis}")
                 continue
@@ -234,14 +229,9 @@ def _store_verdicts(workspace: work.Workspace, evaluation: Evaluation) -> None:
 
 
 def _texts(
-    examples: Sequence[Example],
-    versions: Sequence[Version],
-    data: Data,
-    options: EvaluateOptions,
-    workspace: work.Workspace,
+    examples: Sequence[Example], versions: Sequence[Version], data: Data, options: EvaluateOptions, notify: work.Notify
 ) -> dict[str, tuple[Example, ...]]:
     """Return the texts that each version is evaluated on: those with a score for its aspect."""
-    notify = workspace.notify
     texts = {version.ref: labelled(examples, version.rubric.aspect.name) for version in versions}
     for version in versions:
         rows, aspect = texts[version.ref], version.rubric.aspect.name
@@ -258,9 +248,6 @@ def _texts(
             notify(f"{version.ref}: no comparison of systems, as some texts do not name theirs")
         check_text_fields(version, rows, data, options, notify=notify)
     return texts
-
-
-LEVELS: tuple[Level, ...] = ("group", "dataset", "system")
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,29 +283,32 @@ class Result:
         return {"evaluator": self.evaluator, "aspect": self.aspect, **counts, **unanswered, **figures}
 
 
-def baseline_evaluators(examples: Sequence[Example], chosen: Mapping[str, Baseline]) -> list[Evaluator]:
+def baseline_evaluators(examples: Sequence[Example], chosen: Mapping[str, stored.Baseline]) -> list[Evaluator]:
     """Return the word count and, once each, the signed text features and the models of all that `chosen` holds."""
     by_feature: dict[tuple[str, int], list[str]] = {}
     by_model: dict[tuple[tuple[str, tuple[float, float]], ...], list[str]] = {}
     for rubric, baseline in chosen.items():
         by_feature.setdefault((baseline.feature, baseline.sign), []).append(rubric)
         by_model.setdefault(tuple(baseline.model.items()), []).append(rubric)
-    used = {WORD_COUNT, *(name for name, _ in by_feature), *(name for model in by_model for name, _ in model)}
+    in_models = {name for model in by_model for name, _ in model}
+    used = {WORD_COUNT, *(name for name, _ in by_feature), *in_models}
     known = [entry.name for entry in CATALOGUE if entry.name in used]
     values = dict(zip(known, feature_values(examples, known).T, strict=True))
-    evaluators = [Evaluator(f"{BASELINE}word count", values[WORD_COUNT])]
+    evaluators = [Evaluator(f"{stored.BASELINE}word count", values[WORD_COUNT])]
     for (name, sign), rubrics in by_feature.items():
         if name in values:
             remark = f"text feature chosen by the labels recorded with {', '.join(rubrics)}"
-            label = f"{BASELINE}{'' if sign > 0 else '-'}{name} ({remark})"
+            label = f"{stored.BASELINE}{'' if sign > 0 else '-'}{name} ({remark})"
             evaluators.append(Evaluator(label, sign * values[name]))
     for model, rubrics in by_model.items():
         if model and all(name in values for name, _ in model):
             # A feature that is undefined counts as average.
             scores = sum(weight * np.nan_to_num(values[name] - mean) for name, (mean, weight) in model)
-            label = ALL_FEATURES if len(by_model) == 1 else f"{ALL_FEATURES} fitted for {', '.join(rubrics)}"
+            label = (
+                stored.ALL_FEATURES if len(by_model) == 1 else f"{stored.ALL_FEATURES} fitted for {', '.join(rubrics)}"
+            )
             remark = f"fitted to the labels recorded with {', '.join(rubrics)}"
-            evaluators.append(Evaluator(f"{BASELINE}{label} ({remark})", np.asarray(scores)))
+            evaluators.append(Evaluator(f"{stored.BASELINE}{label} ({remark})", np.asarray(scores)))
     return evaluators
 
 
@@ -336,27 +326,23 @@ def measure_agreement(
     """
     human = np.array([example.scores[aspect] for example in examples], dtype=float)
     groups = [example.group for example in examples]
-    named = [example.system for example in examples if example.system is not None]
-    systems, by_rater = named if len(named) == len(examples) else None, rater_scores(examples, aspect)
+    named_systems = [example.system for example in examples if example.system is not None]
+    systems = named_systems if len(named_systems) == len(examples) else None
+    by_rater = rater_scores(examples, aspect)
     ceilings: dict[Level, Interval | None] = {
         level: ceiling_interval(by_rater.table, groups, within=level == "group", raters_known=bool(by_rater.names))
         for level in levels
         if by_rater and level != "system"
     }
-    return [
-        Result(
-            evaluator.name,
-            aspect,
-            int(np.isnan(evaluator.scores).sum()),
-            agreement(evaluator.scores, human, groups, systems, level=level, constant=constant),
-            evaluator.answers_missing,
-            evaluator.answers,
-            ceilings.get(level),
-        )
-        for evaluator in evaluators
-        for level in levels
-        if level != "system" or systems is not None
-    ]
+    results = []
+    for evaluator in evaluators:
+        unscored = int(np.isnan(evaluator.scores).sum())
+        answers = evaluator.answers_missing, evaluator.answers
+        for level in levels:
+            if level != "system" or systems is not None:
+                measures = agreement(evaluator.scores, human, groups, systems, level=level, constant=constant)
+                results.append(Result(evaluator.name, aspect, unscored, measures, *answers, ceilings.get(level)))
+    return results
 
 
 def unseen_examples(examples: Iterable[Example], versions: Sequence[Version]) -> tuple[Example, ...]:
@@ -382,7 +368,7 @@ class ScoredVersion:
 
     @property
     def name(self) -> str:
-        return f"{self.version.ref}{CALIBRATED_ENDING if self.calibration else ''}"
+        return f"{self.version.ref}{stored.CALIBRATED_ENDING if self.calibration else ''}"
 
     @property
     def aspect(self) -> str:
@@ -390,7 +376,7 @@ class ScoredVersion:
 
     @property
     def asks_directly(self) -> bool:
-        return [part.method for part in self.version.rubric.parts] == [DIRECT]
+        return [part.method for part in self.version.rubric.parts] == [stored.DIRECT]
 
     def is_judge_of(self, other: ScoredVersion) -> bool:
         """Return whether this is the other version's judge, asked directly."""
@@ -403,8 +389,11 @@ class ScoredVersion:
     @cached_property
     def values(self) -> FloatArray:
         """The scores, shape (texts,), NaN for unscored texts."""
-        scores, scale = floats(score.score for score in self.scores), self.version.rubric.scores_on
-        return np.clip(self.calibration.apply(scores), scale.low, scale.high) if self.calibration else scores
+        scores = floats(score.score for score in self.scores)
+        if self.calibration is None:
+            return scores
+        scale = self.version.rubric.scores_on
+        return np.clip(self.calibration.apply(scores), scale.low, scale.high)
 
     @property
     def groups(self) -> list[str]:
@@ -444,7 +433,8 @@ def calibrated_direct(scored: Sequence[ScoredVersion]) -> list[ScoredVersion]:
 
     calibrations: dict[tuple[str, str, Scale], tuple[Calibration, str]] = {}
     for version in (each.version for each in scored):
-        if (validation := version.provenance.validation) and validation.direct_calibration:
+        validation = version.provenance.validation
+        if validation and validation.direct_calibration:
             calibrations.setdefault(key(version), (validation.direct_calibration, version.ref))
     calibrated = []
     for each in scored:
@@ -452,9 +442,6 @@ def calibrated_direct(scored: Sequence[ScoredVersion]) -> list[ScoredVersion]:
             calibration, ref = calibrations[key(each.version)]
             calibrated.append(replace(each, calibration=calibration, calibrated_by=ref))
     return calibrated
-
-
-# Comparisons of each rubric with the best rubric and the baselines on the same texts.
 
 
 @dataclass(frozen=True, slots=True)
@@ -465,8 +452,8 @@ class EvaluatorComparison:
     """
 
     other: Result
-    side: OtherSide
-    gains: GateVerdict | None
+    side: stored.OtherSide
+    gains: stored.GateVerdict | None
     n: int = 0
     groups: int = 0
     error_basis: Mapping[str, int] = field(default_factory=dict)
@@ -493,11 +480,11 @@ class EvaluatorRow:
     @property
     def deciding(self) -> EvaluatorComparison | None:
         """The comparison that decides, as in learning: with a baseline method, or a free baseline if that is worse."""
-        direct, free = (self.baselines or (None,))[0], self.best_baseline
-        named = {each.other.evaluator: each for each in self.baselines}
-        calibrated = named.get(f"{direct.other.evaluator}{CALIBRATED_ENDING}") if direct else None
-        candidates = (direct, calibrated, free)
-        verdict = deciding_verdict(*(each.gains if each else None for each in candidates))
+        direct = self.baselines[0] if self.baselines else None
+        by_name = {each.other.evaluator: each for each in self.baselines}
+        calibrated = by_name.get(f"{direct.other.evaluator}{stored.CALIBRATED_ENDING}") if direct else None
+        candidates = (direct, calibrated, self.best_baseline)
+        verdict = stored.deciding_verdict(*(each.gains if each else None for each in candidates))
         return next((each for each in candidates if each and each.gains is verdict), None)
 
     @property
@@ -522,8 +509,11 @@ class EvaluationSummary:
     @property
     def comparisons(self) -> tuple[tuple[str, EvaluatorComparison], ...]:
         """The comparisons, each after the reference of the evaluator that is compared."""
-        rows = ((row.ref, (*row.baselines, row.best_baseline, row.best)) for row in self.evaluators)
-        return tuple((ref, each) for ref, others in rows for each in others if each)
+        comparisons = []
+        for row in self.evaluators:
+            others = (*row.baselines, row.best_baseline, row.best)
+            comparisons += [(row.ref, each) for each in others if each]
+        return tuple(comparisons)
 
     def to_rows(self) -> list[dict[str, Any]]:
         return [
@@ -534,8 +524,8 @@ class EvaluationSummary:
                 "level": self.level,
                 "n": each.n,
                 "groups": each.groups,
-                "measure": GRADED.order,
-                "less_error": asdict((each.gains and each.gains.less_error) or Interval(None)),
+                "measure": stored.GRADED.order,
+                "less_error": asdict(each.gains.less_error or Interval(None) if each.gains else Interval(None)),
                 **{f"less_error_{name}": number for name, number in each.error_basis.items()},
                 "difference": asdict(each.gains.difference if each.gains else Interval(None)),
                 "verdict": each.gains and each.gains.overall,
@@ -566,26 +556,26 @@ def summarize(
     baselines = [row for row in of_versions if row.evaluator in as_baselines]
     ranked = [row for row in of_versions if row not in baselines] or baselines
     other_baselines = [row for row in baselines if row not in ranked]
-    best_free = next((row for row in rows if is_baseline(row.evaluator)), None)
+    best_free = next((row for row in rows if stored.is_baseline(row.evaluator)), None)
 
     def compare(row: Result, other: Result | None) -> EvaluatorComparison | None:
         return None if other is None or other is row else _comparison(row, other, versions, free_scores)
 
     by_name = {row.evaluator: row for row in other_baselines}
     calibrated_rows = [
-        replace(by_name[one.version.ref], evaluator=one.name) for one in calibrated if one.version.ref in by_name
+        replace(by_name[each.version.ref], evaluator=each.name) for each in calibrated if each.version.ref in by_name
     ]
     evaluators = []
     for row in (*ranked, *other_baselines):
         is_rubric = row in ranked
-        with_baselines = (compare(row, each) for each in (*other_baselines, *calibrated_rows) if is_rubric)
+        others = (*other_baselines, *calibrated_rows) if is_rubric else ()
+        with_baselines = filter(None, (compare(row, other) for other in others))
         with_best = compare(row, ranked[0]) if is_rubric else None
-        one = versions[row.evaluator]
-        learned_from = one.version.provenance.groups if has_seen_labels(one.version.rubric) else ()
-        seen = sum(group in learned_from for group in one.groups)
-        evaluators.append(
-            EvaluatorRow(row, tuple(filter(None, with_baselines)), compare(row, best_free), with_best, seen)
-        )
+        scored_version = versions[row.evaluator]
+        version = scored_version.version
+        learned_from = version.provenance.groups if has_seen_labels(version.rubric) else ()
+        seen = sum(group in learned_from for group in scored_version.groups)
+        evaluators.append(EvaluatorRow(row, tuple(with_baselines), compare(row, best_free), with_best, seen))
     errors = {ref: each.errors for ref, each in versions.items() if each.errors}
     scale = scored[0].version.rubric.scores_on
     return EvaluationSummary(aspect, level, tuple(evaluators), errors, scale)
@@ -596,7 +586,7 @@ def _comparison(
 ) -> EvaluatorComparison:
     scored, other_scored = versions[row.evaluator], versions.get(other.evaluator)
     other_values = other_scored.values if other_scored else free_scores.get(other.evaluator)
-    side = OtherSide(
+    side = stored.OtherSide(
         n=other.agreement.n,
         asked_directly=bool(other_scored and other_scored.is_judge_of(scored)),
         errors=other_scored.errors if other_scored else None,
@@ -605,14 +595,18 @@ def _comparison(
     if other_values is None:
         return EvaluatorComparison(other, side, None)
     labels, groups, level = scored.labels, scored.groups, row.agreement.level
-    found = difference(scored.values, other_values, labels, groups, scored.systems, level=level)
-    scale, gain = scored.version.rubric.scores_on, None
-    if other_scored and other_scored.version.rubric.scores_on == scale and not scale.names and found.n:
+    order = difference(scored.values, other_values, labels, groups, scored.systems, level=level)
+    scale = scored.version.rubric.scores_on
+    same_scale = other_scored is not None and other_scored.version.rubric.scores_on == scale
+    gain, basis = None, dict[str, int]()
+    if same_scale and not scale.names and order.n:
         gain = less_error([other_values, scored.values], labels, groups)
-    verdict = verdict_on(other.evaluator, found.interval, gain, scale, labels=found.n, clusters=found.clusters)
-    defined = verdict if gain or found.interval.value is not None or found.too_few_groups else None
-    basis = _count_scored(other_values + scored.values, groups) if gain else {}
-    return EvaluatorComparison(other, side, defined, found.n, found.groups, basis)
+        # The sum is NaN for a text that one of them did not score.
+        basis = _count_scored(other_values + scored.values, groups)
+    verdict = None
+    if gain or order.interval.value is not None or order.too_few_groups:
+        verdict = verdict_on(other.evaluator, order.interval, gain, scale, labels=order.n, clusters=order.clusters)
+    return EvaluatorComparison(other, side, verdict, order.n, order.groups, basis)
 
 
 def _count_scored(scores: FloatArray, groups: Sequence[str]) -> dict[str, int]:
@@ -635,9 +629,9 @@ class EvaluatedDecisions:
     """
 
     names: tuple[str, str]
-    agreements: list[VerdictAgreement]
-    gains: dict[str, GateVerdict]
-    others: dict[str, OtherSide]
+    agreements: list[stored.VerdictAgreement]
+    gains: dict[str, stored.GateVerdict]
+    others: dict[str, stored.OtherSide]
     compared_with_direct: bool
     best: str
     best_auroc: Interval
@@ -646,10 +640,11 @@ class EvaluatedDecisions:
     def to_rows(self) -> list[dict[str, Any]]:
         start = {"levels": self.names, **{name: self.basis[name] for name in ("aspect", "level", "groups")}}
         rows = []
-        for found in self.agreements:
-            row = {**start, "evaluator": found.name, **found.model_dump(mode="json", exclude={"name"})}
-            gain = self.gains.get(found.name)
-            rows.append(row | ({"auroc_above": {gain.against: asdict(gain.difference)}} if gain else {}))
+        for each in self.agreements:
+            row = {**start, "evaluator": each.name, **each.model_dump(mode="json", exclude={"name"})}
+            if gain := self.gains.get(each.name):
+                row["auroc_above"] = {gain.against: asdict(gain.difference)}
+            rows.append(row)
         return [*rows, {**start, "evaluator": self.best, "auroc": asdict(self.best_auroc)}]
 
 
@@ -662,8 +657,8 @@ def evaluate_decisions(
     aurocs = {name: verdict_statistic("AUROC", [values], labels, groups) for name, values in free_scores.items()}
     best = max(aurocs, key=lambda name: aurocs[name].value or 0.0)
     direct = {each.name: each.values for each in scored if each.asks_directly}
-    agreements: list[VerdictAgreement] = []
-    gains, names = dict[str, GateVerdict](), ("", "")
+    agreements: list[stored.VerdictAgreement] = []
+    gains, names = dict[str, stored.GateVerdict](), ("", "")
     for each in scored:
         ref, rubric = each.version.ref, each.version.rubric
         if rubric.threshold is None or rubric.scores_on.names is None:
@@ -672,23 +667,26 @@ def evaluate_decisions(
         decided = verdicts_at(each.values, rubric.threshold)
         agreements.append(verdict_agreement(ref, each.values, decided, labels, groups))
         verdicts = []
-        for against, other in {**({} if ref in direct else direct), best: free_scores[best]}.items():
+        judges_asked = {} if ref in direct else direct
+        for against, other in {**judges_asked, best: free_scores[best]}.items():
             gain = verdict_statistic("AUROC", [each.values, other], labels, groups)
-            errors = [other, each.values] if against in direct else []  # text features give no probabilities
-            error = verdict_statistic("Brier score", errors, labels, groups) if errors else None
+            error = None
+            if against in direct:  # text features give no probabilities
+                error = verdict_statistic("Brier score", [other, each.values], labels, groups)
             counts = {"labels": len(labels), "clusters": len(set(groups))}
             verdicts.append(verdict_on(against, gain, error, rubric.scores_on, **counts))
-        gains[ref] = deciding_verdict(verdicts[0], None, verdicts[-1]) or verdicts[0]
+        gains[ref] = stored.deciding_verdict(verdicts[0], None, verdicts[-1]) or verdicts[0]
     if not agreements:
         return None
     basis = {"aspect": aspect, "level": "dataset", "n": sum(agreements[0].cells), "groups": len(set(groups))}
-    judges, decisions_by = {each.name: each for each in scored}, {each.name: each for each in agreements}
+    scored_by = {each.name: each for each in scored}
+    decisions_by = {each.name: each for each in agreements}
     others = {}
     for ref, verdict in gains.items():
-        judge, decisions = judges.get(verdict.against), decisions_by.get(verdict.against)
-        others[ref] = OtherSide(
+        judge, decisions = scored_by.get(verdict.against), decisions_by.get(verdict.against)
+        others[ref] = stored.OtherSide(
             n=sum(decisions.cells) if decisions else len(labels),
-            asked_directly=bool(judge and judge.is_judge_of(judges[ref])),
+            asked_directly=bool(judge and judge.is_judge_of(scored_by[ref])),
             order=aurocs[best] if judge is None else decisions and decisions.auroc,
             decisions=decisions,
         )

@@ -26,6 +26,13 @@ from rubriclab.ops.options import LabelOptions
 from rubriclab.ops.workspace import Workspace
 from rubriclab.store.store import Store
 
+# Decimal places of a rating where the scale allows decimals.
+DECIMALS = 3
+DEFAULT_SCALE = text_model.Scale(low=1, high=5, whole=True)
+TEXT_COLUMNS = ("id", "group", "system", "source", "context", "reference", "output")
+# The rater's name for labels in a file that names no rater.
+EARLIER = "earlier"
+
 
 @dataclass(frozen=True, repr=False)
 class LabelResult(Displayed):
@@ -62,10 +69,6 @@ class LabelResult(Displayed):
 def _count_texts(rows: Iterable[Mapping[str, Any]]) -> int:
     """Return the number of rows of texts, whose columns may have any name; the other rows are preferences."""
     return sum("over" not in row for row in rows)
-
-
-# Decimal places of a rating where the scale allows decimals.
-DECIMALS = 3
 
 
 class Submission(FrozenModel):
@@ -136,23 +139,23 @@ class Labeling:
         With `skipped`, return the next position that the rater has skipped.
         """
         judgments = self._history.by_rater(rater)
-        open_positions = [
-            position
-            for position, item in enumerate(self.items(rater))
-            if (item in judgments and judgments[item].kind == "skipped" if skipped else item not in judgments)
-        ]
-        later = (position for position in open_positions if position > after)
-        return next(later, open_positions[0] if open_positions else None)
+        wanted_kind = "skipped" if skipped else None
+        kinds = [judgments[item].kind if item in judgments else None for item in self.items(rater)]
+        wanted = [position for position, kind in enumerate(kinds) if kind == wanted_kind]
+        later = [position for position in wanted if position > after]
+        candidates = later or wanted
+        return candidates[0] if candidates else None
 
     def judge(self, rater: str, submission: Submission) -> int:
         """Store a rater's decision, and return the item's position; a repeated submission changes nothing.
 
         Skipping an item that the rater has already answered, perhaps in another tab, changes nothing either.
         """
-        items, value, scale = self._items_by_name(rater), None, self.question.scale
+        items, scale = self._items_by_name(rater), self.question.scale
         item = items.get(submission.item)
         if item is None:
             raise SettingsError("The answer is about a text that is not here.", "Load the page again.")
+        value = None
         if submission.kind == "rating":
             if submission.value is None or not scale.holds(submission.value):
                 raise SettingsError(f"The score {submission.value} is not on the scale.", f"It is {scale.describe()}.")
@@ -196,18 +199,18 @@ class Labeling:
 
     def result(self) -> LabelResult:
         history = self._snapshot()
-        # The history may have judgments of texts in other files.
-        judgments = {
-            rater: [each for item, each in history.by_rater(rater).items() if item in self._positions(rater)]
-            for rater in history.raters
-        }
-        ratings = [each for of_rater in judgments.values() for each in of_rater if each.kind == "rating"]
+        judgments = dict[str, list[judging.HumanJudgment]]()
+        for rater in history.raters:
+            # The history may have judgments of texts in other files.
+            positions = self._positions(rater)
+            judgments[rater] = [each for item, each in history.by_rater(rater).items() if item in positions]
+        ratings = [each for by_rater in judgments.values() for each in by_rater if each.kind == "rating"]
         rows = tuple(labelled_rows(self.texts, history, self.question, self._preferences, self.options.mapping))
         return LabelResult(
             aspect=self.question.aspect.name,
             rows=rows,
             texts=len({each.text for each in ratings if not each.again}),
-            raters={rater: self.progress(rater) for rater, of_rater in judgments.items() if of_rater},
+            raters={rater: self.progress(rater) for rater, by_rater in judgments.items() if by_rater},
             agreement=judging.rater_agreement(history, self.texts),
             unlabelled=len(self.texts) - _count_texts(rows),
             learn=learn_options(self.options, self.question.scale),
@@ -257,7 +260,8 @@ def prepare_labeling(workspace: Workspace, data: Data, options: LabelOptions) ->
             faults.append(str(row))
             continue
         text = LabelText(row, other_columns(rows.row, options.mapping))
-        if texts.setdefault(row.id, text).key != text.key:
+        first_with_id = texts.setdefault(row.id, text)
+        if first_with_id.key != text.key:
             faults.append(f"{rows.where}:{rows.line}: the id {row.id!r} is that of another text")
     examples = [text.example for text in texts.values()]
     faults += map(str, comparison_faults(rows.where, rows.comparisons, examples))
@@ -271,9 +275,6 @@ def prepare_labeling(workspace: Workspace, data: Data, options: LabelOptions) ->
     question = label_question(options, examples)
     preferences = [pair for _, pair in select_comparisons(rows.comparisons, examples, question.aspect.name)]
     return Labeling(store, question, tuple(texts.values()), options, preferences=preferences)
-
-
-DEFAULT_SCALE = text_model.Scale(low=1, high=5, whole=True)
 
 
 def label_question(options: LabelOptions, examples: Sequence[text_model.Example] = ()) -> judging.LabelQuestion:
@@ -290,15 +291,18 @@ def _scale(scale_text: str | None, labels: Sequence[float]) -> text_model.Scale:
     shows_levels = len(set(labels)) > 1 or any(isinstance(label, text_model.WordScore) for label in labels)
     two_levels = text_model.two_level_scale(labels) if shows_levels else None
     levels = tuple(level.strip() for level in scale_text.split(":")) if scale_text else ()
-    if len(levels) == 2 and all(levels) and not any(character.isdigit() for level in levels for character in level):
+    has_digits = any(character.isdigit() for character in "".join(levels))
+    if len(levels) == 2 and all(levels) and not has_digits:
         scale = text_model.Scale(low=0, high=1, whole=True, names=(levels[0], levels[1]))
     elif scale_text:
         # Ratings on a scale with whole ends are whole numbers unless the scale says otherwise.
         scale = text_model.parse_scale(scale_text, (0.0,))
     elif two_levels:
         scale = text_model.Scale(low=0, high=1, whole=True)
+    elif all(DEFAULT_SCALE.contains(label) for label in labels):
+        scale = DEFAULT_SCALE
     else:
-        scale = DEFAULT_SCALE if all(map(DEFAULT_SCALE.contains, labels)) else text_model.scale_of(labels)
+        scale = text_model.scale_of(labels)
     if outside := sorted({label for label in labels if not scale.contains(label)}):
         first = text_model.format_score(outside[0])
         problem = f"Not all labels in the file are on the scale, {scale.describe()}: {first}."
@@ -312,15 +316,11 @@ def _scale(scale_text: str | None, labels: Sequence[float]) -> text_model.Scale:
 def learn_options(options: LabelOptions, scale: text_model.Scale) -> dict[str, str]:
     words = {word: score for score, word in enumerate(scale.names or ()) if word.casefold() not in VERDICT_WORDS}
     levels = {word: text_model.format_score(score) for word, score in (options.level_scores or words).items()}
-    text = f"{text_model.format_score(scale.low)}:{text_model.format_score(scale.high)}{'' if scale.whole else ':any'}"
-    values = {"task": options.task, "aspect": options.aspect, "scale": text, "levels": mapping_text(levels)}
+    ends = f"{text_model.format_score(scale.low)}:{text_model.format_score(scale.high)}"
+    scale_text = ends if scale.whole else f"{ends}:any"
+    values = {"task": options.task, "aspect": options.aspect, "scale": scale_text, "levels": mapping_text(levels)}
     values |= {"map": mapping_text(user_columns(options.mapping)), "definition": options.definition or ""}
     return {name: value for name, value in values.items() if value}
-
-
-TEXT_COLUMNS = ("id", "group", "system", "source", "context", "reference", "output")
-# The rater's name for labels in a file that names no rater.
-EARLIER = "earlier"
 
 
 @dataclass(frozen=True)
@@ -342,7 +342,8 @@ def labelled_rows(
     A rater's label is the first judgment of a text; the second judgment only measures consistency. The score is the
     mean of all raters, including raters in the file. Columns are named as in `mapping`.
     """
-    ratings, columns = {text.key: list[judging.HumanJudgment]() for text in texts}, user_columns(mapping)
+    columns = user_columns(mapping)
+    ratings = {text.key: list[judging.HumanJudgment]() for text in texts}
     for judgment in history.current_judgments():
         if judgment.kind in ("rating", "cannot judge") and not judgment.again and judgment.text in ratings:
             ratings[judgment.text].append(judgment)
@@ -368,18 +369,20 @@ def user_columns(mapping: FieldMap) -> dict[str, str]:
 
 
 def _with_user_columns(row: dict[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
+    """Return a labelled row with the user's columns; scores that have a column of their own leave their table."""
     cells = {columns.get(name, name): cell for name, cell in row.items()}
     for name, column in columns.items():
-        table, dot, aspect = name.partition(".")
+        table, dot, key = name.partition(".")
         if not dot:
             cells.setdefault(column, None)
         elif table == "scores":
-            cells[column] = cells.get(table, {}).pop(aspect, None)
+            cells[column] = cells.get(table, {}).pop(key, None)
         else:
-            aspect, _, rater = aspect.partition(".")
+            aspect, _, rater = key.partition(".")
             cells[column] = cells.get(table, {}).get(aspect, {}).pop(rater, None)
-    tables = {table: {name: cell for name, cell in cells.get(table, {}).items() if cell != {}} for table in TABLES}
-    return {name: cell for name, cell in {**cells, **tables}.items() if cell != {}}
+    for table in TABLES:
+        cells[table] = {key: cell for key, cell in cells.get(table, {}).items() if cell != {}}
+    return {name: cell for name, cell in cells.items() if cell != {}}
 
 
 def _row(text: LabelText, ratings: Sequence[judging.HumanJudgment], question: judging.LabelQuestion) -> dict[str, Any]:
@@ -396,18 +399,19 @@ def _row(text: LabelText, ratings: Sequence[judging.HumanJudgment], question: ju
         if numbers:
             numbered = {f"{EARLIER} {number}": value for number, value in enumerate(numbers, start=1)}
             earlier = text_model.named_annotations(example, aspect) or numbered
-        annotations[aspect] = by_rater = earlier | values
+        by_rater = earlier | values
+        annotations[aspect] = by_rater
         scores[aspect] = math.fsum(by_rater.values()) / len(by_rater)
     if new_reasons := {each.rater: each.reason for each in ratings if each.reason}:
         earlier_reasons = text_model.named_reasons(example, aspect).items()
         reasons[aspect] = {rater or EARLIER: reason for rater, reason in earlier_reasons} | new_reasons
     levels = {aspect: question.scale.names or ()}
     fields: dict[str, Any] = {name: getattr(example, name) for name in TEXT_COLUMNS}
-    tables = {"scores": scores, "annotations": annotations}
-    for table, cells in tables.items():
+    for table, cells in (("scores", scores), ("annotations", annotations)):
         fields[table] = {name: _as_written(cell, levels.get(name, ())) for name, cell in cells.items()}
     fields["reasons"] = {name: dict(each) if isinstance(each, Mapping) else each for name, each in reasons.items()}
-    return {**{name: value for name, value in fields.items() if value not in (None, {})}, **text.columns}
+    present = {name: value for name, value in fields.items() if value not in (None, {})}
+    return {**present, **text.columns}
 
 
 def _as_written(value: Any, levels: Sequence[str]) -> Any:

@@ -100,7 +100,9 @@ def _pool(rows: Rows, version: Version, options: PlanOptions, notify: Notify) ->
         for row in rows:
             if isinstance(row, RowError):
                 faults.append(str(row))
-            elif (key := text_model.words_digest(row)) in trained_on:
+                continue
+            key = text_model.words_digest(row)
+            if key in trained_on:
                 counts["learned"] += 1
             elif aspect in row.scores:
                 counts["labelled"] += 1
@@ -108,26 +110,31 @@ def _pool(rows: Rows, version: Version, options: PlanOptions, notify: Notify) ->
                 counts["usable"] += 1
                 yield key, PoolText(row, rows.row)
 
-    # A draw by digests is as good as a random one, and does not depend on the order of the rows.
-    drawn_texts = heapq.nsmallest(options.sample, unlabelled(), key=lambda entry: (entry[0], entry[1].example.id))
-    pool = tuple(dict(reversed(drawn_texts)).values())[::-1]
+    # A sample by digests is as good as a random one, and does not depend on the order of the rows.
+    sample = heapq.nsmallest(options.sample, unlabelled(), key=lambda entry: (entry[0], entry[1].example.id))
+    first_by_key = dict[str, PoolText]()
+    for key, text in sample:
+        first_by_key.setdefault(key, text)
+    pool = tuple(first_by_key.values())
     notify_faulty(rows, notify)
     for fault in first_faults(faults):
         notify(f"left out: {fault}")
-    for number, noun, why in (
+    left_out = (
         (counts["learned"], "text", f" that {version.ref} has learned from"),
         (counts["labelled"], "text", f" with a label that {version.ref} has not learned from yet"),
-        (len(drawn_texts) - len(pool), "row", " with the same text as another one"),
-    ):
+        (len(sample) - len(pool), "row", " with the same text as another one"),
+    )
+    for number, noun, why in left_out:
         if number > 0:
             notify(f"left out: {count(number, noun)}{why}")
-    if len(drawn_texts) < counts["usable"]:
+    if len(sample) < counts["usable"]:
         notify(f"rating {count(len(pool), 'text')} of {counts['usable']:,} (`sample`)")
-    if not pool and (labelled := counts["learned"] + counts["labelled"]):
+    labelled = counts["learned"] + counts["labelled"]
+    if not pool and labelled:
         raise DataError(f"All {labelled} usable rows have a label for {aspect!r} already.", "Give texts without one.")
     if not pool:
         raise DataError(f"None of {count(len(faults), 'row')} can be used.", *faults[:1])
-    if (options.count or 0) > len(pool):
+    if options.count is not None and options.count > len(pool):
         problem = f"`count={options.count}` is more than the {count(len(pool), 'text')} to choose from"
         raise DataError(f"{problem}.", "Give a smaller one, or more texts (`sample` bounds how many are rated).")
     return pool
@@ -176,7 +183,8 @@ def make_plan(rubric: Rubric, record: TrainingRecord, pool: Sequence[PoolText], 
         column = int(np.argmax(distances))
         unusual = criteria[terms[column].criterion] if distances[column] > 0 else None
         mean = round(float(np.nanmean(labelled_ratings[:, column])), DIGITS)
-        texts.append(PlannedText(len(texts) + 1, ordered[row], groups[row] not in labelled_groups, unusual, mean))
+        is_new_group = groups[row] not in labelled_groups
+        texts.append(PlannedText(len(texts) + 1, ordered[row], is_new_group, unusual, mean))
     return tuple(texts)
 
 
@@ -194,28 +202,29 @@ def select_texts(
     `pool` and `labelled` are standardised ratings, shape (texts, criteria); `shares` of the criteria have the sum 1.
     """
     points, labelled_points = pool * np.sqrt(shares), labelled * np.sqrt(shares)
-    (names, rows, means), (_, _, covered) = _group_means(points, groups), _group_means(labelled_points, labelled_groups)
+    names, rows, means = _group_means(points, groups)
+    _, _, covered = _group_means(labelled_points, labelled_groups)
     distance = np.linalg.norm(means[:, np.newaxis] - covered, axis=2).min(axis=1)
     labelled_already = np.isin(names, list(labelled_groups))
     remaining = np.ones(len(names), dtype=bool)
     selected_rows: list[int] = []
     while remaining.any():
-        eligible = remaining & ~labelled_already if (remaining & ~labelled_already).any() else remaining
+        unlabelled = remaining & ~labelled_already
+        eligible = unlabelled if unlabelled.any() else remaining
         # Rounded, so that the last bits of a sum do not decide ties.
         farthest = int(np.argmax(np.where(eligible, distance.round(9), -1.0)))
         remaining[farthest] = False
         leverage = np.square(points[rows[farthest]]).sum(axis=1).round(9)
-        selected_rows.extend(rows[farthest][np.argsort(-leverage, kind="stable")].tolist())
+        largest_first = np.argsort(-leverage, kind="stable")
+        selected_rows.extend(rows[farthest][largest_first].tolist())
         distance = np.minimum(distance, np.linalg.norm(means - means[farthest], axis=1))
     return selected_rows
 
 
 def _group_means(points: FloatArray, groups: Sequence[str]) -> tuple[list[str], list[IntArray], FloatArray]:
-    rows: dict[str, list[int]] = {}
+    """Return the names of the groups, the rows of each, and the mean point of each."""
+    rows_of: dict[str, list[int]] = {}
     for row, group in enumerate(groups):
-        rows.setdefault(group, []).append(row)
-    return (
-        list(rows),
-        list(map(np.array, rows.values())),
-        np.array([points[each].mean(axis=0) for each in rows.values()]),
-    )
+        rows_of.setdefault(group, []).append(row)
+    rows = [np.array(each) for each in rows_of.values()]
+    return list(rows_of), rows, np.array([points[each].mean(axis=0) for each in rows])

@@ -27,47 +27,24 @@ from rubriclab.learning.verdicts import held_out_verdicts, verdict_agreement, ve
 from rubriclab.methods.catalogue import JOINT, METHODS
 from rubriclab.methods.method import TrainingInput
 from rubriclab.methods.sources import load_findings, seed_questions
+from rubriclab.models import text as text_model, version as stored
 from rubriclab.models.aggregation import raw_value, threshold_by_hand
 from rubriclab.models.base import FrozenModel
 from rubriclab.models.rubric import Rubric
-from rubriclab.models.text import (
-    Aspect,
-    Assignment,
-    Example,
-    Scale,
-    find_aspect,
-    labelled,
-    parse_scale,
-    scale_of,
-    task_words,
-)
-from rubriclab.models.version import (
-    DIRECT,
-    Action,
-    Effort,
-    Provenance,
-    TrainingRecord,
-    TransferOrigin,
-    VerdictAgreement,
-    Version,
-    fields_of_both,
-)
+from rubriclab.models.text import Aspect, Assignment, Example, Scale
+from rubriclab.models.version import Action, Provenance, TrainingRecord, Version
+from rubriclab.ops import workspace as work
 from rubriclab.ops.evaluate import baseline_evaluators, measure_agreement, unseen_examples
 from rubriclab.ops.inputs import Data, describe, labels_on_scale, likely_labels, usable_texts
 from rubriclab.ops.learn import TrainingRun, resolve_settings
 from rubriclab.ops.options import TransferOptions
-from rubriclab.ops.workspace import (
-    Job,
-    Notify,
-    Workspace,
-    choose_generator,
-    choose_judge,
-    imported_source,
-    load_version,
-)
+from rubriclab.ops.workspace import Job, Notify, Workspace
 from rubriclab.stats.agreement import agreement
 from rubriclab.stats.correlation import BoolArray, FloatArray, floats
 from rubriclab.stats.intervals import MIN_GROUPS, Interval, paired_mean, predict_folds, rounded_number, units
+
+# From the cheapest to the most expensive.
+ACTIONS: tuple[Action, ...] = get_args(Action)
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,7 +53,7 @@ class TransferResult(Displayed):
 
     transfer: Transfer
     saved: Version | None
-    effort: Effort
+    effort: stored.Effort
     not_saved: str | None = None
 
     def raise_if_not_saved(self) -> None:
@@ -90,15 +67,16 @@ def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: Tra
         raise errors.SettingsError("`action` says what to save.", "Give `save` with it.")
     if options.action == "relearn" and options.no_relearn:
         raise errors.SettingsError("`action=relearn` is not tried with `no_relearn`.", "Leave one of them out.")
-    version = load_version(workspace, rubric)
+    version = work.load_version(workspace, rubric)
     target = target_texts(to, version, options, workspace.notify)
     if options.save and not target.labelled:
         problem = "There are no labels to fit the rubric to, so there is nothing to save."
         raise errors.SettingsError(problem, "Give labels.")
     training = relearning(version, target, workspace) if target.labelled and not options.no_relearn else None
-    judge_choice = choose_judge(version, options.judge, workspace.store, workspace.notify)
-    generator_choice = choose_generator(version, workspace.store, workspace.notify) if training else None
-    generator_choice = generator_choice or judge_choice
+    judge_choice = work.choose_judge(version, options.judge, workspace.store, workspace.notify)
+    generator_choice = judge_choice
+    if training:
+        generator_choice = work.choose_generator(version, workspace.store, workspace.notify) or judge_choice
 
     def estimate() -> DryRun:
         total = estimate_scoring(version.rubric, target.examples)
@@ -108,7 +86,7 @@ def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: Tra
 
     async def run() -> TransferResult:
         judge = workspace.judge(judge_choice)
-        generator = workspace.generator(generator_choice, judge_choice, judge) if training else judge
+        generator = workspace.generator(generator_choice, judge_choice, judge)
         fitted = await measure_transfer(
             workspace, version, target, judge, training, generator=generator, seed=version.provenance.seed
         )
@@ -123,11 +101,12 @@ def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: Tra
         generator_from = generator_choice.named_by
         if action != "relearn":
             recorded = version.provenance.generator_from
-            source = await workspace.off_event_loop(imported_source, version, recorded, workspace.store)
+            source = await workspace.off_event_loop(work.imported_source, version, recorded, workspace.store)
             generator_from = source.ref if source else None
         named_by = {"judge_from": judge_choice.named_by, "generator_from": generator_from}
         grades = options.grades or version.provenance.grades
-        limits = label_limits(target.labelled, target.aspect.name, target.scale if options.scale else None)
+        given_scale = target.scale if options.scale else None
+        limits = label_limits(target.labelled, target.aspect.name, given_scale)
         saved = await workspace.off_event_loop(
             workspace.store.save,
             options.name or version.name,
@@ -147,7 +126,7 @@ def target_texts(data: Data, version: Version, options: TransferOptions, notify:
     rubric, name = version.rubric, describe(data)
     aspect = rubric.aspect
     if options.definition or options.aspect not in (None, aspect.name):
-        aspect = find_aspect(rubric.task, options.aspect or aspect.name, options.definition)
+        aspect = text_model.find_aspect(rubric.task, options.aspect or aspect.name, options.definition)
     examples = usable_texts(data, options, [(aspect.name, rubric.scores_on)], notify)
     texts = unseen_examples(examples, [version])
     if left_out := len(examples) - len(texts):
@@ -155,7 +134,7 @@ def target_texts(data: Data, version: Version, options: TransferOptions, notify:
     if not texts:
         problem = f"{name} has no usable text that {version.ref} was not learned from."
         raise errors.DataError(problem, "Give other texts.")
-    labelled_texts = labelled(texts, aspect.name)
+    labelled_texts = text_model.labelled(texts, aspect.name)
     scale = _scale(labelled_texts, aspect.name, version, options, notify)
     on_scale = labels_on_scale(labelled_texts, aspect.name, scale, name, notify)
     if len(on_scale) < MIN_LABELS or len({text.scores[aspect.name] for text in on_scale}) == 1:
@@ -163,7 +142,8 @@ def target_texts(data: Data, version: Version, options: TransferOptions, notify:
             f"{name}: {len(on_scale)} usable labels for {aspect.name!r} are too few to measure agreement (at least "
             f"{MIN_LABELS}, not all equal); the texts are compared without labels"
         )
-        if not labelled_texts and (likely := likely_labels(data, options, aspect.name)):
+        likely = None if labelled_texts else likely_labels(data, options, aspect.name)
+        if likely:
             notify(f"if people scored these texts, map the labels: `mapping={likely}`")
         on_scale = ()
     by_id = {text.id: text for text in on_scale}
@@ -172,12 +152,14 @@ def target_texts(data: Data, version: Version, options: TransferOptions, notify:
 
 def _scale(texts: Sequence[Example], aspect: str, version: Version, options: TransferOptions, notify: Notify) -> Scale:
     """Return the scale of the target's labels: the rubric's if all labels lie on it."""
-    source, labels = version.rubric.scores_on, [text.scores[aspect] for text in texts]
+    source = version.rubric.scores_on
+    labels = [text.scores[aspect] for text in texts]
     if options.scale:
-        return parse_scale(options.scale, labels)
+        return text_model.parse_scale(options.scale, labels)
     if not labels:
         return source
-    scale = scale_of(labels, (score for text in texts for score in text.annotations.get(aspect, ())))
+    single_raters = [score for text in texts for score in text.annotations.get(aspect, ())]
+    scale = text_model.scale_of(labels, single_raters)
     between = f"the labels lie between {scale.low:g} and {scale.high:g}"
     ends = f"{source.low:g} to {source.high:g}"
     if not (source.low <= scale.low and scale.high <= source.high):
@@ -195,10 +177,13 @@ def relearning(version: Version, target: TargetTexts, workspace: Workspace) -> T
     methods = [METHODS[name] for name in recorded if name != JOINT]
     resolved = resolve_settings(methods, joint=True, configured=workspace.settings, recorded=recorded)
     findings = load_findings(task, aspect, excluded=version.provenance.literature_without)
-    training_input = TrainingInput(target.labelled, Assignment(task_words(task), target.aspect, target.scale), findings)
+    training_input = TrainingInput(
+        target.labelled, Assignment(text_model.task_words(task), target.aspect, target.scale), findings
+    )
     plans = []
     for method in methods:
         settings = resolved.methods[method.name]
+        # A method without the checklist that it needs is left out.
         with suppress(errors.ChecklistError):
             needed = method.needs_checklist(settings)
             checklist = seed_questions(method.checklists, task, aspect, is_required=needed)
@@ -208,10 +193,6 @@ def relearning(version: Version, target: TargetTexts, workspace: Workspace) -> T
     lacking = f"its methods need a checklist; rubriclab has none for {aspect}"
     workspace.notify(f"{version.ref} cannot be relearned: {lacking}")
     return None
-
-
-# From the cheapest to the most expensive.
-ACTIONS: tuple[Action, ...] = get_args(Action)
 
 
 class ActionEvaluation(FrozenModel):
@@ -228,7 +209,7 @@ class ActionEvaluation(FrozenModel):
     groups: int = 0
     spearman: Interval = Interval(None)
     pearson: Interval = Interval(None)
-    auroc: Interval | None = Field(None, exclude_if=lambda found: found is None)
+    auroc: Interval | None = Field(None, exclude_if=lambda value: value is None)
     error: Interval = Interval(None)
     gain: Interval = Interval(None)
     skipped: str | None = None
@@ -240,7 +221,7 @@ class FreeBaseline(FrozenModel):
     name: str
     spearman: Interval
     pearson: Interval
-    auroc: Interval | None = Field(None, exclude_if=lambda found: found is None)
+    auroc: Interval | None = Field(None, exclude_if=lambda value: value is None)
 
 
 class Transfer(Displayed, FrozenModel):
@@ -291,15 +272,16 @@ def recommend(
     """
     actions = [action for action in ACTIONS if action in scores]
     errors_of = {action: label_points * np.abs(scores[action] - labels) for action in actions}
-    has_scores: BoolArray = np.array(~np.isnan(np.stack(list(errors_of.values()))).any(axis=0))
-    scored_groups = np.array(groups)[has_scores].tolist()
-    gains = {
-        action: paired_mean((errors_of["reuse"] - errors_of[action])[has_scores], units(scored_groups)).rounded()
-        for action in actions
-    }
-    if len(set(scored_groups)) < MIN_GROUPS or np.ptp(labels[has_scores]) == 0:
+    is_unscored = np.isnan(list(errors_of.values()))
+    scored_by_all: BoolArray = np.array(~is_unscored.any(axis=0))
+    scored_groups = np.array(groups)[scored_by_all].tolist()
+    gains = {}
+    for action in actions:
+        differences = (errors_of["reuse"] - errors_of[action])[scored_by_all]
+        gains[action] = paired_mean(differences, units(scored_groups)).rounded()
+    if len(set(scored_groups)) < MIN_GROUPS or np.ptp(labels[scored_by_all]) == 0:
         return default, gains, True
-    means = {action: rounded_number(errors_of[action][has_scores].mean()) for action in actions}
+    means = {action: rounded_number(errors_of[action][scored_by_all].mean()) for action in actions}
     return min(actions, key=lambda action: means[action]), gains, False
 
 
@@ -369,14 +351,14 @@ async def measure_transfer(
         try:
             ids = [candidate.criterion.id for candidate in fitted_to.rated.candidates]
             rows = zip(fitted_to.rated.examples, fitted_to.rated.cells, strict=True)
-            earlier = {example.id: dict(zip(ids, row, strict=True)) for example, row in rows}
+            earlier_cells = {example.id: dict(zip(ids, row, strict=True)) for example, row in rows}
             with workspace.progress(workspace.ledger) as on_progress:
                 on_progress(f"learning again from {len(target.labelled)} labels", 0.3)
                 trained = await training.run(
                     judge=judge,
                     generator=generator,
                     seed=seed,
-                    earlier=EarlierRubric(rubric.parts, earlier),
+                    earlier=EarlierRubric(rubric.parts, earlier_cells),
                     model_versions=workspace.model_versions,
                 )
             adapted["relearn"] = adaptation.adapt_relearned(fitted_to, trained)
@@ -387,7 +369,8 @@ async def measure_transfer(
     # Another judge uses the scale differently, even if the labels are too few to show it.
     default: Action = "reuse" if judge.name == source.provenance.judge else "recalibrate"
     labels, groups, scale = fitted_to.table.labels, fitted_to.table.groups, fitted_to.label_scale
-    level, label_points = gate_level(labels, groups), scale.width / fitted_to.rubric.scale.width
+    level = gate_level(labels, groups)
+    label_points = scale.width / fitted_to.rubric.scale.width
     scores = {action: each.scores for action, each in adapted.items()}
     recommended, gains, undecided = recommend(scores, labels, groups, default, label_points)
     evaluations = []
@@ -395,7 +378,10 @@ async def measure_transfer(
         if action not in adapted:
             evaluations.append(ActionEvaluation(action=action, skipped=skipped))
             continue
-        measures, has_score = agreement(adapted[action].raw, labels, groups, level=level), ~np.isnan(scores[action])
+        raw_scores = adapted[action].raw
+        measures = agreement(raw_scores, labels, groups, level=level)
+        has_score = ~np.isnan(scores[action])
+        absolute_errors = label_points * np.abs(scores[action] - labels)[has_score]
         unit_numbers = units(np.array(groups)[has_score].tolist())
         evaluations.append(
             ActionEvaluation(
@@ -406,27 +392,27 @@ async def measure_transfer(
                 groups=len(set(unit_numbers.tolist())),
                 spearman=measures.spearman.rounded(),
                 pearson=measures.pearson.rounded(),
-                auroc=verdict_statistic("AUROC", [adapted[action].raw], labels, groups) if scale.names else None,
-                error=paired_mean(label_points * np.abs(scores[action] - labels)[has_score], unit_numbers).rounded(),
+                auroc=verdict_statistic("AUROC", [raw_scores], labels, groups) if scale.names else None,
+                error=paired_mean(absolute_errors, unit_numbers).rounded(),
                 gain=gains[action],
             )
         )
     chosen = {source.ref: source.provenance.baseline} if source.provenance.baseline else {}
     free = baseline_evaluators(fitted_to.rated.examples, chosen)
     results = measure_agreement(fitted_to.rated.examples, free, target.aspect.name, levels=[level])
-    means = predict_folds(fitted_to.fold, lambda others, held_out: np.full(held_out.sum(), labels[others].mean()))
+    mean_labels = predict_folds(fitted_to.fold, lambda others, held_out: np.full(held_out.sum(), labels[others].mean()))
     update = {
         "labels": len(labels),
         "groups": len(set(groups)),
-        "mean_error": paired_mean(label_points * np.abs(means - labels), units(groups)).rounded(),
+        "mean_error": paired_mean(label_points * np.abs(mean_labels - labels), units(groups)).rounded(),
         "baselines": tuple(
             FreeBaseline(
                 name=each.name,
-                spearman=found.agreement.spearman.rounded(),
-                pearson=found.agreement.pearson.rounded(),
+                spearman=result.agreement.spearman.rounded(),
+                pearson=result.agreement.pearson.rounded(),
                 auroc=verdict_statistic("AUROC", [each.scores], labels, groups) if scale.names else None,
             )
-            for each, found in zip(free, results, strict=True)
+            for each, result in zip(free, results, strict=True)
         ),
         "actions": tuple(evaluations),
         "recommended": recommended,
@@ -441,11 +427,11 @@ def outside_training_range(rubric: Rubric, record: TrainingRecord | None, texts:
     if aggregation is None or record is None:
         return None
     ids = [candidate.criterion.id for candidate in record.candidates]
-    training_values = floats(
-        raw_value(aggregation, {name: cell.score for name, cell in zip(ids, row, strict=True) if cell.applies})
-        for row in record.cells
-    )
-    training_values = training_values[~np.isnan(training_values)]
+    all_training_values = []
+    for row in record.cells:
+        ratings = {name: cell.score for name, cell in zip(ids, row, strict=True) if cell.applies}
+        all_training_values.append(raw_value(aggregation, ratings))
+    training_values = floats(value for value in all_training_values if value is not None)
     values = adaptation.raw_values(aggregation, texts)
     scored = ~np.isnan(values)
     if not len(training_values) or not scored.any():
@@ -461,7 +447,8 @@ def as_trained(
     """Return the rubric of `action` as the result of a training; its provenance lists the source's texts too."""
     assert fitted.labelled
     adapted, target, before = fitted.adapted[action], fitted.labelled, source.provenance
-    rated, trained = target.rated, fitted.trained if action == "relearn" else None
+    rated = target.rated
+    trained = fitted.trained if action == "relearn" else None
     if trained:
         provenance, record, notes = trained.provenance, trained.record, trained.notes
     else:
@@ -470,12 +457,12 @@ def as_trained(
         if aggregation := adapted.rubric.aggregation:
             low, high = bounds(adapted.scores, aggregation.conformal, target.rubric.scale)
         scales = target.rubric.scale, target.label_scale
-        mapped = [adaptation.rescale(each, *scales) for each in (adapted.scores, low, high)]
+        mapped = [adaptation.rescale(values, *scales) for values in (adapted.scores, low, high)]
         texts = recorded_texts(rated.examples, target.aspect, *mapped)
         record = TrainingRecord(texts=texts, candidates=rated.candidates, cells=rated.cells)
     names = ("examples", "groups", "texts")
     combined = {name: tuple(sorted({*getattr(provenance, name), *getattr(before, name)})) for name in names}
-    origin = TransferOrigin(
+    origin = stored.TransferOrigin(
         action=action,
         judge=before.judge,
         aspect=source.rubric.aspect.name,
@@ -491,7 +478,7 @@ def _provenance(
     examples, table, aggregation = target.rated.examples, target.table, adapted.rubric.aggregation
     fields: dict[str, Any] = origin_fields(examples, target.aspect, judge, judge, model_versions)
     fields |= {
-        "text_fields": fields_of_both(before, examples),
+        "text_fields": stored.fields_of_both(before, examples),
         "generator": before.generator,
         "generator_address": before.generator_address,
     }
@@ -499,8 +486,8 @@ def _provenance(
     reused = adapted.action == "reuse"
     scores = adapted.scores if reused else adaptation.aggregate_scores(adapted.rubric, target.rated)
     # A rating given in one call with other criteria does not measure direct judging.
-    direct = DIRECT in table.methods and aggregation is not None and aggregation.ask == "by method"
-    found = validation(
+    has_direct = stored.DIRECT in table.methods and aggregation is not None and aggregation.ask == "by method"
+    measured = validation(
         table,
         feature_values(examples, FEATURE_NAMES),
         adapted.raw,
@@ -509,10 +496,11 @@ def _provenance(
         alone={},
         points=adapted.scores if table.scale.names else None,
         calls={JOINT: estimate_scoring(adapted.rubric, examples).calls / len(examples)},
-        direct=table.values[:, table.methods.index(DIRECT)] if direct else None,
+        direct=table.values[:, table.methods.index(stored.DIRECT)] if has_direct else None,
     )
-    verdicts: tuple[VerdictAgreement, ...] = ()
-    if table.scale.names and (threshold := adapted.rubric.threshold) is not None:
+    verdicts: tuple[stored.VerdictAgreement, ...] = ()
+    threshold = adapted.rubric.threshold
+    if table.scale.names and threshold is not None:
         recall = target.settings.recall(table.scale.names)
         fixed = threshold if reused else threshold_by_hand(aggregation)
         passed = held_out_verdicts(adapted.scores, table.labels, target.fold, recall, fixed)
@@ -526,5 +514,5 @@ def _provenance(
             scores, adapted.raw, table.labels, table.groups, table.scale, optimistic=not reused
         ),
         baseline=best_feature(examples, target.aspect),
-        validation=found.model_copy(update={"verdict_agreements": verdicts}),
+        validation=measured.model_copy(update={"verdict_agreements": verdicts}),
     )

@@ -43,6 +43,12 @@ from rubriclab.web import server
 
 # A reason, the longest part of a request, has at most 2,000 characters.
 MAX_REQUEST_BYTES = 64_000
+# On scales with more levels, raters type a number.
+MAX_BUTTONS = 11
+PORT = 8787
+# This file of the user has a random key. Secrets are derived from it, so that pages and links survive a restart.
+KEY_FILE = "page-key"
+KEY_BYTES = 32
 
 
 class _Body(FrozenModel):
@@ -102,13 +108,16 @@ class _LabelPage:
         return server.page_response("label/label.html", title=title, settings=settings, **fields)
 
     async def item(self, request: Request) -> Response:
-        rater, query = self._rater(request, request.query_params.get("rater")), request.query_params
+        query = request.query_params
+        rater = self._rater(request, query.get("rater"))
         if "position" in query:
             if not query["position"].isdecimal():
                 raise SettingsError("The position is no number.", "Load the page again.")
-            return JSONResponse(await run_in_threadpool(self._item_at, rater, int(query["position"][:9])))
+            # `int` fails on thousands of digits; no position has more than nine.
+            position = int(query["position"][:9])
+            return JSONResponse(await run_in_threadpool(self._item_at, rater, position))
         skipped = query.get("skipped") == "true"
-        return JSONResponse(await run_in_threadpool(self._next, rater, -1, skipped=skipped))
+        return JSONResponse(await run_in_threadpool(self._next, rater, skipped=skipped))
 
     async def judge(self, request: Request) -> Response:
         body = await server.read_body(request, _Judgment)
@@ -133,8 +142,9 @@ class _LabelPage:
         self._rater(request, (await server.read_body(request, _Body)).rater)
         message = await run_in_threadpool(self._finish)
         # Only the host may see file names of this computer.
-        own = "Your answers are kept, and written to a file of the person who shares this page. Thank you."
-        return JSONResponse({"words": message if self._is_host(request) else own})
+        if not self._is_host(request):
+            message = "Your answers are kept, and written to a file of the person who shares this page. Thank you."
+        return JSONResponse({"words": message})
 
     async def stop(self, request: Request) -> Response:
         self._rater(request, (await server.read_body(request, _Body)).rater)
@@ -158,7 +168,7 @@ class _LabelPage:
         figures = {"done": progress.done, "skipped": progress.skipped, "total": progress.total}
         return {"progress": figures, "shown": shown}
 
-    def _next(self, rater: str, after: int, *, skipped: bool = False) -> dict[str, Any]:
+    def _next(self, rater: str, after: int = -1, *, skipped: bool = False) -> dict[str, Any]:
         return self._item_at(rater, self._labeling.next_position(rater, after, skipped=skipped))
 
     def _panel(self, rater: str) -> dict[str, Any]:
@@ -177,10 +187,6 @@ def duration(seconds: float | None) -> str:
         return "less than a minute" if seconds else "none"
     minutes = round(seconds / 60)
     return f"about {minutes} min" if minutes < 90 else f"about {minutes / 60:.1f} h"
-
-
-# On scales with more levels, raters type a number.
-MAX_BUTTONS = 11
 
 
 def page_settings(labeling: Labeling, rater: str) -> dict[str, Any]:
@@ -202,8 +208,9 @@ def levels(scale: Scale) -> list[dict[str, Any]]:
         keys[10] = "0"
     elif len(keys) < len(scores) and len(scores) <= 9:
         keys = {score: str(number) for number, score in enumerate(scores, start=1)}
-    names = scale.names or [str(score) for score in scores]
-    return [{"value": s, "name": name, "key": keys.get(s, "")} for s, name in zip(scores, names, strict=True)]
+    names = scale.names or map(str, scores)
+    buttons = zip(scores, names, strict=True)
+    return [{"value": score, "name": name, "key": keys.get(score, "")} for score, name in buttons]
 
 
 def item_content(shown: ShownItem) -> dict[str, Any]:
@@ -220,9 +227,6 @@ def item_content(shown: ShownItem) -> dict[str, Any]:
     }
 
 
-PORT = 8787
-
-
 async def label(workspace: Workspace, data: Data, output: str | Path | None, options: LabelOptions) -> LabelResult:
     """Serve a page for labelling `data` until a user ends it, and return the labels.
 
@@ -230,12 +234,15 @@ async def label(workspace: Workspace, data: Data, output: str | Path | None, opt
         DataError: if a row is faulty, there is nothing to label, or `output` cannot be written.
         SettingsError: for options that do not go together, or a port in use.
     """
-    labeling, dialect = prepare_labeling(workspace, data, options), detect_dialect(data, options)
+    labeling = prepare_labeling(workspace, data, options)
+    dialect = detect_dialect(data, options)
     if options.no_page:
         return write_labels(labeling, output, dialect, workspace.notify)
-    with server.listen(server.EVERYWHERE if options.share else server.LOOPBACK, options.port, preferred=PORT) as bound:
-        access = label_access(labeling.question, options, server.port_of(bound))
-        for line in addresses(access, server.port_of(bound)):
+    host = server.EVERYWHERE if options.share else server.LOOPBACK
+    with server.listen(host, options.port, preferred=PORT) as bound:
+        port = server.port_of(bound)
+        access = label_access(labeling.question, options, port)
+        for line in addresses(access, port):
             workspace.notify(line)
 
         writing = threading.Lock()
@@ -250,7 +257,7 @@ async def label(workspace: Workspace, data: Data, output: str | Path | None, opt
         def app(stop: Callable[[], None]) -> ASGIApp:
             return label_app(labeling, access, finish=finish, stop=stop)
 
-        address = f"http://{server.LOOPBACK}:{server.port_of(bound)}/"
+        address = f"http://{server.LOOPBACK}:{port}/"
         try:
             await server.serve(app, bound, address, browser=not options.no_browser and not options.share)
         finally:
@@ -263,8 +270,10 @@ def label_access(question: LabelQuestion, options: LabelOptions, port: int) -> s
     """Return the access of everybody at this computer or, on a shared page, only of raters with a link."""
     names = (server.local_address(), socket.gethostname(), socket.getfqdn()) if options.share else ()
     token = derived_secret("label", "token", question.digest)
-    # The person at this computer needs a link too.
-    raters = dict.fromkeys((*options.share, *filter(None, (options.rater,)))) if options.share else ()
+    raters = options.share
+    if options.share and options.rater:
+        # The person at this computer needs a link too.
+        raters = (*options.share, options.rater)
     links = {rater: derived_secret("label", "link", question.digest, rater) for rater in raters}
     return server.Access.at(port, names, token=token, links=links)
 
@@ -291,15 +300,11 @@ def write_labels(
     return result
 
 
-# This file of the user has a random key. Secrets are derived from it, so that pages and links survive a restart.
-KEY_FILE = "page-key"
-KEY_BYTES = 32
-
-
 def derived_secret(*purpose: str) -> str:
     """Derive a secret for a purpose, always the same one; SettingsError if the key cannot be stored."""
     content = "\0".join(purpose).encode("utf-8", "surrogatepass")
-    return base64.urlsafe_b64encode(hmac.digest(_key(), content, hashlib.sha256)).decode().rstrip("=")
+    secret = hmac.digest(_key(), content, hashlib.sha256)
+    return base64.urlsafe_b64encode(secret).decode().rstrip("=")
 
 
 def _key() -> bytes:
