@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 import json
 import logging
-import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -19,7 +19,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from rubriclab.base_options import faults
 from rubriclab.errors import JudgeUnavailable, PromptRejected, ReplyTooLarge
 from rubriclab.judges.replies import FoundObject, json_objects, without_reasoning
-from rubriclab.models.base import cached_by_size, digest
+from rubriclab.models.base import cached_by_size, digest, load_patterns
 from rubriclab.models.version import Effort
 from rubriclab.prompts import render
 from rubriclab.prompts.prompt import REASONS, SALVAGE, KeyedReply, Prompt, known_keys
@@ -266,19 +266,7 @@ _log = logging.getLogger(__name__)
 
 MAX_COMPLAINT = 500
 FILTERED = "the provider's content filter withheld the reply."
-# A key in an object that may be damaged: in quotes of any kind, which may be escaped, or unquoted right after a brace.
-_KEY = re.compile(
-    r"""(?:[{,(\[\uff5b]\s*+\\?["'`\u00ab\u2018-\u201f]++|[{\uff5b](?:\s++|/\*.{0,200}?\*/|//[^\n]{0,200}\n){0,9}+)"""
-    r"""(?P<key>[^\\"'`\u00ab\u00bb\u2018-\u201f{},:=\uff1a\n]{1,200})[\\"'`\u00bb\u2018-\u201f]*+\s*+(?:[:=\uff1a]|(?=["']))"""
-)
-# A key and its value in prose, with a mark between them, as in "score: 4".
-_STATED = re.compile(
-    r"(?<!\w)(?P<key>\w{1,100})(?=[^\w{}]{0,11}?[:=|>\uff1a\"])[^\w{}]{1,12}?"
-    r"(?P<value>-?\d{1,9}(?:\.\d{1,9})?|(?:yes|no|true|false)\b)",
-    re.IGNORECASE,
-)
-# A number in braces, as in the LaTeX box of a result.
-_NUMBER_BOX = re.compile(r"\{\W{0,20}\d")
+_TRACES = load_patterns(Path(__file__).with_name("verdict_traces.toml"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,17 +387,18 @@ def _holds_another_verdict(surroundings: Sequence[str], verdict: Mapping[str, An
     text = "\0".join(surroundings)
     if not text.strip("\0 \n"):
         return False
-    if any(key in _normalized(match["key"]) for match in _KEY.finditer(text) for key in keys):
+    if any(key in _normalized(match["key"]) for match in _TRACES["key"].finditer(text) for key in keys):
         return True
     known_values: dict[str, set[float | str]] = {}
     for key, value in _verdicts(verdict):
         known_values.setdefault(_normalized(key), set()).add(value)
-    for match in _STATED.finditer(text):
+    for match in _TRACES["stated"].finditer(text):
         values = known_values.get(_normalized(match["key"]))
         if values is not None and _comparable_value(match["value"]) not in values:
             return True
     _, brace, inside = unicodedata.normalize("NFKC", surroundings[-1]).partition("{")
-    return inside.count("{") + len(brace) > inside.count("}") or _NUMBER_BOX.search(brace + inside) is not None
+    stays_open = inside.count("{") + len(brace) > inside.count("}")
+    return stays_open or _TRACES["number_box"].search(brace + inside) is not None
 
 
 def _verdicts(value: Any, owner: str = "") -> Iterator[tuple[str, float | str]]:

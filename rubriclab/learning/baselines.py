@@ -77,9 +77,8 @@ def held_out_baselines(features: FloatArray, labels: FloatArray, fold: IntArray)
         best[in_fold] = (z[:, strongest] * covariances[strongest] * complete[strongest])[in_fold]
         component = z @ covariances
         squares = float(component[training] @ component[training])
-        component_scores[in_fold] = component[in_fold] * (
-            float(component[training] @ deviations) / squares if squares > 0 else 0.0
-        )
+        slope = float(component[training] @ deviations) / squares if squares > 0 else 0.0
+        component_scores[in_fold] = component[in_fold] * slope
     words = features[:, FEATURE_NAMES.index(WORD_COUNT)]
     return {
         CONSTANT: np.zeros(len(labels)),

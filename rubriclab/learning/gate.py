@@ -286,8 +286,12 @@ def more_labels(difference: Interval, labels: int, clusters: int) -> version.Mor
         return None
     more = np.arange(LABELS_STEP, version.MAX_LABELS + 1, LABELS_STEP, dtype=np.float64)
     chances = decision_chances(difference.value, (difference.high - difference.low) / 2, labels, clusters, more)
-    even, likely = ([int(number) for number in more[chances >= least]] for least in (EVEN_CHANCE, LIKELY_CHANCE))
-    return version.MoreLabels(even=even[0] if even else None, likely=likely[0] if likely else None)
+
+    def fewest(chance: float) -> int | None:
+        enough = more[chances >= chance]
+        return int(enough[0]) if len(enough) else None
+
+    return version.MoreLabels(even=fewest(EVEN_CHANCE), likely=fewest(LIKELY_CHANCE))
 
 
 def decision_chances(value: float, margin: float, labels: int, clusters: int, more: FloatArray) -> FloatArray:

@@ -57,8 +57,9 @@ def pair_outputs(
         shared = {each for each in old_keys if not is_derived(each)} & set(new_keys)
         if name == "group" and shared and old_keys == new_keys:
             return name, [(index, index) for index, each in enumerate(old_keys) if each in shared]
-        counts, index_of = (Counter(old_keys), Counter(new_keys)), {each: index for index, each in enumerate(new_keys)}
-        single = {each for each in shared if counts[0][each] == counts[1][each] == 1}
+        old_counts, new_counts = Counter(old_keys), Counter(new_keys)
+        index_of = {key: index for index, key in enumerate(new_keys)}
+        single = {key for key in shared if old_counts[key] == new_counts[key] == 1}
         if name == "group" and single != shared:
             return name, []
         if single:
@@ -388,7 +389,7 @@ class Comparison(FrozenModel):
         `None` if unknown: labels of other texts do not tell how many labels of these texts are needed.
         """
         difference, number = (self.human.difference, self.human.labels) if self.human else (self.difference, self.pairs)
-        has_other_labels = self.human and self.human.labels_of != "both"
+        has_other_labels = self.human is not None and self.human.labels_of != "both"
         distance = abs((difference.value or 0) + (self.max_drop or 0))
         if has_other_labels or difference.low is None or difference.high is None or distance <= TOLERANCE:
             return None

@@ -168,8 +168,9 @@ class RewriteReply(BaseModel):
     @classmethod
     def _each_once(cls, replacements: list[SentenceReply], info: ValidationInfo) -> list[SentenceReply]:
         counts = Counter(each.sentence for each in replacements)
-        if is_salvage(info) and (clear := [each for each in replacements if counts[each.sentence] == 1]):
-            return clear
+        unambiguous = [each for each in replacements if counts[each.sentence] == 1]
+        if unambiguous and is_salvage(info):
+            return unambiguous
         if len(counts) < len(replacements):
             raise ValueError(
                 f"expected at most one change of each sentence, got {', '.join(map(str, sorted(counts.elements())))}"
@@ -188,11 +189,11 @@ async def rewrite(writer: Judge, prompt: Prompt[RewriteReply], output: str) -> R
         return Rewriting(output, unusable=answer.missing)
     sentences = split_sentences(output)
     replacements = sorted(answer.value.sentences, key=lambda each: each.sentence)
-    changes = tuple(
-        ChangedSentence(each.sentence, before, each.text, each.reasoning)
-        for each in replacements
-        if " ".join((before := sentences[each.sentence - 1]).split()) != each.text
-    )
+    changes: tuple[ChangedSentence, ...] = ()
+    for each in replacements:
+        before = sentences[each.sentence - 1]
+        if " ".join(before.split()) != each.text:
+            changes += (ChangedSentence(each.sentence, before, each.text, each.reasoning),)
     if not changes:
         return Rewriting(output, unusable="the rewriting changes no sentence")
     rewritten, slices = replace_sentences(output, {change.sentence: change.after for change in changes})
@@ -291,11 +292,12 @@ def word_diff(before: str, after: str) -> str:
 
     old_words, new_words = before.split(), after.split()
     runs: list[str] = []
-    for kept, steps in groupby(Indel.opcodes(old_words, new_words), key=lambda step: step.tag == "equal"):
+    for is_kept, steps in groupby(Indel.opcodes(old_words, new_words), key=lambda step: step.tag == "equal"):
         run = list(steps)
         old = " ".join(word for step in run for word in old_words[step.src_start : step.src_end])
         new = " ".join(word for step in run for word in new_words[step.dest_start : step.dest_end])
-        runs.append(old if kept else (f"[-{old}-]" if old else "") + (f"{{+{new}+}}" if new else ""))
+        removed, added = f"[-{old}-]" if old else "", f"{{+{new}+}}" if new else ""
+        runs.append(old if is_kept else removed + added)
     return " ".join(runs)
 
 

@@ -327,8 +327,11 @@ def iterate_groups(rows: Iterable[R], key: Callable[[R], Hashable | None], windo
         group = key(row)
         if group is not None:
             waiting.setdefault(group, (number, []))[1].append(row)
-        while waiting and number - waiting[first := next(iter(waiting))][0] >= window - 1:
-            yield waiting.pop(first)[1]
+        while waiting:
+            oldest = next(iter(waiting))
+            if number - waiting[oldest][0] < window - 1:
+                break
+            yield waiting.pop(oldest)[1]
         if group is None:
             yield [row]
     for _, group_rows in waiting.values():

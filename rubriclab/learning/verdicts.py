@@ -197,6 +197,7 @@ def level_agreement(
     if not (scale.whole and 3 <= len(levels) <= MAX_LEVELS):
         return None
     known = ~np.isnan(scores)
+    # The index of the nearest level; halves are rounded up.
     judged, labelled = (
         np.clip(np.floor(values[known] - scale.low + 0.5), 0, len(levels) - 1).astype(int)
         for values in (scores, labels)

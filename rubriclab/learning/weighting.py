@@ -197,7 +197,8 @@ def _prior(table: RatingMatrix, columns: Sequence[int], gram: FloatArray) -> tup
     scaled, shares = [], []
     for kind, share in zip(kinds, (HOLISTIC_WEIGHT, JUDGED_WEIGHT, SIGNED_WEIGHT), strict=True):
         composite = np.where(kind, table.prior_direction[indices], 0.0)
-        if (total := np.abs(composite).sum()) > 0:
+        total = np.abs(composite).sum()
+        if total > 0:
             composite = composite / total
             scaled.append(composite / max(deviation(composite), MIN_SPREAD))
             shares.append(share)

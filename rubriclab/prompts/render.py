@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from pydantic import BaseModel
 
-from rubriclab.models.base import digest, digest_text
+from rubriclab.models.base import digest, digest_text, load_patterns
 from rubriclab.models.text import format_score
 from rubriclab.prompts.prompt import HiddenFormReply, KeyedReply, Prompt, shown_form
 
@@ -200,17 +200,7 @@ def _environment() -> Environment:
     return environment
 
 
-_CONTROL = re.compile(
-    # <|im_start|>, <|eot_id|>, <|channel|>, <|turn>, <turn|>; some models write the bar as U+FF5C.
-    r"<(?=[|\uff5c][^\s<>|\uff5c]{1,64}[|\uff5c]?>|[^\s<>|\uff5c]{1,64}[|\uff5c]>"
-    # <start_of_turn>, <end_of_text>
-    r"|(?:start|begin|end)_of_\w{1,32}>"
-    r"|/?(?:s|bos|eos|pad|unk|think|tool_call|tool_response)>"
-    r"|</?SYS>>"
-    # The markers around quoted text; see `fenced`.
-    r"|<<[^<>\n]* [0-9a-f]{16}>>>)"
-    r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])"
-)
+_CONTROL = load_patterns(FOLDER / "control_tokens.toml")["control"]
 
 # Tag characters repeat ASCII invisibly. Their only use is in the flags of England, Scotland and Wales.
 _FLAGS = "|".join(
