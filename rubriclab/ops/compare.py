@@ -72,7 +72,7 @@ def compare_outputs(
     ]
     old_scored, new_scored = before.scored, after.scored
     if index_pairs:
-        # Both scores of these pairs are known: no 0.0 is ever used.
+        # Both scores of these pairs are known: 0.0 is never used.
         old_scored = [(old, score.score or 0.0) for old, score, _, _ in scored_pairs]
         new_scored = [(new, score.score or 0.0) for _, _, new, score in scored_pairs]
     elif rule:
@@ -97,7 +97,7 @@ def compare_outputs(
     lowest = [index for index in ascending[:MAX_LISTED] if differences[index] < 0]
     other_sources = 0
     for old, _, new, _ in scored_pairs:
-        # Both are known, and they differ.
+        # Both sources, or both contexts, are known, and they differ.
         other_sources += len({old.source, new.source} - {None}) == 2
         other_sources += len({old.context, new.context} - {None}) == 2
     unpaired_difference = None if index_pairs else _unpaired_difference(*sets)
@@ -149,7 +149,11 @@ def compare_columns(
     shifts = scores_after - scores_before
     flipped = (scores_before >= threshold) != (scores_after >= threshold)
     farthest_first = np.argsort(-np.abs(shifts), kind="stable").tolist()
-    largest = [index for index in farthest_first if flipped[index]][:MAX_LISTED]
+    flipped_indices = [index for index in farthest_first if flipped[index]]
+    largest = []
+    for index in flipped_indices[:MAX_LISTED]:
+        before, after = scores_before[index], scores_after[index]
+        largest.append(paired.FlippedText(id=complete[index].id, group=groups[index], before=before, after=after))
     comparison = paired.Comparison(
         rubric=" to ".join(dict.fromkeys((rubric_before, rubric_after))),
         judge=" to ".join(dict.fromkeys((judge_before, judge_after))),
@@ -163,12 +167,7 @@ def compare_columns(
             up=int((shifts[flipped] > 0).sum()),
             down=int((shifts[flipped] < 0).sum()),
             share=paired_mean(flipped.astype(float), units(groups)).within(0, 1).rounded(),
-            largest=tuple(
-                paired.FlippedText(
-                    id=complete[index].id, group=groups[index], before=scores_before[index], after=scores_after[index]
-                )
-                for index in largest
-            ),
+            largest=tuple(largest),
         ),
         **_differences(rubrics, complete),
     )

@@ -226,10 +226,10 @@ def refit_rubric(rated: RatedRubric, selection: FoldSelection) -> fitting.Select
                 columns.append(column)
         return fitting.CandidatePool(tuple(columns) or rated.kept_columns, keep_weightless=True)
 
-    table, pool = rated.table, fitting.CandidatePool(rated.kept_columns, keep_weightless=True)
+    kept = fitting.CandidatePool(rated.kept_columns, keep_weightless=True)
     return fitting.SelectedRubric(
-        fitting.fit(table, pool, least_redundant=KEEP_ALL),
-        fitting.fit_folds(table, selection.folds, pool_of, least_redundant=KEEP_ALL),
+        fitting.fit(rated.table, kept, least_redundant=KEEP_ALL),
+        fitting.fit_folds(rated.table, selection.folds, pool_of, least_redundant=KEEP_ALL),
     )
 
 
@@ -507,6 +507,7 @@ def edit(
             cells = parent_cells if asked is parent else new_cells
             for text, row in zip(rated.examples, rated.cells, strict=True):
                 cells.setdefault(text.id, {}).update(zip(ids, row, strict=True))
+        # A copy would lose what `labelled` has computed already.
         complete = replace(labelled, cells=parent_cells) if labelled.unrated else labelled
         return await workspace.off_event_loop(_finish, workspace, options, plan, complete, new_cells)
 

@@ -29,18 +29,9 @@ from rubriclab.ops import workspace as work
 from rubriclab.ops.inputs import Data, check_labels, check_text_fields, likely_labels, usable_texts
 from rubriclab.ops.options import EvaluateOptions, ScoreOptions
 from rubriclab.ops.score import Scoring
-from rubriclab.stats.agreement import (
-    Agreement,
-    ConstantRule,
-    Level,
-    ScoreErrors,
-    agreement,
-    difference,
-    less_error,
-    score_errors,
-)
+from rubriclab.stats import Agreement, ConstantRule, Interval, Level, agreement, difference
+from rubriclab.stats.agreement import ScoreErrors, less_error, score_errors
 from rubriclab.stats.correlation import FloatArray, floats
-from rubriclab.stats.intervals import Interval
 from rubriclab.stats.reliability import ceiling_interval
 
 LEVELS: tuple[Level, ...] = ("group", "dataset", "system")
@@ -58,11 +49,10 @@ class Evaluation(work.Answered, Displayed):
 
     @cached_property
     def scored(self) -> list[ScoredVersion]:
-        scored = []
-        for version in self.versions:
-            texts = labelled(self.examples, version.rubric.aspect.name)
-            scored.append(ScoredVersion(version, texts, self.scores[version.ref]))
-        return scored
+        return [
+            ScoredVersion(version, labelled(self.examples, version.rubric.aspect.name), self.scores[version.ref])
+            for version in self.versions
+        ]
 
     @cached_property
     def results(self) -> list[Result]:
@@ -525,7 +515,7 @@ class EvaluationSummary:
                 "n": each.n,
                 "groups": each.groups,
                 "measure": stored.GRADED.order,
-                "less_error": asdict(each.gains.less_error or Interval(None) if each.gains else Interval(None)),
+                "less_error": asdict((each.gains.less_error or Interval(None)) if each.gains else Interval(None)),
                 **{f"less_error_{name}": number for name, number in each.error_basis.items()},
                 "difference": asdict(each.gains.difference if each.gains else Interval(None)),
                 "verdict": each.gains and each.gains.overall,
@@ -585,15 +575,13 @@ def _comparison(
     row: Result, other: Result, versions: Mapping[str, ScoredVersion], free_scores: Mapping[str, FloatArray]
 ) -> EvaluatorComparison:
     scored, other_scored = versions[row.evaluator], versions.get(other.evaluator)
-    other_values = other_scored.values if other_scored else free_scores.get(other.evaluator)
+    other_values = other_scored.values if other_scored else free_scores[other.evaluator]
     side = stored.OtherSide(
         n=other.agreement.n,
         asked_directly=bool(other_scored and other_scored.is_judge_of(scored)),
         errors=other_scored.errors if other_scored else None,
         order=other.agreement.pearson,
     )
-    if other_values is None:
-        return EvaluatorComparison(other, side, None)
     labels, groups, level = scored.labels, scored.groups, row.agreement.level
     order = difference(scored.values, other_values, labels, groups, scored.systems, level=level)
     scale = scored.version.rubric.scores_on

@@ -87,9 +87,7 @@ def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: Tra
     async def run() -> TransferResult:
         judge = workspace.judge(judge_choice)
         generator = workspace.generator(generator_choice, judge_choice, judge)
-        fitted = await measure_transfer(
-            workspace, version, target, judge, training, generator=generator, seed=version.provenance.seed
-        )
+        fitted = await measure_transfer(workspace, version, target, judge, training, generator=generator)
         if not options.save:
             return TransferResult(fitted.transfer, None, workspace.effort())
         action = options.action or fitted.transfer.recommended or "reuse"
@@ -314,8 +312,8 @@ async def measure_transfer(
     training: TrainingRun | None,
     *,
     generator: Judge,
-    seed: int,
 ) -> FittedTransfer:
+    seed = source.provenance.seed
     record = await workspace.off_event_loop(workspace.store.training, source.ref)
     rubric = source.rubric.model_copy(update={"aspect": target.aspect})
     with workspace.progress(workspace.ledger) as on_progress:
