@@ -97,9 +97,8 @@ def compare_outputs(
     lowest = [index for index in ascending[:MAX_LISTED] if differences[index] < 0]
     other_sources = 0
     for old, _, new, _ in scored_pairs:
-        # Both sources, or both contexts, are known, and they differ.
-        other_sources += len({old.source, new.source} - {None}) == 2
-        other_sources += len({old.context, new.context} - {None}) == 2
+        known_sources, known_contexts = {old.source, new.source} - {None}, {old.context, new.context} - {None}
+        other_sources += len(known_sources) == 2 or len(known_contexts) == 2
     unpaired_difference = None if index_pairs else _unpaired_difference(*sets)
     comparison = paired.Comparison(
         rubric=name,

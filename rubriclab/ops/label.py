@@ -267,7 +267,7 @@ def prepare_labeling(workspace: Workspace, data: Data, options: LabelOptions) ->
     faults += map(str, comparison_faults(rows.where, rows.comparisons, examples))
     notify_faulty(rows, workspace.notify)
     if faults:
-        more = f"The others: {'; '.join(faults[1:4])}. " if len(faults) > 1 else ""
+        more = f"Also: {'; '.join(faults[1:4])}. " if len(faults) > 1 else ""
         hint = f"{more}Correct them, or leave them out: `skip_faulty`."
         raise DataError(f"{count(len(faults), 'faulty row')}: {faults[0]}", hint, faults)
     if not texts:

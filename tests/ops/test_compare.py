@@ -63,6 +63,17 @@ def test_with_one_text_a_group_the_interval_is_that_of_the_paired_t_test() -> No
     assert repeated.difference.low == pytest.approx(result.difference.low)
 
 
+def test_a_pair_whose_source_and_context_differ_is_counted_once() -> None:
+    def with_words(side: Outputs, words: str) -> Outputs:
+        first, second, *others = side.examples
+        first = replace(first, source=f"{words} source", context=f"{words} question")
+        return replace(side, examples=(first, replace(second, source="the same source"), *others))
+
+    before, after = sets(np.array([2.0, 3.0, 4.0]), np.array([2.0, 3.0, 5.0]))
+    result = compare_outputs(RUBRIC, "news@1", with_words(before, "old"), with_words(after, "new"))
+    assert result.other_sources == 1
+
+
 def test_sets_without_pairs_are_compared_by_welchs_test_over_group_means() -> None:
     first, second = RNG.normal(3, 1, 12), RNG.normal(2, 2, 9)
     before = outputs("old", [(f"a{n}", f"g{n}", float(v)) for n, v in enumerate(first)])
