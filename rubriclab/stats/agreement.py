@@ -162,12 +162,12 @@ def difference(
     _, used = _texts_at_level([first, second], human, groups, systems, level=level, constant=constant)
     defined = zero_if_constant(coefficient)
     agreements = [level_statistic(used, row, defined, level, constant) for row in (0, 1)]
-
-    def statistic(counts: FloatArray) -> FloatArray:
-        return agreements[0](counts) - agreements[1](counts)
-
-    # The difference of equal scores is certainly 0.
-    interval = estimate(statistic, used.clusters, elements=len(used.human), mean=level != "system")
+    interval = estimate(
+        lambda counts: agreements[0](counts) - agreements[1](counts),
+        used.clusters,
+        elements=len(used.human),
+        mean=level != "system",  # the difference of equal scores is certainly 0
+    )
     if level == "system" and interval.value is not None and not used.too_few_groups:
         interval = _system_difference(used, coefficient)
     return AgreementDifference(len(used.human), len(used.sizes), used.too_few_groups, interval)
@@ -187,7 +187,8 @@ def _system_difference(texts: ScoredTexts, coefficient: Coefficient) -> Interval
     def margin(margin1: float, margin2: float) -> float:
         return math.sqrt(max(margin1**2 + margin2**2 - 2 * shared * margin1 * margin2, 0.0))
 
-    below, above = margin(r1 - ci1.low, ci2.high - r2), margin(ci1.high - r1, r2 - ci2.low)
+    below = margin(r1 - ci1.low, ci2.high - r2)
+    above = margin(ci1.high - r1, r2 - ci2.low)
     return Interval(r1 - r2, r1 - r2 - below, r1 - r2 + above)
 
 
@@ -281,14 +282,17 @@ def scored_texts(
     predicted: Sequence[npt.ArrayLike], human: npt.ArrayLike, groups: Sequence[str], systems: Sequence[str] | None
 ) -> ScoredTexts:
     """Return the texts that every evaluator scored, in canonical order; errors as for `agreement`."""
-    columns = [("human", human), *(("predicted", row) for row in predicted)]
-    for name, values in columns if systems is None else [*columns, ("systems", systems)]:
-        if (shape := np.shape(values)) != (len(groups),):
-            raise ValueError(f"{name}: expected {len(groups)} values, as many as groups, got shape {shape}")
-    labels, *rows = (np.asarray(values, dtype=np.float64) for _, values in columns)
+    columns: list[tuple[str, npt.ArrayLike]] = [("human", human)]
+    columns += [("predicted", scores) for scores in predicted]
+    if systems is not None:
+        columns.append(("systems", systems))
+    for name, values in columns:
+        if np.shape(values) != (len(groups),):
+            raise ValueError(f"{name}: expected {len(groups)} values, as many as groups, got shape {np.shape(values)}")
+    labels = np.asarray(human, dtype=np.float64)
     if not np.all(np.isfinite(labels)):
         raise ValueError("human: expected finite scores, got nan or infinity; leave unlabelled texts out first")
-    table = np.stack(rows)
+    table = np.stack([np.asarray(scores, dtype=np.float64) for scores in predicted])
     if np.any(np.isinf(table)):
         raise ValueError("predicted: expected finite scores, or nan where there is none, got infinity")
     group = renumber(np.array(groups, dtype=str))
@@ -300,8 +304,9 @@ def scored_texts(
 
 def used_texts(texts: ScoredTexts, level: Level, rule: ConstantRule) -> ScoredTexts:
     """Return the texts used at this level. At group level, both rules leave out groups of one text."""
-    check_choice("level", level, get_args(Level))
-    check_choice("constant", rule, get_args(ConstantRule))
+    for name, value, choices in (("level", level, get_args(Level)), ("constant", rule, get_args(ConstantRule))):
+        if value not in choices:
+            raise ValueError(f"{name}: expected one of {', '.join(choices)}, got {value!r}")
     if level != "group":
         return texts
     left_out = texts.sizes < 2
@@ -335,10 +340,10 @@ def coefficient_interval(texts: ScoredTexts, coefficient: Coefficient, level: Le
     if coefficient is kendall_rows:
         margin = _QUANTILE * _kendall_error(texts, value)
         interval = Interval(value, value - margin, value + margin).within(-1, 1)
-    # The jackknife is inconsistent for ranks of so few systems.
-    if coefficient is spearman_rows or interval.low is None or interval.high is None:
+    if coefficient is spearman_rows:
+        # The jackknife is inconsistent for ranks of so few systems.
         return fisher
-    if fisher.low is None or fisher.high is None:
+    if interval.low is None or interval.high is None or fisher.low is None or fisher.high is None:
         return fisher
     return Interval(value, min(fisher.low, interval.low), max(fisher.high, interval.high))
 
@@ -348,6 +353,7 @@ _QUANTILE = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 
 def _fisher_interval(value: float, systems: int, coefficient: Coefficient) -> Interval:
     """Return Fisher's interval of a correlation over `systems` systems; see the module's docstring."""
+    # The squared standard error is numerator / (systems - subtracted).
     numerator, subtracted = 1.0, 3
     if coefficient is spearman_rows:
         numerator = 1 + value**2 / 2
@@ -355,7 +361,8 @@ def _fisher_interval(value: float, systems: int, coefficient: Coefficient) -> In
         numerator, subtracted = 0.437, 4
     if abs(value) > correlation.MAX_CORRELATION or systems <= subtracted:
         return Interval(value)
-    center, margin = float(correlation.fisher_z(value)), _QUANTILE * math.sqrt(numerator / (systems - subtracted))
+    center = float(correlation.fisher_z(value))
+    margin = _QUANTILE * math.sqrt(numerator / (systems - subtracted))
     return Interval(value, math.tanh(center - margin), math.tanh(center + margin))
 
 
@@ -371,8 +378,9 @@ def _kendall_error(texts: ScoredTexts, tau: float) -> float:
     count, means = texts.systems, _system_means(texts)[[0, -1]]
     predicted, human = (np.sign(np.round(each[:, np.newaxis] - each, MEAN_DIGITS)) for each in means)
     concordant = (predicted * human).sum(axis=1)
-    spread = float(np.square(concordant - concordant.mean()).sum())
-    return math.sqrt(2 / (count * (count - 1)) * (2 * (count - 2) / (count * (count - 1) ** 2) * spread + 1 - tau**2))
+    squares = float(np.square(concordant - concordant.mean()).sum())
+    between_systems = 2 * (count - 2) / (count * (count - 1) ** 2) * squares
+    return math.sqrt(2 / (count * (count - 1)) * (between_systems + 1 - tau**2))
 
 
 def level_statistic(
@@ -383,15 +391,17 @@ def level_statistic(
     if level == "system":
         return _system_statistic(texts, predicted, coefficient)
 
+    constant_value = 1.0 if rule == "papers" else np.nan
+
     def coefficient_by_rule(x: FloatArray, y: FloatArray, weights: FloatArray | None = None, /) -> FloatArray:
         """Return the coefficient, 0 if only `x` is constant, and the rule's value if `y` is constant."""
         values = np.nan_to_num(coefficient(x, y, weights), nan=0.0)
-        return np.where(correlation.is_constant(y, weights), 1.0 if rule == "papers" else np.nan, values)
+        return np.where(correlation.is_constant(y, weights), constant_value, values)
 
     if level == "dataset" or len(sizes) == 1:
-        used = coefficient if level == "dataset" else coefficient_by_rule
+        over_all_texts = coefficient if level == "dataset" else coefficient_by_rule
         # Twice as fast as indexing, since np.take makes the weights of each sample contiguous in memory.
-        return lambda counts: used(predicted, human, np.take(counts, cluster, axis=1))
+        return lambda counts: over_all_texts(predicted, human, np.take(counts, cluster, axis=1))
     coefficients = np.empty(len(sizes))
     # Groups of one size are computed together, as rows of one array.
     for size in np.unique(sizes):
@@ -405,27 +415,25 @@ def _system_statistic(texts: ScoredTexts, predicted: FloatArray, coefficient: Co
     """Return the agreement over systems as a function of cluster counts; systems without texts are left out."""
     from scipy.sparse import csr_array
 
-    # If each text has its own cluster and system, a dense table would have a cell for every pair of texts.
+    # Sparse: if each text has its own cluster and system, a dense table would have a cell for every pair of texts.
     def table(values: FloatArray) -> csr_array:
         return csr_array((values, (texts.cluster, texts.system)), shape=(texts.clusters, texts.systems))
 
+    def scaled_sums(scores: FloatArray) -> csr_array:
+        largest = np.abs(scores).max(initial=0.0)
+        return table(scores / largest if largest > 0 else scores)
+
     sizes = table(np.ones_like(predicted))
-    scaled = (scores / (np.abs(scores).max(initial=0.0) or 1.0) for scores in (predicted, texts.human))
-    predicted_sums, human_sums = map(table, scaled)
+    predicted_sums, human_sums = scaled_sums(predicted), scaled_sums(texts.human)
 
     def statistic(counts: FloatArray) -> FloatArray:
-        present = counts @ sizes
-        predicted_means, human_means = (
-            np.round(counts @ sums / np.maximum(present, 1), MEAN_DIGITS) for sums in (predicted_sums, human_sums)
-        )
-        return coefficient(predicted_means, human_means, np.minimum(present, 1))
+        text_counts = counts @ sizes
+        divisors = np.maximum(text_counts, 1)
+        predicted_means = np.round(counts @ predicted_sums / divisors, MEAN_DIGITS)
+        human_means = np.round(counts @ human_sums / divisors, MEAN_DIGITS)
+        return coefficient(predicted_means, human_means, np.minimum(text_counts, 1))
 
     return statistic
-
-
-def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ValueError(f"{name}: expected one of {', '.join(choices)}, got {value!r}")
 
 
 @dataclass(frozen=True)

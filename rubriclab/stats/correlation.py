@@ -42,8 +42,10 @@ def pearson_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | No
     x, y, weights = _checked_rows(x, y, weights)
     defined = ~(is_constant(x, weights) | is_constant(y, weights))
     # Scaled to [-1, 1] so that no square overflows; correlations do not depend on the unit.
-    largest = [np.abs(rows).max(axis=1, keepdims=True, initial=0.0) for rows in (x, y)]
-    x, y = (rows / np.where(most > 0, most, 1.0) for rows, most in zip((x, y), largest, strict=True))
+    largest_x = np.abs(x).max(axis=1, keepdims=True, initial=0.0)
+    largest_y = np.abs(y).max(axis=1, keepdims=True, initial=0.0)
+    x = x / np.where(largest_x > 0, largest_x, 1.0)
+    y = y / np.where(largest_y > 0, largest_y, 1.0)
     return _product_moment(x, y, weights, defined)
 
 
@@ -114,14 +116,15 @@ def _checked_rows(
     x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | None
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return x, y and the weights as tables of shapes (1 or rows, n), (1 or rows, n) and (rows, n)."""
-    tables = [np.atleast_2d(np.asarray(values, dtype=np.float64)) for values in (x, y, weights) if values is not None]
-    if not all(np.isfinite(table).all() for table in tables):
+    x = np.atleast_2d(np.asarray(x, dtype=np.float64))
+    y = np.atleast_2d(np.asarray(y, dtype=np.float64))
+    weights = np.ones((1, x.shape[1])) if weights is None else np.atleast_2d(np.asarray(weights, dtype=np.float64))
+    if not all(np.isfinite(table).all() for table in (x, y, weights)):
         raise ValueError("expected finite numbers, got nan or infinity; leave missing values out first")
-    x, y = tables[:2]
     if x.shape[1] != y.shape[1]:
         raise ValueError(f"expected equally many elements, got x {x.shape} and y {y.shape}")
-    counts = np.ones((1, x.shape[1])) if weights is None else tables[2]
-    return x, y, np.broadcast_to(counts, (max(len(x), len(y), len(counts)), x.shape[1]))
+    row_count = max(len(x), len(y), len(weights))
+    return x, y, np.broadcast_to(weights, (row_count, x.shape[1]))
 
 
 def _levels(rows: FloatArray, weights: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
@@ -141,7 +144,8 @@ def _levels(rows: FloatArray, weights: FloatArray) -> tuple[IntArray, FloatArray
     cell_weights = np.bincount(cells.ravel(), weights.ravel(), minlength=row_count * level_count).astype(float)
     level_weights = cell_weights.reshape(row_count, level_count)
     # The number of pairs is exact, since weights are whole numbers.
-    return levels, level_weights, (level_weights.sum(axis=1) ** 2 - (level_weights**2).sum(axis=1)) / 2
+    unequal_pairs = (level_weights.sum(axis=1) ** 2 - (level_weights**2).sum(axis=1)) / 2
+    return levels, level_weights, unequal_pairs
 
 
 def _average_ranks(levels: IntArray, level_weights: FloatArray) -> FloatArray:

@@ -74,7 +74,9 @@ class Interval:
         return Interval(rounded(self.value), rounded(self.low), rounded(self.high))
 
     def within(self, least: float, most: float) -> Interval:
-        low, high = (None if end is None else min(max(end, least), most) for end in (self.low, self.high))
+        """Return the interval with its ends moved into the range from `least` to `most`."""
+        low = None if self.low is None else min(max(self.low, least), most)
+        high = None if self.high is None else min(max(self.high, least), most)
         return Interval(self.value, low, high)
 
 
@@ -87,30 +89,34 @@ def wilson_interval(successes: int, trials: int) -> Interval:
 
     if not trials:
         return Interval(None)
-    share, z = successes / trials, float(ndtri(0.975))
-    center = (share + z**2 / (2 * trials)) / (1 + z**2 / trials)
-    margin = z / (1 + z**2 / trials) * math.sqrt(share * (1 - share) / trials + z**2 / (4 * trials**2))
+    share, z = successes / trials, float(ndtri((1 + CONFIDENCE) / 2))
+    denominator = 1 + z**2 / trials
+    center = (share + z**2 / (2 * trials)) / denominator
+    margin = z / denominator * math.sqrt(share * (1 - share) / trials + z**2 / (4 * trials**2))
     return Interval(share, center - margin, center + margin).within(0, 1)
 
 
 def enough_errors(number: int, confidence: float) -> bool:
     """Return whether `number` errors can bound another error on both sides; with confidence 0.9 this takes 19."""
     # Rounded, as floating-point 20 * 0.05 may not be 1.
-    return round((number + 1) * (1 - confidence) / 2, 9) >= 1
+    rank_of_lower_bound = round((number + 1) * (1 - confidence) / 2, 9)
+    return rank_of_lower_bound >= 1
 
 
 def error_bounds(errors: Sequence[float], confidence: float) -> tuple[float, float]:
     """Return bounds that hold another error with probability `confidence`, if it is exchangeable with `errors`.
 
-    `errors` are ascending. The lower bound is at most 0, the upper at least 0; both are infinite if errors are few.
+    `errors` are ascending. The lower bound is at most 0, the upper at least 0; both are infinite with too few errors.
     """
     if not enough_errors(len(errors), confidence):
         return -math.inf, math.inf
 
     def quantile(share: float) -> float:
+        # Interpolates between the errors of the ranks below and above, from 1; the last rank has none above.
         rank = round((len(errors) + 1) * share, 9)
-        below = min(math.floor(rank), len(errors) - 1)
-        return errors[below - 1] + (rank - below) * (errors[below] - errors[below - 1])
+        rank_below = min(math.floor(rank), len(errors) - 1)
+        error_below, error_above = errors[rank_below - 1], errors[rank_below]
+        return error_below + (rank - rank_below) * (error_above - error_below)
 
     tail = (1 - confidence) / 2
     return min(quantile(tail), 0.0), max(quantile(1 - tail), 0.0)
@@ -131,19 +137,20 @@ def confidence_sequence(looks: Sequence[FloatArray], *, error_rate: float, tight
     mean = total / number
     error = np.sqrt(np.maximum(squares / number - mean**2, 0) / (number - 1))
     log_inverse_rate = -math.log(error_rate)
+    # The theorem's rho squared times the number of observations; this rho makes the bound tightest at `tightest`.
     scaled = number * (2 * log_inverse_rate + math.log(2 * log_inverse_rate + 1)) / tightest
-    quantile = np.sqrt(2 * (scaled + 1) / scaled * (np.log(scaled + 1) / 2 + log_inverse_rate))
-    margin = -stdtrit(number - 1, ndtr(-quantile)) * error
+    normal_quantile = np.sqrt(2 * (scaled + 1) / scaled * (np.log(scaled + 1) / 2 + log_inverse_rate))
+    margin = -stdtrit(number - 1, ndtr(-normal_quantile)) * error
     return Interval(float(mean[-1]), float((mean - margin).max()), float((mean + margin).min()))
 
 
 def standard_error(values: FloatArray, groups: IntArray) -> float:
     """Return the standard error of the mean of `values` when whole groups are drawn; infinite for a single group."""
-    count = len(set(groups.tolist()))
-    if count < 2:
+    group_count = len(set(groups.tolist()))
+    if group_count < 2:
         return math.inf
-    sums = np.bincount(groups, values - values.mean())
-    return float(np.sqrt(count / (count - 1) * np.square(sums).sum()) / len(values))
+    deviations = np.bincount(groups, values - values.mean())
+    return float(np.sqrt(group_count / (group_count - 1) * np.square(deviations).sum()) / len(values))
 
 
 def paired_mean(differences: FloatArray, groups: IntArray) -> Interval:
@@ -153,8 +160,10 @@ def paired_mean(differences: FloatArray, groups: IntArray) -> Interval:
     """
     if not len(differences):
         return Interval(None)
-    count, mean = int(groups.max()) + 1, float(differences.mean())
-    return Interval(mean) if count < 2 else student_mean(mean, standard_error(differences, groups), count - 1)
+    group_count, mean = int(groups.max()) + 1, float(differences.mean())
+    if group_count < 2:
+        return Interval(mean)
+    return student_mean(mean, standard_error(differences, groups), group_count - 1)
 
 
 def student_mean(mean: float, error: float, freedom: int) -> Interval:
@@ -177,7 +186,7 @@ def mean_p_value(differences: FloatArray, groups: IntArray) -> float | None:
     mean, error = float(differences.mean()), standard_error(differences, groups)
     if error > NO_SPREAD * max(1.0, abs(mean)):
         return 2 * float(stdtr(group_count - 1, -abs(mean) / error))
-    return 1.0 if abs(mean) <= NO_SPREAD else float(0.5 ** (group_count - 1))
+    return 1.0 if abs(mean) <= NO_SPREAD else 0.5 ** (group_count - 1)
 
 
 def student_interval(value: float, error: float, freedom: int) -> Interval:
@@ -199,8 +208,10 @@ def adjust_p_values(p_values: Sequence[float | None]) -> list[float | None]:
     from scipy.stats import false_discovery_control
 
     defined = [p for p in p_values if p is not None]
-    values = iter(false_discovery_control(defined).tolist() if defined else ())
-    return [None if p is None else float(next(values)) for p in p_values]
+    if not defined:
+        return list(p_values)
+    adjusted = iter(false_discovery_control(defined).tolist())
+    return [None if p is None else float(next(adjusted)) for p in p_values]
 
 
 def estimate(
@@ -211,7 +222,7 @@ def estimate(
     Args:
         elements: the number of array elements that `statistic` needs for one sample, which limits the batches.
         correlation: whether the statistic lies between -1 and 1, as a correlation does.
-        mean: whether the statistic is a mean over clusters or texts, which has an interval even if clusters are equal.
+        mean: whether it is a mean over clusters or texts, which has an interval even if all clusters have one value.
     """
     value = float(statistic(np.ones((1, clusters)))[0]) if clusters else math.nan
     if math.isnan(value):
@@ -240,8 +251,10 @@ def jackknife_interval(
     count = len(replicates)
     if value is None or count < MIN_GROUPS or np.isnan(replicates).any():
         return Interval(value)
-    center, values = (float(fisher_z(value)), fisher_z(replicates)) if correlation else (value, replicates)
-    error = float(jackknife_error(values))
+    center = value
+    if correlation:
+        center, replicates = float(fisher_z(value)), fisher_z(replicates)
+    error = float(jackknife_error(replicates))
     if error <= NO_SPREAD * max(1.0, abs(center)):
         return mean_without_spread(value, 0.5 ** (count - 1)) if mean else Interval(value)
     interval = student_interval(center, error, count - 1)

@@ -64,42 +64,47 @@ def joint_scores(
 
     Scores (may be NaN) and groups (integers) have shape (texts,). Comparisons are within groups; `spread` is positive.
     """
-    numbers, group = np.asarray(scores, dtype=np.float64), np.asarray(groups)
-    is_compared = np.zeros(len(numbers), dtype=bool)
+    scores, group = np.asarray(scores, dtype=np.float64), np.asarray(groups)
+    is_compared = np.zeros(len(scores), dtype=bool)
     is_compared[comparisons.better] = is_compared[comparisons.worse] = True
     texts_by_group = _split_by_group(np.flatnonzero(is_compared), group[is_compared])
     pairs_by_group = _split_by_group(np.arange(len(comparisons.better)), group[comparisons.better])
-    standardized = (numbers - center) / spread
+    standardized = (scores - center) / spread
     data_by_group = [
         (standardized[texts], comparisons.among(texts, pairs))
         for texts, pairs in zip(texts_by_group, pairs_by_group, strict=True)
     ]
     fits = [[_fit(*data, reliability) for data in data_by_group] for reliability in RELIABILITIES]
-    prior = np.log(RELIABILITIES * (1 - RELIABILITIES))
-    best = int(np.argmax(prior + [sum(evidence for _, evidence in fit) for fit in fits]))
-    reliability = float(RELIABILITIES[best])
-    unit = spread if np.isfinite(numbers).any() else spread / math.sqrt(reliability)
-    values = np.full(len(numbers), np.nan)
+    log_prior = np.log(RELIABILITIES * (1 - RELIABILITIES))
+    log_evidence = np.array([sum(evidence for _, evidence in group_fits) for group_fits in fits])
+    best = int(np.argmax(log_prior + log_evidence))
+    reliability, unit = float(RELIABILITIES[best]), spread
+    if not np.isfinite(scores).any():
+        unit = spread / math.sqrt(reliability)
+    values = np.full(len(scores), np.nan)
     for texts, (latent, _) in zip(texts_by_group, fits[best], strict=True):
         values[texts] = center + unit * latent
     return Latents(values, reliability)
 
 
 def _split_by_group(items: IntArray, group: IntArray) -> list[IntArray]:
+    if not len(items):
+        return []
     order = np.argsort(group, kind="stable")
-    return np.split(items[order], np.flatnonzero(np.diff(group[order])) + 1) if len(items) else []
+    return np.split(items[order], np.flatnonzero(np.diff(group[order])) + 1)
 
 
 def _fit(scores: FloatArray, comparisons: Comparisons, reliability: float) -> tuple[FloatArray, float]:
     """Return the latent scores of a group's texts, and the log evidence."""
     noise, has_score = 1 - reliability, np.isfinite(scores)
+    # Without comparisons, latent scores would be normal around `target` with this precision.
     precision = np.where(has_score, 1 / noise, 0.0) + 1 / reliability
     target = np.where(has_score, scores, 0.0) / noise / precision
     slope = PREFERENCE_SLOPE / math.sqrt(noise)
     latent, curvature, comparison_loss = _most_probable(comparisons, target, precision, slope)
     squares = np.square(latent).sum() / reliability + (np.square(scores - latent)[has_score] / noise).sum()
-    scale = len(scores) * math.log(reliability) + has_score.sum() * math.log(noise)
-    return latent, float(-comparison_loss - 0.5 * (squares + scale + np.linalg.slogdet(curvature)[1]))
+    log_variances = len(scores) * math.log(reliability) + has_score.sum() * math.log(noise)
+    return latent, float(-comparison_loss - 0.5 * (squares + log_variances + np.linalg.slogdet(curvature).logabsdet))
 
 
 def _most_probable(
@@ -130,8 +135,8 @@ def _most_probable(
         step = np.linalg.solve(curvature, gradient)
         if np.abs(step).max(initial=0) <= TOLERANCE:
             break
-        before = loss(latent)
-        while np.abs(step).max() > TOLERANCE and not loss(latent - step) < before:
+        previous_loss = loss(latent)
+        while np.abs(step).max() > TOLERANCE and not loss(latent - step) < previous_loss:
             step = step / 2
         latent = latent - step
     return latent, curvature, comparison_loss(latent)

@@ -61,15 +61,14 @@ def corrected_mean(mean: float, texts: int, groups: int, labelled: LabelledScore
     if labelled.groups < intervals.MIN_GROUPS or not texts:
         return intervals.Interval(None)
     value = labelled.factor * mean + float(labelled.residuals.mean())
-    error = intervals.standard_error(labelled.residuals, labelled.group) * math.sqrt(
-        1 + _variance_ratio(labelled, groups, texts)
-    )
+    labelled_error = intervals.standard_error(labelled.residuals, labelled.group)
+    error = labelled_error * math.sqrt(1 + _variance_ratio(labelled, groups, texts))
     # Two degrees of freedom less, for the residuals' mean and the factor.
     return intervals.student_interval(value, error, labelled.groups - 2)
 
 
 def _variance_ratio(labelled: LabelledScores, groups: int, texts: int) -> float:
-    """Return the variance of other texts' mean residual over that of the labelled texts' mean residual."""
+    """Return the variance of other texts' mean residual, divided by that of the labelled texts' mean residual."""
     # Residuals within a group are correlated, so the ratio of groups counts if it is the larger one.
     return max(labelled.groups / groups, len(labelled.labels) / texts)
 
@@ -95,7 +94,7 @@ class ScoredSet:
         return LabelledScores(labels, scores, intervals.renumber(self.group[has_label]), np.arange(len(labels)))
 
     def mean_and_influence(self, factor: float) -> tuple[float, FloatArray]:
-        """Return the mean of the multiplied scores, corrected with any labels, and each text's influence on it."""
+        """Return the mean score times `factor`, corrected with any labels, and each text's influence on that mean."""
         has_label = ~np.isnan(self.labels)
         mean = float(self.weights @ self.scores)
         influence = factor * self.weights * (self.scores - mean)
@@ -115,7 +114,8 @@ def mean_by_own_labels(texts: ScoredSet, stratum: IntArray) -> intervals.Interva
     labelled texts takes the place of its own. If the labels of all strata are equal, there is no interval.
     """
     has_label, count = ~np.isnan(texts.labels), len(texts.scores)
-    influence, value, fewest_groups, extra_variance = np.zeros(count), 0.0, count, 0.0
+    value, influence = 0.0, np.zeros(count)
+    fewest_groups, extra_variance = count, 0.0
     all_labelled = texts.labelled if has_label.any() else None
     for number in range(int(stratum.max(initial=-1)) + 1):
         own_labelled, unlabelled = has_label & (stratum == number), ~has_label & (stratum == number)
@@ -126,22 +126,25 @@ def mean_by_own_labels(texts: ScoredSet, stratum: IntArray) -> intervals.Interva
         fewest_groups = min(fewest_groups, labelled.groups)
         if fewest_groups < intervals.MIN_GROUPS:
             return intervals.Interval(None)
-        factor, center, number_unlabelled = labelled.factor, float(labelled.residuals.mean()), int(unlabelled.sum())
-        value += float((factor * texts.scores[unlabelled] + center).sum()) / count
+        mean_residual, number_unlabelled = float(labelled.residuals.mean()), int(unlabelled.sum())
+        predictions = labelled.factor * texts.scores[unlabelled] + mean_residual
+        value += float(predictions.sum()) / count
         ratio = _variance_ratio(labelled, len(np.unique(texts.group[unlabelled])), number_unlabelled)
         weight = number_unlabelled / count * math.sqrt(1 + ratio)
         if all_labelled and np.ptp(labelled.labels) == 0:
             extra_variance += weight**2 * float(all_labelled.residuals.var(ddof=1)) / labelled.groups
         else:
-            influence[own_labelled] = weight * (labelled.residuals - center) / own_labelled.sum()
+            influence[own_labelled] = weight * (labelled.residuals - mean_residual) / own_labelled.sum()
     if has_label.all():
         return intervals.Interval(value, value, value)
     if all_labelled and np.ptp(all_labelled.labels) == 0:
         return intervals.Interval(value)
     groups = len(np.unique(texts.group[has_label]))
     squares = float(np.square(np.bincount(texts.group, influence)).sum())
+    error = math.sqrt(groups / (groups - 1) * squares + extra_variance)
+    # One degree of freedom less for the factor and for each stratum's mean residual.
     freedom = max(groups - 2 - int(stratum.max()), fewest_groups - 2)
-    return intervals.student_interval(value, math.sqrt(groups / (groups - 1) * squares + extra_variance), freedom)
+    return intervals.student_interval(value, error, freedom)
 
 
 def difference_by_own_labels(before: ScoredSet, after: ScoredSet) -> intervals.Interval:
@@ -154,15 +157,17 @@ def difference_by_own_labels(before: ScoredSet, after: ScoredSet) -> intervals.I
     groups = min(each.groups for each in labelled)
     if groups < intervals.MIN_GROUPS:
         return intervals.Interval(None)
-    centered = [(each.scores - each.scores.mean(), each.labels - each.labels.mean()) for each in labelled]
-    factor = _factor(*map(np.concatenate, zip(*centered, strict=True)))
+    centered_scores = np.concatenate([each.scores - each.scores.mean() for each in labelled])
+    centered_labels = np.concatenate([each.labels - each.labels.mean() for each in labelled])
+    factor = _factor(centered_scores, centered_labels)
     value, squares = _difference(before, after, factor)
+    if np.ptp(np.concatenate([each.labels for each in labelled])) == 0:
+        return intervals.Interval(value)
     residuals = np.concatenate([each.labels - factor * each.scores for each in labelled])
     groups_with_equal_labels = [each.groups for each in labelled if np.ptp(each.labels) == 0]
-    if len(groups_with_equal_labels) == 2 and labelled[0].labels[0] == labelled[1].labels[0]:
-        return intervals.Interval(value)
     extra_variance = sum(float(residuals.var(ddof=1)) / number for number in groups_with_equal_labels)
-    return intervals.student_mean(value, math.sqrt(groups / (groups - 1) * squares + extra_variance), groups - 2)
+    error = math.sqrt(groups / (groups - 1) * squares + extra_variance)
+    return intervals.student_mean(value, error, groups - 2)
 
 
 def difference_by_other_labels(
@@ -184,19 +189,26 @@ def difference_by_other_labels(
     before, after = (replace(side, labels=np.full_like(side.labels, np.nan)) for side in (before, after))
     value, squares = _difference(before, after, factor)
     shares, variances = _system_shares(labelled.residuals, labelled.system)
-    of_sets = 2 * changed**2 * shares + changed * (1 - shares) * sum(1 / number for number in groups)
-    spread = float(np.square(labelled.scores - labelled.scores.mean()).sum())
-    of_factor = (value / factor) ** 2 * float(labelled.residuals.var()) / spread if factor else 0.0
-    error = math.sqrt(min(groups) / (min(groups) - 1) * squares + of_factor + float(variances @ of_sets))
+    # Variance of the difference of the sets' mean residuals, per variance of a residual: of two systems, and of texts.
+    relative_variances = 2 * changed**2 * shares + changed * (1 - shares) * sum(1 / number for number in groups)
+    residual_variance = float(variances @ relative_variances)
+    factor_variance = 0.0
+    if factor:
+        score_squares = float(np.square(labelled.scores - labelled.scores.mean()).sum())
+        factor_variance = (value / factor) ** 2 * float(labelled.residuals.var()) / score_squares
+    group_variance = min(groups) / (min(groups) - 1) * squares
+    error = math.sqrt(group_variance + factor_variance + residual_variance)
     return intervals.student_mean(value, error, count - 2)
 
 
 def _difference(before: ScoredSet, after: ScoredSet, factor: float) -> tuple[float, float]:
     """Return the difference of the corrected means, and the sum of the groups' squared influences."""
-    (mean_before, of_before), (mean_after, of_after) = (side.mean_and_influence(factor) for side in (before, after))
-    number_of_groups = max(int(side.group.max()) for side in (before, after)) + 1
-    sums = np.bincount(after.group, of_after, number_of_groups) - np.bincount(before.group, of_before, number_of_groups)
-    return mean_after - mean_before, float(np.square(sums).sum())
+    mean_before, influence_before = before.mean_and_influence(factor)
+    mean_after, influence_after = after.mean_and_influence(factor)
+    group_count = max(int(side.group.max()) for side in (before, after)) + 1
+    sums_before = np.bincount(before.group, influence_before, group_count)
+    sums_after = np.bincount(after.group, influence_after, group_count)
+    return mean_after - mean_before, float(np.square(sums_after - sums_before).sum())
 
 
 def _factor(scores: FloatArray, labels: FloatArray) -> float:
@@ -229,6 +241,7 @@ def _system_shares(residuals: FloatArray, system: IntArray) -> tuple[FloatArray,
 def labels_for_margin(labelled: LabelledScores, margin: float) -> int:
     """Return about how many labels a 95 % interval of plus or minus `margin` needs if there are many scored texts."""
     error = intervals.standard_error(labelled.residuals, labelled.group)
+    # 1.96 is the normal quantile for 95 %; the margin shrinks with the square root of the number of labels.
     return math.ceil(len(labelled.labels) * (1.96 * error / margin) ** 2)
 
 
@@ -243,4 +256,5 @@ def distributions_differ(scores: FloatArray, groups: int, labelled: LabelledScor
     ends = np.concatenate(samples)
     shares, labelled_shares = (np.searchsorted(np.sort(each), ends, side="right") / len(each) for each in samples)
     distance = float(np.abs(shares - labelled_shares).max())
-    return bool(kolmogorov(math.sqrt(groups * labelled.groups / (groups + labelled.groups)) * distance) <= MAX_P)
+    effective_groups = groups * labelled.groups / (groups + labelled.groups)
+    return bool(kolmogorov(math.sqrt(effective_groups) * distance) <= MAX_P)
