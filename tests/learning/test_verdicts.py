@@ -81,6 +81,7 @@ def test_missing_scores_and_tied_raters_are_left_out():
     verdicts = np.array([1.0, np.nan, 0.0, 1.0])
     agreement = verdict_agreement("joint", scores, verdicts, labels, list("abcd"))
     assert agreement.cells == (1, 0, 0, 1)
+    assert choose_threshold(scores, labels) == choose_threshold(scores[[0, 2]], labels[[0, 2]])
 
 
 def test_the_threshold_has_the_best_balanced_accuracy_and_separable_scores_are_separated():
