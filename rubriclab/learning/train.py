@@ -135,8 +135,9 @@ def recorded_texts(
     high: FloatArray,
     *,
     direct: FloatArray | None = None,
+    verdicts: FloatArray | None = None,
 ) -> tuple[version.RecordedText, ...]:
-    """Return labelled texts for a training record; held-out scores and intervals are NaN where missing."""
+    """Return labelled texts for a training record; held-out scores, intervals and verdicts are NaN where missing."""
     copied = ("id", "group", "output", "source", "context", "reference", "system")
     return tuple(
         version.RecordedText(
@@ -148,6 +149,7 @@ def recorded_texts(
             low=rounded(float(low[row])),
             high=rounded(float(high[row])),
             direct=None if direct is None else rounded(float(direct[row])),
+            passed=None if verdicts is None or np.isnan(verdicts[row]) else bool(verdicts[row]),
         )
         for row, example in enumerate(examples)
     )
@@ -388,7 +390,9 @@ class Study:
     def record(self, rubric: Rubric) -> version.TrainingRecord:
         aspect, scores = self.assignment.aspect.name, self.selected.held_out.scores
         ends = bounds(scores, self.conformal, self.assignment.scale)
-        texts = recorded_texts(self.candidates.examples, aspect, scores, *ends, direct=self.direct)
+        texts = recorded_texts(
+            self.candidates.examples, aspect, scores, *ends, direct=self.direct, verdicts=self.verdicts
+        )
         kept_ids = {criterion.id for criterion in rubric.criteria}
         candidates = tuple(
             each.model_copy(update={"kept": each.criterion.id in kept_ids}) for each in self.candidates.candidates

@@ -229,10 +229,6 @@ class Rubric(Displayed, FrozenModel):
             return None
         return names[1] if score >= threshold else names[0]
 
-    def decides_wrongly(self, label: float, score: float | None) -> bool:
-        """Return whether a score gives a text another level than its label; never without levels or a score."""
-        return self.threshold is not None and score is not None and (score >= self.threshold) != (label >= 0.5)
-
     @property
     def criteria(self) -> tuple[Criterion, ...]:
         return tuple(criterion for part in self.parts for criterion in part.criteria)

@@ -437,7 +437,8 @@ class RecordedText(FrozenModel):
     """A labelled text, with any score and interval by a rubric that was fitted without the text's group.
 
     `raters` and `reasons` are by rater's name; the name of an unknown rater is empty. `direct` is the score by the same
-    judge asked directly, `None` if it was not asked.
+    judge asked directly, `None` if it was not asked. `passed` is the decision by the threshold that was learned without
+    the text's fold, `None` in records of earlier releases.
     """
 
     id: str
@@ -454,6 +455,14 @@ class RecordedText(FrozenModel):
     low: float | None = None
     high: float | None = None
     direct: float | None = Field(None, exclude_if=lambda score: score is None)
+    passed: bool | None = Field(None, exclude_if=lambda passed: passed is None)
+
+    def decided_wrongly(self, threshold: float | None) -> bool:
+        """Return whether the text got another level than its label; `threshold` is for records of earlier releases."""
+        passed = self.passed
+        if passed is None and threshold is not None and self.predicted is not None:
+            passed = self.predicted >= threshold
+        return passed is not None and self.label != 0.5 and passed != (self.label > 0.5)
 
     @property
     def example(self) -> Example:

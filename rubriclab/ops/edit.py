@@ -406,6 +406,7 @@ class EditableVersion:
         names = ("predicted", "low", "high", "direct")
         scores = {name: floats(getattr(text, name) for text in record.texts) for name in names}
         on_scale = {name: rescale(each, rubric.scale, rubric.scores_on) for name, each in scores.items()}
+        on_scale["verdicts"] = floats(text.passed for text in record.texts)
         texts = recorded_texts([by_id[text.id] for text in record.texts], rubric.aspect.name, **on_scale)
         return record.model_copy(update={"texts": texts})
 

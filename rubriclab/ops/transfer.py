@@ -456,7 +456,7 @@ def as_trained(
             low, high = bounds(adapted.scores, aggregation.conformal, target.rubric.scale)
         scales = target.rubric.scale, target.label_scale
         mapped = [adaptation.rescale(values, *scales) for values in (adapted.scores, low, high)]
-        texts = recorded_texts(rated.examples, target.aspect, *mapped)
+        texts = recorded_texts(rated.examples, target.aspect, *mapped, verdicts=_held_out_passes(adapted, target))
         record = TrainingRecord(texts=texts, candidates=rated.candidates, cells=rated.cells)
     names = ("examples", "groups", "texts")
     combined = {name: tuple(sorted({*getattr(provenance, name), *getattr(before, name)})) for name in names}
@@ -468,6 +468,16 @@ def as_trained(
         labels=len(rated.examples),
     )
     return Trained(adapted.rubric, provenance.model_copy(update={**combined, "transfer": origin}), notes, record)
+
+
+def _held_out_passes(adapted: AdaptedRubric, target: LabelledTarget) -> FloatArray | None:
+    """Return the verdicts, 0 or 1, of the cross-validated scores, NaN where missing; `None` without levels."""
+    threshold, names = adapted.rubric.threshold, target.table.scale.names
+    if names is None or threshold is None:
+        return None
+    recall = target.settings.recall(names)
+    fixed = threshold if adapted.action == "reuse" else threshold_by_hand(adapted.rubric.aggregation)
+    return held_out_verdicts(adapted.scores, target.table.labels, target.fold, recall, fixed)
 
 
 def _provenance(
@@ -497,11 +507,8 @@ def _provenance(
         direct=table.values[:, table.methods.index(stored.DIRECT)] if has_direct else None,
     )
     verdicts: tuple[stored.VerdictAgreement, ...] = ()
-    threshold = adapted.rubric.threshold
-    if table.scale.names and threshold is not None:
-        recall = target.settings.recall(table.scale.names)
-        fixed = threshold if reused else threshold_by_hand(aggregation)
-        passed = held_out_verdicts(adapted.scores, table.labels, target.fold, recall, fixed)
+    passed = _held_out_passes(adapted, target)
+    if passed is not None:
         verdicts = (verdict_agreement(JOINT, adapted.scores, passed, table.labels, table.groups, order=adapted.raw),)
     return Provenance(
         **fields,

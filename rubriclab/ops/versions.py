@@ -340,4 +340,4 @@ def find_disagreements(version: Version, record: TrainingRecord) -> list[Disagre
             answers = tuple((candidate, cell) for candidate, cell in ratings if candidate.kept)
             differing.append(Disagreement(text, text.predicted - text.label, answers))
     differing.sort(key=lambda each: (-abs(each.points), each.text.id))
-    return sorted(differing, key=lambda each: not version.rubric.decides_wrongly(each.text.label, each.text.predicted))
+    return sorted(differing, key=lambda each: not each.text.decided_wrongly(version.rubric.threshold))

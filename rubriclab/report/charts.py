@@ -185,7 +185,7 @@ def _interval(axis: Axis, statistic: Interval) -> Markup:
     )
     if low == statistic.low:
         return line
-    arrow = '<svg x="{}" y="50%" overflow="visible"><path class="whisker arrow" d="M5-4 0 0 5 4"/></svg>'
+    arrow = '<svg x="{}" y="50%" overflow="visible"><path class="whisker arrow" d="M0 0H-12M-8-4-12 0-8 4"/></svg>'
     return line + Markup(arrow).format(axis.percent(low))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ from rubriclab.methods.method import CriterionRating
 from rubriclab.models.aggregation import Term, combine, raw_value
 from rubriclab.models.characters import count, join_names
 from rubriclab.models.rubric import Criterion
-from rubriclab.models.version import Version, is_baseline
+from rubriclab.models.text import Scale
+from rubriclab.models.version import RecordedText, Version, is_baseline
 from rubriclab.ops.evaluate import Evaluation, EvaluationSummary, Result, ScoredVersion
 from rubriclab.report import rubrics, wording
 from rubriclab.report.render import View, external, line, quiet, view
@@ -25,6 +27,7 @@ from rubriclab.stats.correlation import floats, pearson_rows
 from rubriclab.stats.intervals import Interval
 
 MAX_TEXTS, TITLE_LENGTH = 6, 60
+Row = Sequence[tuple[Version, RecordedText, Sequence[CriterionRating]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +111,12 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
             for each in scored
         ],
         criterion_name=_criterion_name,
+        answers=_answers,
         versions=versions,
         examples=evaluation.examples,
         judges=list(dict.fromkeys(judges)),
         details=[] if brief else [_details(each, summaries[each.aspect], evaluation.results) for each in scored],
+        disagreements=[] if brief else list(_disagreements(scored)),
     )
 
 
@@ -127,24 +132,37 @@ def _details(scored: ScoredVersion, summary: EvaluationSummary | None, results: 
         whole = [each.agreement.pearson for each in results if each.evaluator == ref and each.agreement.level == level]
         if scale.names:
             whole = [verdict_statistic("AUROC", [scored.values], scored.labels, scored.groups)]
-    low, high = (floats(each.interval[end] if each.interval else None for each in scored.scores) for end in (0, 1))
-    texts = recorded_texts(scored.texts, version.rubric.aspect.name, scored.values, low, high)
-    ratings = [sorted(score.criteria, key=lambda each: -rubrics.weight_in(each.id, terms)) for score in scored.scores]
-    recorded = sorted(zip(texts, ratings, strict=True), key=lambda each: (-rubrics.distance(each[0]), each[0].id))
-    recorded.sort(key=lambda each: not version.rubric.decides_wrongly(each[0].label, each[0].predicted))
+    pairs = [(label, score) for label, score in zip(scored.labels, scored.values, strict=True) if not np.isnan(score)]
     return {
         "version": version,
         "texts": scored.texts,
-        "pairs": [] if scale.names else rubrics.label_score_pairs(texts),
+        "pairs": [] if scale.names else pairs,
         "criteria": criteria,
         "whole": whole,
         "level": summary.level if summary else "",
         "terms": terms,
-        "axis": rubrics.score_axis_of(version, texts),
-        "furthest": [(text, [*_answers(version, own)]) for text, own in recorded[:MAX_TEXTS] if rubrics.distance(text)],
         "unscored": [each for each in scored.scores if each.score is None],
         "judges": [each.judge for each in scored.scores] or ["no judge"],
     }
+
+
+def _disagreements(evaluated: Sequence[ScoredVersion]) -> Iterator[dict[str, Any]]:
+    """Yield the texts of each aspect with the scores by all versions, wrong decisions first, then by their distance."""
+    columns: dict[tuple[str, Scale], list[Row]] = {}
+    for each in evaluated:
+        low, high = (floats(one.interval[end] if one.interval else None for one in each.scores) for end in (0, 1))
+        texts = recorded_texts(each.texts, each.aspect, each.values, low, high)
+        scored = zip(repeat(each.version), texts, (score.criteria for score in each.scores))
+        columns.setdefault((each.aspect, each.version.rubric.scores_on), []).append([*scored])
+
+    def is_wrong(row: Row) -> bool:
+        return any(text.decided_wrongly(version.rubric.threshold) for version, text, _ in row)
+
+    for (aspect, scale), of_versions in columns.items():
+        rows = [row for row in zip(*of_versions, strict=True) if any(rubrics.distance(text) for _, text, _ in row)]
+        rows.sort(key=lambda row: (not is_wrong(row), -max(rubrics.distance(text) for _, text, _ in row), row[0][1].id))
+        wrong = sum(map(is_wrong, rows))
+        yield {"aspect": aspect, "scale": scale, "rows": rows[:MAX_TEXTS], "wrong": wrong, "columns": of_versions}
 
 
 def _criterion_name(row: CriterionRow, terms: Mapping[str, Term]) -> Markup:
@@ -158,6 +176,7 @@ def _criterion_name(row: CriterionRow, terms: Mapping[str, Term]) -> Markup:
 def _answers(version: Version, ratings: Sequence[CriterionRating]) -> Iterator[tuple[object, ...]]:
     """Yield the kind, title, rating and reasons of each criterion's row, and how the ratings lead to the score."""
     by_id, terms = {criterion.id: criterion for criterion in version.rubric.criteria}, version.rubric.terms
+    ratings = sorted(ratings, key=lambda each: -rubrics.weight_in(each.id, terms))
     words = (wording.rating_text(each, by_id.get(each.id), whole=not each.units) for each in ratings)
     for each, rating in zip(ratings, wording.with_equal_decimals(words), strict=True):
         kind, title = rubrics.row_kind_and_title(by_id[each.id], terms) if each.id in by_id else ("", external(each.id))

@@ -452,7 +452,8 @@ def _table_html(table: Element, level: int, title: str) -> Markup:
     numeric = [Markup(' class="number"' if column.numeric else "") for column in columns]
     kinds = [Markup(' class="drawing"') if c.drawing else kind for c, kind in zip(columns, numeric, strict=True)]
     # On narrow screens, the cells of a wide table or chart are stacked, each after the title of its column.
-    named_cells = len(columns) >= WIDE_COLUMNS or any(column.drawing for column in columns)
+    is_wide = len(columns) >= WIDE_COLUMNS or "figures" in table.get("class", "")
+    named_cells = is_wide or any(column.drawing for column in columns)
     labels = [Markup(' data-title="{}"').format(words_of(c.title)) if named_cells else Markup() for c in columns]
     hidden = Markup(' class="hidden"' if caption is None else "")
     caption_html = escape(title) if caption is None else _inner_html(caption)
@@ -466,26 +467,18 @@ def _table_html(table: Element, level: int, title: str) -> Markup:
         )
         pieces.append(Markup("<thead><tr>{}</tr></thead>\n").format(Markup().join(cells)))
     pieces.append(Markup("<tbody>\n"))
-    axis = Markup()
     if ticks is not None:
         drawn = (
             Markup("<td{}>{}</td>").format(kind, _inner_html(ticks) if "drawing" in kind else "") for kind in kinds
         )
-        axis = Markup('<tr class="ticks" aria-hidden="true">{}</tr>\n').format(Markup().join(drawn))
-    pieces.append(axis)
+        pieces.append(Markup('<tr class="ticks" aria-hidden="true">{}</tr>\n').format(Markup().join(drawn)))
     for each in table.iterfind("tr"):
         first, *other_cells = (_inner_html(cell, level, title) for cell in each)
         kind = each.get("class")
         if kind == "title":
             heading = Markup('<tr class="title"><th colspan="{}" scope="colgroup">{}</th></tr>\n')
-            pieces += [heading.format(len(columns), first), axis]
+            pieces.append(heading.format(len(columns), first))
             continue
-        if named_cells and ticks is not None:
-            # On narrow screens, each plot has its own ticks.
-            other_cells = [
-                each + _inner_html(ticks) if column.drawing and each else each
-                for column, each in zip(columns[1:], other_cells, strict=True)
-            ]
         data_cells = starmap(Markup("<td{}{}>{}</td>").format, zip(kinds[1:], labels[1:], other_cells, strict=True))
         named_row = Markup('<th scope="row"{}>{}</th>').format(kinds[0], first)
         row_kind = Markup(' class="{}"').format(kind) if kind else ""

@@ -149,7 +149,9 @@ def effort(spent: stored.Effort) -> str:
     saving = f"saved ${spent.saved_usd:.4f}" if spent.saved_usd >= 0 else f"cost ${-spent.saved_usd:.4f} more"
     money = f", which {saving}" if spent.saved_usd else ""
     from_cache = f" ({spent.cached_prompt_tokens:,} read from the provider's prompt cache{money})"
-    tokens = f"{spent.prompt_tokens:,} + {spent.completion_tokens:,} tokens"
+    saved = sum(spent.stage_tokens.values()) - spent.prompt_tokens - spent.completion_tokens
+    tokens = f"{spent.prompt_tokens:,} + {spent.completion_tokens:,} tokens" if spent.calls else "no new tokens"
+    tokens += f" ({saved:,} in answers from cache)" if saved > 0 else ""
     tokens += from_cache if spent.cached_prompt_tokens or spent.saved_usd else ""
     return f"{calls}, {tokens}, {cost(spent.cost_usd)}, {spent.seconds:,.0f} s"
 

@@ -85,6 +85,9 @@ def test_scores_are_probabilities_by_a_logistic_map_and_the_verdict_follows_the_
     assert (aggregation.calibration.kind, aggregation.conformal) == ("logistic", None)
     assert [agreement.name for agreement in validation.verdict_agreements] == ["joint", "direct", "direct, calibrated"]
     assert sum(validation.verdict_agreements[0].cells) == validation.n
+    wrong = sum(text.decided_wrongly(None) for text in lab.training_record(rubric.ref).texts)
+    assert wrong == sum(validation.verdict_agreements[0].cells[1:3])
+    assert f"{wrong} of {validation.n} texts" in str(lab.disagreements(rubric))
     threshold = aggregation.threshold
     assert threshold is not None
     recorded = lab.explain(rubric=rubric, id=lab.training_record(rubric.ref).texts[0].id).score
@@ -107,6 +110,8 @@ def test_a_transfer_recalibrates_the_threshold_keeps_the_levels_and_states_auroc
     assert aggregation.threshold is not None
     (own,) = validation.verdict_agreements
     assert sum(own.cells) == len(as_verdicts(HELDOUT))
+    texts = lab.training_record(result.saved.ref).texts
+    assert sum(own.cells[1:3]) == sum(text.decided_wrongly(None) for text in texts)
     assert own.auroc == validation.evaluators[0].auroc
     assert all(each.auroc.value > 0.5 for each in result.transfer.actions if not each.skipped)
 
@@ -122,6 +127,7 @@ def test_a_threshold_set_by_hand_is_used_recorded_and_kept_by_edits_and_transfer
     assert all(
         (row["verdict"] == "pass") == (row["score"] >= 0.8) for row in lab.score(as_verdicts(HELDOUT), strict).to_rows()
     )
+    assert all(text.passed == (text.predicted >= 0.8) for text in lab.training_record(strict.ref).texts)
     edit = strict.provenance.edit
     assert edit is not None
     assert [(each.action, each.after) for each in edit.changes] == [("threshold", "0.8")]

@@ -56,7 +56,7 @@ def test_intervals_of_baselines_do_not_stretch_the_axis_but_end_in_an_arrow() ->
     axis = charts.agreement_axis([judged], baselines=[baseline])
     assert axis.low == 0
     assert 'x1="0.00%" x2="70.00%"' in charts.whisker(axis, baseline, baseline=True)
-    assert "arrow" in charts.whisker(axis, baseline, baseline=True)
+    assert 'class="whisker arrow" d="M0 0H-12' in charts.whisker(axis, baseline, baseline=True)
     assert "arrow" not in charts.whisker(axis, judged, baseline=False)
 
 

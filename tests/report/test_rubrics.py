@@ -214,7 +214,9 @@ def test_criteria_come_by_weight_and_wrong_decisions_before_scores_further_from_
     found = find_disagreements(one, record.model_copy(update={"texts": texts, "cells": record.cells[:2]}))
     assert [each.text.label for each in found] == [1.0, 0.0]
     shown = words_of(View(macro("disagreement_card", score_axis_of(one, texts), one, found[0])), 200)
-    assert "people good, rubric bad, 0.65" in shown
+    assert "people good, rubric bad, 0.65 [1.69, 3.89] (90 %) decided wrongly" in shown
+    assert "does not store those counted" in macro("wrong_decisions", one, record)
+    assert not texts[1].model_copy(update={"passed": True}).decided_wrongly(0.7)
     assert "full text" not in shown
 
 

@@ -234,7 +234,7 @@ def disagreement_routes(studio: Studio) -> list[BaseRoute]:
             f"Disagreements of {version.ref}",
             version,
             "disagreements",
-            verdict=View(macro("verdict_line", version)).body(),
+            verdict=View(macro("disagreements_head", version, result.record)).body(),
             cases=result.texts,
             card=lambda each: View(macro("disagreement_card", axis, version, each, full=True)).body(),
             sides=SIDES,
