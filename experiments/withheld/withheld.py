@@ -20,7 +20,7 @@ from experiments import ROOT
 from experiments.runner.measurement import Measurement, Options, StoredRow, holds, percent, stored_rows
 from experiments.runner.results import changed_since
 from experiments.runner.training import SETS, LabelledAspect, labelled_aspects, temporary_lab
-from experiments.small_judge.small_judge import interval
+from experiments.small_judge.small_judge import APART, CALIBRATED, TOGETHER, interval
 from experiments.tables import table as markdown
 from rubriclab import Example, Lab, Version
 from rubriclab.learning.baselines import feature_values
@@ -46,6 +46,7 @@ TARGETS = {"mean": "mean", "difference": "difference of two systems"}
 METHODS = ("scores alone", "labels of learning", "own labels")
 RUBRIC, DIRECT, WORDS, MEAN_LABEL = "the rubric", "asked directly", "word count", "mean of the labels"
 THIRDS = ("low", "middle", "high")
+SPACE = "\N{NO-BREAK SPACE}"
 
 
 class WithheldOptions(Options):
@@ -300,34 +301,52 @@ def promises(rows: Sequence[StoredRow]) -> str:
 
 
 def first_screen(rows: Sequence[StoredRow]) -> str:
-    """Return the figures of the project's README: error and order with the offline judge and a small language model."""
-    real, stored = [each for each in rows if each["case"] != "simulated"], stored_rows("small_judge", "local")
+    """Return the figures of the project's README: a small language model's in a table, the offline judge's below it."""
+    small = stored_rows("small_judge", "local")
     changed = changed_since(json.loads((ROOT / "small_judge/results/local.json").read_bytes()))
-    lines = []
-    for title, who in (("rubric", RUBRIC), (DIRECT, DIRECT)):
-        means = (f"{np.mean([each[field][who] or 0 for each in real]):.2f}" for field in ("errors", "spearman"))
-        lines.append([f"offline judge: {title}", *means])
-    lines.append(["its texts: the mean label", f"{np.mean([each['errors'][MEAN_LABEL] for each in real]):.2f}", "–"])
-    calibrated = f"{DIRECT}, calibrated"
-    of_small = {"rubric": "rubric, one criterion a call", DIRECT: DIRECT, calibrated: calibrated}
-    for title, who in of_small.items():
-        own = [each for each in stored if each["evaluator"] == who]
-        intervals = (interval([each[field] for each in own]) for field in ("error", "spearman"))
+
+    def of(who: str, field: str) -> list[Any]:
+        return [each[field] for each in small if each["evaluator"] == who]
+
+    def over_groups(by_aspect: Sequence[Sequence[float]]) -> str:
         # A narrow column breaks before an interval, not inside of it.
-        figures = (words.replace(", ", ",\N{NO-BREAK SPACE}") for words in intervals)
-        lines.append([f"small model: {title}", *figures])
-    mean_errors = interval([each["error"] for each in stored if each["evaluator"] == MEAN_LABEL])
-    lines.append(["its texts: the mean label", mean_errors.replace(", ", ",\N{NO-BREAK SPACE}"), "–"])
-    aspects = len({each["case"] for each in real})
-    table = markdown(["on unseen texts", "error", "order"], lines)
-    notes = (
-        "Unseen: in no group of learning. Error: mean absolute, in points of the raters' scale, lower is better. "
-        "Order: Spearman's correlation, higher is better. Brackets: 90\N{NO-BREAK SPACE}% intervals over groups. "
-        f"Offline judge: means over {len(real)} draws of 30 labels, {aspects} aspects of 5 public sets; order over all "
-        "texts. Small model: 1.5 billion parameters, asked about one criterion a call, 4 aspects; order within groups"
-        f"{f'; {changed} have changed since' if changed else ''}."
+        return interval(by_aspect).replace(", ", f",{SPACE}")
+
+    lines = [
+        [title, over_groups(of(who, "error")), over_groups(of(who, "spearman"))]
+        for title, who in (("rubric", APART), (DIRECT, DIRECT), (CALIBRATED, CALIBRATED))
+    ]
+    usual, ours, direct = (np.array(of(who, "error")) for who in (MEAN_LABEL, APART, DIRECT))
+    lines.append(["the mean label", over_groups(usual.tolist()), "none"])
+    aspects, groups = usual.shape
+    meaning = (
+        "*The mean label* is one score for every text: the mean of the 30 labels. It reads nothing and orders nothing, "
+        f"yet the rubric's error is only {over_groups((usual - ours).tolist())} points smaller: of the "
+        f"{np.mean(direct - ours):.2f} points that the rubric saves beside the judge asked directly, the mean label "
+        f"alone saves {np.mean(direct - usual):.2f}."
     )
-    return f"{table}\n\n{notes}"
+    notes = (
+        "*Unseen*: nothing was learned from their groups. *Error*: mean absolute, in points of the "
+        "raters' scale, lower is better. *Order*: Spearman's correlation within groups, higher is better. "
+        "*Calibrated*: brought to the raters' scale by "
+        f"the same 30 labels. *Brackets*: 90{SPACE}% intervals over groups. The small model has 1.5 billion "
+        "parameters; a large one proposed the criteria, and each has a call of its own, as one call for all left "
+        f"{sum(of(TOGETHER, 'unscored'))} of {sum(of(TOGETHER, 'n'))} texts without a score, "
+        f"instead of {sum(of(APART, 'unscored'))}. {aspects} aspects, "
+        f"{of(APART, 'n')[0]} texts each, in {groups} groups{f'; {changed} have changed since' if changed else ''}."
+    )
+    real = [each for each in rows if each["case"] != "simulated"]
+    errors = [f"{np.mean([each['errors'][who] for each in real]):.2f}" for who in (RUBRIC, DIRECT, MEAN_LABEL)]
+    orders = [f"{np.mean([each['spearman'][who] or 0 for each in real]):.2f}" for who in (RUBRIC, DIRECT)]
+    names = {each["case"] for each in real}
+    offline = (
+        f"The offline judge, which only counts features of texts, has an error of {errors[0]} with a rubric and "
+        f"{errors[1]} asked directly, where the mean label has {errors[2]}; its order, over all texts instead of "
+        f"within groups, is {orders[0]} with a rubric and {orders[1]} asked directly (means of {len(real)} draws of "
+        f"30 labels, {len(names)} aspects of {len({name.split()[0] for name in names})} public sets)."
+    )
+    table = markdown(["small model on unseen texts", "error", "order"], lines)
+    return f"{table}\n\n{meaning}\n\n{notes}\n\n{offline}"
 
 
 def readme_figures() -> dict[str, str]:

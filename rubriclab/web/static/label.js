@@ -19,7 +19,8 @@ let done = 0
 let skippedBefore = 0
 // Whether sources are shown, until the rater folds or unfolds one.
 let sourceOpen = null
-let unfolded = false
+// Help that the rater has folded or unfolded stays so.
+const chosen = new Set()
 // A name of the answer that is being sent, for messages.
 let waiting = ''
 
@@ -89,8 +90,10 @@ function show(answer) {
   if (shown.reference !== null) beside.push(material('Reference', shown.reference, false))
   byId('beside').replaceChildren(...beside)
   byId('beside').scrollTop = 0
-  // On a phone the definition would leave little room once it is known.
-  if (shown.position > 0 && !wide.matches && !unfolded) byId('question').open = false
+  // After the first text, help makes room; the definition only on a phone.
+  for (const help of document.querySelectorAll('.question')) {
+    if (shown.position > 0 && !chosen.has(help) && (help.id === 'buttons' || !wide.matches)) help.open = false
+  }
   showAnswer()
   byId('reason').value = sending.draft(shown.item) || shown.former?.reason || ''
   showReason(Boolean(byId('reason').value), false)
@@ -309,7 +312,7 @@ function command(event) {
   actions[name]()
 }
 
-byId('question').querySelector('summary').addEventListener('click', () => { unfolded = true })
+for (const help of document.querySelectorAll('.question')) help.querySelector('summary').addEventListener('click', () => chosen.add(help))
 byId('reason').addEventListener('input', () => sending.draft(shown.item, byId('reason').value))
 byId('show-panel').addEventListener('click', () => {
   const panel = byId('panel')
@@ -335,10 +338,10 @@ addEventListener('focus', refresh)
 byId('buttons').open = wide.matches
 
 // The ends of the scale are not repeated here: they are shown beside its buttons, or in the label of the field.
-const [byKey, byTouch] = scale.levels.length ? ['Press a number key or a button', 'Tap a score'] : ['Type a number and press Enter', 'Type a number and tap “Save”']
+const [byKey, byTouch] = scale.levels.length ? ['Press a score or its key', 'Tap a score'] : ['Type a score and press Enter', 'Type a score and tap “Save”']
 byId('instruction').append(
   element('span', { className: 'keys', textContent: byKey }), element('span', { className: 'touch', textContent: byTouch }),
-  ': your answer is saved and the next text is shown. To correct it, go “Back” and answer again.')
+  ': it is saved and the next text is shown. Reason first, then the score. To correct, go “Back”.')
 
 once(async () => {
   waiting = 'An earlier answer'
