@@ -19,7 +19,6 @@ DECIMALS = re.compile(r"(?<![\w.])[+-]?\d\.\d{2,}")
 # Decimals that are no figures: settings and versions.
 SETTINGS = {"README.md": {"3.11"}, "docs/concepts.md": {"0.05", "0.0125"}, "docs/evaluate.md": {"0.05"}}
 
-
 READMES = [str(path.relative_to(CHECKOUT)) for path in figures.readmes()]
 SCRIPTS = [str(path.relative_to(CHECKOUT)) for path in sorted(EXPERIMENTS.rglob("*.py"))]
 
