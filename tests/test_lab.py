@@ -18,6 +18,7 @@ from commands import HELDOUT, LABELLED
 import rubriclab
 from rubriclab import Lab, NotInStore, SettingsError, Version
 from rubriclab.errors import DataError, UserError
+from rubriclab.models.version import MAX_POINTS
 from rubriclab.ops.options import LearnOptions
 from rubriclab.ops.scores import Scores
 
@@ -143,6 +144,8 @@ def test_the_verdict_on_most_texts_that_a_rubric_never_saw_is_kept_with_it(lab: 
     found = evaluation.summaries["coherence"]
     assert kept.verdict == found.evaluators[0].deciding.gains
     assert kept.errors == found.errors["news@1"]
+    many = replace(evaluation.scored[0], texts=evaluation.examples * 200, scores=evaluation.scores["news@1"] * 200)
+    assert (len(kept.points), len(many.points), {*many.points}) == (kept.n, MAX_POINTS, {*kept.points})
     assert kept.order == found.evaluators[0].result.agreement.pearson
     lab.evaluate(ROWS[:8], "news")
     assert lab.load("news").evaluation == kept

@@ -23,6 +23,9 @@ MIN_WEIGHT = 1e-12
 
 CriterionKind = Literal["hypothesis", "question", "score", "trait", "feature"]
 
+# The method that asks the judge directly for one score.
+DIRECT_METHOD = "direct"
+
 
 class Level(FrozenModel):
     """Description of a text that deserves `score` on a criterion."""
@@ -203,6 +206,11 @@ class Rubric(Displayed, FrozenModel):
     def digest(self) -> str:
         """The rubric's identity: equal content has an equal digest."""
         return digest(self.model_dump(mode="json"))
+
+    @property
+    def asks_directly(self) -> bool:
+        """Whether it is the judge asked directly for one score, a baseline without criteria."""
+        return [part.method for part in self.parts] == [DIRECT_METHOD]
 
     @property
     def scores_on(self) -> Scale:

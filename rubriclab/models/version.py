@@ -17,7 +17,7 @@ from rubriclab.display import Displayed
 from rubriclab.errors import StoreError
 from rubriclab.models.aggregation import MAX_MISSING, Aggregation, Calibration
 from rubriclab.models.base import Bounded, Count, FrozenModel, canonical, digest
-from rubriclab.models.rubric import Criterion, Rubric
+from rubriclab.models.rubric import DIRECT_METHOD, Criterion, Rubric
 from rubriclab.models.text import Example, ShownField, common_fields
 from rubriclab.stats.agreement import Level, ScoreErrors
 from rubriclab.stats.correlation import FloatArray, float_table
@@ -166,7 +166,7 @@ MIN_BRIER_EFFECT = MIN_ERROR_EFFECT / 4
 MIN_GROUPS_TO_RULE_OUT = 12
 
 # Names of the rubric's judge asked directly for one score: uncalibrated, and calibrated with the rubric's labels.
-DIRECT = "direct"
+DIRECT = DIRECT_METHOD
 # Ends the name of a judge asked directly whose scores are calibrated for a comparison.
 CALIBRATED_ENDING = ", calibrated"
 CALIBRATED = f"{DIRECT}{CALIBRATED_ENDING}"
@@ -178,6 +178,8 @@ WHOLE = "whole"
 SINGLE_RATERS = "single raters, each against the mean of the others"
 # Estimates of more further labels than this were too uncertain to report.
 MAX_LABELS = 300
+# More points make a stored evaluation larger, but not its chart clearer.
+MAX_POINTS = 2000
 
 
 class Measures(NamedTuple):
@@ -421,6 +423,8 @@ class EvaluationRecord(EvaluatedSide):
         compared_with_direct: whether the judge asked directly was evaluated on the same texts, and not only free
             baselines, even if the verdict against a free baseline decides.
         other: the other side of the verdict; `None` in records of earlier releases.
+        points: label and score of each text, for graded labels; of more than `MAX_POINTS` texts an even sample in the
+            order of labels. Empty in records of earlier releases.
     """
 
     created: datetime
@@ -431,6 +435,7 @@ class EvaluationRecord(EvaluatedSide):
     verdict: GateVerdict
     compared_with_direct: bool = False
     other: OtherSide | None = Field(None, exclude_if=lambda found: found is None)
+    points: tuple[tuple[Bounded, Bounded], ...] = Field((), exclude_if=lambda found: not found)
 
 
 class RecordedText(FrozenModel):

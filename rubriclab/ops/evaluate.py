@@ -122,6 +122,7 @@ class Evaluation(work.Answered, Displayed):
                 created=datetime.now(UTC),
                 judge=scored.scores[0].judge,
                 data=data_digest(scored.texts, scored.aspect),
+                points=() if scored.version.rubric.scores_on.names else scored.points,
                 **_count_scored(scored.values, scored.groups),
                 **measured[scored.version.ref],
             )
@@ -364,13 +365,9 @@ class ScoredVersion:
     def aspect(self) -> str:
         return self.version.rubric.aspect.name
 
-    @property
-    def asks_directly(self) -> bool:
-        return [part.method for part in self.version.rubric.parts] == [stored.DIRECT]
-
     def is_judge_of(self, other: ScoredVersion) -> bool:
         """Return whether this is the other version's judge, asked directly."""
-        return self.asks_directly and self.scores[0].judge == other.scores[0].judge
+        return self.version.rubric.asks_directly and self.scores[0].judge == other.scores[0].judge
 
     @cached_property
     def labels(self) -> FloatArray:
@@ -384,6 +381,15 @@ class ScoredVersion:
             return scores
         scale = self.version.rubric.scores_on
         return np.clip(self.calibration.apply(scores), scale.low, scale.high)
+
+    @property
+    def points(self) -> tuple[tuple[float, float], ...]:
+        """Label and score of the scored texts, of more than `MAX_POINTS` an even sample, in the order of labels."""
+        scored = ~np.isnan(self.values)
+        pairs = zip(self.labels[scored].round(4).tolist(), self.values[scored].round(4).tolist(), strict=True)
+        ordered = sorted(pairs)
+        sample = np.linspace(0, len(ordered) - 1, min(len(ordered), stored.MAX_POINTS)).round().astype(int).tolist()
+        return tuple(ordered[index] for index in sample)
 
     @property
     def groups(self) -> list[str]:
@@ -428,7 +434,8 @@ def calibrated_direct(scored: Sequence[ScoredVersion]) -> list[ScoredVersion]:
             calibrations.setdefault(key(version), (validation.direct_calibration, version.ref))
     calibrated = []
     for each in scored:
-        if each.asks_directly and not each.version.rubric.aggregation and key(each.version) in calibrations:
+        rubric = each.version.rubric
+        if rubric.asks_directly and not rubric.aggregation and key(each.version) in calibrations:
             calibration, ref = calibrations[key(each.version)]
             calibrated.append(replace(each, calibration=calibration, calibrated_by=ref))
     return calibrated
@@ -644,7 +651,7 @@ def evaluate_decisions(
     free_scores = {each.name.partition(" (")[0]: each.scores for each in free_baselines}
     aurocs = {name: verdict_statistic("AUROC", [values], labels, groups) for name, values in free_scores.items()}
     best = max(aurocs, key=lambda name: aurocs[name].value or 0.0)
-    direct = {each.name: each.values for each in scored if each.asks_directly}
+    direct = {each.name: each.values for each in scored if each.version.rubric.asks_directly}
     agreements: list[stored.VerdictAgreement] = []
     gains, names = dict[str, stored.GateVerdict](), ("", "")
     for each in scored:

@@ -123,8 +123,8 @@ def scatter(pairs: Sequence[tuple[float, float]], scale: Scale, name: str) -> Ma
         )
         for position, number in sorted(dots.items())
     )
-    label = f"Scatter of {count(len(pairs), 'text')}: label across, {plain(name)} up"
-    return _plot(x, y, ("label", name), drawn, label)
+    label = f"Scatter of {count(len(pairs), 'text')}: people's score across, {plain(name)} up"
+    return _plot(x, y, ("people's score", name), drawn, label)
 
 
 def reliability(bins: Iterable[ReliabilityBin], share: str) -> Markup:

@@ -31,21 +31,23 @@ if TYPE_CHECKING:
     from rubriclab.ops.explain import ScoreExplanation
 
 
-# `unproven` is a better verdict that something limits.
-Tone = Literal["good", "unproven", "warning", "bad"]
+Tone = Literal["good", "warning", "bad"]
 
 
 class Badge(NamedTuple):
     """A short verdict.
 
-    `remark` goes on after `words`, as "than the same judge asked directly"; `headline` says both in a sentence. `place`
-    says on which texts it was measured, `figures` what it rests on, `limit` what it does not show.
+    `remark` goes on after `words`, as "than the same judge asked directly"; `headline` says both in a sentence, from
+    `claim` and the name of the `other`. `place` says on which texts it was measured, `figures` what it rests on,
+    `limit` what it does not show.
     """
 
     words: str
     tone: Tone
     remark: str = ""
     headline: str = ""
+    claim: str = ""
+    other: str = ""
     place: str = ""
     figures: str = ""
     limit: str = ""
@@ -56,12 +58,20 @@ class Badge(NamedTuple):
 TONES: Mapping[str, Tone] = {"better": "good", "worse": "bad", "not better": "bad"}
 # The word between a verdict and the name of the other evaluator.
 PREPOSITIONS: Mapping[str, str] = {"better": "than", "worse": "than", "not better": "over"}
-HEADLINES: Mapping[str, str] = {
-    "better": "{} agrees with people more than {}",
-    "worse": "{} agrees with people less than {}",
-    "not better": "{} agrees with people hardly more than {}, if at all",
-    "inconclusive": "It is not known whether {} agrees with people more or less than {}",
+# What an outcome says, by the measure that alone decides it.
+CLAIMS: Mapping[tuple[str, str], str] = {
+    ("better", ""): "agrees with people more",
+    ("better", "order"): "orders texts more as people do",
+    ("better", "error"): "gives scores closer to people's",
+    ("worse", ""): "agrees with people less",
+    ("worse", "order"): "orders texts less as people do",
+    ("worse", "error"): "gives scores farther from people's",
+    ("not better", ""): "agrees with people hardly more",
+    ("not better", "order"): "orders texts hardly more as people do",
+    ("inconclusive", ""): "agrees with people more or less",
+    ("inconclusive", "order"): "orders texts more or less as people do",
 }
+CAVEAT = ", but nothing shows that its criteria help"
 NOT_COMPARED = Badge("no comparison made", "warning")
 
 
@@ -70,10 +80,32 @@ def rated_offline(version: Version) -> bool:
     return version.provenance.judge == "embedded" and version.provenance.prompts != prompts_digest(())
 
 
-def headline(outcome: str, other: str, rubric: str = "this rubric") -> str:
+def claim(verdict: stored.GateVerdict | None) -> str:
+    """Return what a verdict says of the rubric; nothing is known without one."""
+    if verdict is None:
+        return CLAIMS["inconclusive", ""]
+    outcome, outcomes = verdict.overall, {"order": verdict.outcome, "error": verdict.error_outcome}
+    known = [name for name, each in outcomes.items() if each]
+    deciding = [name for name in known if outcomes[name] == outcome] if outcome in ("better", "worse") else known
+    words = CLAIMS.get((outcome, deciding[0] if len(deciding) == 1 else ""), CLAIMS[outcome, ""])
+    gained = [name for name in known if outcome == "worse" and outcomes[name] == "better"]
+    return f"{CLAIMS['better', gained[0]]}, but {words}" if gained else words
+
+
+def headline(verdict: stored.GateVerdict | None, other: str, rubric: str = "this rubric", caveat: str = "") -> str:
     """Return a verdict as a sentence for readers who know no method, without a full stop."""
-    words = HEADLINES[outcome].format(rubric, other)
+    words, outcome = f"{rubric} {claim(verdict)} than {other}", verdict.overall if verdict else "inconclusive"
+    if outcome == "inconclusive":
+        words = f"It is not known whether {words}"
+    words = f"{words}{', if at all' if outcome == 'not better' else ''}{caveat}"
     return words if "@" in rubric else f"{words[0].upper()}{words[1:]}"
+
+
+def criteria_unshown(version: Version) -> bool:
+    """Return whether learning does not show that criteria beside the question about the whole text help."""
+    validation = version.provenance.validation
+    gain = validation.against(stored.WHOLE) if validation else None
+    return bool(gain and gain.difference.low is not None and gain.difference.low <= 0)
 
 
 def badge_of(version: Version, *, gate: bool = False) -> Badge:
@@ -109,19 +141,21 @@ def learning_badge(version: Version) -> Badge:
         )
         if own and theirs
     ]
-    outcome, gain = deciding.overall, validation.against(stored.WHOLE)
-    unshown = outcome == "better" and gain and gain.difference.low is not None and gain.difference.low <= 0
-    limit = ", but nothing proves that the criteria help" if unshown else ""
+    outcome = deciding.overall
+    limit = CAVEAT if outcome == "better" and criteria_unshown(version) else ""
     remark = f"{PREPOSITIONS.get(outcome, 'compared with')} {other_name}"
     plain_name = wording.plain_name(deciding.against if version.outcome == outcome else stored.DIRECT)
     if version.outcome != outcome:
         remark = f"as the edited version lacks a comparison with the same judge asked directly: better {remark}"
     gated = version.outcome or outcome
-    tone = "unproven" if unshown else TONES.get(gated, "warning")
+    tone = "warning" if limit else TONES.get(gated, "warning")
+    shown, caveat = (deciding, limit) if gated == outcome else (None, "")
     place = f"on the {validation.n} texts that it was learned from, each held back in turn"
     if (made_by := version.provenance.held_out_by) != "learning":
         place = f"on {count(validation.n, 'text')}, {MEASURED_AT[made_by]}"
-    return Badge(wording.outcome(gated), tone, remark, headline(gated, plain_name), place, ", ".join(figures), limit)
+    said = headline(shown, plain_name, wording.subject(version.rubric), caveat)
+    names = (f"{claim(shown)}{caveat}", plain_name)
+    return Badge(wording.outcome(gated), tone, remark, said, *names, place, ", ".join(figures), limit)
 
 
 def badge_on_other_texts(version: Version, record: stored.EvaluationRecord) -> Badge:
@@ -134,11 +168,15 @@ def badge_on_other_texts(version: Version, record: stored.EvaluationRecord) -> B
     prevails, tone = version.evaluation_prevails(record.compared_with_direct), TONES.get(outcome, "warning")
     texts = f"{count(record.n, 'other text')} of {count(record.groups, 'group')}"
     asked_directly = record.other is not None and record.other.asked_directly
+    plain_name = wording.plain_name(against, asked_directly=asked_directly)
+    caveat = CAVEAT if outcome == "better" and criteria_unshown(version) else ""
     return Badge(
         wording.outcome(outcome),
-        "unproven" if tone == "good" and not prevails else tone,
+        "warning" if tone == "good" and (caveat or not prevails) else tone,
         f"{PREPOSITIONS.get(outcome, 'compared with')} {other_name}",
-        headline(outcome, wording.plain_name(against, asked_directly=asked_directly)),
+        headline(record.verdict, plain_name, wording.subject(version.rubric), caveat),
+        f"{claim(record.verdict)}{caveat}",
+        plain_name,
         f"on {texts}, evaluated on {record.created:%Y-%m-%d}",
         ", ".join(filter(None, (error, order))),
         "" if prevails else "; not compared with the judge asked directly",
@@ -189,8 +227,9 @@ def more_labels(deciding: stored.GateVerdict, level: str = "", *, free: bool = F
             advice = "do not use these scores, as a text feature may do as well; learn with another judge or definition"
         return f"A decision would take more than {stored.MAX_LABELS} more labels: {advice}"
     even, likely = deciding.more_labels.even, deciding.more_labels.likely
-    labels = f"Label about {even} more texts from new sources for a 50 % chance of deciding this comparison"
-    return labels if even == likely else f"{labels}, or {likely or f'more than {stored.MAX_LABELS}'} more for 80 %"
+    shown = f"of showing which orders texts better, or that a gain of {stored.MIN_EFFECT} is ruled out"
+    labels = f"Label about {even} more texts from new sources for a 50 % chance {shown}"
+    return labels if even == likely else f"{labels}; {likely or f'more than {stored.MAX_LABELS}'} more for 80 %"
 
 
 # Edits of rubrics.

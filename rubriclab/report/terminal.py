@@ -27,7 +27,6 @@ STYLES = {
     "id": "cyan",
     "tag": "dim",
     "good": "green",
-    "unproven": "green",
     "bad": "bold red",
     "warning": "bold yellow",
     "removed": "red",

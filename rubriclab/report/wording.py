@@ -32,6 +32,8 @@ DIGEST_SHOWN = 12
 EXCERPT = 420
 # Characters shown of one text: wrapping millions of characters takes minutes.
 LONGEST_SHOWN = 20_000
+# The free baseline of all text features: a weighted sum, fitted to labels.
+FORMULA = "a formula of text features"
 # Interval ends below this are rounding errors of 0.
 SMALLEST = 1e-6
 
@@ -121,13 +123,13 @@ def evaluator_parts(evaluator: str) -> tuple[str, str]:
     name, _, remark = evaluator.removeprefix(stored.BASELINE).partition(" (")
     if stored.is_baseline(evaluator) and name.startswith("-"):
         name = f"{'fewer' if name.endswith('s') else 'less'} {name[1:].replace('_', ' ')}"
-    return name, remark.removesuffix(")")
+    return name.replace(stored.ALL_FEATURES, FORMULA), remark.removesuffix(")")
 
 
 def free_baseline(evaluator: str) -> str:
     """Return what a free baseline of an evaluation is, in a sentence."""
     name, _ = evaluator_parts(evaluator)
-    return f"a model of {name}" if name.startswith(stored.ALL_FEATURES) else f"the text feature {name!r}"
+    return name if name.startswith(FORMULA) else f"the text feature {name!r}"
 
 
 def short_digest(digest: str) -> str:
@@ -426,7 +428,7 @@ EVALUATORS: Mapping[str, str] = {
     stored.DIRECT: "asked directly",
     stored.CALIBRATED: "asked directly, calibrated",
     stored.WHOLE: "only the question about the whole text, asked together with the criteria",
-    stored.ALL_FEATURES: "a model of all text features",
+    stored.ALL_FEATURES: FORMULA,
     "best text feature": "the text feature chosen in each fold",
     "constant": "the same score for every text",
 }
@@ -435,7 +437,7 @@ WITHOUT_RUBRIC = "the same judge without a rubric"
 PLAIN_NAMES: Mapping[str, str] = {
     stored.DIRECT: WITHOUT_RUBRIC,
     stored.CALIBRATED: f"{WITHOUT_RUBRIC}, its scores mapped onto those of people",
-    stored.ALL_FEATURES: "a formula of text features such as length, which needs no judge",
+    FORMULA: f"{FORMULA} such as length, which needs no judge",
     "best text feature": "a text feature such as length, which needs no judge",
     "word count": "the number of words, which needs no judge",
 }
@@ -443,6 +445,11 @@ PLAIN_NAMES: Mapping[str, str] = {
 UNMEASURED = Markup('<span class="none">–</span>')
 PERFECT = "the best possible, given how far raters differ"
 SINGLE_RATERS = stored.SINGLE_RATERS
+
+
+def subject(rubric: Rubric) -> str:
+    """Return what a report is about, in a sentence: a rubric, or the baseline that has no criteria."""
+    return "the judge asked directly" if rubric.asks_directly else "this rubric"
 
 
 def evaluator_name(name: str, *, in_sentence: bool = False) -> str:

@@ -187,7 +187,7 @@ def test_the_matrix_is_printed_and_exported_whole(kept: Commands) -> None:
     assert [row["reason"] for row in table] == [row["reason"] for row in rows]
 
 
-VERDICT = "better (this rubric agrees with people more|than the same judge asked directly)"
+VERDICT = "better (this rubric gives scores closer to people's|than the same judge asked directly)"
 AGREEMENT, ERROR = "0.66 [0.56, 0.76]", "0.35 [0.25, 0.45]"
 
 

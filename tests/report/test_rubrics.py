@@ -32,6 +32,7 @@ from rubriclab.models.text import Units
 from rubriclab.models.version import (
     CALIBRATED,
     DIRECT,
+    WHOLE,
     EditOrigin,
     EvaluationRecord,
     GateVerdict,
@@ -44,7 +45,7 @@ from rubriclab.ops.versions import find_disagreements
 from rubriclab.report import wording
 from rubriclab.report.render import View, macro
 from rubriclab.report.results import names_view
-from rubriclab.report.rubrics import parts_by_weight, score_axis_of, verdict, weight_in
+from rubriclab.report.rubrics import CAVEAT, badge_of, headline, parts_by_weight, score_axis_of, verdict, weight_in
 from rubriclab.stats.intervals import Interval
 
 
@@ -157,8 +158,26 @@ def test_a_plan_and_scores_give_the_verdict_that_counts(counts: bool) -> None:
 def test_an_evaluation_of_an_earlier_release_shows_one_side_and_the_difference() -> None:
     one = CONCLUSIONS["worse, but as good on other texts"]
     assert one.evaluation
-    assert not {"other", "decisions"} & one.evaluation.model_dump().keys()
+    assert not {"other", "decisions", "points"} & one.evaluation.model_dump().keys()
     assert "this rubric difference from plain@1" in words_of(View(macro("lead_of", one)), 200)
+
+
+def test_a_headline_says_which_measure_decides() -> None:
+    cases: tuple[tuple[Any, Any, str], ...] = (
+        ("better", "not better", "News orders texts more as people do than a"),
+        ("better", "worse", "News orders texts more as people do, but gives scores farther from people's than a"),
+        ("inconclusive", "not better", "It is not known whether news agrees with people more or less than a"),
+    )
+    for order, error, said in cases:
+        gains = GateVerdict(against="a", outcome=order, difference=Interval(0.1), error_outcome=error)
+        assert headline(gains, "a", "news") == said
+
+
+def test_a_better_verdict_that_the_criteria_may_not_explain_says_so_in_the_headline_alone() -> None:
+    whole = GateVerdict(against=WHOLE, outcome=None, difference=Interval(0.0, -0.1, 0.1))
+    one = joint_version(validation=joint_trust(verdicts=(*joint_trust().verdicts, whole)))
+    shown = words_of(View(macro("outcome", one)), 200)
+    assert re.findall(f"BETTER .*?{CAVEAT}|{CAVEAT}", shown) == [f"BETTER {badge_of(one).headline}"]
 
 
 @pytest.mark.parametrize("name", CONCLUSIONS)

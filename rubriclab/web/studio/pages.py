@@ -77,7 +77,8 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
             command.text = f"{command.text}{_store_option(studio)}"
         saved = "saved" in request.query_params and version.parent
         shown, contents = overview.body(), overview.contents()
-        return studio.page("version.html", version.ref, version, shown=shown, contents=contents, saved=saved)
+        title = f"{version.ref}, the judge asked directly" if version.rubric.asks_directly else version.ref
+        return studio.page("version.html", title, version, shown=shown, contents=contents, saved=saved)
 
     def versions(request: Request) -> Response:
         version = studio.version(request.path_params["ref"])
@@ -120,6 +121,7 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
 
 # What rubrics return; those of one kind are compared by the same measures.
 KINDS = SCORES, DECISIONS = "scores", "decisions"
+DIRECT_NOTE = "baseline: the judge asked directly, no criteria"
 # Intervals by measure, each with the level of a correlation.
 Figures = Mapping[str, tuple[Interval, str]]
 
@@ -129,6 +131,8 @@ def summary(version: Version) -> dict[str, Any]:
     provenance, rubric = version.provenance, version.rubric
     evaluated = version.evaluation and rubrics.badge_on_other_texts(version, version.evaluation)
     badge, (agreement, measured) = rubrics.learning_badge(version), _recorded_agreement(version)
+    if evaluated and not version.deciding_evaluation and badge.tone == "good":
+        badge = badge._replace(tone="warning")  # other texts did not confirm it
     judge, origin = wording.judge(provenance), _origin(version)
     words = [version.ref, *version.tags, rubric.aspect.name, rubric.task, badge.words, judge, origin]
     words.append(evaluated.words if evaluated else "")
@@ -142,7 +146,7 @@ def summary(version: Version) -> dict[str, Any]:
         "measured": measured,
         "calls": wording.price(version).partition(" call")[0],
         "judge": judge,
-        "criteria": wording.contents(rubric.criteria),
+        "criteria": DIRECT_NOTE if rubric.asks_directly else wording.contents(rubric.criteria),
         "created": wording.utc_time(version.created),
         "origin": origin,
         "words": "\n".join(words).lower(),
@@ -159,7 +163,8 @@ def _recorded_agreement(version: Version) -> tuple[Figures, str]:
     if recorded.errors:
         figures = {GRADED.error: (recorded.errors.absolute, ""), **figures}
     if validation and not recorded.level:
-        figures = {validation.measures.order: (validation.rubric.order, ""), **figures}
+        own, names = validation.rubric, validation.measures
+        figures = {name: (value, "") for name, value in ((names.error, own.error), (names.order, own.order)) if value}
     elif agreement and not validation and not agreement.optimistic and not agreement.auroc:
         figures[GRADED.order] = (agreement.pearson, recorded.level)
     groups = validation.groups if validation else len(provenance.groups)

@@ -13,7 +13,7 @@ from sqlalchemy import create_engine, text
 from studio_samples import READING_PAGES, WORDS, Client, rows, served
 
 from rubriclab import Lab
-from rubriclab.report.wording import estimate, figure
+from rubriclab.report.wording import estimate
 from rubriclab.store.store import open_store
 
 
@@ -51,7 +51,7 @@ def test_the_list_shows_the_verdict_on_other_texts_with_its_own_figures(store: P
     evaluation = own.load("news").evaluation
     assert evaluation is not None
     assert evaluation.errors is not None
-    # The model of all text features decides here: the record is changed, so that the judge asked directly does.
+    # The formula of text features decides here: the record is changed, so that the judge asked directly does.
     against_direct = evaluation.verdict.model_copy(update={"against": "direct@1"})
     with open_store(store) as writable:
         writable.add_evaluation(own.load("news"), evaluation.model_copy(update={"verdict": against_direct}))
@@ -60,14 +60,17 @@ def test_the_list_shows_the_verdict_on_other_texts_with_its_own_figures(store: P
         both = words_of(studio.get("/", search="coherence"))
         page = words_of(studio.get("/news"))
     assert evaluation.order
-    figures = f"{estimate(evaluation.errors.absolute)} {estimate(evaluation.order)} {evaluation.n} other texts"
-    assert figures in shown["news"]
+    figures = f"{estimate(evaluation.errors.absolute)} {estimate(evaluation.order)}"
+    texts = f"{evaluation.n} other texts of {evaluation.groups} groups"
+    assert f"direct@1 {texts} {figures}" in shown["news"]
     # Both sides of the comparison are stored.
     assert evaluation.other
     assert evaluation.other.order
-    assert f"{estimate(evaluation.order)} {figure(evaluation.other.order.value)} " in page
+    assert f"{estimate(evaluation.order)} {estimate(evaluation.other.order)} " in page
+    assert f"Each dot is one of these {evaluation.n} texts." in page
+    assert "baseline: the judge asked directly, no criteria" in shown["direct"]
     assert "news@1 was compared with it" in both
-    assert "a formula of text features such as length, which needs no judge" in shown["direct"]
+    assert f"a formula of text features {texts}" in shown["direct"]
     assert "not compared with the judge asked directly" in shown["paid"]
     assert "not measured" in shown["bare"]
 
