@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import scripted_model
 from commands import HELDOUT, LABELLED, Commands, Done
 from paper_samples import write_paper
+from scripted_judge import checklist
 from server import RunningServer
 
 from rubriclab import Example, Lab, Version, read
@@ -30,21 +30,9 @@ LEARNED: dict[str, Any] = {"task": "summarization", "aspect": "coherence", "scal
 READING = ("--task", "news", "--folder", "found", "--judge", "openai/fake")
 READ: dict[str, Any] = {"task": "news", "folder": "found", "judge": "openai/fake"}
 THIRD = json.loads(HELDOUT.read_text("utf-8").splitlines()[2])["id"]
-CHECKLIST = {
-    "format": "rubriclab-checklist/1",
-    "task": "story",
-    "aspect": "pace",
-    "definition": "How fast the story moves.",
-    "sub_dimensions": [
-        {
-            "name": "tempo",
-            "definition": "How fast events follow each other.",
-            "questions": [
-                {"id": "q1", "text": "Does a story have a fast and good ending?"},
-                {"id": "q2", "text": "Does the story have a fast and a good ending?"},
-            ],
-        }
-    ],
+DUPLICATES = {
+    "a1": {"text": "Does a story have a fast and good ending?"},
+    "a2": {"text": "Does the story have a fast and a good ending?"},
 }
 
 
@@ -74,7 +62,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("parity")
     (folder / "texts.jsonl").write_bytes(b"".join(HELDOUT.read_bytes().splitlines(keepends=True)[:20]))
     shutil.copy(folder / "texts.jsonl", folder / "same.jsonl")
-    (folder / "questions.json").write_text(json.dumps(CHECKLIST))
+    (folder / "questions.json").write_text(checklist((2,), changes=DUPLICATES).model_dump_json())
     write_paper(folder)
     commands = Commands(folder, RUBRICLAB_STORE="store.db")
     two = ("--method", "hypoeval", "--method", "direct")
@@ -103,7 +91,6 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def sides(original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, _running_server: RunningServer) -> Side:
     """Both sides; the Python side works in its own folder, and both find the same server."""
     _running_server.reset()
-    _running_server.brain = scripted_model.reply
     for name in ("command", "python"):
         shutil.copytree(original, tmp_path / name)
     monkeypatch.chdir(tmp_path / "python")

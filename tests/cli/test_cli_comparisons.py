@@ -1,4 +1,4 @@
-"""Preferences, rankings and named raters as labels, through the command line; and every kind of scale."""
+"""Comparisons as labels, through the command line."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from itertools import combinations
 from typing import Any
 
-import pytest
 from commands import LABELLED, Commands
 
 TASK = ("--task", "summarization", "--aspect", "coherence", "--judge", "embedded", "--no-literature")
@@ -26,17 +25,8 @@ def preferences() -> list[dict[str, Any]]:
     return [{"preferred": b, "over": a, "tie": COHERENCE[a] == COHERENCE[b], "rater": "anna"} for a, b in pairs]
 
 
-def rankings() -> list[dict[str, Any]]:
-    found = []
-    for ids in GROUPS.values():
-        scores = sorted({COHERENCE[name] for name in ids}, reverse=True)
-        found.append({"ranking": [[name for name in ids if COHERENCE[name] == score] for score in scores]})
-    return found
-
-
-@pytest.mark.parametrize("compared", [preferences(), rankings()], ids=["preferences", "rankings"])
-def test_comparisons_alone_are_learned_from(rubriclab: Commands, compared: list[Any]) -> None:
-    file = rubriclab.write("rows.jsonl", [*texts(), *compared])
+def test_comparisons_alone_are_learned_from(rubriclab: Commands) -> None:
+    file = rubriclab.write("rows.jsonl", [*texts(), *preferences()])
     done = rubriclab("learn", file, *TASK, "--method", "hypoeval", "--json")
     assert done.code == 0
     assert done.json["agreement"]["n"] == len(ROWS)

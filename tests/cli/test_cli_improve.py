@@ -45,8 +45,9 @@ def test_each_row_has_its_text_and_the_record_in_order_and_what_changed_can_be_r
         assert changed == (record["after"] > record["before"]) == (f"{row['id']}\n" in shown)
         for change in (change for done in record["rounds"] for change in done["changes"]):
             assert (f"{change['sentence']}. {change['diff']}"[:40] in shown) == changed
-    assert blank["id"] == "blank"
+    assert (blank["id"], blank.keys()) == ("blank", {"id", "improvement"})
     assert blank["improvement"]["unscored"].endswith("got only white space, expected a non-empty text")
+    assert [blank["improvement"][name] for name in ("outcome", "before", "rounds")] == ["unscored", None, []]
 
 
 def writing(messages: list[dict[str, str]], body: dict[str, Any]) -> str:

@@ -28,7 +28,6 @@ ORDER = "the raters marked down summaries whose sentences stood in no order"
 def reader(rubriclab: Commands, server: RunningServer) -> Commands:
     """The command line beside a paper of three pages, with a model that reads papers."""
     write_paper(rubriclab.folder)
-    server.brain = scripted_model.reply
     rubriclab.environment.update(OPENAI_API_BASE=server.url, OPENAI_API_KEY="none")
     return rubriclab
 
@@ -36,7 +35,6 @@ def reader(rubriclab: Commands, server: RunningServer) -> Commands:
 @pytest.fixture
 def lab(tmp_path: Path, server: RunningServer) -> Lab:
     write_paper(tmp_path)
-    server.brain = scripted_model.reply
     return Lab(tmp_path / "store.db", judge="openai/fake", progress=None)
 
 
@@ -76,7 +74,6 @@ def test_findings_reach_the_prompt_for_hypotheses_and_those_of_a_tested_set_do_n
 ) -> None:
     assert reader(*ADD).code == 0
     server.reset()
-    server.brain = scripted_model.reply
     learn = ("learn", LABELLED, "--task", "summarization", "--aspect", "coherence", "--scale", "1:5", *ADD[-2:])
     chosen = ("--literature", "found", "--literature-included", "--literature-without", "SummEval")
     done = reader(*learn, "--method", "hypoeval", *chosen, "--max-calls", 3)

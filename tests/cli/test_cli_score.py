@@ -26,6 +26,7 @@ def test_faulty_rows_become_unscored_rows_in_their_place(learned: Commands) -> N
     assert seven["unscored"] == "stdin:5: got 7, expected an object with a field 'output'"
     for row in (broken, blank, seven):
         assert (row["score"], row["criteria"], row["rubric"], row["judge"]) == (None, [], "news@1", "embedded")
+        assert row["aspect"] == "coherence"
     assert done.code == 0
     assert done.err.splitlines()[-1] == "3 texts scored by news@1, 3 unscored"
     without_texts = learned("score", "-", "--rubric", "news@1", stdin=b"".join(lines[3:5]))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import scripted_model
 from commands import LABELLED, Commands
 from server import RunningServer
 
@@ -26,7 +25,6 @@ def answers(lab: Lab) -> int:
 
 
 def test_removed_answers_are_asked_again_and_versions_stay(rubriclab: Commands, server: RunningServer) -> None:
-    server.brain = scripted_model.reply
     lab = Lab(rubriclab.folder / "store.db", judge="openai/fake", progress=None)
     lab.learn(ROWS, **TASK)
     assert rubriclab("store", "prune", "--older-than", "0d").code == 0

@@ -10,7 +10,6 @@ from typing import Any
 
 import click
 import pytest
-import scripted_model
 from commands import CHECKOUT, HELDOUT, LABELLED, Commands
 from server import RunningServer
 from sqlalchemy import make_url
@@ -138,7 +137,6 @@ def test_a_generator_is_asked_to_learn_anew_only_while_its_pack_is_confirmed(
     theirs: Commands, pack: str, server: RunningServer
 ) -> None:
     hostile = signed(pack, generator=THEIRS, generator_address=server.url)
-    server.brain = scripted_model.reply
     theirs("import", "-", "--as", "proposer", stdin=hostile.encode())
     left_out = f'not "{THEIRS}" at "{server.url}", as proposer@1 was imported and is not confirmed'
     done = theirs("transfer", "proposer", "--to", HELDOUT, "--dry-run")

@@ -32,7 +32,7 @@ def test_a_tag_moves_and_can_be_removed(own: Commands) -> None:
     assert own("verify").code == 0
 
 
-def test_an_imported_rubric_is_the_exported_one(rubriclab: Commands, learned: Commands, pack: str) -> None:
+def test_an_imported_rubric_is_the_exported_one(rubriclab: Commands, pack: str) -> None:
     (rubriclab.folder / "pack.json").write_text(pack, "utf-8")
     assert rubriclab("import", "pack.json").out == "news@1\n"
     assert rubriclab("import", "-", stdin=pack.encode()).out == "news@1 holds it already\n"
@@ -41,11 +41,6 @@ def test_an_imported_rubric_is_the_exported_one(rubriclab: Commands, learned: Co
     assert (row["rubric"], row["new"], row["digest"]) == ("copy@1", True, digest)
     assert rubriclab("diff", "news", "copy", "--json").json["same"] is True
     assert rubriclab("verify").code == 0
-    text = b'{"id": "x", "output": "The council met. It decided nothing.", "source": "The council met on Monday."}'
-    (here,), (there,) = (
-        commands("score", "-", "--rubric", "news@1", stdin=text).rows for commands in (rubriclab, learned)
-    )
-    assert here == there
 
 
 def meddle(commands: Commands, statement: str) -> None:

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import scripted_model
 from commands import Commands
 from flow_server import Run, commands_at, undisturbed
 from server import RunningServer
@@ -18,7 +17,6 @@ from server import RunningServer
 def provider(_running_server: RunningServer) -> RunningServer:
     """A server that answers the prompts of all methods well until told otherwise."""
     _running_server.reset()
-    _running_server.brain = scripted_model.reply
     return _running_server
 
 
@@ -35,10 +33,8 @@ def runs(_running_server: RunningServer, tmp_path_factory: pytest.TempPathFactor
     @functools.cache
     def run(method: str) -> Run:
         _running_server.reset()
-        _running_server.brain = scripted_model.reply
         found = undisturbed(method, commands_at(_running_server, tmp_path_factory.mktemp(method)), _running_server)
         _running_server.reset()
-        _running_server.brain = scripted_model.reply
         return found
 
     return run

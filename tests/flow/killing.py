@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import scripted_model
 from commands import Commands, Done
 from flow_server import HYPOEVAL, LITTLE, commands_at, learn_little, some_texts, texts
 from server import RunningServer
@@ -82,7 +81,6 @@ def undisturbed(server: RunningServer, operation: Operation, start: Path, folder
 def starting_folder(server: RunningServer, folder: Path) -> Path:
     """Return `folder` with what the operations start from: a learned rubric, its pack and texts."""
     server.reset()
-    server.brain = scripted_model.reply
     commands = commands_at(server, folder)
     assert learn_little(commands).code == 0
     (folder / "pack.json").write_text(commands("export", "news@1").out, "utf-8")
@@ -121,6 +119,5 @@ def kill_once(server: RunningServer, expected: Undisturbed, folder: Path, draw: 
 def _fresh(server: RunningServer, start: Path, folder: Path) -> Commands:
     shutil.copytree(start, folder, ignore=shutil.ignore_patterns(".*"))
     server.reset()
-    server.brain = scripted_model.reply
     server.latency = 0.02
     return commands_at(server, folder)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import scripted_model
 from commands import Commands, Done
 from flow_server import HYPOEVAL, ONE_ROUND, TASK, some_texts, texts
 from server import RunningServer
@@ -19,7 +18,6 @@ GENERATOR = "generator-api-base"
 @pytest.fixture
 def theirs() -> Iterator[RunningServer]:
     with RunningServer() as server:
-        server.brain = scripted_model.reply
         yield server
 
 
@@ -39,18 +37,6 @@ def learn(asking: Commands, judge: str, generator: str, *more: object, **environ
     names = ("--name", "apart", "--judge", judge, "--generator", generator)
     asked = ("learn", texts(asking.folder, 12), *HYPOEVAL, *names, *ONE_ROUND)
     return asking(*asked, *more, **environment)
-
-
-def test_judge_and_generator_have_an_address_each_and_neither_server_gets_the_key_of_the_other(
-    asking: Commands, provider: RunningServer, theirs: RunningServer
-) -> None:
-    judge, generator = "openai/x", "hosted_vllm/y"
-    done = learn(asking, judge, generator, "--api-base", provider.url, f"--{GENERATOR}", theirs.url)
-    assert done.code == 0, done.err
-    assert (provider.keys, theirs.keys) == ({KEYS["openai"]}, {KEYS["hosted_vllm"]})
-    made = asking("show", "apart", "--json").json["provenance"]
-    assert (made["judge"], made["judge_address"]) == (judge, provider.url)
-    assert (made["generator"], made["generator_address"]) == (generator, theirs.url)
 
 
 OWN = "sk-generator-0123456789"
@@ -77,9 +63,7 @@ def test_transfer_and_improve_keep_the_addresses_and_keys_of_judge_and_generator
     assert done.code == 0, done.err
     for server in (provider, theirs):
         server.reset()
-        server.brain = scripted_model.reply
     with RunningServer() as moved:
-        moved.brain = scripted_model.reply
         others = ("--to", "others.jsonl")
         again = asking("transfer", "apart", *others, "--api-base", moved.url, **own)
         assert again.code in (0, 1, 3), again.err

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-import scripted_model
 from commands import HELDOUT, Commands
 from flow_server import Run, commands_at, kill
 from server import RunningServer
@@ -60,7 +59,6 @@ def improve(
         run, folder = runs(method), tmp_path_factory.mktemp("improved")
         shutil.copy(run.folder / "learned.db", folder / "store.db")
         _running_server.reset()
-        _running_server.brain = scripted_model.reply
         done = commands_at(_running_server, folder)(*IMPROVE, "--json", stdin=texts)
         assert (done.code, _running_server.repeated) == (0, 0), done.err
         return Improved((folder / "improved.jsonl").read_bytes(), done.json, _running_server.bodies)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import scripted_model
 from flow_server import HYPOEVAL, ONE_ROUND, commands_at, texts
 from paper_samples import write_paper
 from server import RunningServer
@@ -17,9 +16,7 @@ def test_a_version_says_which_findings_it_used_and_whose_raters_were_left_out(
 ) -> None:
     commands = commands_at(server, tmp_path)
     write_paper(tmp_path)
-    server.brain = scripted_model.reply
     assert commands(*ADD).code == 0
-    server.brain = scripted_model.reply
     learn = ("learn", texts(tmp_path, 12), *HYPOEVAL, *ONE_ROUND, "--literature", "found", "--literature-without")
     done = commands(*learn, "Summ Eval")
     assert done.code == 0, done.err

@@ -75,6 +75,7 @@ def test_a_group_takes_one_request_and_a_missing_entry_costs_only_its_text(
         else:
             assert row["score"] == score_of(text["output"])
     assert "12 texts rated together with their rivals in 2 calls" in done.err
+    assert "had no rival" not in done.err
     assert "agreement and intervals hold for such scores, not for texts rated together" in done.err
     # A second run asks for nothing.
     assert jointly(*COMMAND, stdin=STDIN).rows == done.rows

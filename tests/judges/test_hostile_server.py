@@ -74,8 +74,8 @@ class Fault:
         return {UNUSABLE: (2,), ANSWERED: (1, 2)}.get(self.outcome, (1,))
 
 
-def status(number: int, outcome: str, words: str = "", **headers: Any) -> Fault:
-    error = {"error": {"message": "something is wrong", "type": "error", "code": None}}
+def status(number: int, outcome: str, words: str = "", code: str | None = None, **headers: Any) -> Fault:
+    error = {"error": {"message": "something is wrong", "type": "error", "code": code}}
     return Fault(sending(response(error, number, **headers)), outcome, words)
 
 
@@ -208,6 +208,8 @@ FAULTS: dict[str, Fault] = {
     "status-402": status(402, REFUSED, "no credit left"),
     "status-403": status(403, REJECTED, "Check the key in OPENAI_API_KEY"),
     "status-404": status(404, REFUSED, "Check the model's name"),
+    "status-400-billing": status(400, REFUSED, "limit", code="billing_hard_limit_reached"),
+    "status-429-quota": status(429, REFUSED, "no credit left", code="insufficient_quota"),
     "status-429-short-pause": status(429, MISSING, retry_after="0.01"),
     "status-429-absurd-pause": status(429, REFUSED, "asks for a pause of 1e+300 seconds", retry_after="1e300"),
     "status-429-unreadable-pause": status(429, MISSING, retry_after="9" * 5000),
@@ -232,7 +234,6 @@ FAULTS: dict[str, Fault] = {
     "body-deep": body(b'{"choices":' + b"[" * 100_000, MISSING),
     # Completions of the wrong shape.
     "choices-null": body(completion(GOOD) | {"choices": None}, MISSING),
-    "choices-none": body(completion(GOOD) | {"choices": []}, UNUSABLE, "held no reply"),
     "message-null": reply(GOOD, MISSING, choice_message=None),
     "withheld-uncounted": reply(None, WITHHELD, "content filter", choice_finish_reason="content_filter", usage=None),
     "usage-missing": body({name: part for name, part in completion(GOOD).items() if name != "usage"}, ANSWERED),

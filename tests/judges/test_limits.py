@@ -277,13 +277,6 @@ async def test_nothing_is_sent_while_the_provider_wants_silence() -> None:
     assert clock.now == 30
 
 
-async def test_no_more_requests_in_flight_than_allowed(server: RunningServer) -> None:
-    server.latency = 0.02
-    judge = Limited(LanguageModel("openai/fake", timeout=60), LocalLimits(concurrency=3))
-    await asyncio.gather(*(judge.reply(rate(f"text {n}")) for n in range(12)))
-    assert server.most_at_once == 3
-
-
 @pytest.mark.parametrize("text", ["", "1", "1:2:3", "a:b", "-1:2", "nan:1", "1:inf"])
 def test_price_is_two_numbers_per_million_tokens(text: str) -> None:
     assert as_price("2:10").cost(500_000, 100_000) == pytest.approx(2.0)

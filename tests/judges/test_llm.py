@@ -79,21 +79,6 @@ async def test_needed_setting_that_is_refused_ends_the_command(
     assert len(server.bodies) == requests
 
 
-@pytest.mark.parametrize(
-    ("name", "variable"),
-    [
-        ("gpt-4o-mini", "OPENAI_API_KEY"),
-        ("anthropic/claude-sonnet-4-5", "ANTHROPIC_API_KEY"),
-        ("gemini/gemini-2.5-flash", "GEMINI_API_KEY"),
-    ],
-)
-async def test_missing_key_names_its_variable(monkeypatch: pytest.MonkeyPatch, name: str, variable: str) -> None:
-    monkeypatch.delenv(variable, raising=False)
-    with pytest.raises(JudgeRefused, match=variable):
-        await LanguageModel(name, timeout=2).reply(rate())
-    await close_connections()
-
-
 def test_litellm_is_imported_when_it_is_needed_and_reads_its_own_price_table_and_no_other_file(tmp_path: Path) -> None:
     """With these variables it asks nobody and reads no .env file, as `preloaded` checks where it imports it."""
     (tmp_path / "litellm.py").write_text(

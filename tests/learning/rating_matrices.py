@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -77,3 +78,8 @@ def made_up(
         prior_direction=np.where(signed, -1.0, 1.0),
         scale=SCALE,
     )
+
+
+def with_whole(table: RatingMatrix) -> RatingMatrix:
+    """Return a table whose first candidate is a score of the whole text."""
+    return replace(table, holistic=np.arange(len(table.methods)) == 0)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from rating_matrices import SCALE, made_up, matrix
+from rating_matrices import SCALE, made_up, matrix, with_whole
 from scipy.stats import t
 
 from rubriclab.learning import fitting
@@ -219,11 +219,6 @@ def test_scores_of_a_judge_that_contradicts_the_labels_are_close_to_their_mean()
 
 
 SELECTION = fitting.JointSettings(folds=4, repeats=1)
-
-
-def with_whole(table):
-    """Return a table whose first candidate is a score of the whole text."""
-    return replace(table, holistic=np.arange(len(table.methods)) == 0)
 
 
 def test_a_rubric_has_the_best_criteria_at_most_so_many_and_the_whole_and_text_features():

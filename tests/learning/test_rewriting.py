@@ -9,14 +9,14 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import given, strategies as st
-from scripted_judge import DRAFT, assignment, criterion, question, scripted, sentence_rubric, whole
+from scripted_judge import DRAFT, assignment, criterion, question, rubric_of, scripted, sentence_rubric, whole
 
 from rubriclab.errors import SettingsError
 from rubriclab.judges.judge import Reply, parse_reply
 from rubriclab.learning import rewriting
 from rubriclab.learning.scoring import Score
 from rubriclab.methods.method import CriterionRating, UnitVerdict
-from rubriclab.models.rubric import Part, Rubric
+from rubriclab.models.rubric import Part
 from rubriclab.models.text import Units, sentence_spans
 from rubriclab.prompts import render
 
@@ -212,12 +212,7 @@ def test_the_writer_sees_what_the_judge_saw_and_no_more():
 
 
 def rubric(*criteria, method="hypoeval", units=None):
-    return of_parts(Part(method=method, settings={}, criteria=criteria, units=units))
-
-
-def of_parts(*parts):
-    given = assignment()
-    return Rubric(task="summarization", aspect=given.aspect, scale=given.scale, parts=parts)
+    return rubric_of(Part(method=method, settings={}, criteria=criteria, units=units))
 
 
 def found(given, *criteria, good_from=0.75):
@@ -278,8 +273,8 @@ def test_criteria_that_were_rated_as_one_are_one_fault_of_the_aspect():
 def test_scores_without_reasons_are_nothing_to_rewrite_by():
     weighted = Part(method="direct", settings={"scoring": "weighted"}, criteria=(whole(),))
     with pytest.raises(SettingsError, match=r"r@1 scores by probabilities.*`settings={.direct.: {.scoring.: .once.}}`"):
-        rewriting.require_reasons(of_parts(weighted), "r@1")
-    both = of_parts(weighted, Part(method="hypoeval", settings={}, criteria=(criterion("a"),)))
+        rewriting.require_reasons(rubric_of(weighted), "r@1")
+    both = rubric_of(weighted, Part(method="hypoeval", settings={}, criteria=(criterion("a"),)))
     rewriting.require_reasons(both, "r@1")
     rated = (CriterionRating("score", 1, "Probability-weighted: 1: 99%."), CriterionRating("a", 1, "Low."))
     assert [fault.reason for fault in found(both, *rated)] == ["Low."]

@@ -14,13 +14,11 @@ import pytest
 import scripted_judge as scripts
 from scripted_judge import criterion, rating, rivals
 
-from rubriclab.data.rows import RowError
 from rubriclab.errors import BudgetReached, DataError, JudgeRefused, JudgeUnavailable, SettingsError
 from rubriclab.judges.judge import FakeJudge, Reply
 from rubriclab.learning import scoring
 from rubriclab.learning.estimate import estimate_scoring
 from rubriclab.learning.scoring import stream
-from rubriclab.methods.hypoeval.score import HypoEvalSettings
 from rubriclab.methods.method import CriterionRating
 from rubriclab.methods.single_call import judge_all
 from rubriclab.models.aggregation import Aggregation, Calibration, Conformal, RivalLimits, Term
@@ -34,12 +32,7 @@ MISSING = "without a usable rating; the first: the server is busy"
 
 
 def rubric(*parts: tuple[str, ...]) -> Rubric:
-    settings = HypoEvalSettings().model_dump(mode="json")
-    made = tuple(
-        Part(method="hypoeval", settings=settings, criteria=tuple(criterion(name) for name in names)) for names in parts
-    )
-    given = scripts.assignment()
-    return Rubric(task="summarization", aspect=given.aspect, scale=given.scale, parts=made)
+    return scripts.rubric_of(*(scripts.part_of("hypoeval", *map(criterion, names)) for names in parts))
 
 
 def judge(**scores: float | None):
@@ -227,18 +220,6 @@ async def test_as_many_texts_as_allowed_are_under_way_and_no_more(under_way):
     assert judge.most == under_way
 
 
-async def test_a_faulty_row_is_unscored_in_its_place_with_the_fault_as_reason():
-    fault = RowError("texts.jsonl", 2, "output", "nothing", "a non-empty text", "the id")
-    nameless = RowError("texts.jsonl", 4, None, "a list", "an object")
-    rows = [*texts(1), fault, scripts.example(2, 3), nameless]
-    found = await scores_of(rows, SlowJudge())
-    assert [s.id for s in found] == ["t00", "the id", "t02", "texts.jsonl:4"]
-    assert [s.score for s in found] == [1, None, 3, None]
-    assert found[1].unscored == "texts.jsonl:2: field 'output': got nothing, expected a non-empty text"
-    assert found[3].unscored == str(nameless)
-    assert all((s.rubric, s.judge, s.aspect) == (REF, "slow", "coherence") for s in found)
-
-
 async def test_an_error_that_ends_the_run_waits_for_those_under_way_and_the_first_row_s_is_raised():
     judge = SlowJudge(lambda number: 1 if number == 2 else 30, {2: JudgeRefused("wrong key")})
     found = []
@@ -320,15 +301,6 @@ def mixed(groups: int, each: int) -> list[Example]:
     """Return texts of several groups, none beside another of its group."""
     columns = [rivals(each, f"g{group}", start=group * each) for group in range(groups)]
     return [text for row in zip(*columns, strict=True) for text in row]
-
-
-async def test_texts_of_a_group_share_a_call_wherever_they_stand_and_scores_keep_the_rows_order() -> None:
-    rows, judge, counts = mixed(5, 4), scripts.judging(), scoring.RivalCounts()
-    found = await scores_of_rivals(rows, judge, counts=counts)
-    assert [score.id for score in found] == [row.id for row in rows]
-    assert [score.score for score in found] == [min(5, scripts.one_to_five(row.output) + 0.0) for row in rows]
-    assert len(judge.prompts) == 5
-    assert (counts.calls, counts.texts, counts.without_rivals) == (5, 20, 0)
 
 
 async def test_a_rubric_learned_with_rivals_scores_so_unless_told_otherwise() -> None:

@@ -42,16 +42,7 @@ TEXTS = examples(14)
 FINDINGS = scripts.findings()
 # The package's function `render` hides the module of the same name.
 RENDER = sys.modules["rubriclab.prompts.render"]
-SETTINGS = HypoEvalSettings(
-    initial_examples=3,
-    initial_hypotheses=3,
-    k=4,
-    wrong_bank=3,
-    new_hypotheses=2,
-    refine_rounds=1,
-    bank_size=8,
-    selected=2,
-)
+SETTINGS = HypoEvalSettings.model_validate({**scripts.SMALL, "refine_rounds": 1})
 
 
 async def run(texts=TEXTS, *, judge=None, generator=None, found=FINDINGS, settings=SETTINGS, **given) -> Trained:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from constrained_weights import nearest_weights
 from hypothesis import given, settings, strategies as st
-from rating_matrices import made_up
+from rating_matrices import made_up, with_whole
 
 from rubriclab.learning.weighting import (
     COMPOSITE_ERROR,
@@ -25,10 +25,6 @@ from rubriclab.learning.weighting import (
 
 def moments(table, rows=None) -> Moments:
     return design(table).moments(np.ones(len(table.labels), dtype=bool) if rows is None else rows)
-
-
-def with_whole(table):
-    return replace(table, holistic=np.arange(len(table.methods)) == 0)
 
 
 def test_labels_that_are_all_the_same_leave_what_is_believed():

@@ -7,14 +7,12 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import given, strategies as st
-from scripted_judge import DRAFT, comparison, criterion, mended, part_of, rubric_of, scripted, sentence_rubric
+from scripted_judge import DRAFT, comparison, criterion, mended, of_kind, part_of, rubric_of, scripted, sentence_rubric
 
 from rubriclab.data.readers import from_rows
-from rubriclab.data.rows import RowError
 from rubriclab.errors import JudgeUnavailable
 from rubriclab.learning.scoring import Score
 from rubriclab.methods.method import CriterionRating, UnitVerdict
-from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Example, split_sentences
 from rubriclab.ops.improve import Reviser, incomparable
 from rubriclab.ops.options import ImproveOptions
@@ -30,10 +28,6 @@ async def improved(judge=None, text=FAULTY, *, rubric=None, writer=None, **setti
 
 def hypotheses(*names):
     return rubric_of(part_of("hypoeval", *map(criterion, names), ask="separately"))
-
-
-def asked(judge, name):
-    return [prompt for prompt in judge.prompts if prompt.name == f"improve/{name}"]
 
 
 def by_sample(first, later):
@@ -54,7 +48,7 @@ async def test_failing_sentences_are_rewritten_and_the_others_kept_as_they_stand
         (3, "Third [-wrong.-]{+right.+}"),
     ]
     assert [fault.sentences for fault in done.faults] == [(2,), (3,)]
-    (prompt,) = asked(judge, "rewrite")
+    (prompt,) = of_kind(judge, "rewrite")
     assert (prompt.fields["failing"], prompt.fields["free"], prompt.sample) == ([2, 3], False, 0)
 
 
@@ -65,7 +59,7 @@ async def test_a_rewriting_that_does_not_raise_the_score_is_refused_and_another_
     assert found.rounds[0].rejected == "rejected by the judge"
     assert found.rounds[0].reason == "the judge: 2.333 to 2.333"
     assert found.rounds[0].changes[0].after == "Second wrong, wrong one."
-    first, second = asked(judge, "rewrite")
+    first, second = of_kind(judge, "rewrite")
     assert (first.temperature, first.sample) == (0, 0)
     assert second.temperature > 0
     assert second.sample > 0
@@ -81,7 +75,7 @@ async def test_there_are_no_more_rounds_than_asked_for(rounds):
     assert [done.round for done in found.rounds] == list(range(1, rounds + 1))
     assert all(done.accepted for done in found.rounds)
     assert (found.faults_before, found.faults_left) == (5, 5 - rounds)
-    assert all(prompt.sample == 0 for prompt in asked(judge, "rewrite"))
+    assert all(prompt.sample == 0 for prompt in of_kind(judge, "rewrite"))
     assert [done.score for done in found.rounds] == sorted(done.score for done in found.rounds)
 
 
@@ -155,23 +149,6 @@ async def test_scores_by_people_stay_with_the_text_that_they_are_of():
     assert again == replace(FAULTY, output=changed["output"], scores={}, annotations={})
 
 
-async def test_a_stream_keeps_the_order_and_says_why_a_row_is_none():
-    fault = RowError("texts.jsonl", 2, "output", "nothing", "a non-empty text")
-    rows: list[Example | RowError] = [FAULTY, fault, replace(DRAFT, id="t2")]
-    judge = scripted()
-    reviser = Reviser(sentence_rubric(), REF, judge, judge, ImproveOptions())
-    found = [each async for each in reviser.stream(rows, 2)]
-    assert [(each.id, each.outcome) for each in found] == [
-        ("t1", "improved"),
-        ("texts.jsonl:2", "unscored"),
-        ("t2", "without fault"),
-    ]
-    row = found[1].to_row()
-    assert row.keys() == {"id", "improvement"}
-    assert row["improvement"]["unscored"] == str(fault)
-    assert (row["improvement"]["before"], row["improvement"]["rounds"]) == (None, [])
-
-
 WORDS = st.lists(st.sampled_from(["First one.", "A wrong one.", "mr . wrong", "\n\n", "  ", "So wrong!", "“Good.”"]))
 
 
@@ -197,21 +174,14 @@ async def test_whatever_the_writer_says_sentences_that_passed_stand_in_their_ord
     assert all(sentence in after for sentence in passed)
 
 
-def beside_hypotheses():
-    """Return a rubric that judges sentences, and whole texts by a hypothesis."""
-    given = sentence_rubric()
-    both = (*given.parts, *hypotheses("a").parts)
-    return Rubric(task=given.task, aspect=given.aspect, scale=given.scale, parts=both)
-
-
 def poor(_):
     return {"reasoning": "It jumps.", "score": 2}
 
 
 async def test_a_fault_of_the_whole_is_no_ground_to_change_a_sentence_that_passed():
     judge = scripted(rate=poor)
-    found = await improved(judge, rubric=beside_hypotheses())
-    first, *_ = asked(judge, "rewrite")
+    found = await improved(judge, rubric=rubric_of(*sentence_rubric().parts, *hypotheses("a").parts))
+    first, *_ = of_kind(judge, "rewrite")
     assert (first.fields["failing"], first.fields["free"]) == ([2, 3], False)
     assert [fault["sentences"] for fault in first.fields["faults"]] == [[2], [3], []]
     assert found.output == "First right.  Second right one.\n\nThird right."
@@ -233,7 +203,7 @@ async def test_a_rewriting_that_scores_no_higher_is_taken_where_every_one_is():
     assert [done.accepted for done in found.rounds] == [True, True]
     assert found.rounds[0].score == pytest.approx(1 + 4 / 3)
     assert found.after.score == 5
-    first, second = asked(judge, "rewrite")
+    first, second = of_kind(judge, "rewrite")
     assert second.fields["sentences"] != first.fields["sentences"]
     assert {first.temperature, second.temperature} == {0}
 

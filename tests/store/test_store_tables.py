@@ -13,7 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import platformdirs
 import pytest
 from commands import forking
 from postgresql import PostgreSQL
@@ -34,11 +33,6 @@ from rubriclab.store.tables import (
     show_url,
     with_write_lock,
 )
-
-
-def test_without_an_address_the_store_is_in_the_users_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(platformdirs, "user_data_path", lambda name, **_: Path("/data") / name)
-    assert show_url(database_url(None)) == str(Path("/data/rubriclab/store.db"))
 
 
 def test_a_password_is_never_shown() -> None:
