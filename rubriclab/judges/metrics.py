@@ -76,7 +76,7 @@ class ObservedJudge(JudgeWrapper):
     metrics: Metrics
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        started, outcome = time.monotonic(), "fault"
+        started, outcome = time.monotonic(), "fault"  # `fault`: an error that is not handled below
         self.metrics.in_flight.inc()
         # `QueuedJudge` counts this request as waiting until it ends, but from here on it waits no longer.
         self.metrics.waiting.dec()

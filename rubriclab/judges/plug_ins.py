@@ -58,7 +58,8 @@ class PlugIn:
                     may_be_billed=not isinstance(error, ConnectionRefusedError),
                 ) from error
             detail = first_fault(error, error.title) if isinstance(error, ValidationError) else str(error)
-            message = ": ".join(filter(None, (type(error).__name__, detail.strip().rstrip("."))))
+            detail = detail.strip().rstrip(".")
+            message = f"{type(error).__name__}: {detail}" if detail else type(error).__name__
             raise self.error(f"{lead_in}{message}", "Report this to its authors; -v logs the traceback.") from error
 
 

@@ -86,7 +86,7 @@ _open_transports: set[BoundedTransport] = set()
 
 def bound_responses(handler: Any) -> None:
     """Make every new client of litellm use a `BoundedTransport`; `handler` is litellm's class `AsyncHTTPHandler`."""
-    # Newer releases have further settings, for HTTP/2, which aiohttp does not speak.
+    # Newer releases have further settings for HTTP/2, which aiohttp does not support.
     accepted = inspect.signature(handler.create_aiohttp_transport).parameters
 
     def create_async_transport(**settings: Any) -> BoundedTransport:
@@ -146,12 +146,14 @@ def _read_reply(body: bytes) -> tuple[int, bytes]:
     if not isinstance(reply, dict):
         return 200, body
     usable = readable(reply)
-    return stated_status(reply) or 200, body if usable == reply else json.dumps(usable).encode()
+    if usable != reply:
+        body = json.dumps(usable).encode()
+    return stated_status(reply) or 200, body
 
 
 async def _read_body(response: httpx.Response, reception: Reception) -> bytes:
     failed = response.status_code >= 400
-    limit = min(ERROR_BYTES, reception.limit) if failed else reception.limit
+    limit = min(ERROR_BYTES, reception.limit) if failed else reception.limit  # of decompressed bytes
     encoding = response.headers.get("content-encoding", "identity").lower()
     if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
         raise httpx.DecodingError(f"the response has the encoding {encoding!r:.40}, which was not requested")
@@ -164,7 +166,7 @@ async def _read_body(response: httpx.Response, reception: Reception) -> bytes:
             body += decompressor.decompress(chunk, room) if decompressor else chunk[:room]
         except zlib.error as error:
             raise httpx.DecodingError(f"the compressed response is damaged: {error}") from None
-        is_complete = decompressor is not None and decompressor.eof  # whatever the server sends after it
+        is_complete = decompressor is not None and decompressor.eof  # bytes after the end are ignored
         if len(body) > limit or (received > limit + COMPRESSION_BYTES and not is_complete):
             if failed:
                 return bytes(body[:limit])

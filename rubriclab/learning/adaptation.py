@@ -91,8 +91,10 @@ async def rate_parts(
 ) -> RatedTexts:
     """Return the texts with ratings by the criteria of `parts`, asked as for `rubric`; errors as for `score_text`."""
     assignment, aggregation = assignment_of(rubric), rubric.aggregation
-    ask = aggregation.ask if aggregation else "by method"
-    rivals, form = (aggregation.rivals, aggregation.form) if aggregation else (None, None)
+    if aggregation:
+        ask, rivals, form = aggregation.ask, aggregation.rivals, aggregation.form
+    else:
+        ask, rivals, form = "by method", None, None
     candidates, rows = _candidates(parts, kept=False), list[tuple[Cell, ...]]()
 
     async def rate_group(texts: Sequence[Example]) -> list[tuple[Cell, ...]]:
@@ -129,8 +131,7 @@ class LabelledTarget:
         rubric, texts = self.rubric, self.rated
         labels = [self.label_scale.moved_to(rubric.scale, text.scores[self.aspect]) for text in texts.examples]
         assignment, bounds = assignment_of(rubric), bounds_of(rubric.aggregation)
-        ratings = texts.candidates, texts.values
-        return rating_matrix(*ratings, texts.examples, floats(labels), assignment, bounds=bounds)
+        return rating_matrix(texts.candidates, texts.values, texts.examples, floats(labels), assignment, bounds=bounds)
 
     @property
     def fold(self) -> IntArray:
@@ -180,21 +181,21 @@ def recalibrate_rubric(target: LabelledTarget) -> AdaptedRubric:
     scores = np.clip(predict_folds(target.fold, predict), scale.low, scale.high)
     new_map = calibration(raw[has_score], labels[has_score], scale)
     names = (target.onto or target.rubric.scale).names
-    threshold = threshold_by_hand(target.rubric.aggregation)
-    if names and threshold is None:
-        shares = [(values - scale.low) / scale.width for values in (scores, labels)]
-        threshold = round(choose_threshold(shares[0], shares[1], target.settings.recall(names)), DIGITS)
-    update = {
-        "calibration": new_map,
-        "conformal": None if names else conformal(scores, labels, INTERVAL_CONFIDENCE),
-        "onto": target.onto,
-        "threshold": threshold if names else None,
-    }
+    threshold, score_errors = None, None
+    if names:
+        threshold = threshold_by_hand(target.rubric.aggregation)
+        if threshold is None:
+            probabilities, passing = (scores - scale.low) / scale.width, (labels - scale.low) / scale.width
+            threshold = round(choose_threshold(probabilities, passing, target.settings.recall(names)), DIGITS)
+    else:
+        score_errors = conformal(scores, labels, INTERVAL_CONFIDENCE)
+    update = {"calibration": new_map, "conformal": score_errors, "onto": target.onto, "threshold": threshold}
     aggregation = aggregation.model_copy(update=update)
     rubric = Rubric.model_validate({**dict(target.rubric), "aggregation": aggregation})
-    # A constant map gives all texts the same score, so their order by raw values does not count.
-    constant = not has_score.any() or np.ptp(new_map.apply(raw[has_score])) == 0
-    return AdaptedRubric("recalibrate", rubric, scores, np.where(has_score, 0.0, np.nan) if constant else raw)
+    if not has_score.any() or np.ptp(new_map.apply(raw[has_score])) == 0:
+        # A constant map gives all texts the same score, so their order by raw values does not count.
+        raw = np.where(has_score, 0.0, np.nan)
+    return AdaptedRubric("recalibrate", rubric, scores, raw)
 
 
 def adapt_relearned(target: LabelledTarget, trained: Trained) -> AdaptedRubric:
@@ -203,9 +204,10 @@ def adapt_relearned(target: LabelledTarget, trained: Trained) -> AdaptedRubric:
     assert record  # training with several methods keeps a record
     row_of = {text.id: row for row, text in enumerate(record.texts)}
     rows = [row_of[text.id] for text in target.rated.examples]
-    scores = rescale(floats(record.texts[row].predicted for row in rows), target.label_scale, target.rubric.scale)
+    predicted = floats(record.texts[row].predicted for row in rows)
+    scores = rescale(predicted, target.label_scale, target.rubric.scale)
     labels = target.table.labels
-    means = predict_folds(target.fold, lambda others, held_out: np.full(held_out.sum(), labels[others].mean()))
+    means = predict_folds(target.fold, lambda training, held_out: np.full(held_out.sum(), labels[training].mean()))
     return AdaptedRubric("relearn", trained.rubric, scores, scores - means)
 
 

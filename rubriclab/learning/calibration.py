@@ -41,7 +41,8 @@ def linear(raw: FloatArray, labels: FloatArray, parameters: int = WEIGHT_PARAMET
     if products <= 0 or label_squares <= 0 or raw_squares <= n * MIN_SPREAD**2:
         return linear_map(0.0, middle, float(labels.mean()))
     r_squared = min(products**2 / (raw_squares * label_squares), 1.0)
-    return linear_map(products / raw_squares * _shrinkage(r_squared, n, parameters), middle, float(labels.mean()))
+    slope = products / raw_squares * _shrinkage(r_squared, n, parameters)
+    return linear_map(slope, middle, float(labels.mean()))
 
 
 def logistic(raw: FloatArray, labels: FloatArray, parameters: int = WEIGHT_PARAMETERS) -> Calibration:
@@ -58,7 +59,7 @@ def logistic(raw: FloatArray, labels: FloatArray, parameters: int = WEIGHT_PARAM
     targets = lower_target + labels * (upper_target - lower_target)
     middle, spread = float(raw.mean()), float(raw.std())
     correlation = float(np.corrcoef(raw, labels)[0, 1]) if spread > MIN_SPREAD and np.ptp(labels) > 0 else 0.0
-    z, slope = np.zeros(n), 0.0
+    z, slope, slope_per_raw = np.zeros(n), 0.0, 0.0
     if correlation > 0:
         # The maximum-likelihood slope of a regression with an intercept, by Newton's method.
         z = (raw - middle) / spread
@@ -68,10 +69,10 @@ def logistic(raw: FloatArray, labels: FloatArray, parameters: int = WEIGHT_PARAM
             curvature = (columns * (p * (1 - p))) @ columns.T + RIDGE * np.eye(2)
             beta = beta + np.clip(np.linalg.solve(curvature, columns @ (targets - p)), -MAX_STEP, MAX_STEP)
         slope = max(float(beta[1]), 0.0) * _shrinkage(correlation**2, n, parameters)
+        slope_per_raw = slope / spread
     # With this intercept, probabilities and targets have the same mean.
     intercept = brentq(lambda shift: float((expit(slope * z + shift) - targets).sum()), -MAX_LOG_ODDS, MAX_LOG_ODDS)
-    line = linear_map(slope / spread if correlation > 0 else 0.0, middle, float(intercept))
-    return line.model_copy(update={"kind": "logistic"})
+    return linear_map(slope_per_raw, middle, float(intercept)).model_copy(update={"kind": "logistic"})
 
 
 def mean_rating_map(
@@ -102,7 +103,7 @@ def bounds(scores: FloatArray, conformal: Conformal | None, scale: Scale) -> tup
 
 
 def _shrinkage(r_squared: float, n: int, parameters: int) -> float:
-    """Return the ratio of adjusted R squared to R squared."""
+    """Return the ratio of adjusted R squared to R squared, at least `MIN_SHRINKAGE`."""
     freedom = n - 1 - parameters
     adjusted = r_squared - parameters * (1 - r_squared) / freedom if freedom > 0 else 0.0
     return max(adjusted / r_squared, MIN_SHRINKAGE)

@@ -177,8 +177,8 @@ class DryRun(Displayed):
             tokens = f"{each.prompt_tokens:,} tokens read, {each.completion_tokens:,} written"
             yield f"{role} {each.judge}: about {each.calls:,} calls, {tokens}, {cost}"
         if self.batch:
-            half = f" For {', '.join(self.assumed)} half of the usual price is assumed." if self.assumed else ""
-            yield f"Costs are those of batches; prompts that are sent one by one cost the usual price.{half}"
+            assumption = f" For {', '.join(self.assumed)} half of the usual price is assumed." if self.assumed else ""
+            yield f"Costs are those of batches; prompts that are sent one by one cost the usual price.{assumption}"
         yield (
             "An estimate; no calls were made. Cached answers lower it, replies that cannot be used raise it; "
             "`max_calls` and `max_cost` set limits."

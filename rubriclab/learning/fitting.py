@@ -1,8 +1,8 @@
 """Selection of criteria, the fit of a rubric to a rating matrix, and its cross-validation.
 
 A rubric has the scores of the whole text and the criteria whose ratings correlate most with the labels. The number of
-criteria, methods and ways of asking are not chosen by held-out labels: chosen by thirty, they agreed less with people
-(`docs/decisions`).
+criteria, methods and ways of asking are not chosen by held-out labels: choosing them by thirty labels lowered the
+agreement with people (`docs/decisions`).
 
 `cross_validate` repeats every step for each fold, so that a fold's scores do not depend on its labels (Varma & Simon
 2006, "Bias in error estimation when using cross-validation for model selection", BMC Bioinformatics 7:91; Cawley &
@@ -102,7 +102,7 @@ class JointSettings(BaseModel):
 
 @dataclass(frozen=True)
 class DroppedColumn:
-    """Why a candidate is not in the rubric; a repeated one has `correlation` with the column `repeats`."""
+    """Why a candidate is not in the rubric; if it is repeated, `correlation` is that with the column `repeats`."""
 
     cause: Literal["unscored", "constant", "repeated", "weightless", "outranked"]
     repeats: int = -1
@@ -192,7 +192,7 @@ class SelectedRubric:
 def select_rubric(table: RatingMatrix, settings: JointSettings, ask: Ask) -> SelectedRubric:
     """Return the rubric of the best criteria, all scores of the whole and text features, with held-out scores."""
     is_always = table.holistic | table.signed
-    others, always = (tuple(np.flatnonzero(each).tolist()) for each in (~is_always, is_always))
+    others, always = tuple(np.flatnonzero(~is_always).tolist()), tuple(np.flatnonzero(is_always).tolist())
     pool = CandidatePool(others, always, settings.criteria, keep_weightless=ask == "in one call")
     return SelectedRubric(fit(table, pool), cross_validate(table, settings, pool))
 
@@ -205,8 +205,8 @@ def selection_shares(rubric: SelectedRubric, table: RatingMatrix) -> FloatArray:
     columns = list(rubric.fit.columns)
     selections, counted = np.zeros(len(columns)), np.zeros(len(columns))
     for fold, fits in zip(rubric.held_out.folds, rubric.held_out.fits, strict=True):
-        for number, fold_fit in enumerate(fits):
-            counts = ~table.seen[fold == number].any(axis=0)[columns]
+        for fold_number, fold_fit in enumerate(fits):
+            counts = ~table.seen[fold == fold_number].any(axis=0)[columns]
             counted += counts
             selections += counts & np.isin(columns, fold_fit.columns)
     return np.asarray(np.divide(selections, counted, out=np.ones(len(columns)), where=counted > 0))
@@ -255,13 +255,13 @@ def fit_folds(
             in_fold = fold == number
             if in_fold.all():
                 continue
-            pool, leaking = pool_of(repetition, number), np.flatnonzero(matrix.table.seen[in_fold].any(axis=0)).tolist()
+            leaking = np.flatnonzero(matrix.table.seen[in_fold].any(axis=0)).tolist()
             moments = total - matrix.moments(in_fold)
-            fold_fit = _fit_rows(matrix, ~in_fold, moments, pool, excluded=leaking)
+            fold_fit = _fit_rows(matrix, ~in_fold, moments, pool_of(repetition, number), excluded=leaking)
             values, line = matrix.table.values[in_fold], fold_fit.calibration
             scores[repetition, in_fold] = fold_fit.scores(values, table.scale)
-            # In points of the labels, so that folds are comparable. Leaves out the mean label of the other folds, since
-            # it is high where the fold's own labels are low.
+            # Raw values in points of the labels are comparable between folds. Scores are not: they depend on the mean
+            # label of the other folds, which is high where the fold's own labels are low.
             slope = (line.y[1] - line.y[0]) / (line.x[1] - line.x[0])
             raws[repetition, in_fold] = fold_fit.raw(values) * (slope if slope > 0 else 1.0)
             fold_fits.append(fold_fit)
@@ -294,7 +294,8 @@ def _fit_rows(
     from scipy.special import ndtri
 
     table = matrix.table
-    candidates, always = (tuple(each for each in own if each not in excluded) for own in (pool.columns, pool.always))
+    candidates = tuple(column for column in pool.columns if column not in excluded)
+    always = tuple(column for column in pool.always if column not in excluded)
     pool = replace(pool, columns=candidates, always=always)
     usable_columns, dropped = _usable_columns(matrix, weighting.shrunken_correlations(table, moments), pool)
     weights = weighting.posterior(table, moments, usable_columns)
@@ -310,9 +311,10 @@ def _fit_rows(
         shares = np.where(np.abs(clipped - shares) <= 2 * 10.0**-DIGITS, clipped, shares)
     is_kept = (np.abs(shares) > 0) | (np.isin(columns, pool.columns) & pool.keep_weightless)
     kept_columns, shares = columns[is_kept].tolist(), shares[is_kept]
-    centers, spreads = round_significant(matrix.centers[kept_columns]), matrix.spreads[kept_columns]
-    spreads = round_significant(np.where(spreads > 0, spreads, 1.0))
+    centers = round_significant(matrix.centers[kept_columns])
+    spreads = round_significant(np.where(matrix.spreads > 0, matrix.spreads, 1.0)[kept_columns])
     raw = _weighted_sums(table.values[:, kept_columns], shares, centers, spreads)
+    # The first reason holds for all columns that no later one replaces.
     reasons = dict.fromkeys(range(len(table.methods)), DroppedColumn("outranked"))
     reasons |= dict.fromkeys(usable_columns, DroppedColumn("weightless")) | dropped
     return Fit(
@@ -321,7 +323,7 @@ def _fit_rows(
         centers=centers,
         spreads=spreads,
         low=np.maximum(shares - margins[is_kept], lowest[is_kept]),
-        high=np.minimum(np.maximum(shares + margins[is_kept], lowest[is_kept]), highest[is_kept]),
+        high=np.clip(shares + margins[is_kept], lowest[is_kept], highest[is_kept]),
         calibration=_calibration(table, rows, raw, weights),
         dropped={column: reason for column, reason in reasons.items() if column not in kept_columns},
     )
@@ -350,6 +352,7 @@ def _usable_columns(
         if matrix.spreads[column] == 0
     }
     always, repeated = _distinct_columns(matrix, [column for column in pool.always if column not in constant], shrunken)
+    # Reversed, so that a method's first score of the whole is the one that stays.
     first = {table.methods[column]: column for column in reversed(always) if table.holistic[column]}
     always = [column for column in always if not table.holistic[column] or first[table.methods[column]] == column]
     others = [column for column in pool.columns if column not in constant and column not in pool.always]
@@ -357,7 +360,8 @@ def _usable_columns(
     reasons = {**constant, **repeated, **repeated_others}
     if not (always or best) and len(table.labels) > 1:
         judged = [column for column, why in constant.items() if why.cause == "constant" and not table.signed[column]]
-        return sorted(judged, key=lambda column: not table.holistic[column])[:1], reasons
+        judged.sort(key=lambda column: not table.holistic[column])  # scores of the whole come first
+        return judged[:1], reasons
     return sorted({*always, *best}), reasons
 
 
@@ -386,7 +390,8 @@ def _calibration(table: RatingMatrix, rows: BoolArray, raw: FloatArray, weights:
     """Return the map onto the scale, constant at the mean label if raw values do not differ."""
     has_score = rows & ~np.isnan(raw)
     if not has_score.any():
-        return linear_map(0.0, 0.0, weights.average if weights.columns or rows.any() else table.scale.low)
+        mean_label = weights.average if weights.columns or rows.any() else table.scale.low
+        return linear_map(0.0, 0.0, mean_label)
     if table.scale.names:
         return logistic(raw[has_score], table.labels[has_score])
     slope = weights.spread * float(np.abs(weights.mean).sum()) if np.nanmax(raw) > np.nanmin(raw) else 0.0
@@ -396,7 +401,7 @@ def _calibration(table: RatingMatrix, rows: BoolArray, raw: FloatArray, weights:
 def fixed_terms(
     names: Sequence[str], weights: FloatArray, centers: FloatArray, spreads: FloatArray
 ) -> tuple[Term, ...]:
-    rows = zip(names, *(column.tolist() for column in (weights, centers, spreads)), strict=True)
+    rows = zip(names, weights.tolist(), centers.tolist(), spreads.tolist(), strict=True)
     return tuple(
         Term(criterion=name, weight=weight, center=center, spread=spread, low=weight, high=weight, selected=1.0)
         for name, weight, center, spread in rows
@@ -415,17 +420,22 @@ def refitted_agreement(table: RatingMatrix, held_out: HeldOut, *, level: Level) 
     """
     matrix, bundle = weighting.design(table), grouped_folds(table.groups, MAX_BUNDLES, 0)
     total = matrix.moments(np.ones(len(bundle), dtype=bool))
-    bundles = [matrix.moments(bundle == out) for out in range(int(bundle.max(initial=-1)) + 1)]
+    bundles = [matrix.moments(bundle == left_out) for left_out in range(int(bundle.max(initial=-1)) + 1)]
     raw = np.full((len(bundles), len(bundle)), np.nan)
     for number, fold_fit in enumerate(held_out.fits[0]):
         in_fold, columns = held_out.folds[0] == number, list(fold_fit.columns)
         outside = total - matrix.moments(in_fold)
-        for out in range(len(bundles)):
-            training = ~in_fold & (bundle != out)
-            if training.any() and columns:
-                moments = outside - bundles[out] if not (in_fold & (bundle == out)).any() else matrix.moments(training)
-                weights = weighting.posterior(table, moments, columns)
-                raw[out, in_fold] = matrix.z[in_fold][:, columns] @ weights.mean * (weights.spread or 1.0)
+        for left_out in range(len(bundles)):
+            training = ~in_fold & (bundle != left_out)
+            if not columns or not training.any():
+                continue
+            moments = outside - bundles[left_out]
+            if (in_fold & (bundle == left_out)).any():
+                # Texts of both the fold and the bundle would be subtracted twice.
+                moments = matrix.moments(training)
+            weights = weighting.posterior(table, moments, columns)
+            raw[left_out, in_fold] = matrix.z[in_fold][:, columns] @ weights.mean * (weights.spread or 1.0)
+    # The agreement without a bundle is that of the other bundles' texts.
     raw[bundle, np.arange(len(bundle))] = np.nan
     intervals = {}
     for name, coefficient in (("spearman", spearman_rows), ("pearson", pearson_rows)):
@@ -433,7 +443,6 @@ def refitted_agreement(table: RatingMatrix, held_out: HeldOut, *, level: Level) 
             agreement_value(scores, table.labels, table.groups, level=level, coefficient=coefficient)
             for scores in (held_out.raw, *raw.round(SCORE_DIGITS))
         )
-        intervals[name] = (
-            Interval(None) if math.isnan(value) else jackknife_interval(value, np.array(replicates), correlation=True)
-        )
+        defined_value = None if math.isnan(value) else value
+        intervals[name] = jackknife_interval(defined_value, np.array(replicates), correlation=True)
     return intervals

@@ -53,10 +53,10 @@ class RatingMatrix:
         )
 
     def columns(self, numbers: Sequence[int]) -> RatingMatrix:
-        indices, by_candidate = list(numbers), ("values", "signed", "is_share", "holistic", "prior_direction", "seen")
+        indices, arrays = list(numbers), ("values", "signed", "is_share", "holistic", "prior_direction", "seen")
         return replace(
             self,
-            **{name: getattr(self, name)[..., indices] for name in by_candidate},
+            **{name: getattr(self, name)[..., indices] for name in arrays},  # the last axis is that of the candidates
             methods=tuple(self.methods[index] for index in indices),
             limits=None if self.limits is None else self.limits[indices],
         )

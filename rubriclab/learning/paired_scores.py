@@ -27,6 +27,8 @@ from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.intervals import DIGITS, Interval, rounded
 
 PairingRule = Literal["id", "group"]
+CriterionState = Literal["kept", "changed", "removed", "added"]
+ScoredText = tuple[Example, tuple[scoring.Score, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +54,19 @@ def pair_outputs(
     pair outputs in order if both sides have the same groups in the same order, else if no shared group has several
     outputs. Ids derived from an output pair nothing. Raises DataError if `rule` is given and no name is shared.
     """
-    for name in (rule,) if rule else get_args(PairingRule):
-        old_keys, new_keys = ([getattr(each, name) for each in side] for side in (before, after))
-        shared = {each for each in old_keys if not is_derived(each)} & set(new_keys)
+    names = (rule,) if rule else get_args(PairingRule)
+    for name in names:
+        old_keys, new_keys = [getattr(each, name) for each in before], [getattr(each, name) for each in after]
+        shared = {key for key in old_keys if not is_derived(key)} & set(new_keys)
         if name == "group" and shared and old_keys == new_keys:
-            return name, [(index, index) for index, each in enumerate(old_keys) if each in shared]
+            return name, [(index, index) for index, key in enumerate(old_keys) if key in shared]
         old_counts, new_counts = Counter(old_keys), Counter(new_keys)
         index_of = {key: index for index, key in enumerate(new_keys)}
         single = {key for key in shared if old_counts[key] == new_counts[key] == 1}
         if name == "group" and single != shared:
             return name, []
         if single:
-            return name, [(index, index_of[each]) for index, each in enumerate(old_keys) if each in single]
+            return name, [(index, index_of[key]) for index, key in enumerate(old_keys) if key in single]
     if rule:
         raise DataError(
             f"`pair_by={rule}`: no {rule} occurs in both sets.",
@@ -72,17 +75,14 @@ def pair_outputs(
     return None, []
 
 
-CriterionState = Literal["kept", "changed", "removed", "added"]
-ScoredText = tuple[Example, tuple[scoring.Score, ...]]
-
-
 def score_columns(
     columns: Sequence[tuple[Version, Judge]], texts: Iterable[Example], under_way: int
 ) -> AsyncGenerator[ScoredText]:
     """Yield each text with its score by each version and judge, in order; errors as for `scoring.score_stream`."""
 
     async def score_column(version: Version, group: Sequence[Example], judge: Judge) -> list[scoring.Score]:
-        if limits := scoring.rival_limits(version.rubric, None):
+        limits = scoring.rival_limits(version.rubric, None)
+        if limits:
             return await scoring.score_group(
                 version.rubric, group, judge, version.ref, limits=limits, counts=scoring.RivalCounts()
             )
@@ -153,14 +153,14 @@ class RubricPair:
         after_score, changes = after.score, []
         if after_score is not None and self.rescaled:  # On equal scales the score stays as it is, to the last bit.
             after_score = round(self.after.scores_on.moved_to(self.scale, after_score), DIGITS)
-        weighted = self.before.aggregation and self.after.aggregation
+        has_weights = self.before.aggregation and self.after.aggregation
         per_point = self.scale.width / self.after.scores_on.width
         for each in self.criteria:
             old, new = each.ratings(before, after)
             rating_change = _share(each.after, new, self.after) - _share(each.before, old, self.before)
             # A criterion that was added or removed changed the score by its whole contribution.
             contribution_change = per_point * _contribution(each.after, new) - _contribution(each.before, old)
-            changes.append((rating_change, contribution_change if weighted else math.nan))
+            changes.append((rating_change, contribution_change if has_weights else math.nan))
         return PairedScore(
             id=before.id if before.id == after.id else f"{before.id} -> {after.id}",
             group=group,
@@ -214,13 +214,13 @@ def _contribution(criterion: Criterion | None, rating: CriterionRating | None) -
 def pair_rubrics(before: Rubric, after: Rubric) -> RubricPair:
     """Return two rubrics with their criteria paired by meaning; ids do not help, since training assigns them anew."""
     matches = matched_criteria(before.criteria, after.criteria)
-    pairs = {
-        each.after.id: CriterionPair(each.before, each.after, "changed" if each.changes else "kept") for each in matches
-    }
-    matched = {each.before.id for each in matches}
-    new = (pairs.get(each.id, CriterionPair(None, each, "added")) for each in after.criteria)
+    pairs = {criterion.id: CriterionPair(None, criterion, "added") for criterion in after.criteria}
+    for match in matches:
+        state: CriterionState = "changed" if match.changes else "kept"
+        pairs[match.after.id] = CriterionPair(match.before, match.after, state)
+    matched = {match.before.id for match in matches}
     removed = (CriterionPair(each, None, "removed") for each in before.criteria if each.id not in matched)
-    return RubricPair(before, after, (*new, *removed))
+    return RubricPair(before, after, (*pairs.values(), *removed))
 
 
 LimitName = Literal["max_drop", "max_shift", "max_flips", "min_rank"]
@@ -388,10 +388,13 @@ class Comparison(FrozenModel):
 
         `None` if unknown: labels of other texts do not tell how many labels of these texts are needed.
         """
-        difference, number = (self.human.difference, self.human.labels) if self.human else (self.difference, self.pairs)
-        has_other_labels = self.human is not None and self.human.labels_of != "both"
+        difference, number = self.difference, self.pairs
+        if self.human:
+            difference, number = self.human.difference, self.human.labels
+            if self.human.labels_of != "both":
+                return None
         distance = abs((difference.value or 0) + (self.max_drop or 0))
-        if has_other_labels or difference.low is None or difference.high is None or distance <= TOLERANCE:
+        if difference.low is None or difference.high is None or distance <= TOLERANCE:
             return None
         return math.ceil(number * ((difference.high - difference.low) / 2 / distance) ** 2)
 
@@ -457,12 +460,13 @@ def drop_check(comparison: Comparison) -> LimitCheck:
 
     The limit is 0 by default. The outcome is `within` only if enough texts are scored.
     """
-    difference, allowed = (comparison.human or comparison).difference, comparison.max_drop
+    difference, lowest = (comparison.human or comparison).difference, -(comparison.max_drop or 0.0)
     outcome: LimitOutcome = "inconclusive"
     if difference.low is not None and difference.high is not None:
-        if difference.high < -(allowed or 0.0):
+        if difference.high < lowest:
             outcome = "beyond"
-        elif comparison.enough_scored and difference.low >= -(allowed or 0.0):
+        elif comparison.enough_scored and difference.low >= lowest:
             outcome = "within"
+    # Subtracted from 0, since a drop of -0.0 would be shown with its sign.
     drop = None if difference.value is None else 0.0 - difference.value
-    return LimitCheck(limit="max_drop", allowed=allowed, value=drop, outcome=outcome)
+    return LimitCheck(limit="max_drop", allowed=comparison.max_drop, value=drop, outcome=outcome)

@@ -6,7 +6,6 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Coroutine, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -24,6 +23,8 @@ from rubriclab.models.text import Assignment, Example, task_words
 from rubriclab.prompts.render import inert
 
 CANNOT_ASSESS = "the judge says that the whole of this text cannot be assessed"
+# Rows that are read before a group is processed. Rows of a group that are farther apart are processed separately.
+WINDOW = 4096
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -95,9 +96,8 @@ async def score_text(rubric: Rubric, example: Example, judge: Judge, name: str) 
             ratings = await rate_by_parts(example, rubric.parts, aggregation.ask, assignment, judge, form=form)
         else:
             values, ratings = await _scores_by_part(rubric.parts, example, assignment, judge)
-    return _count_score(
-        score_of_ratings(rubric, example.id, ratings, name, judge.name, replies=replies, values=values), judge
-    )
+    score = score_of_ratings(rubric, example.id, ratings, name, judge.name, replies=replies, values=values)
+    return _count_score(score, judge)
 
 
 async def score_rivals(rubric: Rubric, examples: Sequence[Example], judge: Judge, name: str) -> list[Score]:
@@ -123,11 +123,13 @@ def rival_limits(rubric: Rubric, rivals: RivalLimits | Literal["apart"] | None) 
     """
     if rivals == "apart":
         return None
-    aggregation = rubric.aggregation
-    rivals = rivals or (aggregation.rivals if aggregation else None)
+    if rubric.aggregation:
+        rivals = rivals or rubric.aggregation.rivals
+        in_one_call = rubric.aggregation.ask == "in one call"
+    else:
+        in_one_call = all(criterion.kind == "score" for criterion in rubric.criteria)
     judged = [part for part in rubric.parts if any(criterion.kind != "feature" for criterion in part.criteria)]
-    joined = aggregation.ask == "in one call" if aggregation else all(each.kind == "score" for each in rubric.criteria)
-    if rivals and not (joined and judged and all(map(can_join, judged))):
+    if rivals and not (in_one_call and judged and all(map(can_join, judged))):
         raise SettingsError(
             "`rivals=together`: this rubric does not ask the judge about all its criteria in one call.",
             "Leave `rivals` out, or learn a rubric with `settings=joint.ask=in one call`.",
@@ -172,7 +174,8 @@ def score_of_ratings(
     else:
         values = [rated.score for rated in ratings] if values is None else values
         present_values = [each for each in values if each is not None]
-        value = sum(present_values) / len(present_values) if len(present_values) == len(values) else None
+        if len(present_values) == len(values):
+            value = sum(present_values) / len(present_values)
     titles = {criterion.id: criterion.title for criterion in rubric.criteria}
     criteria = tuple(
         replace(rated, name=titles.get(rated.id, ""), contribution=contributions.get(rated.id)) for rated in ratings
@@ -229,8 +232,10 @@ async def ratings_of_texts(
 
 def _text_by_text(calls: Iterable[Sequence[int]], results: Iterable[Sequence[T]]) -> list[T]:
     """Return the results in the order of the texts; each call has the indices of its texts."""
-    indexed = (pair for call, own in zip(calls, results, strict=True) for pair in zip(call, own, strict=True))
-    return [result for _, result in sorted(indexed, key=itemgetter(0))]
+    result_of: dict[int, T] = {}
+    for indices, results_of_call in zip(calls, results, strict=True):
+        result_of.update(zip(indices, results_of_call, strict=True))
+    return [result_of[index] for index in sorted(result_of)]
 
 
 async def _scores_by_part(
@@ -315,10 +320,6 @@ async def score_group(
     return _text_by_text(calls, await gather_all(score([examples[index] for index in call]) for call in calls))
 
 
-# Rows that are read before a group is processed. Rows of a group that are farther apart are processed separately.
-WINDOW = 4096
-
-
 def iterate_groups(rows: Iterable[R], key: Callable[[R], Hashable | None], window: int = WINDOW) -> Iterator[list[R]]:
     """Yield the rows of each group, together if they are within `window` rows; a row with the key `None` alone."""
     # The rows of each group, with the number of its first row.
@@ -358,6 +359,7 @@ async def stream(
 
     if under_way < 1:
         raise SettingsError(f"With {under_way} texts under way, none would ever be done;", "allow at least one.")
+    max_waiting = window if key else under_way
     loop, running, failure, exhausted = asyncio.get_running_loop(), set[asyncio.Task[None]](), None, False
     waiting = deque[tuple[R, asyncio.Future[T]]]()  # each row with its result, or the error that ended the work on it
 
@@ -366,7 +368,7 @@ async def stream(
             waiting.append((row, loop.create_future()))
             yield waiting[-1]
 
-    groups = iterate_groups(read(), lambda each: key(each[0]) if key else None, window)
+    groups = iterate_groups(read(), lambda row_and_future: key(row_and_future[0]) if key else None, window)
 
     async def process(group: Sequence[tuple[R, asyncio.Future[T]]]) -> None:
         nonlocal failure
@@ -381,8 +383,9 @@ async def stream(
 
     def start_groups() -> None:
         nonlocal exhausted
-        while failure is None and len(running) < under_way and len(waiting) < (window if key else under_way):
-            if (group := next(groups, None)) is None:
+        while failure is None and len(running) < under_way and len(waiting) < max_waiting:
+            group = next(groups, None)
+            if group is None:
                 exhausted = True
                 return
             running.add(asyncio.ensure_future(process(group)))

@@ -37,13 +37,15 @@ def choose_threshold(scores: FloatArray, labels: FloatArray, recall: Recall | No
         return 0.5
     distinct = np.unique(values)
     between = (distinct[1:] + distinct[:-1]) / 2
+    # All texts pass at 0; above the highest score, none does.
     candidates = np.concatenate([[0.0], between, [(distinct[-1] + 1) / 2], [0.5]])
     passing = values >= candidates[:, np.newaxis]
     recalls = np.stack([(~passing[:, ~passes]).mean(axis=1), passing[:, passes].mean(axis=1)])
     quality = recalls.mean(axis=0)
     if recall:
         quality = np.where(recalls[recall.level] >= recall.least - 1e-9, quality, -1.0)
-    return float(min(candidates[quality >= quality.max() - 1e-9].tolist(), key=lambda value: abs(value - 0.5)))
+    best = candidates[quality >= quality.max() - 1e-9]
+    return float(best[np.argmin(np.abs(best - 0.5))])
 
 
 def verdicts_at(scores: FloatArray, threshold: float) -> FloatArray:
@@ -81,16 +83,16 @@ def verdict_agreement(
     is_known = ~np.isnan(scores) & ~np.isnan(verdicts) & (labels != 0.5)
     values, judged, passes = scores[is_known], verdicts[is_known] == 1, labels[is_known] > 0.5
     group_of = _known_groups(groups, is_known)
-    single = int(group_of.max(initial=-1)) + 1 == len(values)
+    texts_are_groups = int(group_of.max(initial=-1)) + 1 == len(values)
 
     def share(hits: BoolArray, among: BoolArray) -> Interval:
-        number, total = int((hits & among).sum()), int(among.sum())
-        if single or not total:
-            return wilson_interval(number, total).rounded()
-        if number in (0, total):
+        hit_count, total = int((hits & among).sum()), int(among.sum())
+        if texts_are_groups or not total:
+            return wilson_interval(hit_count, total).rounded()
+        if hit_count in (0, total):
             # Groups that all agree have no spread to estimate from, so each group counts as one text.
-            whole_groups = len(np.unique(group_of[among]))
-            return wilson_interval(whole_groups if number else 0, whole_groups).rounded()
+            group_count = len(np.unique(group_of[among]))
+            return wilson_interval(group_count if hit_count else 0, group_count).rounded()
         return _over_groups(lambda weights: quotient(weights @ (hits & among), weights @ among), group_of, 0)
 
     def statistic(name: VerdictStatistic, values: FloatArray) -> Interval:
@@ -103,9 +105,9 @@ def verdict_agreement(
         by_chance = judged_rate * label_rate + (1 - judged_rate) * (1 - label_rate)
         return quotient(agreed - by_chance, 1 - by_chance)
 
-    # Bins of about equally many texts.
-    ascending = np.argsort(values, kind="stable")
-    bins = [rows for rows in np.array_split(ascending, min(BINS, max(len(values) // 5, 1))) if len(rows)]
+    # Bins of about equally many texts, of five or more if there are several bins.
+    bin_count = min(BINS, max(len(values) // 5, 1))
+    bins = [rows for rows in np.array_split(np.argsort(values, kind="stable"), bin_count) if len(rows)]
     return VerdictAgreement(
         name=name,
         cells=tuple(int(((judged == verdict) & (passes == label)).sum()) for label in (0, 1) for verdict in (0, 1)),
@@ -142,36 +144,38 @@ def verdict_statistic(
 
 
 def _statistic(statistic: VerdictStatistic, values: FloatArray, passes: BoolArray) -> Statistic:
-    better, worse = values[passes][:, np.newaxis], values[~passes]
-    above = (better > worse) + 0.5 * (better == worse) if statistic == "AUROC" else None
+    if statistic == "Brier score":
+        return lambda weights: quotient(weights @ np.square(values - passes), weights.sum(axis=1))
+    if statistic == "AUROC":
+        better, worse = values[passes][:, np.newaxis], values[~passes]
+        above = (better > worse) + 0.5 * (better == worse)
 
-    def of_weights(weights: FloatArray) -> FloatArray:
-        if above is not None:
+        def auroc(weights: FloatArray) -> FloatArray:
             passing, failing = weights[:, passes], weights[:, ~passes]
             return quotient(((passing @ above) * failing).sum(axis=1), passing.sum(axis=1) * failing.sum(axis=1))
-        if statistic == "Brier score":
-            return quotient(weights @ np.square(values - passes), weights.sum(axis=1))
-        judged = values == 1
-        low, high = (
-            quotient(weights @ ((judged == level) & (passes == level)), weights @ (passes == level)) for level in (0, 1)
-        )
-        return (low + high) / 2
 
-    return of_weights
+        return auroc
+
+    def balanced_accuracy(weights: FloatArray) -> FloatArray:
+        true_passes, true_fails = (values == 1) & passes, (values != 1) & ~passes
+        return (
+            quotient(weights @ true_fails, weights @ ~passes) + quotient(weights @ true_passes, weights @ passes)
+        ) / 2
+
+    return balanced_accuracy
 
 
 def rater_and_others(
     annotations: Sequence[Sequence[float]], groups: Sequence[str]
 ) -> tuple[FloatArray, FloatArray, list[str]]:
     """Return each rating of texts with several ratings, the mean of the text's other ratings, and the text's group."""
-    rows = [
-        (score, (sum(scores) - score) / (len(scores) - 1), group)
-        for scores, group in zip(annotations, groups, strict=True)
-        if len(scores) > 1
-        for score in scores
-    ]
-    ratings, other_means = (np.array([row[column] for row in rows], dtype=float) for column in (0, 1))
-    return ratings, other_means, [row[2] for row in rows]
+    ratings, other_means, rated_groups = list[float](), list[float](), list[str]()
+    for scores, group in zip(annotations, groups, strict=True):
+        if len(scores) > 1:
+            ratings += scores
+            other_means += [(sum(scores) - score) / (len(scores) - 1) for score in scores]
+            rated_groups += [group] * len(scores)
+    return np.array(ratings, dtype=float), np.array(other_means, dtype=float), rated_groups
 
 
 def raters_verdicts(annotations: Sequence[Sequence[float]], groups: Sequence[str]) -> VerdictAgreement | None:
@@ -196,10 +200,10 @@ def level_agreement(
     levels = np.arange(scale.low, scale.high + 1)
     if not (scale.whole and 3 <= len(levels) <= MAX_LEVELS):
         return None
-    known = ~np.isnan(scores)
+    is_known = ~np.isnan(scores)
     # The index of the nearest level; halves are rounded up.
     judged, labelled = (
-        np.clip(np.floor(values[known] - scale.low + 0.5), 0, len(levels) - 1).astype(int)
+        np.clip(np.floor(values[is_known] - scale.low + 0.5), 0, len(levels) - 1).astype(int)
         for values in (scores, labels)
     )
     distance = np.square(judged - labelled).astype(float)
@@ -213,9 +217,8 @@ def level_agreement(
 
     cells = np.zeros((len(levels), len(levels)), dtype=int)
     np.add.at(cells, (labelled, judged), 1)
-    return LevelAgreement(
-        tuple(levels.tolist()), tuple(map(tuple, cells.tolist())), _over_groups(kappa, _known_groups(groups, known), -1)
-    )
+    interval = _over_groups(kappa, _known_groups(groups, is_known), -1)
+    return LevelAgreement(tuple(levels.tolist()), tuple(map(tuple, cells.tolist())), interval)
 
 
 def _known_groups(groups: Sequence[str], has_values: BoolArray) -> IntArray:

@@ -127,7 +127,7 @@ def design(table: RatingMatrix, redundant_from: float = REDUNDANT) -> DesignMatr
 
 
 def shrunken_correlations(table: RatingMatrix, moments: Moments) -> FloatArray:
-    """Return each column's correlation with the labels, its size if `signed`, shrunk to the mean of its kind."""
+    """Return each column's correlation with the labels, absolute if `signed`, shrunk to the mean of its kind."""
     r, n = moments.correlations, moments.counted
     r = np.where(table.signed, np.abs(r), r)
     shrunken = np.zeros_like(r)
@@ -188,6 +188,8 @@ def posterior(table: RatingMatrix, moments: Moments, columns: Sequence[int]) -> 
 
 
 def _prior(table: RatingMatrix, columns: Sequence[int], gram: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the prior mean and precision of the weights; `gram` has the covariances of the columns."""
+
     def deviation(weights: FloatArray) -> float:
         """Return the standard deviation of a weighted sum; rounding may make a variance of 0 negative."""
         return float(np.sqrt(max(float(weights @ gram @ weights), 0.0)))

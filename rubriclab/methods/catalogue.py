@@ -87,7 +87,8 @@ def baseline_method(rubric: Rubric) -> Method | None:
 def has_seen_labels(rubric: Rubric) -> bool:
     """Return whether a rubric was made with labels; for a baseline they may only have measured the agreement."""
     methods = [installed(part.method) for part in rubric.parts]
-    return bool(rubric.aggregation) or not all(each and each.is_baseline and not each.needs_labels for each in methods)
+    unlabelled_baselines = all(method and method.is_baseline and not method.needs_labels for method in methods)
+    return rubric.aggregation is not None or not unlabelled_baselines
 
 
 def plug_in_names() -> tuple[str, ...]:

@@ -241,7 +241,7 @@ class Method:
     score: ScoreFunction
     note: str = ""
     is_baseline: bool = False
-    learning_calls: Callable[[TrainingInput, Any], LearningCalls] = lambda given, _: LearningCalls(len(given.examples))
+    learning_calls: Callable[[TrainingInput, Any], LearningCalls] = lambda data, _: LearningCalls(len(data.examples))
     needs_labels: bool = True
     rated_later: Callable[[Any], bool] = lambda _settings: False
     extend: ExtendFunction | None = None

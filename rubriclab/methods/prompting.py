@@ -27,8 +27,12 @@ from rubriclab.models.rubric import CitedReason
 from rubriclab.models.text import CANNOT_ASSESS, Example, Scale, Words, named_annotations, named_reasons, text_digest
 from rubriclab.prompts.prompt import AROUND_ID, KeyedReply, Prompt, is_salvage
 
+R = TypeVar("R", bound=pydantic.BaseModel)
 S = TypeVar("S")
 T = TypeVar("T")
+
+# The most independent samples that are requested until one is usable.
+SAMPLES = 3
 
 
 async def gather_all(requests: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
@@ -68,16 +72,10 @@ async def for_each(
     return await asyncio.gather(*map(counted, items))
 
 
-R = TypeVar("R", bound=pydantic.BaseModel)
-
-# The most independent samples that are requested until one is usable.
-SAMPLES = 3
-
-
 def chunks(items: Sequence[T], max_items: int) -> list[Sequence[T]]:
     """Return `items` in as few runs of at most `max_items` as possible, all of about the same length."""
     count = math.ceil(len(items) / max_items)
-    ends = [len(items) * number // count for number in range(count + 1)] if count else []
+    ends = [len(items) * number // count for number in range(count + 1)] if items else []
     return [items[start:end] for start, end in itertools.pairwise(ends)]
 
 
@@ -99,7 +97,8 @@ def show_once(texts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         earlier = {}
         for name in ("source", "context"):
             shown_in = first.setdefault((name, text[name] or ""), number)
-            earlier[f"{name}_as_in"] = shown_in if shown_in < number and text[name] else None
+            is_repeated = shown_in < number and text[name]
+            earlier[f"{name}_as_in"] = shown_in if is_repeated else None
         shown.append({**text, **earlier})
     return shown
 
@@ -143,7 +142,8 @@ def keep_valid(optional: Collection[str]) -> pydantic.WrapValidator:
         if not is_salvage(info):
             return handler(items)
         entries = []
-        for item in items if isinstance(items, list) else []:
+        candidates = items if isinstance(items, list) else []
+        for item in candidates:
             if isinstance(item, dict):
                 filled = dict.fromkeys(optional, "") | {name: each for name, each in item.items() if each is not None}
                 with contextlib.suppress(pydantic.ValidationError):
@@ -166,7 +166,8 @@ async def ask_entries(judge: Judge, prompt: Prompt[KeyedReply], noun: str) -> tu
     """Return the usable entries of the judge's reply by id, and why there is no usable `noun` for the other ids."""
     answer = await ask(judge, prompt)
     entries = answer.value.entries if answer.value else {}
-    return entries, why_missing(prompt, answer, noun) if len(entries) < len(prompt.reply.expected) else ""
+    missing = why_missing(prompt, answer, noun) if len(entries) < len(prompt.reply.expected) else ""
+    return entries, missing
 
 
 def at_most(max_length: int) -> pydantic.AfterValidator:
@@ -194,7 +195,8 @@ def _scale(low: float, high: float, whole: bool) -> Scale:
 
 def _on_scale(score: float, info: pydantic.ValidationInfo) -> float:
     if info.context:
-        scale = _scale(*(info.context["scale"][name] for name in ("low", "high", "whole")))
+        fields = info.context["scale"]
+        scale = _scale(fields["low"], fields["high"], fields["whole"])
         if not scale.holds(score):
             raise ValueError(f"the score must be {scale.describe()}; got {score}")
     return score
@@ -301,9 +303,8 @@ def numbered_reasons(examples: Iterable[Example], aspect: str) -> tuple[Numbered
     numbered: list[NumberedReason] = []
     for example in examples:
         scores, reasons = named_annotations(example, aspect), named_reasons(example, aspect)
-        drawn = {digest([text_digest(example), rater]): rater for rater in reasons}
-        few = len(reasons) <= MAX_REASONS_PER_TEXT
-        for rater in sorted(reasons if few else [drawn[key] for key in sorted(drawn)[:MAX_REASONS_PER_TEXT]]):
+        raters = sorted(reasons, key=lambda rater: digest([text_digest(example), rater]))
+        for rater in sorted(raters[:MAX_REASONS_PER_TEXT]):
             number = len(numbered) + 1
             numbered.append(NumberedReason(number, example.id, rater, reasons[rater], scores.get(rater)))
     return tuple(numbered)
@@ -325,7 +326,8 @@ def cited_reasons(numbers: Iterable[int], reasons: Sequence[NumberedReason]) -> 
 def _numbers(value: Any) -> list[int]:
     entries = value if isinstance(value, list) else [value]
     texts = [str(entry) for entry in entries if isinstance(entry, int | str) and not isinstance(entry, bool)]
-    return [int(match[1]) for text in texts if (match := _NUMBER.fullmatch(text))]
+    matches = [_NUMBER.fullmatch(text) for text in texts]
+    return [int(match[1]) for match in matches if match]
 
 
 # The numbers of the reasons that a criterion came from. A wrong number does not make a reply unusable.

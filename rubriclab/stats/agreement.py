@@ -50,6 +50,7 @@ Unit = Literal["groups", "texts"]
 
 # Digits of a system's mean, relative to the largest score, so that equal means are ties in any order of summation.
 MEAN_DIGITS = 12
+_QUANTILE = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 
 
 @dataclass(frozen=True)
@@ -187,8 +188,7 @@ def _system_difference(texts: ScoredTexts, coefficient: Coefficient) -> Interval
     def margin(margin1: float, margin2: float) -> float:
         return math.sqrt(max(margin1**2 + margin2**2 - 2 * shared * margin1 * margin2, 0.0))
 
-    below = margin(r1 - ci1.low, ci2.high - r2)
-    above = margin(ci1.high - r1, r2 - ci2.low)
+    below, above = margin(r1 - ci1.low, ci2.high - r2), margin(ci1.high - r1, r2 - ci2.low)
     return Interval(r1 - r2, r1 - r2 - below, r1 - r2 + above)
 
 
@@ -282,8 +282,7 @@ def scored_texts(
     predicted: Sequence[npt.ArrayLike], human: npt.ArrayLike, groups: Sequence[str], systems: Sequence[str] | None
 ) -> ScoredTexts:
     """Return the texts that every evaluator scored, in canonical order; errors as for `agreement`."""
-    columns: list[tuple[str, npt.ArrayLike]] = [("human", human)]
-    columns += [("predicted", scores) for scores in predicted]
+    columns: list[tuple[str, npt.ArrayLike]] = [("human", human), *(("predicted", scores) for scores in predicted)]
     if systems is not None:
         columns.append(("systems", systems))
     for name, values in columns:
@@ -348,9 +347,6 @@ def coefficient_interval(texts: ScoredTexts, coefficient: Coefficient, level: Le
     return Interval(value, min(fisher.low, interval.low), max(fisher.high, interval.high))
 
 
-_QUANTILE = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
-
-
 def _fisher_interval(value: float, systems: int, coefficient: Coefficient) -> Interval:
     """Return Fisher's interval of a correlation over `systems` systems; see the module's docstring."""
     # The squared standard error is numerator / (systems - subtracted).
@@ -361,8 +357,7 @@ def _fisher_interval(value: float, systems: int, coefficient: Coefficient) -> In
         numerator, subtracted = 0.437, 4
     if abs(value) > correlation.MAX_CORRELATION or systems <= subtracted:
         return Interval(value)
-    center = float(correlation.fisher_z(value))
-    margin = _QUANTILE * math.sqrt(numerator / (systems - subtracted))
+    center, margin = float(correlation.fisher_z(value)), _QUANTILE * math.sqrt(numerator / (systems - subtracted))
     return Interval(value, math.tanh(center - margin), math.tanh(center + margin))
 
 

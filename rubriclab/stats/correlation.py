@@ -123,8 +123,7 @@ def _checked_rows(
         raise ValueError("expected finite numbers, got nan or infinity; leave missing values out first")
     if x.shape[1] != y.shape[1]:
         raise ValueError(f"expected equally many elements, got x {x.shape} and y {y.shape}")
-    row_count = max(len(x), len(y), len(weights))
-    return x, y, np.broadcast_to(weights, (row_count, x.shape[1]))
+    return x, y, np.broadcast_to(weights, (max(len(x), len(y), len(weights)), x.shape[1]))
 
 
 def _levels(rows: FloatArray, weights: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:

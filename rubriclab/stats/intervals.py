@@ -75,8 +75,7 @@ class Interval:
 
     def within(self, least: float, most: float) -> Interval:
         """Return the interval with its ends moved into the range from `least` to `most`."""
-        low = None if self.low is None else min(max(self.low, least), most)
-        high = None if self.high is None else min(max(self.high, least), most)
+        low, high = (None if end is None else min(max(end, least), most) for end in (self.low, self.high))
         return Interval(self.value, low, high)
 
 
@@ -99,8 +98,7 @@ def wilson_interval(successes: int, trials: int) -> Interval:
 def enough_errors(number: int, confidence: float) -> bool:
     """Return whether `number` errors can bound another error on both sides; with confidence 0.9 this takes 19."""
     # Rounded, as floating-point 20 * 0.05 may not be 1.
-    rank_of_lower_bound = round((number + 1) * (1 - confidence) / 2, 9)
-    return rank_of_lower_bound >= 1
+    return round((number + 1) * (1 - confidence) / 2, 9) >= 1
 
 
 def error_bounds(errors: Sequence[float], confidence: float) -> tuple[float, float]:
@@ -208,9 +206,7 @@ def adjust_p_values(p_values: Sequence[float | None]) -> list[float | None]:
     from scipy.stats import false_discovery_control
 
     defined = [p for p in p_values if p is not None]
-    if not defined:
-        return list(p_values)
-    adjusted = iter(false_discovery_control(defined).tolist())
+    adjusted = iter(false_discovery_control(defined).tolist() if defined else ())
     return [None if p is None else float(next(adjusted)) for p in p_values]
 
 

@@ -78,9 +78,8 @@ def joint_scores(
     log_prior = np.log(RELIABILITIES * (1 - RELIABILITIES))
     log_evidence = np.array([sum(evidence for _, evidence in group_fits) for group_fits in fits])
     best = int(np.argmax(log_prior + log_evidence))
-    reliability, unit = float(RELIABILITIES[best]), spread
-    if not np.isfinite(scores).any():
-        unit = spread / math.sqrt(reliability)
+    reliability = float(RELIABILITIES[best])
+    unit = spread if np.isfinite(scores).any() else spread / math.sqrt(reliability)
     values = np.full(len(scores), np.nan)
     for texts, (latent, _) in zip(texts_by_group, fits[best], strict=True):
         values[texts] = center + unit * latent
@@ -88,10 +87,8 @@ def joint_scores(
 
 
 def _split_by_group(items: IntArray, group: IntArray) -> list[IntArray]:
-    if not len(items):
-        return []
     order = np.argsort(group, kind="stable")
-    return np.split(items[order], np.flatnonzero(np.diff(group[order])) + 1)
+    return np.split(items[order], np.flatnonzero(np.diff(group[order])) + 1) if len(items) else []
 
 
 def _fit(scores: FloatArray, comparisons: Comparisons, reliability: float) -> tuple[FloatArray, float]:

@@ -166,8 +166,7 @@ def difference_by_own_labels(before: ScoredSet, after: ScoredSet) -> intervals.I
     residuals = np.concatenate([each.labels - factor * each.scores for each in labelled])
     groups_with_equal_labels = [each.groups for each in labelled if np.ptp(each.labels) == 0]
     extra_variance = sum(float(residuals.var(ddof=1)) / number for number in groups_with_equal_labels)
-    error = math.sqrt(groups / (groups - 1) * squares + extra_variance)
-    return intervals.student_mean(value, error, groups - 2)
+    return intervals.student_mean(value, math.sqrt(groups / (groups - 1) * squares + extra_variance), groups - 2)
 
 
 def difference_by_other_labels(
@@ -191,13 +190,10 @@ def difference_by_other_labels(
     shares, variances = _system_shares(labelled.residuals, labelled.system)
     # Variance of the difference of the sets' mean residuals, per variance of a residual: of two systems, and of texts.
     relative_variances = 2 * changed**2 * shares + changed * (1 - shares) * sum(1 / number for number in groups)
-    residual_variance = float(variances @ relative_variances)
-    factor_variance = 0.0
-    if factor:
-        score_squares = float(np.square(labelled.scores - labelled.scores.mean()).sum())
-        factor_variance = (value / factor) ** 2 * float(labelled.residuals.var()) / score_squares
+    score_squares = float(np.square(labelled.scores - labelled.scores.mean()).sum())
+    factor_variance = (value / factor) ** 2 * float(labelled.residuals.var()) / score_squares if factor else 0.0
     group_variance = min(groups) / (min(groups) - 1) * squares
-    error = math.sqrt(group_variance + factor_variance + residual_variance)
+    error = math.sqrt(group_variance + factor_variance + float(variances @ relative_variances))
     return intervals.student_mean(value, error, count - 2)
 
 
@@ -241,7 +237,6 @@ def _system_shares(residuals: FloatArray, system: IntArray) -> tuple[FloatArray,
 def labels_for_margin(labelled: LabelledScores, margin: float) -> int:
     """Return about how many labels a 95 % interval of plus or minus `margin` needs if there are many scored texts."""
     error = intervals.standard_error(labelled.residuals, labelled.group)
-    # 1.96 is the normal quantile for 95 %; the margin shrinks with the square root of the number of labels.
     return math.ceil(len(labelled.labels) * (1.96 * error / margin) ** 2)
 
 

@@ -76,6 +76,7 @@ class CheckEvalSettings(MethodSettings):
 
 # The subject of a question that is about none of the aspects named.
 ELSEWHERE = "something else"
+TOKENS_PER_ANSWER = 96
 _AROUND_WORD = " \t\n*_`\"'“”‘’."
 
 
@@ -92,7 +93,8 @@ def _plain(value: Any) -> Any:
 
 
 def _check_shown(value: str, info: pydantic.ValidationInfo) -> str:
-    if info.context and value not in (ids := _shown_ids(info)):
+    ids = _shown_ids(info)
+    if info.context and value not in ids:
         raise ValueError(f"one of {', '.join(ids)} was expected; got {value!r:.60}")
     return value
 
@@ -112,9 +114,8 @@ class AnswerEntry(pydantic.BaseModel):
 
 
 def reply_form(fields: Mapping[str, Any], form: Any) -> type[KeyedReply]:
-    return keyed_reply(
-        tuple(ExpectedEntry(each["id"], form, names=(each["text"],)) for each in shown_questions(fields))
-    )
+    questions = shown_questions(fields)
+    return keyed_reply(tuple(ExpectedEntry(each["id"], form, names=(each["text"],)) for each in questions))
 
 
 class PlainQuestion(pydantic.BaseModel):
@@ -164,10 +165,13 @@ class PlainElaboration(pydantic.BaseModel):
         fewest = 1 if is_salvage(info) or not info.context else info.context.get("fewest", 1)
         if len(self.questions) < fewest:
             raise ValueError(f"expected at least {fewest} questions, got {len(self.questions)}")
-        for question in () if is_salvage(info) else self.questions:
-            if isinstance(question, FinerQuestion) and (problem := broken_text_fault(question.broken)):
+        if is_salvage(info):
+            return self
+        for question in self.questions:
+            fault = broken_text_fault(question.broken) if isinstance(question, FinerQuestion) else None
+            if fault:
                 raise ValueError(
-                    f"{problem}. Reword it so that such a text does not get its good answer ({question.text!r:.100})"
+                    f"{fault}. Reword it so that such a text does not get its good answer ({question.text!r:.100})"
                 )
         return self
 
@@ -262,9 +266,6 @@ def broken_text_fault(broken: Answer | None, better: str = "yes") -> str | None:
     return None
 
 
-TOKENS_PER_ANSWER = 96
-
-
 async def score(example: Example, part: Part, assignment: Assignment, judge: Judge) -> Scored:
     """Return the text's score on the assignment's scale, and each question's rating with its reason.
 
@@ -279,7 +280,8 @@ def text_score(questions: Sequence[Criterion], ratings: Mapping[str, CriterionRa
     """Return the weighted share of good answers, mapped from [0, 1] to `scale`; `None` if too many are missing."""
     applicable = [question for question in questions if ratings[question.id].applies]
     answered = [question for question in applicable if ratings[question.id].score is not None]
-    total_weight, answered_weight = (math.fsum(question.weight for question in some) for some in (applicable, answered))
+    total_weight = math.fsum(question.weight for question in applicable)
+    answered_weight = math.fsum(question.weight for question in answered)
     if not answered or total_weight - answered_weight >= MISSING_SHARE * total_weight:
         return None
     share = math.fsum(each.weight * (ratings[each.id].score or 0.0) for each in answered) / answered_weight
@@ -287,7 +289,8 @@ def text_score(questions: Sequence[Criterion], ratings: Mapping[str, CriterionRa
 
 
 def rate_question(question: Criterion, entry: AnswerEntry | Answer) -> CriterionRating:
-    answer, reason = (entry.answer, entry.reason.strip()) if isinstance(entry, AnswerEntry) else (entry, "")
+    answer = entry.answer if isinstance(entry, AnswerEntry) else entry
+    reason = entry.reason.strip() if isinstance(entry, AnswerEntry) else ""
     if answer == "n/a":
         return CriterionRating(question.id, None, reason, applies=False)
     return CriterionRating(question.id, float(answer == question_of(question).better), reason)

@@ -79,12 +79,14 @@ class HypoEvalSettings(MethodSettings):
     @property
     def from_literature(self) -> int:
         """The number of hypotheses requested from literature alone."""
-        half = self.procedure == "improved" and self.sources != "literature"
-        return math.ceil(self.bank_size / 2) if half else self.bank_size
+        is_half = self.procedure == "improved" and self.sources != "literature"
+        return math.ceil(self.bank_size / 2) if is_half else self.bank_size
 
 
 # The id of a single overall rating by all criteria.
 OVERALL = "overall"
+# The least share of the hypotheses' weight that those with a rating must have.
+MIN_RATED_WEIGHT = 0.5
 
 
 async def rate(
@@ -96,9 +98,10 @@ async def rate(
         ratings = {each.id: CriterionRating(each.id, None, missing) for each in criteria}
         ratings |= {name: CriterionRating(name, entry.score, entry.reason) for name, entry in entries.items()}
         return tuple(ratings.values())
-    groups = {OVERALL: criteria} if ask_how == "concatenated" else {each.id: [each] for each in criteria}
-    answers = await gather_in_order(ask(judge, rate_prompt(example, some, assignment)) for some in groups.values())
-    return tuple(map(answer_rating, groups, answers))
+    criteria_of = {OVERALL: criteria} if ask_how == "concatenated" else {each.id: [each] for each in criteria}
+    prompts = [rate_prompt(example, criteria_asked, assignment) for criteria_asked in criteria_of.values()]
+    answers = await gather_in_order(ask(judge, prompt) for prompt in prompts)
+    return tuple(map(answer_rating, criteria_of, answers))
 
 
 def rate_prompt(example: Example, criteria: Sequence[Criterion], assignment: Assignment) -> Prompt[Rating]:
@@ -118,10 +121,6 @@ def _fields(example: Example, criteria: Sequence[Criterion], assignment: Assignm
     return {**assignment.fields(), **text, "criteria": payload}
 
 
-# The least share of the hypotheses' weight that those with a rating must have.
-MIN_RATED_WEIGHT = 0.5
-
-
 async def score(example: Example, part: Part, assignment: Assignment, judge: Judge) -> Scored:
     """Return the weighted mean over the part's hypotheses, rounded, and each rating with its reason.
 
@@ -130,8 +129,9 @@ async def score(example: Example, part: Part, assignment: Assignment, judge: Jud
     settings = HypoEvalSettings.model_validate(part.settings)
     ratings = await rate(example, part.criteria, assignment, judge, settings.ask)
     weights = {criterion.id: criterion.weight for criterion in part.criteria} | {OVERALL: 1.0}
-    weights_and_scores = [(weights[r.id], r.score) for r in ratings if r.score is not None]
-    weight, total = sum(w for w, _ in weights_and_scores), sum(weights[r.id] for r in ratings)
-    if not weights_and_scores or weight < MIN_RATED_WEIGHT * total:
+    score_and_weight = [(rated.score, weights[rated.id]) for rated in ratings if rated.score is not None]
+    rated_weight, total = sum(weight for _, weight in score_and_weight), sum(weights[rated.id] for rated in ratings)
+    if not score_and_weight or rated_weight < MIN_RATED_WEIGHT * total:
         return None, ratings
-    return round(sum(w * value for w, value in weights_and_scores) / weight, DIGITS), ratings
+    weighted_sum = sum(weight * value for value, weight in score_and_weight)
+    return round(weighted_sum / rated_weight, DIGITS), ratings
