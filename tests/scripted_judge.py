@@ -551,6 +551,18 @@ def scripted(seed: int = 0, **chosen: Any) -> FakeJudge:
     return FakeJudge(Scripted(seed, **chosen))
 
 
+def rating_by(**scores: float | None) -> FakeJudge:
+    """Return a judge that rates by the id of a criterion, and gives no reply where that is `None`."""
+
+    def script(prompt: Prompt[Any]) -> Said:
+        score = scores[prompt.fields["criteria"][0]["id"]]
+        if score is None:
+            raise JudgeUnavailable("the server is busy")
+        return rating(score, f"Worth {score}.")
+
+    return scripted(rate=script)
+
+
 def jointly(spoil: Callable[[dict[str, Any]], Any]) -> FakeJudge:
     return FakeJudge(lambda prompt: spoil(sound(prompt)))
 

@@ -8,18 +8,17 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
-from scripted_judge import criterion, question
+from scripted_judge import criterion, part_of, question, rubric_of
 
 from rubriclab.learning.scoring import Score
 from rubriclab.methods.method import CriterionRating
-from rubriclab.models.rubric import Criterion, Part, Rubric
-from rubriclab.models.text import Aspect, Example, Scale
+from rubriclab.models.rubric import Criterion, Rubric
+from rubriclab.models.text import Example
 from rubriclab.ops.agree import InterraterAgreement, interrater_agreement
 from rubriclab.stats.intervals import Interval
 from rubriclab.stats.reliability import krippendorff_alpha
 
 RNG = np.random.default_rng(7)
-SCALE = Scale(low=1, high=5, whole=True)
 GROUPS, RIVALS = 8, 4
 TEXTS = tuple(
     Example(id=f"t{g}{r}", output=f"Text {r} of {g}.", group=f"g{g}") for g in range(GROUPS) for r in range(RIVALS)
@@ -32,9 +31,8 @@ def ordered(name: str) -> Criterion:
     return question(name, "order")
 
 
-def rubric(*criteria: Criterion, scale: Scale = SCALE) -> Rubric:
-    part = Part(method="hypoeval", settings={}, criteria=criteria)
-    return Rubric(task="story", aspect=Aspect(name="coherence", definition="Order."), scale=scale, parts=(part,))
+def rubric(*criteria: Criterion) -> Rubric:
+    return rubric_of(part_of("hypoeval", *criteria))
 
 
 CHECKLIST = rubric(*map(ordered, ANSWERS))

@@ -2,39 +2,29 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import pytest
 from commands import CHECKOUT, Commands
+from scripted_judge import checklist
 
 FLUENCY = CHECKOUT / "stores" / "checklists" / "summarization" / "fluency.json"
 
 
-def checklist(*questions: dict[str, Any]) -> bytes:
-    content = {
-        "format": "rubriclab-checklist/1",
-        "task": "email",
-        "aspect": "politeness",
-        "definition": "How considerate it is.",
-        "sub_dimensions": [{"name": "tone", "definition": "How it sounds.", "questions": questions}],
-    }
-    return json.dumps(content).encode()
+def asking(one: str, other: str) -> bytes:
+    return checklist((2,), changes={"a1": {"text": one}, "a2": {"text": other}}).model_dump_json().encode()
 
 
 TWICE = "Does the email address readers by their name?"
 
 
 def test_a_duplicate_question_is_named_and_fails_whatever_file_has_it(rubriclab: Commands) -> None:
-    questions = ({"id": "name", "text": "Does an email address the reader by their names?"}, {"text": TWICE})
-    (rubriclab.folder / "own.json").write_bytes(checklist(*questions))
+    (rubriclab.folder / "own.json").write_bytes(asking("Does an email address the reader by their names?", TWICE))
     done = rubriclab("lint", FLUENCY, "own.json")
     assert (done.code, done.err) == (1, "")
     assert done.out.splitlines() == [
         f"{FLUENCY}:",
         "8 questions, no duplicates",
         "own.json:",
-        f"s01: asks the same as 'name'; keep one of them: {TWICE}",
+        f"a2: asks the same as 'a1'; keep one of them: {TWICE}",
         "2 questions, 1 duplicate",
     ]
 
@@ -52,4 +42,4 @@ def test_a_duplicate_question_is_named_and_fails_whatever_file_has_it(rubriclab:
 def test_questions_with_another_order_word_negation_or_number_are_not_duplicates(
     one: str, other: str, rubriclab: Commands
 ) -> None:
-    assert rubriclab("lint", "-", stdin=checklist({"text": one}, {"text": other})).code == 0
+    assert rubriclab("lint", "-", stdin=asking(one, other)).code == 0

@@ -19,7 +19,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_sets(tmp_path_factory.mktemp("sets"))
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def sets(data: Path) -> Sets:
     return sets_in(data)
 

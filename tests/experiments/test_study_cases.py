@@ -1,12 +1,9 @@
 """Who is learned from and who is tested: no group on both sides, whatever the set, the seed and the labels."""
 
 import one_case
-import pytest
 from hypothesis import given, strategies as st
-from study_rows import write_sets
 
 from experiments.runner.cases import Case, material
-from experiments.runner.sets import sets_in
 from experiments.runner.study import Study
 
 SETS = {"summeval": "coherence", "newsroom": "fluency", "hanna": "empathy", "qags_cnndm": "consistency"}
@@ -17,11 +14,6 @@ def study(**fields: object) -> Study:
     return one_case.study(**{"sets": every, "labels": [30], "test_texts": None, **fields})
 
 
-@pytest.fixture(scope="module")
-def found(tmp_path_factory):
-    return sets_in(write_sets(tmp_path_factory.mktemp("cases")))
-
-
 @given(
     name=st.sampled_from(list(SETS)),
     seed=st.integers(0, 50),
@@ -30,11 +22,11 @@ def found(tmp_path_factory):
         {"split": st.sampled_from(["official", "drawn"]), "test_texts": st.none() | st.integers(2, 20)}
     ),
 )
-def test_no_group_is_learned_from_and_tested(found, name, seed, labels, fields) -> None:
+def test_no_group_is_learned_from_and_tested(sets, name, seed, labels, fields) -> None:
     some = study(labels=labels, **fields)
     tested, before = set(), []
     for number in sorted(labels):
-        texts_of = material(Case(set=name, aspect=SETS[name], labels=number, seed=seed), some, found)
+        texts_of = material(Case(set=name, aspect=SETS[name], labels=number, seed=seed), some, sets)
         assert len(texts_of.learned_from) == len({each.id for each in texts_of.learned_from}) == number
         groups = {each.group for each in texts_of.test}
         assert len(groups) >= 2

@@ -9,8 +9,8 @@ import time
 from contextlib import closing, suppress
 
 import pytest
-from commands import HELDOUT, Commands
-from flow_server import Run, learning, texts
+from commands import Commands
+from flow_server import Run, learning, some_texts, texts
 from server import RunningServer
 from waiting import until
 
@@ -111,8 +111,7 @@ def test_a_signal_does_not_wait_long_for_a_slow_provider_and_a_further_one_chang
 
 def heldout(commands: Commands) -> str:
     """Write eight texts that were never scored, and return the file's name."""
-    lines = HELDOUT.read_bytes().splitlines(keepends=True)[:8]
-    (commands.folder / "heldout.jsonl").write_bytes(b"".join(lines))
+    (commands.folder / "heldout.jsonl").write_bytes(some_texts(8))
     return "heldout.jsonl"
 
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 import scripted_judge as scripts
-from scripted_judge import criterion, rating, rivals
+from scripted_judge import criterion, rating, rating_by, rivals
 
-from rubriclab.errors import BudgetReached, DataError, JudgeRefused, JudgeUnavailable, SettingsError
+from rubriclab.errors import BudgetReached, DataError, JudgeRefused, SettingsError
 from rubriclab.judges.judge import FakeJudge, Reply
 from rubriclab.learning import scoring
 from rubriclab.learning.estimate import estimate_scoring
@@ -35,20 +35,8 @@ def rubric(*parts: tuple[str, ...]) -> Rubric:
     return scripts.rubric_of(*(scripts.part_of("hypoeval", *map(criterion, names)) for names in parts))
 
 
-def judge(**scores: float | None):
-    """Rate by criterion; None is a judge that gives no reply."""
-
-    def script(prompt):
-        value = scores[prompt.fields["criteria"][0]["id"]]
-        if value is None:
-            raise JudgeUnavailable("the server is busy")
-        return rating(value, f"Worth {value}.")
-
-    return scripts.scripted(rate=script)
-
-
 async def test_a_score_comes_with_its_parts_reasons_rubric_and_judge():
-    fake = judge(a=5, b=2)
+    fake = rating_by(a=5, b=2)
     score = await scoring.score_text(rubric(("a", "b")), TEXT, fake, REF)
     assert score == scoring.Score(
         id="t07",
@@ -65,10 +53,10 @@ async def test_a_score_comes_with_its_parts_reasons_rubric_and_judge():
 
 async def test_several_parts_are_averaged_and_each_is_needed():
     both = rubric(("a", "b"), ("c",))
-    assert (await scoring.score_text(both, TEXT, judge(a=5, b=1, c=4), REF)).score == 3.5
-    score = await scoring.score_text(both, TEXT, judge(a=5, b=1, c=None), REF)
+    assert (await scoring.score_text(both, TEXT, rating_by(a=5, b=1, c=4), REF)).score == 3.5
+    score = await scoring.score_text(both, TEXT, rating_by(a=5, b=1, c=None), REF)
     assert (score.score, score.unscored) == (None, f"1 of 3 criteria {MISSING}")
-    score = await scoring.score_text(rubric(("a", "b", "c")), TEXT, judge(a=5, b=None, c=None), REF)
+    score = await scoring.score_text(rubric(("a", "b", "c")), TEXT, rating_by(a=5, b=None, c=None), REF)
     assert (score.score, score.unscored) == (None, f"2 of 3 criteria {MISSING}")
 
 
@@ -85,13 +73,13 @@ def weighted_rubric(ask="by method", conformal=None, **weights: float) -> Rubric
 
 async def test_combined_criteria_count_by_their_weights_and_show_what_each_adds():
     given = weighted_rubric(conformal=Conformal(errors=(-0.5,) * 10 + (0.5,) * 10), a=0.75, b=0.25)
-    score = await scoring.score_text(given, TEXT, judge(a=4, b=1), REF)
+    score = await scoring.score_text(given, TEXT, rating_by(a=4, b=1), REF)
     assert (score.score, score.interval) == (3.25, (2.75, 3.75))
     assert score.criteria == (
         CriterionRating("a", 4, "Worth 4.", contribution=0.75),
         CriterionRating("b", 1, "Worth 1.", contribution=-0.5),
     )
-    little = await scoring.score_text(given, TEXT, judge(a=None, b=4), REF)
+    little = await scoring.score_text(given, TEXT, rating_by(a=None, b=4), REF)
     assert (little.score, little.interval, little.unscored) == (None, None, f"1 of 2 criteria {MISSING}")
     assert [criterion.contribution for criterion in little.criteria] == [None, None]
 

@@ -229,18 +229,6 @@ def part(*weights: float, **chosen) -> Part:
     return Part(method="hypoeval", settings=HypoEvalSettings(**chosen).model_dump(mode="json"), criteria=criteria)
 
 
-def judge(*scores: float | None):
-    """Rate by the criteria's numbers; None is a judge that gives no reply."""
-
-    def script(prompt):
-        value = scores[int(prompt.fields["criteria"][0]["id"][1:]) - 1]
-        if value is None:
-            raise JudgeUnavailable("busy")
-        return rating(value, f"It is {value}.")
-
-    return scripts.scripted(rate=script)
-
-
 @pytest.mark.parametrize(
     ("weights", "scores", "expected"),
     [
@@ -252,10 +240,11 @@ def judge(*scores: float | None):
     ],
 )
 async def test_less_than_half_of_the_weight_gives_no_score(weights, scores, expected):
-    value, ratings = await score(TEXT_SCORE, part(*weights), scripts.assignment(), judge(*scores))
+    judge = scripts.rating_by(**{f"h{number:02d}": given_ for number, given_ in enumerate(scores, start=1)})
+    value, ratings = await score(TEXT_SCORE, part(*weights), scripts.assignment(), judge)
     assert value == expected
     assert [(each.score, each.reason) for each in ratings] == [
-        (given_, "busy" if given_ is None else f"It is {given_}.") for given_ in scores
+        (given_, "the server is busy" if given_ is None else f"Worth {given_}.") for given_ in scores
     ]
 
 
