@@ -114,5 +114,5 @@ def plug_in_judge(points: Sequence[EntryPoint], spec: str, options: JudgeOptions
 
 
 def _package(point: EntryPoint) -> str:
-    package = point.dist
-    return f"the package {package.name} {package.version}" if package else f"a package ({point.value})"
+    dist = point.dist
+    return f"the package {dist.name} {dist.version}" if dist else f"a package ({point.value})"

@@ -222,7 +222,7 @@ def mean_aggregation(target: LabelledTarget) -> Aggregation:
     one_point = np.where(table.is_share, 1 / table.scale.width, 1.0)
     spreads = round_significant(np.where(spreads > 0, spreads, one_point))
     centers = round_significant(centers)
-    points = np.where(table.is_share, table.scale.width, 1.0)
+    points = np.where(table.is_share, table.scale.width, 1.0)  # of the scale, per unit of a rating
     per_spread = np.array([criterion.weight for criterion in criteria], dtype=float) * spreads * points
     weights = (per_spread / per_spread.sum()).round(DIGITS)
     terms = fixed_terms([criterion.id for criterion in criteria], weights, centers, spreads)

@@ -29,6 +29,14 @@ from rubriclab.stats.intervals import DIGITS, Interval, rounded
 PairingRule = Literal["id", "group"]
 CriterionState = Literal["kept", "changed", "removed", "added"]
 ScoredText = tuple[Example, tuple[scoring.Score, ...]]
+LimitName = Literal["max_drop", "max_shift", "max_flips", "min_rank"]
+LimitOutcome = Literal["within", "beyond", "inconclusive"]
+LabelSource = Literal["both", "before", "after", "learning"]
+
+# Figures are rounded: a figure exceeds a limit only if it is beyond the limit by more than this.
+TOLERANCE = 1e-6
+# If a larger share of the texts lacks a score, the other texts may not be representative: no limit is reported as met.
+MAX_UNSCORED = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +70,11 @@ def pair_outputs(
             return name, [(index, index) for index, key in enumerate(old_keys) if key in shared]
         old_counts, new_counts = Counter(old_keys), Counter(new_keys)
         index_of = {key: index for index, key in enumerate(new_keys)}
-        single = {key for key in shared if old_counts[key] == new_counts[key] == 1}
-        if name == "group" and single != shared:
+        unique = {key for key in shared if old_counts[key] == new_counts[key] == 1}
+        if name == "group" and unique != shared:
             return name, []
-        if single:
-            return name, [(index, index_of[key]) for index, key in enumerate(old_keys) if key in single]
+        if unique:
+            return name, [(index, index_of[key]) for index, key in enumerate(old_keys) if key in unique]
     if rule:
         raise DataError(
             f"`pair_by={rule}`: no {rule} occurs in both sets.",
@@ -89,8 +97,9 @@ def score_columns(
         return await asyncio.gather(*(scoring.score_text(version.rubric, text, judge, version.ref) for text in group))
 
     async def score(group: Sequence[Example]) -> list[ScoredText]:
-        scored = await gather_all(score_column(version, group, judge) for version, judge in columns)
-        return list(zip(group, zip(*scored, strict=True), strict=True))
+        scores_by_column = await gather_all(score_column(version, group, judge) for version, judge in columns)
+        scores_by_text = zip(*scores_by_column, strict=True)
+        return list(zip(group, scores_by_text, strict=True))
 
     together = any(scoring.rival_limits(version.rubric, None) for version, _ in columns)
     return scoring.stream(texts, score, under_way, key=scoring.row_key if together else None)
@@ -221,16 +230,6 @@ def pair_rubrics(before: Rubric, after: Rubric) -> RubricPair:
     matched = {match.before.id for match in matches}
     removed = (CriterionPair(each, None, "removed") for each in before.criteria if each.id not in matched)
     return RubricPair(before, after, (*pairs.values(), *removed))
-
-
-LimitName = Literal["max_drop", "max_shift", "max_flips", "min_rank"]
-LimitOutcome = Literal["within", "beyond", "inconclusive"]
-LabelSource = Literal["both", "before", "after", "learning"]
-
-# Figures are rounded: a figure exceeds a limit only if it is beyond the limit by more than this.
-TOLERANCE = 1e-6
-# If a larger share of the texts lacks a score, the other texts may not be representative: no limit is reported as met.
-MAX_UNSCORED = 0.1
 
 
 class SideSummary(FrozenModel):
@@ -440,13 +439,15 @@ class DriftLimits(NamedTuple):
         rank = comparison.ranks[0].spearman.value if comparison.ranks else None
         if comparison.mean_absolute == 0:
             rank = 1.0  # The rankings agree, though the correlation of constant scores is undefined.
+        # Each figure, and how far it is beyond its limit.
         figures: dict[LimitName, tuple[float | None, float]] = {
             "max_shift": (shift, abs(shift or 0.0) - (self.max_shift or 0.0)),
             "max_flips": (share, (share or 0.0) - (self.max_flips or 0.0)),
             "min_rank": (rank, (self.min_rank or 0.0) - (rank or 0.0)),
         }
         checks = []
-        for allowed, (limit, (value, excess)) in zip(self, figures.items(), strict=True):
+        for limit, (value, excess) in figures.items():
+            allowed: float | None = getattr(self, limit)
             if allowed is not None:
                 outcome: LimitOutcome = "beyond" if excess > TOLERANCE else "within"
                 if value is None or (outcome == "within" and not comparison.enough_scored):

@@ -57,7 +57,7 @@ class Score:
     @property
     def answers(self) -> int:
         """The number of answers of a complete score: one for each criterion that applies, or for each of its units."""
-        return sum(len(criterion.units) or criterion.applies for criterion in self.criteria)
+        return sum(len(criterion.units) if criterion.units else criterion.applies for criterion in self.criteria)
 
     @property
     def answers_missing(self) -> int:
@@ -166,7 +166,7 @@ def score_of_ratings(
     if aggregation:
         holistic = {criterion.id for criterion in rubric.criteria if criterion.kind == "score"}
         whole_applies = [rated.applies for rated in ratings if rated.id in holistic]
-        if any(whole_applies) or not whole_applies:
+        if any(whole_applies) or not whole_applies:  # no score if the whole text cannot be assessed
             scores = {rated.id: rated.score for rated in ratings if rated.applies}
             combined = combine(aggregation, scores, rubric.scale)
             value, contributions = combined.score, combined.contributions

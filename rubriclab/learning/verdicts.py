@@ -140,7 +140,7 @@ def verdict_statistic(
 
     # Equal scores do not differ, whatever the labels. Otherwise an AUROC of 1 or a difference of 0 may be chance.
     certain = statistic == "Brier score" or (len(scores) > 1 and np.array_equal(scores[0], scores[-1], equal_nan=True))
-    return _over_groups(value, _known_groups(groups, is_known), 1 - len(scores), mean=certain)
+    return _over_groups(value, _known_groups(groups, is_known), 1 - len(scores), mean=certain)  # differences: from -1
 
 
 def _statistic(statistic: VerdictStatistic, values: FloatArray, passes: BoolArray) -> Statistic:

@@ -283,7 +283,8 @@ def with_agreement(
 def cross_validated(groups: Sequence[str], predict: Callable[[np.ndarray, np.ndarray], FloatArray]) -> FloatArray:
     """Return predictions, shape (texts,), by what `predict` learns from other groups; NaN with only one group.
 
-    `predict` takes masks of the training and held-out texts. A fold has a group, or several beyond `MAX_FOLDS` groups.
+    `predict` takes masks of the training and held-out texts. A fold is a group, or several if there are more groups
+    than `MAX_FOLDS`.
     """
     if len(set(groups)) < 2:
         return np.full(len(groups), np.nan)
@@ -306,5 +307,6 @@ def choose_settings(model: type[BaseModel], presets: Presets, values: Mapping[st
 
 
 def pick_evenly(texts: Sequence[Example], max_texts: int) -> tuple[Example, ...]:
+    """Return up to `max_texts` of the texts, at equal distances from the first to the last."""
     indices = np.linspace(0, len(texts) - 1, min(max_texts, len(texts))).round().astype(int)
     return tuple(texts[index] for index in indices)

@@ -33,6 +33,9 @@ T = TypeVar("T")
 
 # The most independent samples that are requested until one is usable.
 SAMPLES = 3
+# Reasons shown for one text. With more raters, some are drawn, since one text should not fill a prompt.
+MAX_REASONS_PER_TEXT = 6
+_CITED_NUMBER = re.compile(r"[^\d-]*(\d{1,6})\D*", re.ASCII)
 
 
 async def gather_all(requests: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
@@ -128,7 +131,7 @@ def require_any(noun: str, values: Sequence[tuple[Any, str]]) -> None:
 
 
 def bare_id(value: Any, ids: Sequence[str]) -> Any:
-    """Return an id without surrounding marks; any other value unchanged."""
+    """Return an id without surrounding marks, in lower case if it is not in `ids`; any other value unchanged."""
     if not isinstance(value, str) or value in ids:
         return value
     bare = value.strip(AROUND_ID)
@@ -279,11 +282,6 @@ def rating(criterion: str, score: float, reason: str) -> CriterionRating:
     return CriterionRating(criterion, score, reason)
 
 
-# Reasons shown for one text. With more raters, some are drawn, since one text should not fill a prompt.
-MAX_REASONS_PER_TEXT = 6
-_NUMBER = re.compile(r"[^\d-]*(\d{1,6})\D*", re.ASCII)
-
-
 @dataclass(frozen=True, slots=True)
 class NumberedReason:
     """A rater's reason, numbered from 1 in the order of the prompt, with the rater's own score, `None` if unknown."""
@@ -326,7 +324,7 @@ def cited_reasons(numbers: Iterable[int], reasons: Sequence[NumberedReason]) -> 
 def _numbers(value: Any) -> list[int]:
     entries = value if isinstance(value, list) else [value]
     texts = [str(entry) for entry in entries if isinstance(entry, int | str) and not isinstance(entry, bool)]
-    matches = [_NUMBER.fullmatch(text) for text in texts]
+    matches = [_CITED_NUMBER.fullmatch(text) for text in texts]
     return [int(match[1]) for match in matches if match]
 
 

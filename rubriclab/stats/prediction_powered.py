@@ -187,7 +187,7 @@ def difference_by_other_labels(
         return intervals.Interval(None)
     before, after = (replace(side, labels=np.full_like(side.labels, np.nan)) for side in (before, after))
     value, squares = _difference(before, after, factor)
-    shares, variances = _system_shares(labelled.residuals, labelled.system)
+    shares, variances = SYSTEM_SHARES, _probable_variances(labelled.residuals, labelled.system)
     # Variance of the difference of the sets' mean residuals, per variance of a residual: of two systems, and of texts.
     relative_variances = 2 * changed**2 * shares + changed * (1 - shares) * sum(1 / number for number in groups)
     score_squares = float(np.square(labelled.scores - labelled.scores.mean()).sum())
@@ -213,8 +213,8 @@ def _factor(scores: FloatArray, labels: FloatArray) -> float:
     return min(max(float(scores @ labels) / squares, 0.0), 1.0) if squares > 0 else 0.0
 
 
-def _system_shares(residuals: FloatArray, system: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Return `SYSTEM_SHARES`, and for each share the estimated variance times the share's probability."""
+def _probable_variances(residuals: FloatArray, system: IntArray) -> FloatArray:
+    """Return for each of `SYSTEM_SHARES` the estimated variance of a residual times the share's probability."""
     sizes = np.bincount(system)
     means = np.bincount(system, residuals) / sizes
     within_squares = float(np.square(residuals - means[system]).sum())
@@ -231,7 +231,7 @@ def _system_shares(residuals: FloatArray, system: IntArray) -> tuple[FloatArray,
         + freedom * np.log(np.maximum(squares, intervals.NO_SPREAD))
     )
     likelihood = np.exp((deviances.min() - deviances) / 2)
-    return SYSTEM_SHARES, squares / freedom * likelihood / likelihood.sum()
+    return np.asarray(squares / freedom * likelihood / likelihood.sum())
 
 
 def labels_for_margin(labelled: LabelledScores, margin: float) -> int:
