@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rubriclab import data, ops, report as views
-from rubriclab.cli.options import FILE, OUTPUT_FILE, PATH, STORED, CommandGroup, command, flag, option
+from rubriclab.cli.options import FILE, STORED, CommandGroup, command, flag, option, output_option, path_option
 from rubriclab.cli.output import (
     EXIT_CODES,
     Call,
-    as_typed,
     check_folder,
     check_output,
     check_rows_file,
     effort_row,
+    for_command_line,
     note,
     noting_rows_on_error,
     print_json,
@@ -53,7 +53,7 @@ def check(call: Call, files: tuple[str, ...]) -> None:
     """
     options = call.options(ops.options.CheckOptions)
     results = ops.check.check_each(files, options) if len(files) > 1 else [ops.check.check(files[0], options)]
-    results = [result.with_messages(as_typed) for result in results]
+    results = [result.with_messages(for_command_line) for result in results]
     if call.as_json:
         rows = [result.to_row() for result in results]
         print_json(rows if len(files) > 1 else rows[0])
@@ -92,7 +92,7 @@ SIDES = ("train", "heldout")
 
 
 @command("SplitOptions", "JsonOption", section="Data")
-@option(*OUTPUT_FILE, metavar="PREFIX", type=FILE, section=STORED, help="Write PREFIX-train and PREFIX-heldout.")
+@output_option(metavar="PREFIX", type=FILE, section=STORED, help="Write PREFIX-train and PREFIX-heldout.")
 @click.argument("file", type=FILE)
 def split(call: Call, file: str, *, output: str | None) -> None:
     """Split FILE by whole groups into rows to learn from and rows of other texts for `rubriclab evaluate`.
@@ -238,7 +238,7 @@ def _print_learned(result: ops.learn.LearnResult) -> None:
 
 
 @command("PlanOptions", "CallOptions", "RubricOption", "Asking", section="Data")
-@option(*OUTPUT_FILE, help="Write the rows to label to this file, with the reasons in plan.", **PATH)
+@output_option(help="Write the rows to label to this file, with the reasons in plan.")
 @click.argument("texts", type=FILE)
 def plan(call: Call, texts: str, *, rubric: str, output: str | None, dry_run: bool) -> None:
     """Choose which TEXTS to label next, whole groups first.
@@ -308,7 +308,7 @@ for member in (add, list_):
     help="Exit with 1 if the interval of the mean human score is below this, or 3 if that is inconclusive. Without "
     "labels of learning, the mean score decides.",
 )
-@option("--keep-replies", help="Write the replies that could not be used, and why, to this .jsonl file.", **PATH)
+@path_option("--keep-replies", help="Write the replies that could not be used, and why, to this .jsonl file.")
 @flag("--resume", section=STORED, help="Keep the rows of --output, a .jsonl file, and score the texts after them.")
 @click.argument("texts", type=FILE)
 def score(
@@ -405,7 +405,7 @@ def _write_scores(
 
 
 @command("ImproveOptions", "CallOptions", "RubricOption", "RowsOutput", "Asking", section="Use a rubric")
-@option("--diff", help="Write the changes with their reasons to this file, as text; - for standard output.", **PATH)
+@path_option("--diff", help="Write the changes with their reasons to this file, as text; - for standard output.")
 @click.argument("texts", type=FILE)
 def improve(call: Call, texts: str, *, rubric: str, output: str, diff: str | None, dry_run: bool) -> None:
     """Rewrite TEXTS where a rubric finds faults, and accept rewrites that score higher: one output row for each row.
@@ -498,7 +498,7 @@ ORDER = "REF [REF] TEXTS"
 
 @command("DriftOptions", "CallOptions", *REPORT_MODELS, section="Examine a rubric")
 @option("--anchor", metavar="FILE", type=FILE, help="In place of TEXTS, labelled texts that are scored at each look.")
-@option(*OUTPUT_FILE, help="Write the texts that flip to this file, with all reasons, as JSON Lines.", **PATH)
+@output_option(help="Write the texts that flip to this file, with all reasons, as JSON Lines.")
 @flag("write_all", "--all", help="Write all texts to --output, not only those that flip.")
 @click.argument("arguments", type=FILE, nargs=-1, required=True, metavar=ORDER)
 def drift(

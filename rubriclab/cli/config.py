@@ -36,8 +36,8 @@ CONFIG_NAME = "rubriclab.toml"
 
 # The command that confirms a file. A file must not decide on its own confirmation, so a file that was found sets only
 # one option of this command, and only after it has been confirmed.
-CONFIRMING = "trust"
-CONFIRMING_OPTION = "store"
+TRUST = "trust"
+TRUST_OPTION = "store"
 # Stands for the digest of a confirmed folder, whose file may have any content.
 ANY_CONTENT = "any"
 # Longest setting that is printed, in characters. A file that the user confirms is printed uncut.
@@ -49,7 +49,7 @@ class Config:
     """A configuration file: where it is, whether the user named it, and what it holds."""
 
     file: Path
-    is_named: bool
+    named_by_user: bool
     content: bytes
 
     @cached_property
@@ -71,7 +71,7 @@ class Config:
     @cached_property
     def trusted(self) -> bool:
         """Whether the user has named the file, confirmed this content at this path, or confirmed the folder."""
-        if self.is_named:
+        if self.named_by_user:
             return True
         confirmed, path = confirmed_files(), self.file.resolve()
         is_content_confirmed = confirmed.get(str(path)) == content_digest(self.content)
@@ -79,7 +79,7 @@ class Config:
 
     def check_may_set(self, key: str, rule: FromFound = "confirmed") -> None:
         """Refuse an option or a table of hyperparameters that the file may not set."""
-        if rule == "always" or self.is_named or (rule == "confirmed" and self.trusted):
+        if rule == "always" or self.named_by_user or (rule == "confirmed" and self.trusted):
             return
         problem = f"{self.file} in this folder sets {_pair(key, self.values[key], MAX_SHOWN)}"
         or_set_it = "" if key in method_names() else f"; or set --{key} yourself"
@@ -156,8 +156,8 @@ def defaults_from(config: Config, commands: Mapping[str, Sequence[click.Paramete
     defaults = dict[str, dict[str, Any]]()
     for name, by_key in options.items():
         used_keys = by_key.keys() & keys
-        if name == CONFIRMING and not config.is_named:
-            allowed_keys = {CONFIRMING_OPTION} if config.trusted else set[str]()
+        if name == TRUST and not config.named_by_user:
+            allowed_keys = {TRUST_OPTION} if config.trusted else set[str]()
             used_keys = used_keys & allowed_keys
         defaults[name] = {str(by_key[key].name): partial(_checked_value, config, by_key[key], key) for key in used_keys}
         if settings:

@@ -12,7 +12,6 @@ import signal
 import sys
 import tempfile
 import traceback
-from itertools import chain
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -21,9 +20,9 @@ import click
 
 from rubriclab import __version__, data
 from rubriclab.cli import commands, store
-from rubriclab.cli.config import CONFIG_NAME, CONFIRMING, defaults_from, load_config, method_names, options_by_name
+from rubriclab.cli.config import CONFIG_NAME, TRUST, defaults_from, load_config, method_names, options_by_name
 from rubriclab.cli.options import OUTPUT, CommandGroup, SectionCommand, SectionGroup, option
-from rubriclab.cli.output import as_typed, note
+from rubriclab.cli.output import for_command_line, note
 from rubriclab.errors import RubriclabError, UserError
 from rubriclab.models.characters import one_line, plain
 
@@ -58,7 +57,7 @@ class StandardError(logging.Handler):
 
 
 def start_logging(verbose: int) -> None:
-    """Send warnings to standard error; with `verbose` 1 retries, waits and progress too, with 2 every request."""
+    """Send warnings to standard error. At 1, `verbose` adds retries, waits and progress; at 2 also every request."""
     stop_logging()
     level = LEVELS[min(verbose, len(LEVELS) - 1)]
     _install(StandardError(level), LOG_FORMAT if verbose else "warning: %(message)s")
@@ -156,17 +155,23 @@ def cli(context: click.Context, config: Path | None, verbose: int, log_file: str
     context.obj = loaded = load_config(config)
     if loaded is None:
         return
-    params = {name: command.params for name, command in every_command().items()}
-    for name, values in defaults_from(loaded, params).items():
+    params_by_command = {name: command.params for name, command in every_command().items()}
+    for name, values in defaults_from(loaded, params_by_command).items():
         group, _, member = name.partition(" ")
-        defaults_of_group = context.default_map.setdefault(group, {})
-        defaults_of_group |= {member: values} if member else values
-    if loaded.is_named or context.invoked_subcommand == CONFIRMING:
+        if member:
+            context.default_map.setdefault(group, {})[member] = values
+        else:
+            context.default_map[name] = values
+    if loaded.named_by_user or context.invoked_subcommand == TRUST:
         return
-    of_command = [params[name] for name in params if name.split()[0] == context.invoked_subcommand]
-    used = list(chain.from_iterable(of_command))
-    tables = method_names() if any(param.name == "configured" for param in used) else ()
-    if settings := loaded.summary({*options_by_name(used), *tables}):
+    used = list[click.Parameter]()
+    for name, params in params_by_command.items():
+        if name.split()[0] == context.invoked_subcommand:
+            used += params
+    keys = set(options_by_name(used))
+    if any(param.name == "configured" for param in used):  # it takes the hyperparameters, in tables named after methods
+        keys.update(method_names())
+    if settings := loaded.summary(keys):
         note(f"{loaded.file} in this folder sets {settings}")
 
 
@@ -182,13 +187,14 @@ for title in SECTIONS:
 
 
 def every_command() -> dict[str, click.Command]:
-    commands: dict[str, click.Command] = {}
+    """Return the commands by name; a member of a group has a name of two words, such as `store size`."""
+    by_name: dict[str, click.Command] = {}
     for name, command in cli.commands.items():
         if isinstance(command, click.Group):
-            commands |= {f"{name} {member}": each for member, each in command.commands.items()}
+            by_name |= {f"{name} {member_name}": member for member_name, member in command.commands.items()}
         else:
-            commands[name] = command
-    return commands
+            by_name[name] = command
+    return by_name
 
 
 def main(arguments: list[str] | None = None, command: click.Group = cli, name: str = "rubriclab") -> None:
@@ -198,13 +204,13 @@ def main(arguments: list[str] | None = None, command: click.Group = cli, name: s
     def terminate(_number: int, frame: FrameType | None) -> None:
         nonlocal terminated
         terminated = True
-        interrupt = signal.getsignal(signal.SIGINT)  # an event loop that runs has replaced the default handler
-        if callable(interrupt):
-            interrupt(signal.SIGINT, frame)
+        handle_interrupt = signal.getsignal(signal.SIGINT)  # asyncio's own while its event loop is running
+        if callable(handle_interrupt):
+            handle_interrupt(signal.SIGINT, frame)
 
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        # Shells ignore Ctrl-C for background commands. asyncio installs its handler, which ends a command cleanly,
-        # only if Ctrl-C is not ignored, so the signal is blocked instead.
+        # A shell starts a background command with Ctrl-C ignored. asyncio's handler, by which SIGTERM ends a command
+        # cleanly, only replaces Python's default one. So that one is restored, and Ctrl-C is blocked.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, terminate)
@@ -249,7 +255,7 @@ def _failed(error: Exception) -> int:
         error = _missing_dependency(error.name or "") or error
     if isinstance(error, RubriclabError):
         # A message may quote a server, a pack or a row, whose control characters must not reach the terminal.
-        text = plain(as_typed(error.text))
+        text = plain(for_command_line(error.text))
         _log.info("ended with exit code %d: %s", error.exit_code, text)
         click.echo(f"error: {text}", err=True)
         return error.exit_code
@@ -258,16 +264,19 @@ def _failed(error: Exception) -> int:
     if isinstance(error, click.MissingParameter) and error.param and error.param.name == "task":
         from rubriclab.models.text import defined_tasks
 
-        tasks = ", ".join(defined_tasks())
         problem = "Missing option '--task', the kind of text, such as --task summarization."
-        error = click.UsageError(f"{problem} With definitions: {tasks}. Others need --definition.", error.ctx)
+        hint = f"Definitions of aspects come with {', '.join(defined_tasks())}. Other tasks need --definition."
+        error = click.UsageError(f"{problem} {hint}", error.ctx)
     if isinstance(error, click.ClickException):
         error.show()
         return error.exit_code
     if isinstance(error, OSError):
-        # An error of a file has the file's name, so an error without a name comes from printing.
-        source = error.filename or ("standard output cannot be written" if error.errno in DISK_FULL else "")
-        click.echo(f"error: {source}{': ' if source else ''}{error.strerror or error}", err=True)
+        reason = error.strerror or str(error)
+        if error.filename:
+            reason = f"{error.filename}: {reason}"
+        elif error.errno in DISK_FULL:  # while printing, since an error of a file has its name
+            reason = f"standard output cannot be written: {reason}"
+        click.echo(f"error: {reason}", err=True)
         return RubriclabError.exit_code
     _log.info("ended by an unexpected %s", type(error).__name__)
     return report_bug(error)

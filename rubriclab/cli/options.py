@@ -49,14 +49,15 @@ class PathType(click.ParamType):  # type: ignore[type-arg]
         from rubriclab.judges.cache import RECORDED_PREFIX
         from rubriclab.store.tables import resolve_store
 
-        written = str(value)
-        is_path = written.startswith(RECORDED_PREFIX) if self.path_kind == "judge" else written != "-"
-        if folder == Path.cwd() or not is_path:
-            return written
-        if self.path_kind == "store":
-            return resolve_store(written, folder)
+        text = str(value)
         prefix = RECORDED_PREFIX if self.path_kind == "judge" else ""
-        return f"{prefix}{folder / written.removeprefix(prefix)}"
+        # A judge without the prefix is no recording, and `-` is standard input or output.
+        has_path = text.startswith(prefix) and text != "-"
+        if folder == Path.cwd() or not has_path:
+            return text
+        if self.path_kind == "store":
+            return resolve_store(text, folder)
+        return f"{prefix}{folder / text.removeprefix(prefix)}"
 
 
 FILE, OUTPUT = PathType("input"), PathType("output")
@@ -67,13 +68,14 @@ def path_kind_of(param: click.Parameter) -> str:
 
 
 class SectionOption(click.Option):
-    """An option with an environment variable, a help section, and the rule for configuration files that were found."""
+    """An option with an environment variable, a section of help, and its rule for files of options, `from_found`."""
 
     def __init__(
         self, declared: Sequence[str], *, section: str = "", from_found: FromFound = "confirmed", **settings: Any
     ) -> None:
         # A pair such as `--tags/--no-tags` has the variable of its first name.
-        name = next(name for name in declared if name.startswith("--")).removeprefix("--").partition("/")[0]
+        long_names = next(name for name in declared if name.startswith("--"))
+        name = long_names.removeprefix("--").partition("/")[0]
         super().__init__(declared, envvar=f"RUBRICLAB_{name.replace('-', '_').upper()}", **settings)
         self.section = section
         self.from_found = from_found
@@ -121,7 +123,7 @@ class SectionCommand(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         from rubriclab.cli.main import log_to_file
-        from rubriclab.cli.output import Call, as_typed, check_outputs
+        from rubriclab.cli.output import Call, check_outputs, for_command_line
 
         check_outputs(ctx)
         if file := ctx.find_root().params.get("log_file"):
@@ -131,8 +133,9 @@ class SectionCommand(click.Command):
         try:
             return ctx.invoke(self.callback, Call(ctx.params), **values)
         except RubriclabError as error:
-            # Commands in a message repeat options of the running command, which are unknown where errors are printed.
-            error.message, error.hint = as_typed(error.message), error.hint and as_typed(error.hint)
+            # A command in a message repeats options of the running command, which are known here but not in `main`.
+            error.message = for_command_line(error.message)
+            error.hint = error.hint and for_command_line(error.hint)
             raise
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -189,43 +192,46 @@ class SectionGroup(click.Group):
 def command(*models: str, section: str = "", name: str | None = None) -> Callable[[Callable[..., Any]], SectionCommand]:
     """Return a decorator that turns a function into a command with the options of the named models.
 
-    The list of all commands shows the command under `section`, unless it is for every day or a member of a group.
+    The list of all commands shows the command under `section`. One of the section "Every day" or of a group has none.
     """
     return click.command(name, cls=SectionCommand, models=models, section=section)
 
 
-# Declare an option, or a flag, that one command has and no operation.
+# Decorators for options of a single command, which no model declares; a flag is an option without a value.
 option = partial(click.option, cls=SectionOption)
-flag = partial(click.option, cls=SectionOption, is_flag=True)
-OUTPUT_FILE, STORED = ("--output", "-o"), "Store and output"
-PATH: dict[str, Any] = {"metavar": "PATH", "type": OUTPUT}
-
-
-# Placeholders of numbers with bounds in help, which shows the bounds after the text.
+flag = partial(option, is_flag=True)
+path_option = partial(option, metavar="PATH", type=OUTPUT)
+output_option = partial(path_option, "--output", "-o")
+# Title of a section of help, as in `rubriclab.base_options`, which takes long to import.
+STORED = "Store and output"
+# Placeholders of numbers with bounds, by type, in place of click's INTEGER RANGE and FLOAT RANGE.
 METAVARS = {click.IntRange: "N", click.FloatRange: "NUMBER"}
 
 
 def options_of_models(models: Sequence[type[Options]]) -> Iterator[click.Option]:
     from rubriclab.base_options import Flag
 
-    def flag_of(field: FieldInfo) -> Flag:
-        return next((each for each in field.metadata if isinstance(each, Flag)), Flag())
-
-    fields = {name: (model, field, flag_of(field)) for model in models for name, field in model.model_fields.items()}
-    names = {name: flag.names.split() or [f"--{name.replace('_', '-')}"] for name, (_, _, flag) in fields.items()}
-    flags = {name: next(each for each in spelled if each.startswith("--")) for name, spelled in names.items()}
-    # In the help of options, `output` is the field of a row.
-    flags.pop("output", None)
-    for name, (model, field, flag) in fields.items():
+    fields: dict[str, tuple[type[Options], FieldInfo, Flag, list[str]]] = {}
+    long_names: dict[str, str] = {}
+    for model in models:
+        for name, field in model.model_fields.items():
+            flag = next((each for each in field.metadata if isinstance(each, Flag)), Flag())
+            names = flag.names.split() or [f"--{name.replace('_', '-')}"]
+            fields[name] = (model, field, flag, names)
+            long_names[name] = next(each for each in names if each.startswith("--"))
+    # Help names an option by its long name. `output` stays, since it means the field of a row there.
+    long_names.pop("output", None)
+    for name, (model, field, flag, names) in fields.items():
         if not flag.hidden:
-            yield _option(model, field, flag, [name, *names[name]], _help(field, flags))
+            yield _option(model, field, flag, [name, *names], _help(field, long_names))
     if "settings" in fields:
         # Takes the hyperparameters from a configuration file.
         yield click.Option(["configured", "--configured"], hidden=True, multiple=True)
 
 
-def _option(model: type[Options], field: FieldInfo, flag: Flag, declared: Sequence[str], text: str) -> click.Option:
-    declaring = next(each for each in model.__mro__ if declared[0] in inspect.get_annotations(each))
+def _option(model: type[Options], field: FieldInfo, flag: Flag, names: Sequence[str], text: str) -> click.Option:
+    # The class that declares the field, `model` or one of its bases, may set a section and a rule for its options.
+    owner = next(each for each in model.__mro__ if names[0] in inspect.get_annotations(each))
     settings = _type_settings(field, flag)
     if settings.get("multiple"):
         settings["default"] = None
@@ -233,9 +239,9 @@ def _option(model: type[Options], field: FieldInfo, flag: Flag, declared: Sequen
         settings["default"] = field.default
     option_class = JoinedOption if flag.joined else SectionOption
     return option_class(
-        declared,
-        section=vars(declaring).get("section", "") if flag.section is None else flag.section,
-        from_found=flag.from_found or vars(declaring).get("from_found", "confirmed"),
+        names,
+        section=vars(owner).get("section", "") if flag.section is None else flag.section,
+        from_found=flag.from_found or vars(owner).get("from_found", "confirmed"),
         required=field.is_required(),
         metavar=flag.metavar or METAVARS.get(type(settings.get("type"))),
         help=text,
@@ -243,13 +249,14 @@ def _option(model: type[Options], field: FieldInfo, flag: Flag, declared: Sequen
     )
 
 
-def _help(field: FieldInfo, flags: Mapping[str, str]) -> str:
+def _help(field: FieldInfo, long_names: Mapping[str, str]) -> str:
     text, _, default = " ".join((field.description or "").split()).partition(" Default: ")
     value = None if field.is_required() else field.get_default(call_default_factory=True)
     if not default and value and isinstance(value, str | int | float):
         default = str(value).removesuffix(".0")
-    help_text = with_flags(f"{text}  [default: {default.removesuffix('.')}]" if default else text, flags)
-    return help_text.replace("`", "")
+    if default:
+        text = f"{text}  [default: {default.removesuffix('.')}]"
+    return with_flags(text, long_names).replace("`", "")
 
 
 def _type_settings(field: FieldInfo, flag: Flag) -> dict[str, Any]:

@@ -225,10 +225,10 @@ def print_json(value: Any) -> None:
 
 
 def note(text: str) -> None:
-    click.echo(plain(as_typed(text)), err=True)
+    click.echo(plain(for_command_line(text)), err=True)
 
 
-def as_typed(text: str) -> str:
+def for_command_line(text: str) -> str:
     """Return a message with options as they are typed, `--scale 1:5` for "`scale=1:5`", and with complete commands."""
     return with_flags(text, flags(), complete_command)
 
@@ -347,7 +347,7 @@ class Call:
             print_json(estimate().to_row())
         else:
             for line in estimate().lines():
-                click.echo(as_typed(line))
+                click.echo(for_command_line(line))
         if remark:
             note(remark)
         self.end(0)

@@ -12,7 +12,7 @@ import click
 
 from rubriclab import ops, report as views
 from rubriclab.cli import config, output as results
-from rubriclab.cli.options import FILE, OUTPUT_FILE, PATH, CommandGroup, command, flag, option
+from rubriclab.cli.options import FILE, CommandGroup, command, flag, option, output_option
 from rubriclab.cli.output import EXIT_CODES, Call, check_folder, check_rows_file, note, write_rows, write_text, writing
 from rubriclab.errors import NoStore, SettingsError
 
@@ -86,8 +86,8 @@ def trust(call: Call, target: str | None, *, revoke: bool) -> None:
             message = f"{loaded_config.file} is confirmed{changes}; it sets {loaded_config.summary() or 'nothing'}"
         call.show(message, {"file": str(file.resolve()), "confirmed": not revoke})
         return
-    if call.values["store"] is None and loaded and config.CONFIRMING_OPTION in loaded.values:
-        loaded.check_may_set(config.CONFIRMING_OPTION)
+    if call.values["store"] is None and loaded and config.TRUST_OPTION in loaded.values:
+        loaded.check_may_set(config.TRUST_OPTION)
     if target is None:
         _list_trusted(call)
         return
@@ -206,7 +206,7 @@ def tag(call: Call, ref: str, tag: str, *, delete: bool, force: bool) -> None:
 
 
 @command("StoreOption", name="export", section="Store")
-@option(*OUTPUT_FILE, default="-", help="The pack to write.  [default: standard output]", **PATH)
+@output_option(default="-", help="The pack to write.  [default: standard output]")
 @flag("--anonymous", help="Leave the names of raters and editors out.")
 @click.argument("ref")
 def export_pack(call: Call, ref: str, *, output: str, anonymous: bool) -> None:
@@ -254,7 +254,7 @@ def verify(call: Call, *, repair: bool) -> None:
 @command("StoreJson")
 @flag("--evidence", from_found="always", help="Also show the origin of each criterion, and dropped criteria.")
 @flag("--matrix", from_found="always", help="Show the ratings of the labelled texts by each candidate criterion.")
-@option(*OUTPUT_FILE, help="Write the matrix with all reasons to this file, a row for each text and criterion.", **PATH)
+@output_option(help="Write the matrix with all reasons to this file, a row for each text and criterion.")
 @click.argument("rubric")
 def show(call: Call, rubric: str, *, evidence: bool, matrix: bool, output: str | None) -> None:
     """Show RUBRIC (NAME, NAME@NUMBER or NAME@TAG): its criteria with levels, weights, evidence and agreement."""
@@ -279,7 +279,7 @@ def show(call: Call, rubric: str, *, evidence: bool, matrix: bool, output: str |
 
 
 @command("StoreOption")
-@option(*OUTPUT_FILE, "--html", default="-", help="The page to write.  [default: standard output]", **PATH)
+@output_option("--html", default="-", help="The page to write.  [default: standard output]")
 @click.argument("rubric")
 def report(call: Call, rubric: str, *, output: str) -> None:
     """Write an HTML report on RUBRIC: verdict, agreement, criteria, disagreements, raters and provenance.

@@ -329,14 +329,14 @@ class Study:
             held_out.raw,
             self.fit.raw(table.values),
             held_out.folds[0],
-            alone={**scores, **self.alone},
+            method_scores={**scores, **self.alone},
             calls={
                 JOINT: candidates.calls(kept_ids, assignment, self.ask),
                 version.WHOLE: candidates.calls([ids[column] for column in whole], assignment, self.ask),
                 **{name: candidates.calls(own, assignment, "by method") for name, own in by_method.items()},
             },
             direct=self.direct,
-            points=held_out.scores,
+            predicted_labels=held_out.scores,
         )
         joint, *others = result.evaluators
         # Intervals of the rubric's agreement include the variance of learning.

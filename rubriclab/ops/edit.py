@@ -290,7 +290,7 @@ def measure_effect(
         folds=len(before.fits[0]),
         before=correlations[0],
         after=correlations[1],
-        difference=EvaluatorComparison(table).difference(after.raw, before.raw),
+        difference=EvaluatorComparison(table).order_difference(after.raw, before.raw)[0],
         recorded=Interval(None),
         calls_before=calls[0],
         calls_after=calls[1],

@@ -29,8 +29,8 @@ MAX_IDS_IN_ERROR = 5
 class ScoreExplanation(Answered, Displayed):
     """A text's score and what it was computed from.
 
-    `average` is the score of a text with the average rating on every criterion, `None` without learned weights; the
-    contributions lead from it to the score. `labelled` is the record of the text if the rubric was learned from it.
+    `average` is the score of a text with the average rating on every criterion, to which the contributions are added;
+    `None` without learned weights. `labelled` is the record of the text if the rubric was learned from it.
     """
 
     version: Version
@@ -42,13 +42,13 @@ class ScoreExplanation(Answered, Displayed):
     unanswered: str | None = None
 
     def to_row(self) -> dict[str, Any]:
-        held_out = self.labelled and {"label": self.labelled.label, "predicted": self.labelled.predicted}
+        labelled = self.labelled and {"label": self.labelled.label, "predicted": self.labelled.predicted}
         replies = [asdict(reply) for reply in self.score.replies]
         nearest = []
         for neighbour in self.nearest:
             scores = {"label": neighbour.text.label, "predicted": neighbour.text.predicted}
             nearest.append({"id": neighbour.text.id, "distance": round(neighbour.distance, 6), **scores})
-        row = {**self.score.to_row(), "average": self.average, "labelled": held_out}
+        row = {**self.score.to_row(), "average": self.average, "labelled": labelled}
         return {**row, "replies": replies, "nearest": nearest}
 
 
@@ -65,7 +65,7 @@ def explain(
     example = _read_example(workspace, data, options)
     if not _is_plain_text(data):
         check_text_fields(version, [example], data, options, notify=workspace.notify)
-    elif missing := [name for name, number in missing_fields(version, [example]).items() if number]:
+    elif missing := [name for name, count in missing_fields(version, [example]).items() if count]:
         problem = f"The text has no {join_names(missing)}, and every text that {version.ref} was learned from had one."
         raise SettingsError(problem, f"Give {join_names(f'`{name}=FILE`' for name in missing)}.")
     scoring = prepare_scoring(workspace, [example], version, ScoreOptions(judge=options.judge))
@@ -97,7 +97,7 @@ def _explain_recorded(workspace: Workspace, version: Version, options: ExplainOp
         score = score_of_ratings(version.rubric, text.id, ratings, version.ref, version.provenance.judge)
         return build_explanation(version, record, text.example, score, options.nearest)
 
-    return Job(lambda: dry_run({}, workspace.options), run)
+    return Job(lambda: dry_run({}, workspace.options), run)  # the ratings are recorded, so no judge is asked
 
 
 def build_explanation(
@@ -107,7 +107,7 @@ def build_explanation(
     content = (example.output, example.source, example.context)
     texts = record.texts if record else ()
     equal_texts = [text for text in texts if (text.output, text.source, text.context) == content]
-    # Of several equal texts, that of the same id counts, else the first.
+    # Of several equal texts, the one with the same id is taken, else the first.
     equal_texts.sort(key=lambda text: text.id != example.id)
     labelled = next(iter(equal_texts), None)
     nearest: tuple[Neighbour, ...] = ()
@@ -123,8 +123,9 @@ def build_explanation(
 def _read_example(workspace: Workspace, data: Data, options: ExplainOptions) -> Example:
     files = {"source": options.source, "context": options.context}
     if _is_plain_text(data):
-        source, context = (None if path is None else _read_text(path) for path in files.values())
-        return Example("text", _read_text(str(data)), "text", source, context)
+        texts = {name: None if path is None else _read_text(path) for name, path in files.items()}
+        output = _read_text(str(data))
+        return Example(id="text", output=output, group="text", source=texts["source"], context=texts["context"])
     for name, path in files.items():
         if path is not None:
             problem = f"`{name}` belongs to a plain text, and {describe(data)} has rows;"
@@ -140,7 +141,7 @@ def _read_example(workspace: Workspace, data: Data, options: ExplainOptions) -> 
         raise DataError(f"{describe(data)} has no text with the id {options.id!r}.")
     if len(examples) != 1:
         ids = ", ".join(example.id for example in examples[:MAX_IDS_IN_ERROR])
-        problem = f"{describe(data)} has {len(examples):,} texts, and one is explained;"
+        problem = f"{describe(data)} has {len(examples):,} texts, and only one can be explained;"
         raise SettingsError(problem, f"name it with `id=ID`, such as one of {ids}.")
     return examples[0]
 

@@ -501,8 +501,8 @@ def _provenance(
         adapted.raw,
         scores,
         target.fold,
-        alone={},
-        points=adapted.scores if table.scale.names else None,
+        method_scores={},
+        predicted_labels=adapted.scores if table.scale.names else None,
         calls={JOINT: estimate_scoring(adapted.rubric, examples).calls / len(examples)},
         direct=table.values[:, table.methods.index(stored.DIRECT)] if has_direct else None,
     )

@@ -290,7 +290,7 @@ class AccessControl:
             raise api_models.Refused("other_origin")
         authorizations = headers.getlist("authorization")
         caller = self._tokens.caller(authorizations[0] if len(authorizations) == 1 else "")
-        if caller is None and scope["path"] not in api_models.OPEN:
+        if caller is None and scope["path"] not in api_models.PATHS_WITHOUT_TOKEN:
             if any(is_bearer(each) for each in authorizations):
                 raise api_models.Refused("wrong_token")
             raise api_models.Refused("no_token", "Send a token of this service: Authorization: Bearer TOKEN.")

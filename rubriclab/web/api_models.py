@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import cache
 from http import HTTPStatus
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import orjson
@@ -16,6 +17,7 @@ from starlette.responses import Response
 from rubriclab import __version__, errors
 from rubriclab.judges.cache import RECORDED_PREFIX, recorded_name
 from rubriclab.learning.scoring import Score
+from rubriclab.models.base import parse_toml
 from rubriclab.models.characters import plain
 from rubriclab.models.rubric import CriterionKind, Rubric
 from rubriclab.models.version import Version
@@ -23,7 +25,7 @@ from rubriclab.ops.inputs import FieldMissing
 
 
 class GivenText(BaseModel):
-    """A text to score, as programs and assistants give it."""
+    """What every caller can say of a text to score: programs by HTTP (`InputText`), and assistants by tool calls."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
@@ -41,13 +43,13 @@ class GivenText(BaseModel):
     """Name that texts of the same source share; by default derived from the source."""
 
 
-class DescriptionModel(BaseModel):
-    """Base of responses."""
+class _ResponseModel(BaseModel):
+    """Base of responses and of the objects in them."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", from_attributes=True, use_attribute_docstrings=True)
 
 
-class LevelDescription(DescriptionModel):
+class LevelDescription(_ResponseModel):
     """A score, and what a text of this score is like."""
 
     score: float
@@ -56,24 +58,24 @@ class LevelDescription(DescriptionModel):
     """What such a text is like."""
 
 
-class CriterionDescription(DescriptionModel):
+class CriterionDescription(_ResponseModel):
     """A criterion of the rubric."""
 
     id: str
     """Name of the criterion in scores."""
     kind: CriterionKind
-    """What the judge is asked for."""
+    """Kind of the criterion, such as a yes/no `question` or a `hypothesis` about good texts."""
     trait: str
-    """Its subject in a few words."""
+    """Subject of the criterion in a few words."""
     statement: str
-    """What the judge is asked."""
+    """The question or the statement that the judge is given."""
     levels: tuple[LevelDescription, ...] = ()
     """Descriptions of scores; empty if the criterion has none."""
     weight: float | None = None
-    """Its share of the score; absolute values sum to 1. Null if the weights were not learned."""
+    """Share of the criterion in the score; absolute values sum to 1. Null if the weights were not learned."""
 
 
-class AspectDescription(DescriptionModel):
+class AspectDescription(_ResponseModel):
     """What is judged."""
 
     name: str
@@ -82,7 +84,7 @@ class AspectDescription(DescriptionModel):
     """What it means."""
 
 
-class ScaleDescription(DescriptionModel):
+class ScaleDescription(_ResponseModel):
     """The ends of the scale of scores."""
 
     low: float
@@ -91,7 +93,7 @@ class ScaleDescription(DescriptionModel):
     """The highest score."""
 
 
-class RubricDescription(DescriptionModel):
+class RubricDescription(_ResponseModel):
     """The rubric that scores."""
 
     rubric: str
@@ -107,7 +109,7 @@ class RubricDescription(DescriptionModel):
     judge: str
     """The judge that rates texts; `recorded` if its answers come from a recording."""
     needs: tuple[str, ...]
-    """Fields that every text should have, as all texts had that the rubric was learned from."""
+    """Fields that every text should have, since the rubric was learned from texts that all had them."""
     verdict: Literal["better", "inconclusive", "not better", "worse"] | None
     """Whether the rubric agrees better with people than the same judge asked directly; null if not measured."""
     criteria: tuple[CriterionDescription, ...]
@@ -143,7 +145,7 @@ class _RequestModel(BaseModel):
 
 
 class InputText(_RequestModel, GivenText):
-    """A text to score."""
+    """A text to score, in a request."""
 
     system: str | None = None
     """Which system wrote the text."""
@@ -156,7 +158,7 @@ class InputTexts(_RequestModel):
     """The texts."""
 
 
-class UnitResult(DescriptionModel):
+class UnitResult(_ResponseModel):
     """The answer for a piece of a text."""
 
     unit: str
@@ -171,7 +173,7 @@ class UnitResult(DescriptionModel):
     """The facts that support the piece."""
 
 
-class CriterionResult(DescriptionModel):
+class CriterionResult(_ResponseModel):
     """A text's score by one criterion."""
 
     id: str
@@ -189,10 +191,10 @@ class CriterionResult(DescriptionModel):
     units: tuple[UnitResult, ...] = ()
     """Answers for pieces of the text; left out if it is judged as a whole."""
     contribution: float | None = None
-    """Points that the criterion adds to the score of an average text; left out without learned weights."""
+    """Points that this rating adds to the score, compared with an average rating; left out without learned weights."""
 
 
-class ScoreResult(DescriptionModel):
+class ScoreResult(_ResponseModel):
     """A text's score; either `score` or `unscored` is null."""
 
     id: str
@@ -210,14 +212,14 @@ class ScoreResult(DescriptionModel):
     judge: str
     """The judge that rated the text; `recorded` if its answers came from a recording."""
     interval: tuple[float, float] | None = None
-    """Prediction interval of the score by people; left out if the rubric has none."""
+    """Prediction interval for the score that people would give; left out if the rubric has none."""
     verdict: str | None = None
     """Level of the text, such as `pass`, by a rubric for verdicts; `score` is the probability of the better level."""
     rivals: Literal["together"] | None = None
-    """Present if texts of one group were rated in one call: compare their scores within the group only."""
+    """`together` if texts of one group were rated in one call: compare their scores within the group only."""
 
 
-class ScoreResults(DescriptionModel):
+class ScoreResults(_ResponseModel):
     """The scores of several texts."""
 
     scores: tuple[ScoreResult, ...]
@@ -226,14 +228,14 @@ class ScoreResults(DescriptionModel):
     """Reasons why scores may be less reliable, such as texts without the source that the rubric needs."""
 
 
-class Health(DescriptionModel):
+class Health(_ResponseModel):
     """The service works."""
 
     status: Literal["ok"]
     """Always `ok`; a service that cannot score responds with a problem."""
 
 
-class ProblemDetails(DescriptionModel):
+class ProblemDetails(_ResponseModel):
     """Why a request failed (problem details of RFC 9457)."""
 
     title: str
@@ -253,50 +255,19 @@ def score_row(score: Score) -> Mapping[str, Any]:
     return {**score.to_row(), "judge": shown_judge(score.judge)}
 
 
-# The HTTP status and the meaning of each problem, by its code. Codes never change.
-KINDS: Mapping[str, tuple[int, str]] = {
-    "not_json": (400, "The body is not JSON, or an object in it has a key twice."),
-    "incomplete_body": (400, "The connection was closed before the body was complete."),
-    "two_lengths": (400, "The request has both Content-Length and Transfer-Encoding; send one."),
-    "unknown_parameter": (400, "The address has a query (`?name=value`); this request takes none."),
-    "no_token": (401, "The request has no bearer token."),
-    "wrong_token": (401, "The bearer token is not one of this service."),
-    "budget_reached": (402, "The cap on calls or cost of this service is reached; only stored answers are used."),
-    "other_origin": (403, "A service without tokens refuses requests from pages of other sites (`Origin`)."),
-    "no_such_path": (404, "The path does not exist; `GET /openapi.json` describes all paths."),
-    "other_method": (405, "The path does not take this method; the header `Allow` lists those it takes."),
-    "late_body": (408, "The body was not complete in time."),
-    "too_large": (413, "The body is too large."),
-    "too_many_texts": (413, "The body has too many texts."),
-    "other_media_type": (415, "The Content-Type is not application/json."),
-    "compressed_body": (415, "The body is compressed; send it without compression."),
-    "other_host": (421, "A service without tokens responds at its own address only."),
-    "invalid_body": (422, "A field of the body is unknown, missing or of the wrong type."),
-    "repeated_id": (422, "Two texts of a list have the same `id`."),
-    "unusable_texts": (422, "No text has a field that the rubric needs, such as `source`."),
-    "too_many_at_once": (429, "Too many requests at a time; send it again after `Retry-After`."),
-    "large_head": (431, "The head of the request is too large."),
-    "internal_error": (500, "An unexpected error; the log of the service has the details."),
-    "judge_failed": (502, "The judge refused the request; the log of the service says why."),
-    "not_recorded": (502, "The judge is a recording without an answer for this text."),
-    "judge_unavailable": (503, "The judge does not respond; send the request again after `Retry-After`."),
-    "store_unavailable": (503, "The store cannot be used; send the request again after `Retry-After`."),
-    "not_responding": (503, "The service cannot score at present; ask again after `Retry-After`."),
-    "stopping": (503, "The service is shutting down; send the request again after `Retry-After`."),
-    "timeout": (504, "No score in time. Answers that arrive later are stored: send the same request again."),
-}
-
-
+_PROBLEMS = parse_toml(Path(__file__).with_name("problems.toml").read_bytes())
+# The HTTP status and the meaning of each problem, by its code.
+PROBLEMS: Mapping[str, tuple[int, str]] = {code: (status, meaning) for code, (status, meaning) in _PROBLEMS.items()}
 MEDIA_TYPE = "application/problem+json"
-# Seconds after which another attempt is worthwhile.
+# Seconds after which another attempt is worthwhile: if the judge is down, the store is locked or the service is busy.
 WHEN_DOWN, WHEN_LOCKED, WHEN_BUSY = 30, 2, 1
 
 
 class Refused(Exception):
-    """A refused request: a code of `KINDS`, and after how many seconds another attempt may succeed, if ever."""
+    """A refused request: a code of `PROBLEMS`, and after how many seconds another attempt may succeed, if ever."""
 
     def __init__(self, code: str, detail: str | None = None, retry_after: float | None = None) -> None:
-        self.status, meaning = KINDS[code]
+        self.status, meaning = PROBLEMS[code]
         super().__init__(detail or meaning)
         self.code = code
         self.detail = detail or meaning
@@ -336,7 +307,7 @@ def problem_response(error: Refused, request: str, headers: Mapping[str, str] | 
 
 
 SCORE, RUBRIC, HEALTH, METRICS, OPENAPI = "/v1/score", "/v1/rubric", "/health", "/metrics", "/openapi.json"
-OPEN = frozenset({HEALTH, OPENAPI})
+PATHS_WITHOUT_TOKEN = frozenset({HEALTH, OPENAPI})
 PATHS = frozenset({SCORE, RUBRIC, HEALTH, METRICS, OPENAPI})
 
 _REF = "#/components/schemas/{model}"
@@ -349,12 +320,13 @@ def description(*, tokens: bool) -> dict[str, Any]:
     responses = (ScoreResult, ScoreResults, RubricDescription, Health, ProblemDetails)
     modes: list[Any] = [(model, "validation") for model in (InputText, InputTexts)]
     modes += [(model, "serialization") for model in responses]
-    schemas = models_json_schema(modes, ref_template=_REF)[1]["$defs"]
-    secured: dict[str, Any] = {"security": [{"token": []}]} if tokens else {}
-    kinds = " ".join(f"{status} `{code}`: {meaning}" for code, (status, meaning) in KINDS.items())
-    ref = {"$ref": _REF.format(model="ProblemDetails")}
-    problem = _content(f"The request failed. {kinds}", MEDIA_TYPE, ref)
-    seconds = {"description": "Seconds, for 429, 503 and 504.", "schema": {"type": "integer", "minimum": 0}}
+    _, schema = models_json_schema(modes, ref_template=_REF)
+    security: dict[str, Any] = {"security": [{"token": []}]} if tokens else {}
+    codes = " ".join(f"{status} `{code}`: {meaning}" for code, (status, meaning) in PROBLEMS.items())
+    problem_schema = {"$ref": _REF.format(model="ProblemDetails")}
+    retry_after = {"description": "Seconds, for 429, 503 and 504.", "schema": {"type": "integer", "minimum": 0}}
+    problem = _response(f"The request failed. {codes}", MEDIA_TYPE, problem_schema)
+    problem["headers"] = {"Retry-After": retry_after}
     schemes = {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}} if tokens else {}
     return {
         "openapi": "3.1.0",
@@ -365,45 +337,41 @@ def description(*, tokens: bool) -> dict[str, Any]:
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": "/"}],
-        **secured,
+        **security,
         "paths": _paths(tokens=tokens),
-        "components": {
-            **schemes,
-            "schemas": schemas,
-            "responses": {"Problem": {**problem, "headers": {"Retry-After": seconds}}},
-        },
+        "components": {**schemes, "schemas": schema["$defs"], "responses": {"Problem": problem}},
     }
 
 
 def _paths(*, tokens: bool) -> dict[str, Any]:
-    scores = _json("The score of the text, or those of all texts.", "ScoreResult", "ScoreResults")
-    metrics = _content("The metrics.", "text/plain", {"type": "string"})
-    openapi = _content("The description.", "application/json", {"type": "object"})
+    scores = _json_response("The score of the text, or those of all texts.", "ScoreResult", "ScoreResults")
+    metrics = _response("The metrics.", "text/plain", {"type": "string"})
+    openapi = _response("The description.", "application/json", {"type": "object"})
     requests: Sequence[tuple[str, str, str, dict[str, Any]]] = (
         (SCORE, "score", "Score one text, or several.", scores),
-        (RUBRIC, "rubric", "The rubric that scores.", _json("The rubric.", "RubricDescription")),
+        (RUBRIC, "rubric", "The rubric that scores.", _json_response("The rubric.", "RubricDescription")),
         (METRICS, "metrics", "Metrics for Prometheus.", metrics),
-        (HEALTH, "health", "Whether the service works.", _json("It works.", "Health")),
+        (HEALTH, "health", "Whether the service works.", _json_response("It works.", "Health")),
         (OPENAPI, "openapi", "This description.", openapi),
     )
     paths: dict[str, Any] = {}
     for path, name, summary, response in requests:
         responses = {"200": response, "default": {"$ref": "#/components/responses/Problem"}}
         operation: dict[str, Any] = {"operationId": name, "summary": summary, "responses": responses}
-        if tokens and path in OPEN:
+        if tokens and path in PATHS_WITHOUT_TOKEN:
             operation["security"] = []
         paths[path] = {"post" if path == SCORE else "get": operation}
-    body = _json("", "InputText", "InputTexts")["content"]
+    body = _json_response("", "InputText", "InputTexts")["content"]
     body["application/json"]["example"] = _EXAMPLE
     paths[SCORE]["post"]["description"] = "A text that cannot be scored has no score but a reason in `unscored`."
     paths[SCORE]["post"]["requestBody"] = {"required": True, "content": body}
     return paths
 
 
-def _json(meaning: str, *models: str) -> dict[str, Any]:
+def _json_response(meaning: str, *models: str) -> dict[str, Any]:
     one_of = [{"$ref": _REF.format(model=model)} for model in models]
-    return _content(meaning, "application/json", {"oneOf": one_of} if len(models) > 1 else one_of[0])
+    return _response(meaning, "application/json", {"oneOf": one_of} if len(models) > 1 else one_of[0])
 
 
-def _content(meaning: str, media_type: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+def _response(meaning: str, media_type: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     return {"description": meaning, "content": {media_type: {"schema": schema}}}

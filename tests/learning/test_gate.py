@@ -12,7 +12,7 @@ from rating_matrices import follow, measures, table
 from scipy.stats import pearsonr, t
 
 from rubriclab.learning.gate import (
-    PRIOR,
+    PRIOR_DEVIATION,
     calibrated_scores,
     decision_chances,
     difference_outcome,
@@ -40,7 +40,7 @@ def gate(found: RatingMatrix, held_out: FloatArray, features: FloatArray | None 
         held_out,
         more.pop("fitted", held_out),
         grouped_folds(found.groups, 10, 0),
-        alone=more.pop("alone", {}),
+        method_scores=more.pop("alone", {}),
         calls={"joint": 3.0} | more.pop("calls", {}),
         direct=more.pop("direct", found.values[:, 0]),
         **more,
@@ -75,7 +75,7 @@ def test_a_rubric_that_agrees_as_the_same_judge_asked_directly_passes_only_where
 def test_a_constant_does_not_pass_though_its_error_is_below_that_of_the_plain_question() -> None:
     judged = table(n=80, quality=(0.6, 0.5))
     shifted = judged.values[:, 0] + 3
-    found = gate(judged, np.full(80, 0.0), direct=shifted, points=np.full(80, judged.labels.mean()))
+    found = gate(judged, np.full(80, 0.0), direct=shifted, predicted_labels=np.full(80, judged.labels.mean()))
     against = found.against("direct")
     assert against.error_outcome == "better"
     assert found.outcome == "worse"
@@ -96,7 +96,7 @@ def test_with_baselines_below_zero_the_constant_is_the_one_to_beat() -> None:
 
 def test_the_error_of_the_constant_decides_nothing() -> None:
     judged = table(8, n=30)
-    found = gate(judged, -judged.labels, measures(8, 30), points=judged.labels)
+    found = gate(judged, -judged.labels, measures(8, 30), predicted_labels=judged.labels)
     assert (found.free.against, found.free.less_error, found.free.overall) == ("constant", None, "worse")
 
 
@@ -182,7 +182,7 @@ def test_errors_are_those_of_the_scores_on_the_scale_beside_direct_as_it_comes_a
     labels = judged.labels
     shifted = np.column_stack([judged.values[:, 0] + 2, judged.values[:, 1:]])
     judged, points = replace(judged, values=shifted), labels + np.tile([0.4, -0.2], 30)
-    found = gate(judged, points, points=points, direct=shifted[:, 0])
+    found = gate(judged, points, predicted_labels=points, direct=shifted[:, 0])
     errors = {each.name: each.errors for each in found.evaluators if each.errors}
     assert set(errors) == {"joint", "direct", "direct, calibrated", "constant"}
     fold = grouped_folds(judged.groups, 10, 0)
@@ -211,7 +211,7 @@ def test_errors_are_those_of_the_scores_on_the_scale_beside_direct_as_it_comes_a
 def test_a_gain_in_error_below_five_percent_of_the_scale_does_not_matter(spread: float, outcome: str) -> None:
     judged = table(n=60)  # on a scale that is ten points wide
     direct = judged.labels + 3 + spread * np.repeat(np.tile([-1, 1], 15), 2)
-    found = gate(judged, judged.labels, direct=direct, points=judged.labels + 3).against("direct")
+    found = gate(judged, judged.labels, direct=direct, predicted_labels=judged.labels + 3).against("direct")
     assert (found.less_error.high < 0.5, found.error_outcome) == (outcome == "not better", outcome)
 
 
@@ -241,7 +241,7 @@ def test_of_open_cases_as_many_are_decided_as_the_chances_say() -> None:
     more = 60
     rng, promised, found = np.random.default_rng(more), [], []
     while len(found) < 1500:
-        values = rng.normal(PRIOR * rng.normal(), SPREAD, LABELS + more)
+        values = rng.normal(PRIOR_DEVIATION * rng.normal(), SPREAD, LABELS + more)
         value, margin = interval(values[:LABELS])
         if not decided(value, margin):
             promised.append(decision_chances(value, margin, LABELS, LABELS, np.array([float(more)]))[0])
