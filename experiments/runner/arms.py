@@ -40,7 +40,7 @@ from rubriclab.learning.fitting import JointSettings
 from rubriclab.learning.scoring import score_stream
 from rubriclab.learning.train import Trained, train_joint, train_method
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.sources import load_findings, seed_questions, shipped_checklists
+from rubriclab.methods.sources import find_checklist, load_findings, shipped_checklists
 from rubriclab.ops.evaluate import Evaluator
 from rubriclab.ops.learn import resolve_settings
 
@@ -162,7 +162,7 @@ async def test(arm: Arm, learned: Learned, texts: Material, judge: Judge, under_
 def _with_questions(training_input: TrainingInput, method: Method, settings: BaseModel) -> TrainingInput:
     task, aspect = training_input.assignment.words.task, training_input.assignment.aspect.name
     needed = method.needs_checklist(settings)
-    return replace(training_input, checklist=seed_questions(method.checklists, task, aspect, is_required=needed))
+    return replace(training_input, checklist=find_checklist(method.checklists, task, aspect, is_required=needed))
 
 
 def _has_questions(method: Method, assignment: Assignment, settings: BaseModel) -> bool:

@@ -34,7 +34,7 @@ from rubriclab.data.mapping import (
 )
 from rubriclab.data.rows import FieldError, Fields, RowError, make_fault, mapped_aspects, other_aspect
 from rubriclab.errors import DataError
-from rubriclab.models.characters import PREVIEW, describe
+from rubriclab.models.characters import PREVIEW_LENGTH, describe
 from rubriclab.models.text import Example, Scale, labelled
 
 _OWN_NAMES = ("annotations", "reasons", "answers")
@@ -187,8 +187,8 @@ def _notes(
     if unusable:
         task, answer = unusable[0]
         value = describe(answer.value) if isinstance(answer.value, bool | None) else repr(answer.value)
-        if len(value) > PREVIEW:
-            value = f"{value[:PREVIEW]}…"
+        if len(value) > PREVIEW_LENGTH:
+            value = f"{value[:PREVIEW_LENGTH]}…"
         first = f"the first: {value} to {answer.question!r} in {_row_name(task)}"
         yield f"answers left out, since they are not one number or word: {len(unusable)}; {first}"
     if unmatched := [pair for pair in of_known_kind if pair not in unusable]:

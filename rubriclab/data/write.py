@@ -1,12 +1,12 @@
-"""Writing of rows as a table in the format of the file's name: one of `FORMATS`, or JSON Lines.
+"""Writing of rows as a table. The ending of the file's name tells the format: one of `FORMATS`, or JSON Lines.
 
 Nested values become columns with dotted names; lists become JSON. The columns are only known after the last row, so
 rows are kept in a temporary file until then.
 
 A spreadsheet reads a text as a formula if it begins with `=`, `+`, `-` or `@` (also in full width), with a tab, or with
-a line break. It may ignore blanks and invisible characters before these. Text files therefore get an apostrophe before
-such a text (against CSV injection), which reading removes. A spreadsheet that expects semicolons would divide a file
-with commas at semicolons too, so a sign after a semicolon also gets an apostrophe. Workbooks need none.
+a line break. It may ignore blanks and invisible characters before these. Against such formulas (CSV injection), text
+files get an apostrophe before them, which `unescape_cell` removes. A spreadsheet that expects semicolons also divides a
+file with commas at its semicolons, so a sign after a semicolon gets an apostrophe too. Workbooks need none.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ import orjson
 from rubriclab.errors import DataError, SettingsError, UserError
 from rubriclab.models.base import is_database
 
-# Endings of files that get JSON Lines; .json is one of them.
+# Endings of files that are written as JSON Lines, even `.json`.
 JSON_LINES = (".jsonl", ".ndjson", ".json")
 # Limits of the Excel format; the length of a cell is in UTF-16 units.
 MAX_EXCEL_ROWS = 1_048_576
@@ -46,18 +46,18 @@ _IGNORED = (
 )
 _SIGN = r"[=+\-@\uff1d\uff0b\uff0d\uff20\ufe62\ufe63\ufe66\ufe6b]"
 _NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?", re.ASCII)
-_BEGINNING = rf"(?='*+(?:[{_IGNORED}]*+{_SIGN}|[\t\r\n]))"
-# Quotation marks of the file may precede the sign; a line break may not.
-_AFTER_SEMICOLON = rf"(?='*+(?:(?![\r\n])[\"{_IGNORED}])*+{_SIGN})"
+_FORMULA = rf"(?:[{_IGNORED}]*+{_SIGN}|[\t\r\n])"
+# In a cell that begins after a semicolon, the sign may follow a quotation mark, but no line break, which ends the cell.
+_FORMULA_AFTER_SEMICOLON = rf"(?:(?![\r\n])[\"{_IGNORED}])*+{_SIGN}"
 
 
 @cache
 def _formula(delimiter: str, apostrophe: str = "") -> re.Pattern[str]:
-    """Return a pattern that matches where a formula could begin in a cell, with any given apostrophe before it."""
-    pattern = rf"\A{apostrophe}{_BEGINNING}"
+    """Return a pattern that matches `apostrophe` (or nothing) before a formula with or without own apostrophes."""
+    pattern = rf"\A{apostrophe}(?='*+{_FORMULA})"
     semicolons_may_divide = delimiter not in (";", "\t")
     if semicolons_may_divide:
-        pattern += rf"|(?<=;){apostrophe}{_AFTER_SEMICOLON}"
+        pattern += rf"|(?<=;){apostrophe}(?='*+{_FORMULA_AFTER_SEMICOLON})"
     return re.compile(pattern)
 
 
@@ -71,7 +71,6 @@ class CsvDialect:
 
 
 COMMAS = CsvDialect()
-
 
 CellType = type[bool] | type[int] | type[float] | type[str]
 WriteRow = Callable[[Mapping[str, Any]], object]
@@ -92,8 +91,8 @@ class TableFormat:
     Attributes:
         ending: the ending of file names; text formats may add `.gz`.
         delimiter: the delimiter of a text format, for writing and reading.
-        library: the module that writes it; the extra of rubriclab that is named like the ending installs it.
-        is_alias: whether help texts leave it out.
+        library: the module that writes the format; an extra of rubriclab installs it, `xlsx` for `.xlsx`.
+        is_alias: whether another ending stands for the same format; help texts name only the other one.
     """
 
     ending: str
@@ -104,12 +103,13 @@ class TableFormat:
 
 
 def table_kind(path: str | Path, kinds: Collection[str] = ()) -> str | None:
-    """Return which of `kinds`, by default the endings of `FORMATS`, a name ends in; `None` if none."""
+    """Return the first of `kinds` that a file's name ends in, or `None`. By default, `kinds` are those of `FORMATS`."""
     name = str(path).lower()
-    kinds = kinds or [each.ending for each in FORMATS]
-    binary = [".xlsm", *(each.ending for each in FORMATS if not each.delimiter)]
+    kinds = kinds or [table_format.ending for table_format in FORMATS]
+    # `.xlsm` is read but not written, so `FORMATS` lacks it.
+    binary_kinds = [".xlsm", *(table_format.ending for table_format in FORMATS if not table_format.delimiter)]
     for kind in kinds:
-        unpacked_name = name if kind in binary else name.removesuffix(".gz")
+        unpacked_name = name if kind in binary_kinds else name.removesuffix(".gz")
         if unpacked_name.endswith(kind):
             return kind
     return None
@@ -117,15 +117,17 @@ def table_kind(path: str | Path, kinds: Collection[str] = ()) -> str | None:
 
 def check_writable(path: str | Path) -> None:
     """Raise `SettingsError` if rows cannot be written to a file of this name, `DataError` if a library is missing."""
-    kind, ending = table_kind(path), Path(path).suffix.lower()
+    kind = table_kind(path)
+    ending = Path(path).suffix.lower()
     if is_database(Path(path)):
         raise SettingsError(f"{path} is a database, and would be overwritten;", "give another name.")
-    if kind is None and ending and ending not in JSON_LINES and not _is_special(Path(path)):
+    is_writable = kind is not None or ending in ("", *JSON_LINES)
+    if not is_writable and not _is_special(Path(path)):
         raise SettingsError(f"{path}: {ending} is not a format that can be written;", f"name it {WRITABLE_ENDINGS}.")
-    library = next((each.library for each in FORMATS if each.ending == kind), None)
+    library = next((table_format.library for table_format in FORMATS if table_format.ending == kind), None)
     if library and not find_spec(library):
-        extra = f"install it with: pip install 'rubriclab[{ending[1:]}]'"
-        raise DataError(f"{path}: writing {ending[1:]} files needs a library that is not installed;", extra)
+        hint = f"install it with: pip install 'rubriclab[{ending[1:]}]'"
+        raise DataError(f"{path}: writing {ending[1:]} files needs a library that is not installed;", hint)
 
 
 def _is_special(path: Path) -> bool:
@@ -149,12 +151,12 @@ def table_writer(
         def add(row: Mapping[str, Any]) -> None:
             flat = flatten(row)
             for column, cell in flat.items():
-                so_far = types.setdefault(column, None)
-                cell_type: CellType = next((each for each in (bool, int, float) if isinstance(cell, each)), str)
-                if cell is not None and so_far is None:
+                earlier_type = types.setdefault(column, None)
+                cell_type: CellType = next((scalar for scalar in (bool, int, float) if isinstance(cell, scalar)), str)
+                if cell is not None and earlier_type is None:
                     types[column] = cell_type
-                elif cell is not None and so_far is not cell_type:
-                    types[column] = float if {so_far, cell_type} == {int, float} else str
+                elif cell is not None and earlier_type is not cell_type:
+                    types[column] = float if {earlier_type, cell_type} == {int, float} else str
             spool.write(orjson.dumps(flat, default=str, option=orjson.OPT_APPEND_NEWLINE))
 
         try:
@@ -163,7 +165,7 @@ def table_writer(
         finally:
             if types or always:
                 spool.seek(0)
-                columns = {column: kind or str for column, kind in types.items()}
+                columns = {column: cell_type or str for column, cell_type in types.items()}
                 table = Table(columns, map(orjson.loads, spool), dialect, legend)
                 with name_in_errors(path):
                     _write_table(Path(path), table, complete=complete)
@@ -183,7 +185,7 @@ def split_ending(name: str) -> tuple[str, str]:
 
 
 def _write_table(path: Path, table: Table, *, complete: bool) -> None:
-    table_format = next(each for each in FORMATS if each.ending == table_kind(path))
+    table_format = next(table_format for table_format in FORMATS if table_format.ending == table_kind(path))
     if table_format.delimiter and table_format.ending != ".csv":
         table = replace(table, dialect=CsvDialect(table_format.delimiter))
     if _is_special(path):
@@ -227,7 +229,7 @@ def replace_surrogates(value: Any) -> Any:
 
 
 def write_rows(rows: Iterable[Mapping[str, Any]], path: str | Path, *, dialect: CsvDialect = COMMAS) -> None:
-    """Write rows in the format of the file's name, else as JSON Lines; errors as for `check_writable`."""
+    """Write rows in the format of the name's ending, or else as JSON Lines; raise what `check_writable` raises."""
     check_writable(path)
     if table_kind(path):
         with table_writer(path, always=True, dialect=dialect) as add:
@@ -239,7 +241,7 @@ def write_rows(rows: Iterable[Mapping[str, Any]], path: str | Path, *, dialect: 
 
 
 def json_line(row: Mapping[str, Any]) -> bytes:
-    # A CSV cell may contain bytes that are not UTF-8, in a column that is not a field.
+    # Columns of a CSV file that are not fields of a text are not checked, so they may hold bytes that are not UTF-8.
     valid = {name: replace_surrogates(cell) for name, cell in row.items()}
     return orjson.dumps(valid, default=str, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS)
 
@@ -248,11 +250,11 @@ def _write_delimited(path: Path, table: Table) -> None:
     dialect = table.dialect
     open_text = gzip.open if path.suffix.lower() == ".gz" else open
     encoding = "utf-8-sig" if dialect.byte_order_mark else "utf-8"
-    with open_text(path, "wt", encoding=encoding, newline="") as text:
-        safe = partial(escape_cell, delimiter=dialect.delimiter, decimal_comma=dialect.decimal_comma)
-        writer = csv.writer(text, delimiter=dialect.delimiter)
-        writer.writerow(map(safe, table.columns))
-        writer.writerows([safe(row.get(column)) for column in table.columns] for row in table.rows)
+    with open_text(path, "wt", encoding=encoding, newline="") as file:
+        escape = partial(escape_cell, delimiter=dialect.delimiter, decimal_comma=dialect.decimal_comma)
+        writer = csv.writer(file, delimiter=dialect.delimiter)
+        writer.writerow(map(escape, table.columns))
+        writer.writerows([escape(row.get(column)) for column in table.columns] for row in table.rows)
 
 
 def _write_excel(path: Path, table: Table) -> None:
@@ -260,8 +262,7 @@ def _write_excel(path: Path, table: Table) -> None:
     from xlsxwriter.exceptions import XlsxWriterException
 
     if len(table.columns) > MAX_EXCEL_COLUMNS:
-        hint = "Write .csv or .parquet."
-        raise DataError(f"{path}: {len(table.columns):,} columns are more than Excel allows.", hint)
+        raise DataError(f"{path}: Excel does not allow {len(table.columns):,} columns.", "Write .csv or .parquet.")
     book = xlsxwriter.Workbook(path, {"constant_memory": True, "strings_to_urls": False})
     try:
         _write_excel_sheet(path, book.add_worksheet(), table.columns, table.rows)
@@ -277,22 +278,30 @@ def _write_excel(path: Path, table: Table) -> None:
 def _write_excel_sheet(path: Path, sheet: Any, columns: Collection[str], rows: Iterable[Mapping[str, Any]]) -> None:
     sheet.freeze_panes(1, 0)
     header = dict(zip(columns, columns, strict=True))
-    for number, row in enumerate(chain([header], rows)):
-        if number >= MAX_EXCEL_ROWS:
+    for row_number, row in enumerate(chain([header], rows)):
+        if row_number >= MAX_EXCEL_ROWS:
             raise DataError(f"{path}: more rows than Excel allows.", "Write .csv or .parquet.")
         for column_number, column in enumerate(columns):
             cell = row.get(column)
-            length = excel_length(cell) if isinstance(cell, str) else 0
+            length = len(str(cell).encode("utf-16-le", "surrogatepass")) // 2
             if length > MAX_EXCEL_CELL_LENGTH:
-                size = f"{path}: row {number + 1}, column {column!r} has {length:,} UTF-16 units"
-                hint = "Write .csv or .parquet; the judge's answers are then read from the cache."
-                raise DataError(f"{size}; a cell of Excel holds {MAX_EXCEL_CELL_LENGTH:,}.", hint)
+                place = f"{path}: row {row_number + 1}, column {column!r}"
+                hint = "Write .csv or .parquet; if you run it again, the judge's answers come from the cache."
+                raise DataError(f"{place} has {length:,} UTF-16 units; Excel allows {MAX_EXCEL_CELL_LENGTH:,}.", hint)
             if isinstance(cell, bool):
-                sheet.write_boolean(number, column_number, cell)
+                sheet.write_boolean(row_number, column_number, cell)
             elif isinstance(cell, int | float) and abs(cell) < 2**53:
-                sheet.write_number(number, column_number, cell)
+                sheet.write_number(row_number, column_number, cell)
             elif cell not in (None, ""):
-                write_text_cell(sheet, number, column_number, str(cell))
+                text = str(cell)
+                # xlsxwriter copies a string from `<r>` to `</r>` unescaped into the XML of the sheet, where it could
+                # hold a formula. Such a text is therefore escaped here and written as a rich string.
+                if text.startswith("<r>") and text.endswith("</r>"):
+                    text = f'<r><t xml:space="preserve">{html.escape(text, quote=False)}</t></r>'
+                    # Escaping makes a text at most five times as long (`&amp;`), and the tags need less than a sixth.
+                    sheet.xls_strmax = 6 * MAX_EXCEL_CELL_LENGTH
+                if sheet.write_string(row_number, column_number, text) != 0:
+                    raise ValueError(f"expected a text that fits into a cell, got {len(text)} characters")
 
 
 def _write_parquet(path: Path, table: Table) -> None:
@@ -300,13 +309,13 @@ def _write_parquet(path: Path, table: Table) -> None:
     from pyarrow import parquet
 
     types = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string()}
-    schema = pa.schema([(column, types[kind]) for column, kind in table.columns.items()])
+    schema = pa.schema([(column, types[cell_type]) for column, cell_type in table.columns.items()])
     with parquet.ParquetWriter(path, schema) as writer:
         while batch := list(islice(table.rows, PARQUET_BATCH_ROWS)):
             cells: dict[str, list[Any]] = {}
-            for column, kind in table.columns.items():
+            for column, cell_type in table.columns.items():
                 values = (row.get(column) for row in batch)
-                cells[column] = [None if value is None else kind(value) for value in values]
+                cells[column] = [None if value is None else cell_type(value) for value in values]
             writer.write_table(pa.table(cells, schema=schema))
 
 
@@ -317,13 +326,13 @@ FORMATS = (
     TableFormat(".xlsx", _write_excel, library="xlsxwriter"),
     TableFormat(".parquet", _write_parquet, library="pyarrow"),
 )
-_ENDINGS = [JSON_LINES[0], *(each.ending for each in FORMATS if not each.is_alias)]
+_ENDINGS = [JSON_LINES[0], *(table_format.ending for table_format in FORMATS if not table_format.is_alias)]
 WRITABLE_ENDINGS = f"{', '.join(_ENDINGS[:-1])} or {_ENDINGS[-1]}"
 OUTPUT_HELP = f"Write the rows to this file: {WRITABLE_ENDINGS}."
 
 
 def escape_cell(cell: Any, delimiter: str = ",", *, decimal_comma: bool = False) -> Any:
-    """Return a cell for a CSV or TSV file; texts are escaped against formulas, and `unescape_cell` restores them."""
+    """Return a cell for a CSV or TSV file: whole floats as integers, texts escaped; `unescape_cell` restores texts."""
     if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53:
         return int(cell)
     if isinstance(cell, float) and decimal_comma:
@@ -341,22 +350,6 @@ def csv_text(rows: Iterable[Sequence[Any]]) -> str:
     lines = io.StringIO()
     csv.writer(lines).writerows([escape_cell(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
     return lines.getvalue()
-
-
-def write_text_cell(sheet: Any, row: int, column: int, text: str) -> None:
-    """Write a text of at most `MAX_EXCEL_CELL_LENGTH` UTF-16 units to a cell of an xlsxwriter sheet, as text.
-
-    xlsxwriter copies a string between `<r>` and `</r>` as XML, formulas included, so such a text becomes a rich string.
-    """
-    if text.startswith("<r>") and text.endswith("</r>"):
-        text = f'<r><t xml:space="preserve">{html.escape(text, quote=False)}</t></r>'
-        sheet.xls_strmax = 6 * MAX_EXCEL_CELL_LENGTH
-    if sheet.write_string(row, column, text) != 0:
-        raise ValueError(f"expected a text that fits into a cell, got {excel_length(text)} UTF-16 units")
-
-
-def excel_length(text: str) -> int:
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def data_frame(rows: Iterable[dict[str, Any]]) -> Any:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
-from rubriclab.integrations.evaluator import ClosingRubric, imported_from, open_scorer, rationale
+from rubriclab.integrations.evaluator import RubricHolder, RubricOrScorer, imported_from, open_scorer, rationale
 from rubriclab.judges.cache import recorded_name
 from rubriclab.learning.scoring import Score
-from rubriclab.ops.score import TextScorer
-from rubriclab.ops.workspace import RubricLike
 
 with imported_from("DeepEval", "deepeval"):
     from deepeval.metrics import BaseMetric
@@ -17,7 +15,7 @@ with imported_from("DeepEval", "deepeval"):
     from deepeval.test_case import LLMTestCase, SingleTurnParams
 
 
-class RubricMetric(BaseMetric, ClosingRubric):  # type: ignore[misc]
+class RubricMetric(BaseMetric, RubricHolder):  # type: ignore[misc]
     """A metric for `assert_test` and `evaluate`; close it at the end, or use it in a `with` statement.
 
     DeepEval's scores lie between 0 and 1: `score` and `threshold` are shares of the rubric's scale; `result.score` and
@@ -43,7 +41,7 @@ class RubricMetric(BaseMetric, ClosingRubric):  # type: ignore[misc]
 
     def __init__(
         self,
-        rubric: RubricLike | TextScorer,
+        rubric: RubricOrScorer,
         at_least: float | None = None,
         *,
         row: Callable[[LLMTestCase], Mapping[str, Any]] | None = None,

@@ -1,9 +1,9 @@
-"""Shared parts of the integrations with tools: an open rubric, the row of a text, a score's explanation, labels."""
+"""Shared parts of the integrations with tools: rubrics kept open for scoring, rows of texts, explanations, labels."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -23,8 +23,9 @@ from rubriclab.ops.workspace import RubricLike
 from rubriclab.report import wording
 
 RowFunction = Callable[..., Mapping[str, Any]]
+RubricOrScorer = RubricLike | TextScorer
 
-# Fields of a row that may occur in the inputs, the metadata or the variables of a text.
+# Fields of a row that a tool may have among a text's inputs (in promptfoo, its variables) or metadata.
 FIELDS = ("source", "context", "reference", "id", "group", "system")
 SOURCE_FIELDS = {"source", "context"}
 
@@ -34,44 +35,46 @@ def row_of_text(
 ) -> dict[str, Any]:
     """Return the row of a text: its output, and its `FIELDS` in `inputs` or else in `metadata`.
 
-    Of several outputs or references, the one named `output` or `reference` is used. If no input is named `source` or
-    `context`, the only other input is the source. Raises `DataError` if several inputs or outputs could be meant.
+    Of several outputs or references, the one named `output` or `reference` is used. A single input outside `FIELDS` is
+    the source if there is no `source` or `context`. Raises `DataError` if several inputs or outputs could be meant.
     """
-    fields = _without_none(inputs if isinstance(inputs, Mapping) else {"source": inputs})
-    more_fields = _without_none(metadata or {})
-    row = {name: fields[name] for name in FIELDS if name in fields}
-    names = [name for name in fields if name not in FIELDS]
-    is_source_in_metadata = not SOURCE_FIELDS.isdisjoint(more_fields)
-    if names and SOURCE_FIELDS.isdisjoint(fields) and (len(names) == 1 or not is_source_in_metadata):
-        row["source"] = fields[_only(names, "inputs", "source")]
-    row = {name: more_fields[name] for name in FIELDS if name in more_fields} | row
+    input_fields = _without_none(inputs if isinstance(inputs, Mapping) else {"source": inputs})
+    metadata_fields = _without_none(metadata or {})
+    row = {name: metadata_fields[name] for name in FIELDS if name in metadata_fields}
+    row |= {name: input_fields[name] for name in FIELDS if name in input_fields}
+    other_inputs = {name: value for name, value in input_fields.items() if name not in FIELDS}
+    # A single other input replaces a source in the metadata; several are ignored if the metadata has one.
+    possible_sources = input_fields if len(other_inputs) == 1 else row
+    if other_inputs and SOURCE_FIELDS.isdisjoint(possible_sources):
+        row["source"] = _named_or_only_value(other_inputs, "inputs", "source")
     if isinstance(reference, Mapping):
-        only = next(iter(reference.values())) if len(reference) == 1 else None
-        reference = reference.get("reference", only)
+        has_one_value = len(reference) == 1
+        reference = next(iter(reference.values())) if has_one_value else reference.get("reference")
     if isinstance(reference, str):
         row.setdefault("reference", reference)
     if isinstance(outputs, Mapping) and outputs:
-        outputs = outputs["output" if "output" in outputs else _only(outputs.keys(), "outputs", "output")]
+        outputs = _named_or_only_value(outputs, "outputs", "output")
     return {**row, "output": outputs}
 
 
-def open_scorer(rubric: RubricLike | TextScorer, at_least: float | None = None, /, **options: Any) -> TextScorer:
+def open_scorer(rubric: RubricOrScorer, at_least: float | None = None, /, **options: Any) -> TextScorer:
     """Return `rubric` if it is open, else open it by `Lab.scorer`; SettingsError if `at_least` is not on the scale.
 
     `options` are those of `Lab`.
     """
     scorer = rubric if isinstance(rubric, TextScorer) else Lab(progress=None, **options).scorer(rubric)
-    with ExitStack() as on_error:
-        if scorer is not rubric:
-            on_error.callback(scorer.close)
+    try:
         if at_least is not None:
             scorer.check_threshold(at_least)
-        on_error.pop_all()
+    except BaseException:
+        if scorer is not rubric:
+            scorer.close()
+        raise
     return scorer
 
 
-class ClosingRubric(Closing):
-    """Holds an open rubric until `close`, or for a `with` statement."""
+class RubricHolder(Closing):
+    """Holds an open rubric until `close` is called or its `with` statement ends."""
 
     _scorer: TextScorer
 
@@ -79,13 +82,13 @@ class ClosingRubric(Closing):
         self._scorer.close()
 
 
-class OpenRubric(ClosingRubric):
+class OpenRubric(RubricHolder):
     """An open rubric with a name for its scores, and a function that returns the row of a text.
 
     Args:
         rubric: a version, a rubric, `NAME`, `NAME@3`, `NAME@production`, or what `Lab.scorer` returns.
         name: the name of the scores; by default the rubric's.
-        row: returns the row of a text; by default `row_of` of the module.
+        row: returns the row of a text; by default the function `row_of` of the integration.
         options: options of `Lab`: `store`, `judge`, `max_cost`, `concurrency`, `record` and others.
 
     Raises:
@@ -95,12 +98,7 @@ class OpenRubric(ClosingRubric):
     _default_row: ClassVar[RowFunction]
 
     def __init__(
-        self,
-        rubric: RubricLike | TextScorer,
-        *,
-        name: str | None = None,
-        row: RowFunction | None = None,
-        **options: Any,
+        self, rubric: RubricOrScorer, *, name: str | None = None, row: RowFunction | None = None, **options: Any
     ) -> None:
         self._scorer = open_scorer(rubric, **options)
         self._name = name or self._scorer.name.partition("@")[0]
@@ -117,8 +115,10 @@ def metadata_of(score: Score) -> dict[str, Any]:
     metadata["interval"] = list(score.interval) if score.interval else None
     if score.verdict:
         metadata["verdict"] = score.verdict
-    rows = [criterion.to_row() for criterion in score.criteria]
-    metadata["criteria"] = {row.pop("id"): row for row in rows}
+    metadata["criteria"] = {}
+    for rating in score.criteria:
+        row = rating.to_row()
+        metadata["criteria"][row.pop("id")] = row
     return metadata
 
 
@@ -126,10 +126,13 @@ def _without_none(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _only(names: Any, argument: str, field: str) -> str:
-    if len(names) == 1:
-        return str(next(iter(names)))
-    listing = ", ".join(sorted(map(str, names)))
+def _named_or_only_value(fields: Mapping[str, Any], argument: str, field: str) -> Any:
+    """Return the value of `field`, or else the only value; raise `DataError` if there are several others."""
+    if field in fields:
+        return fields[field]
+    if len(fields) == 1:
+        return next(iter(fields.values()))
+    listing = ", ".join(sorted(map(str, fields)))
     hint = f"Name one of them {field!r}, or give a function as `row` that returns a mapping with this field."
     raise DataError(f"{argument!r} has several fields ({listing}), and none of them is named {field!r}.", hint)
 
@@ -138,26 +141,26 @@ def rationale(score: Score, rubric: Rubric) -> str:
     """Return a line with the score or why it is missing, and a line for each criterion, largest contribution first."""
     judge = f"judge {one_line(recorded_name(score.judge))}"
     if score.score is None:
-        first = f"no score by {score.rubric} ({judge}): {one_line(score.unscored or '')}"
+        score_line = f"no score by {score.rubric} ({judge}): {one_line(score.unscored or '')}"
     else:
         interval = f" {wording.score_interval(score.interval)}" if score.interval else ""
         scale = f"scale {scale_text(rubric)}"
         verdict = f"{one_line(score.verdict)}: " if score.verdict else ""
-        first = f"{verdict}{wording.rounded(score.score)}{interval} by {score.rubric} ({scale}, {judge})"
-    ratings = sorted(score.criteria, key=lambda each: -abs(each.contribution or 0.0))
-    return "\n".join((first, *(f"{criterion_result(each, rubric)}: {one_line(each.reason)}" for each in ratings)))
+        score_line = f"{verdict}{wording.rounded(score.score)}{interval} by {score.rubric} ({scale}, {judge})"
+    rating_lines = [f"{criterion_result(rating, rubric)}: {one_line(rating.reason)}" for rating in score.by_share]
+    return "\n".join([score_line, *rating_lines])
 
 
 def criterion_result(rating: CriterionRating, rubric: Rubric, max_length: int | None = None) -> str:
     """Return a criterion's contribution to the score, its title of at most `max_length` characters, and its rating."""
     criterion = next(criterion for criterion in rubric.criteria if criterion.id == rating.id)
     points = "" if rating.contribution is None else f"{rating.contribution:+.2f} "
-    rating_text = wording.rating_text(rating, criterion, whole=not rating.units)
+    rating_text = wording.rating_text(rating, criterion, of_whole_text=not rating.units)
     return f"{points}{one_line(wording.title(criterion, max_length))} ({rating_text})"
 
 
 def scale_text(rubric: Rubric) -> str:
-    """Return the ends of the scale of a rubric's scores, as `1 to 5`."""
+    """Return the ends of the scale that a rubric's scores are on, as `1 to 5`."""
     return f"{format_score(rubric.scores_on.low)} to {format_score(rubric.scores_on.high)}"
 
 
@@ -173,7 +176,7 @@ def imported_from(library: str, extra: str) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """A person's judgment of an aspect of the text `id`: `score` is a number, a word for a level, or a comment."""
+    """A person's answer on an aspect of the text `id`; if `score` is no number or word for a level, it is a comment."""
 
     id: str
     aspect: str
@@ -185,11 +188,11 @@ class Annotation:
 def rows_of_texts(
     texts: Iterable[tuple[str, Callable[[], Mapping[str, Any]]]], annotations: Sequence[Annotation]
 ) -> list[dict[str, Any]]:
-    """Return the rows of texts with the fields `annotations`, `reasons` and `answers`, as in exports of other tools.
+    """Return rows of texts with the fields `annotations`, `reasons` and `answers`, like rows of an annotation tool.
 
     If a rater annotated an aspect several times, the last annotation counts. Raters without a name may be different
-    people, so each is called `unnamed-NUMBER`. A text is left out if it has no output, or if its output or source is
-    not clear, as that of a tool call, and it has no annotations.
+    people, so each is called `unnamed-NUMBER`. Texts without output are left out. Texts whose output or source is not
+    clear, such as tool calls, are left out unless they have annotations.
 
     Args:
         texts: the id of each text, and a function that returns its row.
@@ -199,9 +202,10 @@ def rows_of_texts(
         DataError: if the output or source of an annotated text is not clear; the message names its id.
     """
     answers: dict[str, dict[tuple[str, str], Answer]] = {}
-    for number, each in enumerate(annotations, start=1):
-        rater = each.rater or f"unnamed-{number}"
-        answers.setdefault(each.id, {})[each.aspect, rater] = Answer(each.aspect, rater, each.score, reason=each.reason)
+    for number, annotation in enumerate(annotations, start=1):
+        rater = annotation.rater or f"unnamed-{number}"
+        answer = Answer(annotation.aspect, rater, annotation.score, reason=annotation.reason)
+        answers.setdefault(annotation.id, {})[annotation.aspect, rater] = answer
     tasks = list[Task]()
     for number, (id_, row_of) in enumerate(texts, start=1):
         try:
@@ -213,4 +217,5 @@ def rows_of_texts(
         if row.get("output") is not None:
             tasks.append(Task(number, {**row, "id": id_}, tuple(answers.get(id_, {}).values())))
     rows = (row for _, row in export_rows(Export("annotations", [*tasks]), UNTYPED, words_are_scores=True))
+    # Without annotations, reasons or answers, the field is an empty mapping.
     return [{name: cell for name, cell in row.items() if cell != {}} for row in rows]

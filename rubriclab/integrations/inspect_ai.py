@@ -9,9 +9,7 @@ from typing import Any
 
 from anyio import to_thread
 
-from rubriclab.integrations.evaluator import imported_from, metadata_of, open_scorer, rationale
-from rubriclab.ops.score import TextScorer
-from rubriclab.ops.workspace import RubricLike
+from rubriclab.integrations.evaluator import RubricOrScorer, imported_from, metadata_of, open_scorer, rationale
 
 with imported_from("Inspect AI", "inspect-ai"):
     import inspect_ai.scorer as inspect_scorer
@@ -24,7 +22,7 @@ METADATA_FIELDS = ("source", "context", "reference", "group", "system")
 
 @scorer(metrics=[mean(), stderr()])  # type: ignore[untyped-decorator]
 def rubric_scorer(
-    rubric: RubricLike | TextScorer,
+    rubric: RubricOrScorer,
     *,
     store: str | Path | None = None,
     judge: str | None = None,

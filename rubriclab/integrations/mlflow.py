@@ -12,7 +12,6 @@ from rubriclab.judges.cache import recorded_name
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.ops.score import TextScorer
 from rubriclab.ops.scores import criterion_cells
-from rubriclab.ops.workspace import RubricLike
 
 with evaluator.imported_from("MLflow", "mlflow"):
     from mlflow.entities import AssessmentError, AssessmentSource, Feedback, Trace
@@ -21,7 +20,7 @@ with evaluator.imported_from("MLflow", "mlflow"):
 UNSCORED_CODE = "UNSCORED"
 
 
-class MLflowScorer(Scorer, evaluator.ClosingRubric):  # type: ignore[misc]
+class MLflowScorer(Scorer, evaluator.RubricHolder):  # type: ignore[misc]
     """A scorer for `mlflow.genai.evaluate`; close it at the end, or use it in a `with` statement.
 
     Each text gets one feedback: the score, its rationale and metadata. All values of the metadata are strings:
@@ -44,7 +43,7 @@ class MLflowScorer(Scorer, evaluator.ClosingRubric):  # type: ignore[misc]
 
     def __init__(
         self,
-        rubric: RubricLike | TextScorer,
+        rubric: evaluator.RubricOrScorer,
         *,
         at_least: float | None = None,
         name: str | None = None,

@@ -10,7 +10,6 @@ from pydantic import PrivateAttr
 
 from rubriclab.integrations import evaluator
 from rubriclab.ops.score import TextScorer
-from rubriclab.ops.workspace import RubricLike
 
 with evaluator.imported_from("Weave", "weave"):
     import weave
@@ -22,7 +21,7 @@ with evaluator.imported_from("Weave", "weave"):
 ANNOTATION_PREFIX = "wandb.annotation."
 
 
-class WeaveScorer(Scorer, evaluator.ClosingRubric):  # type: ignore[misc]
+class WeaveScorer(Scorer, evaluator.RubricHolder):  # type: ignore[misc]
     """A scorer for `Evaluation`; close it at the end, or use it in a `with` statement.
 
     The arguments are those of `OpenRubric`; `row` gets `output` and the columns of the data set by name.
@@ -34,7 +33,7 @@ class WeaveScorer(Scorer, evaluator.ClosingRubric):  # type: ignore[misc]
 
     def __init__(
         self,
-        rubric: RubricLike | TextScorer,
+        rubric: evaluator.RubricOrScorer,
         *,
         name: str | None = None,
         row: evaluator.RowFunction | None = None,

@@ -1,8 +1,8 @@
 """What learning starts from besides labels: checklists, and findings from publications about what raters reward.
 
 A checklist is a JSON file with yes/no questions on each sub-dimension of an aspect, written by people (CheckEval, 3.1,
-3.2). Of the folders in `stores/`, `checklists/` has seeds, from which learning makes more questions; `units/` has
-questions about the pieces of a text (SEAL, table 2); `comparisons/` has questions that compare its sentences with
+3.2). Three folders in `stores/` hold them: from the questions in `checklists/`, learning makes more questions; those in
+`units/` are about the pieces of a text (SEAL, table 2); those in `comparisons/` compare the sentences of a text with
 another text (DCR, 3).
 
 A findings file is a JSON list of `{"id", "aspects", "claim", "citation"}`; see `Finding`.
@@ -32,8 +32,8 @@ class SeedQuestion(FrozenModel):
 
     Attributes:
         id: unique in its checklist.
-        better: the answer that speaks for quality. The paper allows "yes" alone; here a defect may be asked for too.
-        support: the text whose facts must support a unit for the answer to be yes, if units are facts (SEAL).
+        better: the answer that speaks for quality: "no" if the question is about a defect. CheckEval has only "yes".
+        support: if units are facts, the material that must support a fact for the answer to be yes (SEAL).
     """
 
     id: str = Field(pattern=r"^[a-z0-9-]+$")
@@ -57,8 +57,8 @@ class Checklist(FrozenModel):
     """An aspect of a task, divided into sub-dimensions.
 
     Attributes:
-        others: definitions of aspects that the questions should not be about; if empty, the task's shipped aspects.
-        units: the pieces of a text that the questions are asked of one by one; `None` asks them of the whole text.
+        others: aspects that the questions should not be about, and their definitions; by default, those that ship.
+        units: the pieces of a text, for each of which the questions are asked; `None` if they are about whole texts.
     """
 
     format: Literal["rubriclab-checklist/1"]
@@ -75,39 +75,38 @@ class Checklist(FrozenModel):
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> Checklist:
-        for what, names in (
+        for kind, names in (
             ("question id", [question.id for question in self.questions]),
             ("sub-dimension", [sub.name for sub in self.sub_dimensions]),
         ):
-            if twice := [name for name, times in Counter(names).items() if times > 1]:
-                raise ValueError(f"the {what} {twice[0]!r} is given twice")
+            if repeated_names := [name for name, uses in Counter(names).items() if uses > 1]:
+                raise ValueError(f"the {kind} {repeated_names[0]!r} is given twice")
         if self.aspect in self.others:
             raise ValueError(f"{self.aspect!r} is this checklist's own aspect and cannot be one of the others")
         return self
 
     @model_validator(mode="after")
-    def _units_have_what_they_need(self) -> Checklist:
-        kind, beside = (self.units.kind, self.units.beside) if self.units else (None, ())
-        if twice := [name for name, times in Counter(beside).items() if times > 1]:
-            raise ValueError(f"units.beside names the {twice[0]} twice")
-        if kind == "triple" and not {"source", "reference"} <= set(beside):
+    def _materials_fit_units_and_questions(self) -> Checklist:
+        kind = self.units.kind if self.units else None
+        materials = self.units.beside if self.units else ()
+        if repeated_names := [name for name, uses in Counter(materials).items() if uses > 1]:
+            raise ValueError(f"units.beside names the {repeated_names[0]} twice")
+        if kind == "triple" and not {"source", "reference"} <= set(materials):
             raise ValueError('a triple is a text with its source and reference: "beside" must name both')
         for question in self.questions:
-            support, fault = question.support, ""
-            if support is None:
+            if question.support is None:
                 continue
+            demand = f"the question {question.id!r} asks for support"
             if kind != "fact":
-                fault = 'support, which only facts have: leave "support" out, or let units be of the kind "fact"'
-            elif support not in beside:
-                fault = f'support by the {support}: name it in "beside" too'
-            elif question.better == "no":
-                fault = 'support, which is found by naming facts: "better" can only be "yes"'
-            if fault:
-                raise ValueError(f"the question {question.id!r} asks for {fault}")
+                raise ValueError(f'{demand}, which only facts have: leave it out, or let units be of the kind "fact"')
+            if question.support not in materials:
+                raise ValueError(f'{demand} by the {question.support}: name it in "beside" too')
+            if question.better == "no":
+                raise ValueError(f'{demand}, which is found by naming facts: "better" can only be "yes"')
         return self
 
 
-# The folders of `stores/`, by what is asked: of whole texts, of their units, of each sentence beside a reference.
+# Folders of `stores/` with questions about whole texts, about their units, and about sentences beside another text.
 Folder = Literal["checklists", "units", "comparisons"]
 
 
@@ -118,35 +117,34 @@ def load_checklist(task: str, aspect: str, path: Path | None = None, folder: Fol
     """
     shipped = shipped_checklists(folder)
     if path is None and (task, aspect) not in shipped:
-        own = [name for shipped_task, name in shipped if shipped_task == task]
+        aspects = [name for shipped_task, name in shipped if shipped_task == task]
         tasks = dict.fromkeys(shipped_task for shipped_task, _ in shipped)
-        has = f"For {task} there are: {', '.join(own)}." if own else f"Tasks with checklists are: {', '.join(tasks)}."
-        units = "" if folder == "checklists" else ' It also has "units": {"kind": "sentence", "beside": ["source"]}.'
-        raise ChecklistError(
-            f"No checklist ships for {task}/{aspect}. {has}",
-            "Write your own and give it with `checklist=FILE`; `rubriclab lint FILE` checks it. "
-            f"{_CHECKLIST_EXAMPLE}{units}",
+        alternatives = f"For {task} there are: {', '.join(aspects)}."
+        if not aspects:
+            alternatives = f"Tasks with checklists are: {', '.join(tasks)}."
+        hint = (
+            "Write your own and give it with `checklist=FILE`; `rubriclab lint FILE` checks it. " + _CHECKLIST_EXAMPLE
         )
+        if folder != "checklists":
+            hint += ' It also has "units": {"kind": "sentence", "beside": ["source"]}.'
+        raise ChecklistError(f"No checklist ships for {task}/{aspect}. {alternatives}", hint)
     path = path or content_path("stores", folder, task, f"{aspect}.json")
     checklist = read_checklist(path)
     if (checklist.task, checklist.aspect) != (task, aspect):
-        raise ChecklistError(
-            f"{path} is a checklist for {checklist.task}/{checklist.aspect}, but {task}/{aspect} was asked for.",
-            "Give the file that belongs to them, or correct its fields `task` and `aspect`.",
-        )
+        hint = "Give the file that belongs to them, or correct its fields `task` and `aspect`."
+        raise ChecklistError(f"{path} is for {checklist.task}/{checklist.aspect}, not for {task}/{aspect}.", hint)
     if folder == "checklists" and checklist.units:
-        raise ChecklistError(
-            f"{path} asks about each {checklist.units.kind} of a text, but questions about whole texts were asked for.",
-            "Leave `units` out of it, or give it to a method that takes texts apart: seal or dcr.",
-        )
+        hint = "Leave `units` out of it, or give it to a method that takes texts apart: seal or dcr."
+        raise ChecklistError(f"{path} asks about each {checklist.units.kind}, not about whole texts.", hint)
     return checklist
 
 
-def seed_questions(
+def find_checklist(
     folder: Folder | None, task: str, aspect: str, path: Path | None = None, *, is_required: bool = True
 ) -> Checklist | None:
-    """Return the checklist of `path` or `folder`; `None` without a folder, or if none ships and none `is_required`."""
-    if folder is None or (path is None and not is_required and (task, aspect) not in shipped_checklists(folder)):
+    """Return what `load_checklist` returns; `None` without a folder, or if an optional checklist does not ship."""
+    is_optional = path is None and not is_required
+    if folder is None or (is_optional and (task, aspect) not in shipped_checklists(folder)):
         return None
     return load_checklist(task, aspect, path, folder)
 
@@ -161,15 +159,14 @@ def read_checklist(file: Path) -> Checklist:
     try:
         content = read_file(file)
     except Unreadable as error:
-        hint = "Give the path of a checklist file."
-        raise ChecklistError(f"{file} cannot be read: {error}.", hint) from None
+        raise ChecklistError(f"{file} cannot be read: {error}.", "Give the path of a checklist file.") from None
     return parse_checklist(content, str(file))
 
 
 def parse_checklist(content: bytes, where: str) -> Checklist:
     """Return the checklist that `content` holds as JSON; `where` is what errors call it.
 
-    Questions without an id are numbered `s01`, `s02` ... in their order, past the ids that are given.
+    Questions without an id get the ids `s01`, `s02` ... in their order, except those that other questions have.
     """
     try:
         raw = parse_json(decode_text(content))
@@ -177,18 +174,18 @@ def parse_checklist(content: bytes, where: str) -> Checklist:
         raise ChecklistError(f"{where} is no checklist: {error}.", "A checklist is one JSON object.") from None
     if not isinstance(raw, dict):
         raise ChecklistError(f"{where}: expected a JSON object, found {type(raw).__name__}.", _CHECKLIST_EXAMPLE)
-    # What has another form than a checklist's is left to the validation below.
+    # Parts that do not have the form of a checklist are skipped here; the validation below reports them.
     questions: list[dict[str, Any]] = []
     subs = raw.get("sub_dimensions")
     for sub in subs if isinstance(subs, list) else []:
         own_questions = sub.get("questions") if isinstance(sub, dict) else None
         if isinstance(own_questions, list):
             questions += (question for question in own_questions if isinstance(question, dict))
-    taken = [question["id"] for question in questions if "id" in question]
-    free_ids = (name for name in (f"s{number:02}" for number in count(1)) if name not in taken)
+    taken_ids = [question["id"] for question in questions if "id" in question]
+    new_ids = (f"s{number:02}" for number in count(1))
     for question in questions:
         if "id" not in question:
-            question["id"] = next(free_ids)
+            question["id"] = next(new_id for new_id in new_ids if new_id not in taken_ids)
     try:
         return Checklist.model_validate(raw)
     except ValidationError as error:
@@ -201,16 +198,13 @@ _CHECKLIST_EXAMPLE = (
     '"sub_dimensions": [{"name": ..., "definition": ..., "questions": [{"id": ..., "text": ...}, ...]}, ...]}.'
 )
 
-
-# What may be written beside the name of a data set, such as a citation.
-_NO_NAME = re.compile(r"\([^()]*\d{4}[a-z]?\)|\[[\d,\s]+\]|\b(?:the|benchmark|corpus|data ?set)\b", re.IGNORECASE)
-_FINDINGS_EXAMPLE = (
-    'A findings file is a JSON list: [{"id": ..., "aspects": [...], "claim": ..., "citation": ...}, ...].'
-)
+# Additions to the name of a data set: citations and common words.
+_ADDITION = re.compile(r"\([^()]*\d{4}[a-z]?\)|\[[\d,\s]+\]|\b(?:the|benchmark|corpus|data ?set)\b", re.IGNORECASE)
+_FINDINGS_HINT = 'A findings file is a JSON list: [{"id": ..., "aspects": [...], "claim": ..., "citation": ...}, ...].'
 
 
 class Finding(FrozenModel):
-    """What raters reward or penalise, according to one publication. Without `aspects`, it bears on all of them.
+    """What raters reward or penalise, according to one publication. Without `aspects`, it bears on every aspect.
 
     `benchmarks` names the public data sets whose raters the finding is about. A rubric that is tested on one of them
     must not have learned from the finding. `quotation` is the passage of the paper's `file` that supports it.
@@ -244,25 +238,26 @@ def load_findings(
     file = folder / f"{task}.json" if folder.is_dir() else folder
     if path is None and not file.is_file():
         return ()
-    findings = (each for each in read_findings(file) if each.bears_on(aspect))
-    return tuple(each for each in findings if not {*excluded} & {*each.benchmarks})
+    findings = (finding for finding in read_findings(file) if finding.bears_on(aspect))
+    return tuple(finding for finding in findings if set(excluded).isdisjoint(finding.benchmarks))
 
 
 def read_findings(file: Path) -> tuple[Finding, ...]:
     try:
         entries = parse_json(decode_text(read_file(file)))
     except Unreadable as error:
-        raise LiteratureError(f"The findings file {file} cannot be read: {error}.", _FINDINGS_EXAMPLE) from None
+        raise LiteratureError(f"The findings file {file} cannot be read: {error}.", _FINDINGS_HINT) from None
     if not isinstance(entries, list):
-        raise LiteratureError(f"{file} holds no list.", _FINDINGS_EXAMPLE)
+        raise LiteratureError(f"{file} holds no list.", _FINDINGS_HINT)
     findings: dict[str, Finding] = {}
     for number, entry in enumerate(entries, start=1):
         try:
             finding = Finding.model_validate(entry)
         except ValidationError as error:
-            raise LiteratureError(f"{file}, entry {number}: {first_fault(error)}.", _FINDINGS_EXAMPLE) from None
-        if findings.setdefault(finding.id, finding) is not finding:
+            raise LiteratureError(f"{file}, entry {number}: {first_fault(error)}.", _FINDINGS_HINT) from None
+        if finding.id in findings:
             raise LiteratureError(f"{file}: the id {finding.id!r} is given twice.", "Give each finding its own id.")
+        findings[finding.id] = finding
     return tuple(findings.values())
 
 
@@ -275,7 +270,9 @@ def write_findings(file: Path, findings: Sequence[Finding]) -> None:
 
 
 def benchmark_name(name: str, known_names: Collection[str] = ()) -> str:
-    """Return the name of a data set: a known spelling, or else `two_words` in lower case, without a citation."""
-    words = re.findall(r"[^\W_]+", _NO_NAME.sub(" ", name).casefold())
-    spellings = (each for each in known_names if re.sub(r"[\W_]", "", each.casefold()) == "".join(words))
-    return next(spellings, "_".join(words))
+    """Return the name of a data set without a citation, in a known spelling or else in lower case with underscores."""
+    words = re.findall(r"[^\W_]+", _ADDITION.sub(" ", name).casefold())
+    for known_name in known_names:
+        if re.sub(r"[\W_]", "", known_name.casefold()) == "".join(words):
+            return known_name
+    return "_".join(words)

@@ -14,6 +14,9 @@ from datetime import date, time
 from decimal import Decimal
 from typing import Any
 
+PREVIEW_LENGTH = 40
+# JSON readers turn larger whole numbers into floats.
+MAX_EXACT_INTEGER = 2**64
 # Unicode categories of invisible characters: white space, controls, format characters (zero width), and marks, which
 # need a base letter (variation selectors are among them).
 _INVISIBLE = frozenset({"Cc", "Cf", "Mc", "Me", "Mn", "Zl", "Zp", "Zs"})
@@ -51,11 +54,6 @@ def comma_values(text: str) -> list[str]:
     return [value.strip() for value in row]
 
 
-PREVIEW = 40
-# JSON readers turn larger whole numbers into floats.
-MAX_EXACT_INTEGER = 2**64
-
-
 def describe(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
@@ -66,7 +64,8 @@ def describe(value: Any) -> str:
     if isinstance(value, Mapping):
         return "an object"
     if isinstance(value, date | time):
-        return f"the {'time' if isinstance(value, time) else 'date'} {value} (a spreadsheet turns 3.5 into a date)"
+        kind = "time" if isinstance(value, time) else "date"
+        return f"the {kind} {value} (a spreadsheet may have made it from a number, such as 3.5)"
     return f"a list of {len(value)}" if isinstance(value, list | tuple) else f"a value of type {type(value).__name__}"
 
 
@@ -81,11 +80,11 @@ def _describe_text(text: str) -> str:
         return "an empty text"
     if is_blank(text):
         return "only white space" if text.isspace() else "only invisible characters"
-    return f"the text {text!r}" if len(text) <= PREVIEW else f"a text that begins {text[:PREVIEW]!r}"
+    return f"the text {text!r}" if len(text) <= PREVIEW_LENGTH else f"a text that begins {text[:PREVIEW_LENGTH]!r}"
 
 
 def preview(text: str) -> str:
-    return repr(text if len(text) <= PREVIEW else f"{text[:PREVIEW]}…")
+    return repr(text if len(text) <= PREVIEW_LENGTH else f"{text[:PREVIEW_LENGTH]}…")
 
 
 def close_match(name: object, names: Iterable[str]) -> str | None:
@@ -98,55 +97,59 @@ def did_you_mean(name: object, names: Iterable[str]) -> str:
     return f"Did you mean {close!r}? " if close else ""
 
 
-# Text in quotation marks, which may come from a file; or in backticks, an option with or without a value, or a command.
+# Text in quotation marks may come from a file; it has no groups, and is kept. Backticks enclose an option or a command.
 _QUOTED_OR_TYPED = re.compile(
-    r"""(?<!\w)(['"])(?:\\.|(?!\1).)*?\1(?!\w)|`(?:(\w+)(?:=([^`]*))?|(rubriclab [^`]+))`""", re.DOTALL
+    r"""(?s)(?<!\w)(?P<mark>['"])(?:\\.|(?!(?P=mark)).)*?(?P=mark)(?!\w)"""
+    r"|`(?:(?P<option>\w+)(?:=(?P<value>[^`]*))?|(?P<command>rubriclab [^`]+))`"
 )
 
 
 def with_flags(text: str, flags: Mapping[str, str], complete: Callable[[str], str] = str) -> str:
-    """Return a message with options as `flags`, `--scale 1:5` for "`scale=1:5`", and its commands by `complete`."""
+    """Return a message with the flags of its options, `--scale 1:5` for "`scale=1:5`", and with complete commands."""
 
-    def written(match: re.Match[str]) -> str:
-        if match[4]:
-            return f"`{complete(match[4])}`"
-        flag = flags.get(match[2])
+    def replacement(match: re.Match[str]) -> str:
+        value = match["value"]
+        if match["command"]:
+            return f"`{complete(match['command'])}`"
+        flag = flags.get(match["option"])
         if flag is None:
             return match[0]
-        return f"{flag} {shlex.quote(match[3])}" if match[3] else flag
+        return f"{flag} {shlex.quote(value)}" if value else flag
 
-    return _QUOTED_OR_TYPED.sub(written, text)
+    return _QUOTED_OR_TYPED.sub(replacement, text)
 
 
 def as_python(text: str) -> str:
     """Return a message with its options as arguments, `scale="1:5"` for "`scale=1:5`", and its commands as calls."""
 
-    def written(match: re.Match[str]) -> str:
-        if match[4]:
-            return f"`{python_call(match[4])}`"
-        name, value = match[2], match[3]
-        # A value that begins with a quotation mark may be a list whose first item alone is quoted.
-        is_python = not value or re.fullmatch(r'"(\\.|[^"\\])*"|\{.*\}', value, re.DOTALL)
-        return match[0] if is_python else f"`{python_argument(name, value)}`"
+    def replacement(match: re.Match[str]) -> str:
+        value = match["value"]
+        if match["command"]:
+            return f"`{python_call(match['command'])}`"
+        # One quoted text or an object is a Python value already; a comma list such as `"a, b",c` is not.
+        if not value or re.fullmatch(r'"(\\.|[^"\\])*"|\{.*\}', value, re.DOTALL):
+            return match[0]
+        return f"`{python_argument(match['option'], value)}`"
 
-    return _QUOTED_OR_TYPED.sub(written, text)
+    return _QUOTED_OR_TYPED.sub(replacement, text)
 
 
 def python_call(command: str) -> str:
-    """Return a command as a call, `lab.trust("news@1")`; without arguments, as its name; one of no method unchanged."""
+    """Return a command as a call, `lab.trust("news@1")`, or as a method's name; unchanged if `Lab` has no such one."""
     name, _, rest = command.removeprefix("rubriclab ").partition(" ")
     if name not in ("evaluate", "export", "learn", "transfer", "trust", "verify"):  # methods of `Lab`
         return command
 
     def argument(text: str) -> str:
-        return text if text.isupper() else quoted(text.strip("'"))
+        is_placeholder = text.isupper()
+        return text if is_placeholder else quoted(text.strip("'"))
 
     words, *options = re.split(r"(?:^| )--", rest)
-    keywords = (option.replace("rubric ", "rubrics ").partition(" ") for option in options)
-    arguments = [
-        *map(argument, words.split()),
-        *(f"{key}={argument(text) if text else True}" for key, _, text in keywords),
-    ]
+    arguments = [argument(word) for word in words.split()]
+    for option in options:
+        # The flag `--rubric` can be repeated; the argument `rubrics` is a list.
+        keyword, _, text = option.replace("rubric ", "rubrics ").partition(" ")
+        arguments.append(f"{keyword}={argument(text) if text else True}")
     return f"lab.{name}({', '.join(arguments)})" if rest else f"lab.{name}"
 
 
@@ -161,28 +164,25 @@ def python_argument(name: str, value: str) -> str:
     if name == "mapping":
         argument = dict(pair.split("=", 1) for pair in comma_values(value) if "=" in pair)
     elif name == "settings":
-        setting, _, choice = value.partition("=")
-        method, _, setting = setting.partition(".")
+        dotted_name, _, choice = value.partition("=")
+        method, _, setting = dotted_name.partition(".")
         argument = {method: {setting: choice}}
     return f"{name}={json.dumps(argument, ensure_ascii=False)}"
-
-
-# Maximum characters of a judge's name in a sentence.
-JUDGE_SHOWN = 80
 
 
 def judge_at(judge: str, address: str | None) -> str:
     return f"{judge} at {address}" if address else judge
 
 
-def quoted_judge(judge: str, address: str | None = None, max_length: int | None = JUDGE_SHOWN) -> str:
+def quoted_judge(judge: str, address: str | None = None, max_length: int | None = 80) -> str:
     """Return a judge for use in a sentence: in quotes, the name cut to `max_length` characters, with the full address.
 
-    In quotes, a name that a pack chose cannot pass for a part of the sentence.
+    In quotes, a judge's name that comes from an imported rubric cannot pass for a part of the sentence.
     """
     name = one_line(judge)
-    cut = name if max_length is None or len(name) <= max_length else f"{name[: max_length - 1]}…"
-    return judge_at(quoted(cut), address and quoted(one_line(address)))
+    if max_length is not None and len(name) > max_length:
+        name = f"{name[: max_length - 1]}…"
+    return judge_at(quoted(name), quoted(one_line(address)) if address else None)
 
 
 def quoted(text: str) -> str:

@@ -54,24 +54,23 @@ class JudgePair:
 
 @dataclass(frozen=True, slots=True)
 class ScoreAgreement:
-    texts: int
+    texts: int  # with scores of two judges or more
     missing: int
     alpha: Interval
 
     @property
     def reliability(self) -> tuple[Reliability, Reliability] | None:
         """How far the ends of alpha's interval may be relied on; `None` without an interval."""
-        low, high = self.alpha.low, self.alpha.high
-        if low is None or high is None:
+        if self.alpha.low is None or self.alpha.high is None:
             return None
-        return _reliability(low), _reliability(high)
+        return _reliability(self.alpha.low), _reliability(self.alpha.high)
 
 
 @dataclass(frozen=True, slots=True)
 class CriterionAgreement:
-    """Agreement on one criterion, or on all criteria of a kind pooled; `id` is then the kind, `criteria` their number.
+    """Agreement on one criterion, or on a number of `criteria` pooled; pooled criteria have their kind as `id`.
 
-    `answers` counts texts with answers of two judges or more; if pooled, pairs of such a text and a criterion.
+    `answers` counts texts with answers of two judges or more; such a text counts once for each pooled criterion.
     """
 
     id: str
@@ -108,38 +107,43 @@ def interrater_agreement(
     """Return how far the judges agree: `scored` holds each judge's scores of `examples`, in their order.
 
     For yes/no questions, one by one and pooled, agreement is nominal alpha; for graded criteria and scores, alpha for
-    interval data. CheckEval (section 5.2) reports the pooled figure over single answers, and Fleiss' kappa, which is
-    at most 0.0001 lower in its tables 10, 19 and 21. Pooled figures tend to be higher, as they also reward judges for
-    knowing which criteria most texts meet. Intervals are over groups if texts share groups, else over texts.
+    interval data. CheckEval (section 5.2) pools the single answers too, but reports Fleiss' kappa. Alpha is higher than
+    kappa by at most 0.0001 in CheckEval's tables 10, 19 and 21. Pooled figures tend to be higher, as they also reward
+    judges for knowing which criteria most texts meet. Intervals are over groups if texts share groups, else over texts.
     """
     groups = [example.group for example in examples]
-    cluster = units(groups)
+    unit_numbers = units(groups)
     scores = {judge: floats(score.score for score in judge_scores) for judge, judge_scores in scored.items()}
     table = np.stack(list(scores.values()))
     by_id = {criterion.id: criterion for criterion in rubric.criteria}
-    rated = [[{rating.id: rating for rating in score.criteria} for score in rows] for rows in scored.values()]
-    ids = dict.fromkeys(name for rows in rated for ratings in rows for name in ratings)
+    ids: dict[str, None] = {}
+    ratings_by_judge = []
+    for judge_scores in scored.values():
+        text_ratings = [{rating.id: rating for rating in score.criteria} for score in judge_scores]
+        ids |= dict.fromkeys(name for ratings in text_ratings for name in ratings)
+        ratings_by_judge.append(text_ratings)
     # A method may give one rating for all criteria, under an id that is not a criterion of the rubric.
     other_ids = [name for name in ids if name not in by_id]
     criterion_ids = [name for name in by_id if name in ids]
     agreements = []
     for name in criterion_ids + other_ids:
-        cells = [[ratings.get(name) for ratings in rows] for rows in rated]
+        cells = [[ratings.get(name) for ratings in text_ratings] for text_ratings in ratings_by_judge]
         values = np.stack([floats(rating.score if rating else None for rating in row) for row in cells])
         inapplicable = sum(rating is not None and not rating.applies for row in cells for rating in row)
         is_question = name in by_id and by_id[name].kind == "question"
         is_binary = np.isin(values[~np.isnan(values)], (0, 1)).all()
         kind: Kind = "yes/no" if is_question and is_binary else "graded"
         trait = by_id[name].trait if name in by_id else "all criteria as one"
-        agreements.append((values, _agreement_on(values, cluster, kind, name, trait=trait, inapplicable=inapplicable)))
+        agreements.append((values, _agreement_on(values, unit_numbers, kind, name, trait, inapplicable=inapplicable)))
     pooled = []
     for kind in get_args(Kind):
         tables = [values for values, agreement in agreements if agreement.kind == kind]
         if len(tables) > 1:
             inapplicable = sum(agreement.inapplicable for _, agreement in agreements if agreement.kind == kind)
-            clusters, values = np.tile(cluster, len(tables)), np.concatenate(tables, axis=1)
-            of_kind = _agreement_on(values, clusters, kind, kind, trait="all of them pooled", inapplicable=inapplicable)
-            pooled.append(replace(of_kind, criteria=len(tables)))
+            values = np.concatenate(tables, axis=1)
+            tiled_units = np.tile(unit_numbers, len(tables))
+            agreement = _agreement_on(values, tiled_units, kind, kind, "all of them pooled", inapplicable=inapplicable)
+            pooled.append(replace(agreement, criteria=len(tables)))
     judges = []
     for judge, values in scores.items():
         present = values[~np.isnan(values)]
@@ -151,11 +155,13 @@ def interrater_agreement(
         scale=rubric.scores_on,
         texts=len(examples),
         groups=len(set(groups)),
-        unit="groups" if 1 < len(set(groups)) < len(groups) else "texts",
+        unit="groups" if len(np.unique(unit_numbers)) < len(examples) else "texts",
         judges=tuple(judges),
-        pairs=tuple(_judge_pair(*names, scores, cluster) for names in combinations(scores, 2)),
+        pairs=tuple(_judge_pair(*names, scores, unit_numbers) for names in combinations(scores, 2)),
         scores=ScoreAgreement(
-            _count_with_two_answers(table), int(np.isnan(table).sum()), krippendorff_alpha(table, "interval", cluster)
+            texts=_count_answered_twice(table),
+            missing=int(np.isnan(table).sum()),
+            alpha=krippendorff_alpha(table, "interval", unit_numbers),
         ),
         criteria=tuple(agreement for _, agreement in agreements),
         pooled=tuple(pooled),
@@ -163,18 +169,22 @@ def interrater_agreement(
 
 
 def _agreement_on(
-    values: FloatArray, cluster: IntArray, kind: Kind, name: str, *, trait: str, inapplicable: int
+    values: FloatArray, unit_numbers: IntArray, kind: Kind, name: str, trait: str, *, inapplicable: int
 ) -> CriterionAgreement:
     """Return the agreement on `values`, shape (judges, texts), NaN where a judge gave no answer on a text."""
     metric: Metric = "nominal" if kind == "yes/no" else "interval"
+    answers = _count_answered_twice(values)
     missing = int(np.isnan(values).sum()) - inapplicable
-    alpha = krippendorff_alpha(values, metric, cluster)
-    return CriterionAgreement(name, trait, kind, 1, _count_with_two_answers(values), missing, inapplicable, alpha)
+    alpha = krippendorff_alpha(values, metric, unit_numbers)
+    return CriterionAgreement(
+        name, trait, kind, criteria=1, answers=answers, missing=missing, inapplicable=inapplicable, alpha=alpha
+    )
 
 
-def _judge_pair(first: str, second: str, scores: Mapping[str, FloatArray], cluster: IntArray) -> JudgePair:
-    both = ~np.isnan(scores[first]) & ~np.isnan(scores[second])
-    x, y, unit_numbers = scores[first][both], scores[second][both], renumber(cluster[both])
+def _judge_pair(first: str, second: str, scores: Mapping[str, FloatArray], unit_numbers: IntArray) -> JudgePair:
+    both_scored = ~np.isnan(scores[first]) & ~np.isnan(scores[second])
+    x, y = scores[first][both_scored], scores[second][both_scored]
+    unit_numbers = renumber(unit_numbers[both_scored])
 
     def statistic(counts: FloatArray) -> FloatArray:
         return spearman_rows(x, y, np.take(counts, unit_numbers, axis=1))
@@ -184,8 +194,10 @@ def _judge_pair(first: str, second: str, scores: Mapping[str, FloatArray], clust
     return JudgePair(first, second, len(x), spearman, paired_mean(x - y, unit_numbers))
 
 
-def _count_with_two_answers(table: FloatArray) -> int:
-    return int(((~np.isnan(table)).sum(axis=0) >= 2).sum())
+def _count_answered_twice(table: FloatArray) -> int:
+    """Return how many texts have answers of two judges or more; `table` has the shape (judges, texts)."""
+    answers_per_text = (~np.isnan(table)).sum(axis=0)
+    return int((answers_per_text >= 2).sum())
 
 
 def _reliability(alpha: float) -> Reliability:

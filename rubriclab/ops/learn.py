@@ -27,7 +27,7 @@ from rubriclab.learning.fitting import JointSettings
 from rubriclab.learning.train import Trained, learning_calls, train_joint, train_method
 from rubriclab.methods.catalogue import DEFAULT_METHODS, JOINT, METHODS, has_settings, settings_names
 from rubriclab.methods.method import Method, Progress, TrainingInput, choose_settings
-from rubriclab.methods.sources import Checklist, seed_questions
+from rubriclab.methods.sources import Checklist, find_checklist
 from rubriclab.models.characters import count, did_you_mean, join_names
 from rubriclab.models.text import Assignment, Example, find_aspect, named_reasons, shipped_aspects, task_words
 from rubriclab.models.version import Effort, Version, check_name
@@ -243,7 +243,7 @@ def prepare_training(workspace: Workspace, data: Data, options: LearnOptions) ->
         file = options.checklist if method.checklists else None
         needed = method.needs_checklist(resolved.methods[method.name]) or bool(file)
         try:
-            checklist = seed_questions(method.checklists, options.task, options.aspect, file, is_required=needed)
+            checklist = find_checklist(method.checklists, options.task, options.aspect, file, is_required=needed)
         except ChecklistError as error:
             if options.methods or options.checklist:
                 raise

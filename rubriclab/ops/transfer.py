@@ -26,7 +26,7 @@ from rubriclab.learning.train import Trained, origin_fields, recorded_texts, tra
 from rubriclab.learning.verdicts import held_out_verdicts, verdict_agreement, verdict_statistic
 from rubriclab.methods.catalogue import JOINT, METHODS
 from rubriclab.methods.method import TrainingInput
-from rubriclab.methods.sources import load_findings, seed_questions
+from rubriclab.methods.sources import find_checklist, load_findings
 from rubriclab.models import text as text_model, version as stored
 from rubriclab.models.aggregation import raw_value, threshold_by_hand
 from rubriclab.models.base import FrozenModel
@@ -184,7 +184,7 @@ def relearning(version: Version, target: TargetTexts, workspace: Workspace) -> T
         # A method without the checklist that it needs is left out.
         with suppress(errors.ChecklistError):
             needed = method.needs_checklist(settings)
-            checklist = seed_questions(method.checklists, task, aspect, is_required=needed)
+            checklist = find_checklist(method.checklists, task, aspect, is_required=needed)
             plans.append(Plan(method, replace(training_input, checklist=checklist), settings))
     if plans:
         return TrainingRun(tuple(plans), resolved.joint)

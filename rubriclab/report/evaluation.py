@@ -177,7 +177,7 @@ def _answers(version: Version, ratings: Sequence[CriterionRating]) -> Iterator[t
     """Yield the kind, title, rating and reasons of each criterion's row, and how the ratings lead to the score."""
     by_id, terms = {criterion.id: criterion for criterion in version.rubric.criteria}, version.rubric.terms
     ratings = sorted(ratings, key=lambda each: -rubrics.weight_in(each.id, terms))
-    words = (wording.rating_text(each, by_id.get(each.id), whole=not each.units) for each in ratings)
+    words = (wording.rating_text(each, by_id.get(each.id), of_whole_text=not each.units) for each in ratings)
     for each, rating in zip(ratings, wording.with_equal_decimals(words), strict=True):
         kind, title = rubrics.row_kind_and_title(by_id[each.id], terms) if each.id in by_id else ("", external(each.id))
         added = f"added {wording.signed(each.contribution)}" if each.contribution is not None else ""

@@ -361,11 +361,11 @@ def answers(evidence: Evidence) -> str:
     return ", ".join([*parts, f"{missing} missing"] if missing > 0 else parts)
 
 
-def rating_text(rating: CriterionRating | Cell, criterion: Criterion | None, *, whole: bool = True) -> str:
+def rating_text(rating: CriterionRating | Cell, criterion: Criterion | None, *, of_whole_text: bool = True) -> str:
     """Return a rating: a score, or the answer to a question that was asked of the whole text."""
     if rating.score is None:
         return "none" if rating.applies else "n/a"
-    if criterion is None or criterion.question is None or rating.score not in (0, 1) or not whole:
+    if criterion is None or criterion.question is None or rating.score not in (0, 1) or not of_whole_text:
         return format_score(round(rating.score, 2))
     better = criterion.question.better
     return better if rating.score == 1 else {"yes": "no", "no": "yes"}[better]

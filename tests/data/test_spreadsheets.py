@@ -184,8 +184,8 @@ def test_a_workbook_is_read_with_merged_cells_numbers_as_text_and_row_numbers_of
     assert isinstance(three, Example)
     assert isinstance(four, RowError)
     assert str(four).endswith(
-        "ratings.xlsx:6: field 'scores.x': got the date 2024-05-03 (a spreadsheet turns 3.5 into a date), "
-        "expected a finite number"
+        "ratings.xlsx:6: field 'scores.x': got the date 2024-05-03 (a spreadsheet may have made it from a number, "
+        "such as 3.5), expected a finite number"
     )
     assert "sheet 'Ratings' of 2" in str(rows.source.note())
     assert "1 merged cells" in str(rows.source.note())

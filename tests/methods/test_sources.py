@@ -99,16 +99,18 @@ def test_questions_without_ids_are_numbered_past_those_that_are_given() -> None:
 
 def test_a_checklist_for_something_else_is_refused(tmp_path: Path) -> None:
     file = write(tmp_path, checklist())
-    with pytest.raises(ChecklistError, match="is a checklist for email/politeness, but email/clarity was asked for"):
+    with pytest.raises(ChecklistError, match="is for email/politeness, not for email/clarity"):
         sources.load_checklist("email", "clarity", file)
-    with pytest.raises(ChecklistError, match="is a checklist for email/politeness, but letter/politeness was asked"):
+    with pytest.raises(ChecklistError, match="is for email/politeness, not for letter/politeness"):
         sources.load_checklist("letter", "politeness", file)
 
 
 def test_questions_about_units_are_not_asked_of_whole_texts(tmp_path: Path) -> None:
     file = write(tmp_path, checklist(units={"kind": "sentence pair"}))
     assert sources.load_checklist("email", "politeness", file, "units").units
-    with pytest.raises(ChecklistError, match=r"own\.json asks about each sentence pair of a text.*seal or dcr"):
+    with pytest.raises(
+        ChecklistError, match=r"own\.json asks about each sentence pair, not about whole texts.*seal or dcr"
+    ):
         sources.load_checklist("email", "politeness", file)
 
 

@@ -21,7 +21,7 @@ from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.hypoeval.score import rate_prompt
 from rubriclab.methods.method import TrainingInput, choose_settings, ignore_progress
 from rubriclab.methods.single_call import judge_group_prompt, judge_prompt
-from rubriclab.methods.sources import seed_questions
+from rubriclab.methods.sources import find_checklist
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import find_aspect
 from rubriclab.ops.improve import Reviser
@@ -103,7 +103,7 @@ def prompts_by_template() -> dict[str, list[Prompt]]:
 async def learn_and_improve(judge: scripts.RecordingJudge, name: str, aspect: str, chosen: dict[str, Any]) -> None:
     method, about = METHODS[name], replace(scripts.assignment(), aspect=find_aspect("summarization", aspect))
     texts = tuple(replace(text, scores={aspect: place % 5 + 1}) for place, text in enumerate(TEXTS))
-    pack = seed_questions(method.checklists, "summarization", aspect)
+    pack = find_checklist(method.checklists, "summarization", aspect)
     learned = await method.learn(
         TrainingInput(texts, about, scripts.findings(), pack),
         choose_settings(method.settings, method.presets, chosen),
