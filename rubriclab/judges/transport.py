@@ -25,6 +25,8 @@ COMPRESSION_BYTES = 64_000
 # Both zlib's own format and gzip's.
 _ANY_HEADER = zlib.MAX_WBITS | 32
 _FRAMING = {"content-encoding", "content-length", "transfer-encoding"}
+# Kept until they are closed, since litellm forgets clients without closing their sessions.
+_open_transports: set[BoundedTransport] = set()
 
 
 class BoundedTransport(httpx.AsyncBaseTransport):
@@ -78,10 +80,6 @@ class BoundedTransport(httpx.AsyncBaseTransport):
         self._closed = True
         _open_transports.discard(self)
         await self._source.aclose()
-
-
-# Kept until they are closed, since litellm forgets clients without closing their sessions.
-_open_transports: set[BoundedTransport] = set()
 
 
 def bound_responses(handler: Any) -> None:

@@ -51,7 +51,8 @@ class CallEstimate:
     completion_tokens: int = 0
 
     def __add__(self, other: CallEstimate) -> CallEstimate:
-        return CallEstimate(*map(sum, zip(astuple(self), astuple(other), strict=True)))
+        pairs = zip(astuple(self), astuple(other), strict=True)
+        return CallEstimate(*map(sum, pairs))
 
     def __mul__(self, times: float) -> CallEstimate:
         return CallEstimate(*(round(number * times) for number in astuple(self)))

@@ -225,7 +225,8 @@ def fit(table: RatingMatrix, pool: CandidatePool | None = None, *, least_redunda
 
 def cross_validate(table: RatingMatrix, settings: JointSettings, pool: CandidatePool | None = None) -> HeldOut:
     """Return each text's score by rubrics fitted to the texts of other folds, which `settings` define."""
-    order, pool = canonical_order(table), pool or CandidatePool(tuple(range(len(table.methods))))
+    pool = pool or CandidatePool(tuple(range(len(table.methods))))
+    order = canonical_order(table)
     folds = divisions(table.rows(order).groups, settings)[:, np.argsort(order)]
     return fit_folds(table, folds, lambda _repetition, _fold: pool)
 

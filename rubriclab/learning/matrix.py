@@ -72,7 +72,8 @@ def rating_matrix(
     bounds: Mapping[str, Bounds] | None = None,
 ) -> RatingMatrix:
     """Return the rating matrix with these scores, shape (texts, candidates); `bounds` limit weights, by id."""
-    aspect, bounds, groups = assignment.aspect, bounds or {}, group_keys(examples)
+    aspect, groups = assignment.aspect, group_keys(examples)
+    bounds = bounds or {}
     directions = prior_directions(aspect.name, aspect.definition, assignment.words.task)
     criteria = [candidate.criterion for candidate in candidates]
     signed = np.array([criterion.kind == "feature" for criterion in criteria], dtype=bool)

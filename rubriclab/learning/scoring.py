@@ -25,6 +25,8 @@ from rubriclab.prompts.render import inert
 CANNOT_ASSESS = "the judge says that the whole of this text cannot be assessed"
 # Rows that are read before a group is processed. Rows of a group that are farther apart are processed separately.
 WINDOW = 4096
+_ADDRESSING = Path(__file__).with_name("addressing.toml")
+_PATTERNS, _WORDS = load_patterns(_ADDRESSING), parse_toml(_ADDRESSING.read_bytes())["words"]
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -205,7 +207,8 @@ async def rate_by_parts(
 ) -> tuple[CriterionRating, ...]:
     if ask == "in one call":
         return await judge_all(example, parts, assignment, judge, form)
-    return (await _scores_by_part(parts, example, assignment, judge))[1]
+    _, ratings = await _scores_by_part(parts, example, assignment, judge)
+    return ratings
 
 
 async def ratings_of_texts(
@@ -272,8 +275,8 @@ def score_stream(
 
     Raises SettingsError if `under_way` is below 1 or the rubric cannot rate texts together; or as `score_text`.
     """
-    limits, counts = rival_limits(rubric, rivals), counts or RivalCounts()
-    single = without_rivals(rubric)
+    limits, single = rival_limits(rubric, rivals), without_rivals(rubric)
+    counts = counts or RivalCounts()
 
     async def score(group: Sequence[Example | RowError]) -> Sequence[Score]:
         first = group[0]
@@ -408,10 +411,6 @@ async def stream(
         for task in running:
             if not task.cancelling():  # a second cancellation would not wait for a reply that arrives soon
                 task.cancel()
-
-
-_ADDRESSING = Path(__file__).with_name("addressing.toml")
-_PATTERNS, _WORDS = load_patterns(_ADDRESSING), parse_toml(_ADDRESSING.read_bytes())["words"]
 
 
 def addresses_judge(text: str) -> bool:

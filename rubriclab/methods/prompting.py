@@ -301,7 +301,7 @@ def numbered_reasons(examples: Iterable[Example], aspect: str) -> tuple[Numbered
     numbered: list[NumberedReason] = []
     for example in examples:
         scores, reasons = named_annotations(example, aspect), named_reasons(example, aspect)
-        raters = sorted(reasons, key=lambda rater: digest([text_digest(example), rater]))
+        raters = sorted(reasons, key=lambda rater: digest([text_digest(example), rater]))  # an arbitrary, stable order
         for rater in sorted(raters[:MAX_REASONS_PER_TEXT]):
             number = len(numbered) + 1
             numbered.append(NumberedReason(number, example.id, rater, reasons[rater], scores.get(rater)))

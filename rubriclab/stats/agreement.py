@@ -183,10 +183,10 @@ def _system_difference(texts: ScoredTexts, coefficient: Coefficient) -> Interval
     if ci1.low is None or ci1.high is None or ci2.low is None or ci2.high is None:
         return Interval(r1 - r2)
     unexplained = 1 - r1**2 - r2**2 - r12**2
-    shared = ((r12 - r1 * r2 / 2) * unexplained + r12**3) / ((1 - r1**2) * (1 - r2**2))
+    error_correlation = ((r12 - r1 * r2 / 2) * unexplained + r12**3) / ((1 - r1**2) * (1 - r2**2))
 
     def margin(margin1: float, margin2: float) -> float:
-        return math.sqrt(max(margin1**2 + margin2**2 - 2 * shared * margin1 * margin2, 0.0))
+        return math.sqrt(max(margin1**2 + margin2**2 - 2 * error_correlation * margin1 * margin2, 0.0))
 
     below, above = margin(r1 - ci1.low, ci2.high - r2), margin(ci1.high - r1, r2 - ci2.low)
     return Interval(r1 - r2, r1 - r2 - below, r1 - r2 + above)

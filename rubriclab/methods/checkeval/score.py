@@ -34,6 +34,11 @@ PRESETS: Presets = {
 
 Ask = Literal["by sub-dimension", "one by one", "together"]
 
+# The subject of a question that is about none of the aspects named.
+ELSEWHERE = "something else"
+TOKENS_PER_ANSWER = 96
+_AROUND_WORD = " \t\n*_`\"'“”‘’."
+
 
 class CheckEvalSettings(MethodSettings):
     """Hyperparameters of CheckEval; part of the digest of a version."""
@@ -72,12 +77,6 @@ class CheckEvalSettings(MethodSettings):
     most: prompting.Whole = pydantic.Field(default=35, ge=1, le=100)
     """At most this many questions are asked about texts, as evenly from all seeds as possible; the paper's final lists
     have 20 to 35."""
-
-
-# The subject of a question that is about none of the aspects named.
-ELSEWHERE = "something else"
-TOKENS_PER_ANSWER = 96
-_AROUND_WORD = " \t\n*_`\"'“”‘’."
 
 
 def shown_questions(fields: Mapping[str, Any]) -> list[Mapping[str, Any]]:

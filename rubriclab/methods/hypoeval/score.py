@@ -25,6 +25,11 @@ PRESETS: Presets = {"paper": PAPER, "published": {**PAPER, "procedure": "publish
 Ask = Literal["separately", "together", "concatenated"]
 Procedure = Literal["improved", "paper", "published"]
 
+# The id of a single overall rating by all criteria.
+OVERALL = "overall"
+# The least share of the hypotheses' weight that those with a rating must have.
+MIN_RATED_WEIGHT = 0.5
+
 
 class HypoEvalSettings(MethodSettings):
     """Hyperparameters of HypoEval; part of the digest of a version."""
@@ -81,12 +86,6 @@ class HypoEvalSettings(MethodSettings):
         """The number of hypotheses requested from literature alone."""
         is_half = self.procedure == "improved" and self.sources != "literature"
         return math.ceil(self.bank_size / 2) if is_half else self.bank_size
-
-
-# The id of a single overall rating by all criteria.
-OVERALL = "overall"
-# The least share of the hypotheses' weight that those with a rating must have.
-MIN_RATED_WEIGHT = 0.5
 
 
 async def rate(
