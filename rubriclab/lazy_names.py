@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 
+def modules_in_stub(file: str) -> dict[str, str]:
+    """Return the module of each name that the type stub beside a package's `file` imports."""
+    stub = ast.parse(Path(file).with_suffix(".pyi").read_text("utf-8"))
+    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    return {alias.name: str(node.module) for node in imports for alias in node.names}
+
+
 def lazy_names(module: str, module_of: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the `__getattr__` of `module`: a name is imported from its module in rubriclab."""
+    """Return the `__getattr__` of `module`: a name is imported from its module."""
 
     def attribute(name: str) -> Any:
         if name not in module_of:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        return getattr(importlib.import_module(f"rubriclab.{module_of[name]}"), name)
+        return getattr(importlib.import_module(module_of[name]), name)
 
     return attribute
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from commands import CHECKOUT
@@ -17,18 +15,6 @@ import rubriclab
 @pytest.mark.parametrize("name", rubriclab.__all__)
 def test_every_public_name_can_be_imported_and_has_a_docstring(name: str) -> None:
     assert getattr(rubriclab, name).__doc__
-
-
-def test_type_checkers_are_told_of_the_same_names() -> None:
-    tree = ast.parse(Path(str(rubriclab.__file__)).read_text("utf-8"))
-    guarded = next(node for node in tree.body if isinstance(node, ast.If))
-    told = {
-        (str(node.module).removeprefix("rubriclab."), alias.name)
-        for node in guarded.body
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    }
-    assert told == {(rubriclab._MODULE_OF[name], name) for name in rubriclab.__all__}
 
 
 def test_every_documented_name_is_public() -> None:

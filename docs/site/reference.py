@@ -107,7 +107,8 @@ def page_of(home: str) -> str:
 def names_on(page: str) -> dict[str, list[str]]:
     """Return the public names of a page by the module that defines them, each as `MODULE.NAME`."""
     found: dict[str, list[str]] = {}
-    for name, home in rubriclab._MODULE_OF.items():
+    for name, module in rubriclab._MODULE_OF.items():
+        home = module.removeprefix("rubriclab.")
         if page_of(home) == page:
             found.setdefault(home.rstrip("."), []).append(f"rubriclab.{name}")
     return {home: sorted(names) for home, names in sorted(found.items())}

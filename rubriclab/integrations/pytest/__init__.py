@@ -9,7 +9,7 @@ from rubriclab.lazy_names import lazy_names
 if TYPE_CHECKING:
     from rubriclab.integrations.pytest.checker import RubricChecker as RubricChecker, RubricFixture as RubricFixture
 
-_MODULE_OF = dict.fromkeys(("RubricChecker", "RubricFixture"), "integrations.pytest.checker")
+_MODULE_OF = dict.fromkeys(("RubricChecker", "RubricFixture"), "rubriclab.integrations.pytest.checker")
 
 __all__ = [*_MODULE_OF]
 
