@@ -29,10 +29,10 @@ SECTIONS = ("", JUDGING, LIMITS, INPUT, STORED)
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """How the command line presents an option, as far as the option's field does not say it.
+    """How the command line presents an option, with or without a value, as far as its field does not say it.
 
     Attributes:
-        names: the flags, if they differ from the name of the field: `--map`.
+        names: the option's names, if they differ from the name of the field: `--map`.
         path_kind: what the path is for that the value is or contains; empty for a value without a path.
         section, from_found: override `section` and `from_found` of the class that declares the option.
         joined: whether repeated values are joined by commas.

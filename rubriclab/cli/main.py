@@ -169,7 +169,7 @@ def cli(context: click.Context, config: Path | None, verbose: int, log_file: str
         if name.split()[0] == context.invoked_subcommand:
             used += params
     keys = set(options_by_name(used))
-    if any(param.name == "configured" for param in used):  # it takes the hyperparameters, in tables named after methods
+    if any(param.name == "configured" for param in used):  # hyperparameters, whose tables are named after methods
         keys.update(method_names())
     if settings := loaded.summary(keys):
         note(f"{loaded.file} in this folder sets {settings}")
@@ -209,8 +209,8 @@ def main(arguments: list[str] | None = None, command: click.Group = cli, name: s
             handle_interrupt(signal.SIGINT, frame)
 
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        # A shell starts a background command with Ctrl-C ignored. asyncio's handler, by which SIGTERM ends a command
-        # cleanly, only replaces Python's default one. So that one is restored, and Ctrl-C is blocked.
+        # A shell has started this command in the background, with Ctrl-C ignored. asyncio only replaces the default
+        # handler by its own, which SIGTERM needs too. So the default handler is set, and Ctrl-C is blocked instead.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, terminate)
@@ -239,7 +239,8 @@ def run(arguments: list[str] | None = None, command: click.Group = cli, name: st
     except (click.Abort, KeyboardInterrupt):
         from rubriclab.judges.providers import masked
 
-        same_command = shlex.join([name, *(sys.argv[1:] if arguments is None else arguments)])
+        arguments = sys.argv[1:] if arguments is None else arguments
+        same_command = shlex.join([name, *arguments])
         click.echo(f"interrupted; answers so far are cached. To resume: {plain(masked(same_command))}", err=True)
         return INTERRUPTED
     except SystemExit:

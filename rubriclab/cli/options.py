@@ -68,14 +68,14 @@ def path_kind_of(param: click.Parameter) -> str:
 
 
 class SectionOption(click.Option):
-    """An option with an environment variable, a section of help, and its rule for files of options, `from_found`."""
+    """An option with an environment variable, a help section, and a rule which configuration files may set it."""
 
     def __init__(
         self, declared: Sequence[str], *, section: str = "", from_found: FromFound = "confirmed", **settings: Any
     ) -> None:
         # A pair such as `--tags/--no-tags` has the variable of its first name.
-        long_names = next(name for name in declared if name.startswith("--"))
-        name = long_names.removeprefix("--").partition("/")[0]
+        pair = next(each for each in declared if each.startswith("--"))
+        name = pair.removeprefix("--").partition("/")[0]
         super().__init__(declared, envvar=f"RUBRICLAB_{name.replace('-', '_').upper()}", **settings)
         self.section = section
         self.from_found = from_found
@@ -135,7 +135,8 @@ class SectionCommand(click.Command):
         except RubriclabError as error:
             # A command in a message repeats options of the running command, which are known here but not in `main`.
             error.message = for_command_line(error.message)
-            error.hint = error.hint and for_command_line(error.hint)
+            if error.hint:
+                error.hint = for_command_line(error.hint)
             raise
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -192,7 +193,7 @@ class SectionGroup(click.Group):
 def command(*models: str, section: str = "", name: str | None = None) -> Callable[[Callable[..., Any]], SectionCommand]:
     """Return a decorator that turns a function into a command with the options of the named models.
 
-    The list of all commands shows the command under `section`. One of the section "Every day" or of a group has none.
+    The list of all commands shows the command under `section`. Everyday commands and members of groups have none.
     """
     return click.command(name, cls=SectionCommand, models=models, section=section)
 
@@ -202,7 +203,7 @@ option = partial(click.option, cls=SectionOption)
 flag = partial(option, is_flag=True)
 path_option = partial(option, metavar="PATH", type=OUTPUT)
 output_option = partial(path_option, "--output", "-o")
-# Title of a section of help, as in `rubriclab.base_options`, which takes long to import.
+# A section of help, declared here again because `rubriclab.base_options` takes long to import.
 STORED = "Store and output"
 # Placeholders of numbers with bounds, by type, in place of click's INTEGER RANGE and FLOAT RANGE.
 METAVARS = {click.IntRange: "N", click.FloatRange: "NUMBER"}
@@ -219,7 +220,7 @@ def options_of_models(models: Sequence[type[Options]]) -> Iterator[click.Option]
             names = flag.names.split() or [f"--{name.replace('_', '-')}"]
             fields[name] = (model, field, flag, names)
             long_names[name] = next(each for each in names if each.startswith("--"))
-    # Help names an option by its long name. `output` stays, since it means the field of a row there.
+    # Help shows an option as its long name, except `output`, which means the field of a row there.
     long_names.pop("output", None)
     for name, (model, field, flag, names) in fields.items():
         if not flag.hidden:
@@ -278,8 +279,9 @@ def _type_settings(field: FieldInfo, flag: Flag) -> dict[str, Any]:
         click_type = click.FloatRange(**limits, min_open="gt" in bounds) if bounds else click.FLOAT
     else:
         click_type = click.STRING
-    may_repeat = several or flag.multiple or flag.joined
-    return {"type": click_type, "multiple": True} if may_repeat else {"type": click_type}
+    if several or flag.multiple or flag.joined:
+        return {"type": click_type, "multiple": True}
+    return {"type": click_type}
 
 
 def _value_type(annotation: Any) -> Any:

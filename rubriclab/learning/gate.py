@@ -217,7 +217,7 @@ class EvaluatorComparison:
 def verdict_on(
     other: str, order: Interval, error_reduction: Interval | None, scale: Scale, *, labels: int, clusters: int
 ) -> version.GateVerdict:
-    """Return the verdict from the intervals of the differences in `order` and in error; `clusters` counts groups."""
+    """Return the verdict from the rubric's gain in `order` and its `error_reduction`; `clusters` counts groups."""
     outcome = difference_outcome(order, version.MIN_EFFECT, clusters)
     min_reduction = version.MIN_BRIER_EFFECT if scale.names else version.MIN_ERROR_EFFECT * scale.width
     error_outcome = difference_outcome(error_reduction, min_reduction, clusters) if error_reduction else None
@@ -308,7 +308,8 @@ def decision_chances(value: float, margin: float, labels: int, clusters: int, mo
     """Return the chance of a decision for each number of `more` labels; `margin` is half the interval's width."""
     from scipy.special import chdtri, ndtr, stdtrit
 
-    freedom, upper = clusters - 1, (1 + CONFIDENCE) / 2
+    freedom = clusters - 1
+    upper = (1 + CONFIDENCE) / 2
     quantiles = (np.arange(ERROR_QUANTILES) + 0.5) / ERROR_QUANTILES
     true_to_estimated = np.sqrt(freedom / chdtri(freedom, quantiles))
     error = (margin / stdtrit(freedom, upper) * true_to_estimated)[:, np.newaxis]

@@ -42,14 +42,15 @@ class ScoreExplanation(Answered, Displayed):
     unanswered: str | None = None
 
     def to_row(self) -> dict[str, Any]:
-        labelled = self.labelled and {"label": self.labelled.label, "predicted": self.labelled.predicted}
+        record = self.labelled
+        labelled = None if record is None else {"label": record.label, "predicted": record.predicted}
         replies = [asdict(reply) for reply in self.score.replies]
         nearest = []
         for neighbour in self.nearest:
             scores = {"label": neighbour.text.label, "predicted": neighbour.text.predicted}
             nearest.append({"id": neighbour.text.id, "distance": round(neighbour.distance, 6), **scores})
-        row = {**self.score.to_row(), "average": self.average, "labelled": labelled}
-        return {**row, "replies": replies, "nearest": nearest}
+        details = {"average": self.average, "labelled": labelled, "replies": replies, "nearest": nearest}
+        return {**self.score.to_row(), **details}
 
 
 def explain(
@@ -108,8 +109,7 @@ def build_explanation(
     texts = record.texts if record else ()
     equal_texts = [text for text in texts if (text.output, text.source, text.context) == content]
     # Of several equal texts, the one with the same id is taken, else the first.
-    equal_texts.sort(key=lambda text: text.id != example.id)
-    labelled = next(iter(equal_texts), None)
+    labelled = min(equal_texts, key=lambda text: text.id != example.id, default=None)
     nearest: tuple[Neighbour, ...] = ()
     if record and aggregation:
         ratings = {rating.id: rating.score for rating in score.criteria}

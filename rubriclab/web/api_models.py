@@ -124,7 +124,7 @@ def shown_judge(judge: str) -> str:
 
 def describe_rubric(rubric: Rubric, name: str, judge: str, version: Version | None) -> RubricDescription:
     """Return the description of a rubric as callers see it."""
-    provenance = version.provenance if version else None
+    needs = version.provenance.text_fields if version else None
     weights = {name: term.weight for name, term in rubric.terms.items()}
     criteria = map(CriterionDescription.model_validate, rubric.criteria)
     return RubricDescription(
@@ -134,7 +134,7 @@ def describe_rubric(rubric: Rubric, name: str, judge: str, version: Version | No
         aspect=AspectDescription.model_validate(rubric.aspect),
         scale=ScaleDescription.model_validate(rubric.scores_on),
         judge=shown_judge(judge),
-        needs=(provenance.text_fields or ()) if provenance else (),
+        needs=needs or (),
         verdict=version.outcome if version else None,
         criteria=tuple(each.model_copy(update={"weight": weights.get(each.id)}) for each in criteria),
     )
@@ -323,19 +323,15 @@ def description(*, tokens: bool) -> dict[str, Any]:
     _, schema = models_json_schema(modes, ref_template=_REF)
     security: dict[str, Any] = {"security": [{"token": []}]} if tokens else {}
     codes = " ".join(f"{status} `{code}`: {meaning}" for code, (status, meaning) in PROBLEMS.items())
-    problem_schema = {"$ref": _REF.format(model="ProblemDetails")}
     retry_after = {"description": "Seconds, for 429, 503 and 504.", "schema": {"type": "integer", "minimum": 0}}
-    problem = _response(f"The request failed. {codes}", MEDIA_TYPE, problem_schema)
+    problem = _response(f"The request failed. {codes}", MEDIA_TYPE, {"$ref": _REF.format(model="ProblemDetails")})
     problem["headers"] = {"Retry-After": retry_after}
     schemes = {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}} if tokens else {}
+    terms = {"name": "Apache-2.0", "identifier": "Apache-2.0"}
+    info = {"title": "rubriclab", "version": __version__, "summary": "Scores texts by a rubric.", "license": terms}
     return {
         "openapi": "3.1.0",
-        "info": {
-            "title": "rubriclab",
-            "version": __version__,
-            "summary": "Scores texts by a rubric.",
-            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
-        },
+        "info": info,
         "servers": [{"url": "/"}],
         **security,
         "paths": _paths(tokens=tokens),
@@ -360,7 +356,8 @@ def _paths(*, tokens: bool) -> dict[str, Any]:
         operation: dict[str, Any] = {"operationId": name, "summary": summary, "responses": responses}
         if tokens and path in PATHS_WITHOUT_TOKEN:
             operation["security"] = []
-        paths[path] = {"post" if path == SCORE else "get": operation}
+        method = "post" if path == SCORE else "get"
+        paths[path] = {method: operation}
     body = _json_response("", "InputText", "InputTexts")["content"]
     body["application/json"]["example"] = _EXAMPLE
     paths[SCORE]["post"]["description"] = "A text that cannot be scored has no score but a reason in `unscored`."
