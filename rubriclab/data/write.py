@@ -149,15 +149,15 @@ def table_writer(
         complete = False
 
         def add(row: Mapping[str, Any]) -> None:
-            flat = flatten(row)
-            for column, cell in flat.items():
+            flat_row = flatten(row)
+            for column, cell in flat_row.items():
                 earlier_type = types.setdefault(column, None)
                 cell_type: CellType = next((scalar for scalar in (bool, int, float) if isinstance(cell, scalar)), str)
                 if cell is not None and earlier_type is None:
                     types[column] = cell_type
                 elif cell is not None and earlier_type is not cell_type:
                     types[column] = float if {earlier_type, cell_type} == {int, float} else str
-            spool.write(orjson.dumps(flat, default=str, option=orjson.OPT_APPEND_NEWLINE))
+            spool.write(orjson.dumps(flat_row, default=str, option=orjson.OPT_APPEND_NEWLINE))
 
         try:
             yield add
@@ -242,8 +242,8 @@ def write_rows(rows: Iterable[Mapping[str, Any]], path: str | Path, *, dialect: 
 
 def json_line(row: Mapping[str, Any]) -> bytes:
     # Columns of a CSV file that are not fields of a text are not checked, so they may hold bytes that are not UTF-8.
-    valid = {name: replace_surrogates(cell) for name, cell in row.items()}
-    return orjson.dumps(valid, default=str, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS)
+    valid_row = {name: replace_surrogates(cell) for name, cell in row.items()}
+    return orjson.dumps(valid_row, default=str, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS)
 
 
 def _write_delimited(path: Path, table: Table) -> None:

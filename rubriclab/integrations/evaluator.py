@@ -58,9 +58,9 @@ def row_of_text(
 
 
 def open_scorer(rubric: RubricOrScorer, at_least: float | None = None, /, **options: Any) -> TextScorer:
-    """Return `rubric` if it is open, else open it by `Lab.scorer`; SettingsError if `at_least` is not on the scale.
+    """Return `rubric` if it is open, else open it by `Lab.scorer`; `options` are those of `Lab`.
 
-    `options` are those of `Lab`.
+    Raises SettingsError if `at_least` is not on the scale of the scores.
     """
     scorer = rubric if isinstance(rubric, TextScorer) else Lab(progress=None, **options).scorer(rubric)
     try:

@@ -57,7 +57,7 @@ class Checklist(FrozenModel):
     """An aspect of a task, divided into sub-dimensions.
 
     Attributes:
-        others: aspects that the questions should not be about, and their definitions; by default, those that ship.
+        others: aspects that the questions should not be about, with their definitions; if empty, those that ship.
         units: the pieces of a text, for each of which the questions are asked; `None` if they are about whole texts.
     """
 
@@ -122,9 +122,7 @@ def load_checklist(task: str, aspect: str, path: Path | None = None, folder: Fol
         alternatives = f"For {task} there are: {', '.join(aspects)}."
         if not aspects:
             alternatives = f"Tasks with checklists are: {', '.join(tasks)}."
-        hint = (
-            "Write your own and give it with `checklist=FILE`; `rubriclab lint FILE` checks it. " + _CHECKLIST_EXAMPLE
-        )
+        hint = f"Write one and give it with `checklist=FILE`; `rubriclab lint FILE` checks it. {_CHECKLIST_EXAMPLE}"
         if folder != "checklists":
             hint += ' It also has "units": {"kind": "sentence", "beside": ["source"]}.'
         raise ChecklistError(f"No checklist ships for {task}/{aspect}. {alternatives}", hint)
@@ -177,10 +175,12 @@ def parse_checklist(content: bytes, where: str) -> Checklist:
     # Parts that do not have the form of a checklist are skipped here; the validation below reports them.
     questions: list[dict[str, Any]] = []
     subs = raw.get("sub_dimensions")
-    for sub in subs if isinstance(subs, list) else []:
-        own_questions = sub.get("questions") if isinstance(sub, dict) else None
-        if isinstance(own_questions, list):
-            questions += (question for question in own_questions if isinstance(question, dict))
+    if not isinstance(subs, list):
+        subs = []
+    for sub in subs:
+        sub_questions = sub.get("questions") if isinstance(sub, dict) else None
+        if isinstance(sub_questions, list):
+            questions += (question for question in sub_questions if isinstance(question, dict))
     taken_ids = [question["id"] for question in questions if "id" in question]
     new_ids = (f"s{number:02}" for number in count(1))
     for question in questions:
@@ -234,8 +234,8 @@ def load_findings(
     Findings about the raters of a data set in `excluded` are left out. `path` is a file, or a folder with
     `<task>.json`; by default the shipped findings. Raises LiteratureError for a file or entry that cannot be used.
     """
-    folder = path or content_path("literature")
-    file = folder / f"{task}.json" if folder.is_dir() else folder
+    location = path or content_path("literature")
+    file = location / f"{task}.json" if location.is_dir() else location
     if path is None and not file.is_file():
         return ()
     findings = (finding for finding in read_findings(file) if finding.bears_on(aspect))

@@ -43,9 +43,9 @@ def one_line(text: str) -> str:
 
 
 def comma_list(values: Iterable[str]) -> str:
-    written = io.StringIO()
-    csv.writer(written, lineterminator="").writerow(values)
-    return written.getvalue()
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(values)
+    return line.getvalue()
 
 
 def comma_values(text: str) -> list[str]:
@@ -55,6 +55,7 @@ def comma_values(text: str) -> list[str]:
 
 
 def describe(value: Any) -> str:
+    """Return a value, or what kind of value it is, as error messages name it."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, int | float | Decimal):
@@ -97,7 +98,8 @@ def did_you_mean(name: object, names: Iterable[str]) -> str:
     return f"Did you mean {close!r}? " if close else ""
 
 
-# Text in quotation marks may come from a file; it has no groups, and is kept. Backticks enclose an option or a command.
+# Text in quotation marks may come from a file, and is matched only to be kept. Text in backticks is a command, or an
+# option with or without a value.
 _QUOTED_OR_TYPED = re.compile(
     r"""(?s)(?<!\w)(?P<mark>['"])(?:\\.|(?!(?P=mark)).)*?(?P=mark)(?!\w)"""
     r"|`(?:(?P<option>\w+)(?:=(?P<value>[^`]*))?|(?P<command>rubriclab [^`]+))`"
@@ -135,7 +137,7 @@ def as_python(text: str) -> str:
 
 
 def python_call(command: str) -> str:
-    """Return a command as a call, `lab.trust("news@1")`, or as a method's name; unchanged if `Lab` has no such one."""
+    """Return a command as a call, `lab.trust("news@1")`, or as a method's name; unchanged if `Lab` lacks the method."""
     name, _, rest = command.removeprefix("rubriclab ").partition(" ")
     if name not in ("evaluate", "export", "learn", "transfer", "trust", "verify"):  # methods of `Lab`
         return command
