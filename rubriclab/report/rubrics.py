@@ -61,15 +61,15 @@ PREPOSITIONS: Mapping[str, str] = {"better": "than", "worse": "than", "not bette
 # What an outcome says, by the measure that alone decides it.
 CLAIMS: Mapping[tuple[str, str], str] = {
     ("better", ""): "agrees with people more",
-    ("better", "order"): "orders texts more as people do",
+    ("better", "order"): "orders texts closer to people's order",
     ("better", "error"): "gives scores closer to people's",
     ("worse", ""): "agrees with people less",
-    ("worse", "order"): "orders texts less as people do",
+    ("worse", "order"): "orders texts farther from people's order",
     ("worse", "error"): "gives scores farther from people's",
     ("not better", ""): "agrees with people hardly more",
-    ("not better", "order"): "orders texts hardly more as people do",
+    ("not better", "order"): "orders texts hardly closer to people's order",
     ("inconclusive", ""): "agrees with people more or less",
-    ("inconclusive", "order"): "orders texts more or less as people do",
+    ("inconclusive", "order"): "orders texts closer to people's order or farther from it",
 }
 CAVEAT = ", but nothing shows that its criteria help"
 NOT_COMPARED = Badge("no comparison made", "warning")

@@ -63,12 +63,12 @@ def words(found: EvaluationSummary | None) -> str:
 @pytest.mark.parametrize(
     ("rate", "verdict", "said"),
     [
-        (like_people, "better", "BETTER news@1 orders texts more as people do than"),
-        (against_people, "worse", "WORSE news@1 orders texts less as people do than"),
+        (like_people, "better", "BETTER news@1 orders texts closer to people's order than"),
+        (against_people, "worse", "WORSE news@1 orders texts farther from people's order than"),
         (
             like_the_baseline,
             "inconclusive",
-            "INCONCLUSIVE It is not known whether news@1 orders texts more or less as people do than",
+            "INCONCLUSIVE It is not known whether news@1 orders texts closer to people's order or farther from it than",
         ),
     ],
 )
@@ -127,7 +127,7 @@ def test_baselines_are_no_rubrics_and_the_best_rubric_is_held_against_each() -> 
     assert re.search(r"news@1 plain@1, the same judge asked directly .* better", said)
     assert "The best of several" not in said
     alone = summary_of((unlabelled(), against_people), (shown(), like_people))
-    assert words(alone).startswith("BETTER shown@1 orders texts more as people do than the number of words")
+    assert words(alone).startswith("BETTER shown@1 orders texts closer to people's order than the number of words")
     assert "error 0.00 [0.00, 0.00]" in words(alone)
 
 
