@@ -332,7 +332,7 @@ def first_screen(rows: Sequence[StoredRow]) -> str:
         f"the same 30 labels. *Brackets*: 90{SPACE}% intervals over groups. The small model has 1.5 billion "
         "parameters; a large one proposed the criteria, and each has a call of its own, as one call for all left "
         f"{sum(of(TOGETHER, 'unscored'))} of {sum(of(TOGETHER, 'n'))} texts without a score, "
-        f"instead of {sum(of(APART, 'unscored'))}. {aspects} aspects, "
+        f"and the calls of their own {sum(of(APART, 'unscored'))}. Measured for {aspects} aspects, on "
         f"{of(APART, 'n')[0]} texts each, in {groups} groups{f'; {changed} have changed since' if changed else ''}."
     )
     real = [each for each in rows if each["case"] != "simulated"]
