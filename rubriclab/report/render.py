@@ -257,7 +257,7 @@ def p_value(value: float | None) -> Markup:
 
 
 def badge(words: str, tone: str, remark: str = "") -> Markup:
-    """Return a short verdict and a remark beside it; the tone is `good`, `warning` or `bad`."""
+    """Return a short verdict and a remark beside it; the tone is `good`, `qualified`, `warning` or `bad`."""
     remark_span = Markup("<span>{}</span>").format(formatted(remark)) if remark else ""
     return Markup('<p class="badge"><strong class="{}">{}</strong> {}</p>').format(tone, words, remark_span)
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rubriclab.ops.explain import ScoreExplanation
 
 
-Tone = Literal["good", "warning", "bad"]
+Tone = Literal["good", "qualified", "warning", "bad"]
 
 
 class Badge(NamedTuple):
@@ -148,9 +148,9 @@ def learning_badge(version: Version) -> Badge:
     if version.outcome != outcome:
         remark = f"as the edited version lacks a comparison with the same judge asked directly: better {remark}"
     gated = version.outcome or outcome
-    tone = "warning" if limit else TONES.get(gated, "warning")
+    tone = "qualified" if limit else TONES.get(gated, "warning")
     shown, caveat = (deciding, limit) if gated == outcome else (None, "")
-    place = f"on the {validation.n} texts that it was learned from, each held back in turn"
+    place = f"on the {validation.n} texts that it was learned from, each scored by a rubric learned without its group"
     if (made_by := version.provenance.held_out_by) != "learning":
         place = f"on {count(validation.n, 'text')}, {MEASURED_AT[made_by]}"
     said = headline(shown, plain_name, wording.subject(version.rubric), caveat)
@@ -172,7 +172,7 @@ def badge_on_other_texts(version: Version, record: stored.EvaluationRecord) -> B
     caveat = CAVEAT if outcome == "better" and criteria_unshown(version) else ""
     return Badge(
         wording.outcome(outcome),
-        "warning" if tone == "good" and (caveat or not prevails) else tone,
+        "qualified" if tone == "good" and (caveat or not prevails) else tone,
         f"{PREPOSITIONS.get(outcome, 'compared with')} {other_name}",
         headline(record.verdict, plain_name, wording.subject(version.rubric), caveat),
         f"{claim(record.verdict)}{caveat}",

@@ -27,6 +27,7 @@ STYLES = {
     "id": "cyan",
     "tag": "dim",
     "good": "green",
+    "qualified": "cyan",
     "bad": "bold red",
     "warning": "bold yellow",
     "removed": "red",

@@ -56,6 +56,7 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
             "rubrics.html",
             "Rubrics",
             tables={kind: [each for each in matches if each["kind"] == kind] for kind in KINDS},
+            baselines=sum(each["kind"][1] for each in summaries),
             recorded=any(wording.judge_option(each["version"]) for each in matches),
             store=_store_option(studio),
             found=len(matches),
@@ -119,9 +120,8 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
     ]
 
 
-# What rubrics return; those of one kind are compared by the same measures.
-KINDS = SCORES, DECISIONS = "scores", "decisions"
-DIRECT_NOTE = "baseline: the judge asked directly, no criteria"
+# What versions return, which decides their measures, and whether they are baselines.
+KINDS = ("scores", False), ("decisions", False), ("scores", True), ("decisions", True)
 # Intervals by measure, each with the level of a correlation.
 Figures = Mapping[str, tuple[Interval, str]]
 
@@ -132,7 +132,7 @@ def summary(version: Version) -> dict[str, Any]:
     evaluated = version.evaluation and rubrics.badge_on_other_texts(version, version.evaluation)
     badge, (agreement, measured) = rubrics.learning_badge(version), _recorded_agreement(version)
     if evaluated and not version.deciding_evaluation and badge.tone == "good":
-        badge = badge._replace(tone="warning")  # other texts did not confirm it
+        badge = badge._replace(tone="qualified")  # other texts did not confirm it
     judge, origin = wording.judge(provenance), _origin(version)
     words = [version.ref, *version.tags, rubric.aspect.name, rubric.task, badge.words, judge, origin]
     words.append(evaluated.words if evaluated else "")
@@ -141,12 +141,11 @@ def summary(version: Version) -> dict[str, Any]:
         "badge": badge if provenance.validation else None,
         "measured_at": rubrics.MEASURED_AT[provenance.held_out_by],
         "evaluated": evaluated,
-        "kind": SCORES if rubric.threshold is None else DECISIONS,
+        "kind": ("scores" if rubric.threshold is None else "decisions", rubric.asks_directly),
         "agreement": agreement,
         "measured": measured,
         "calls": wording.price(version).partition(" call")[0],
         "judge": judge,
-        "criteria": DIRECT_NOTE if rubric.asks_directly else wording.contents(rubric.criteria),
         "created": wording.utc_time(version.created),
         "origin": origin,
         "words": "\n".join(words).lower(),
