@@ -182,6 +182,7 @@ def test_a_better_verdict_that_the_criteria_may_not_explain_says_so_in_the_headl
     one = joint_version(validation=joint_trust(verdicts=(*joint_trust().verdicts, whole)))
     shown = words_of(View(macro("outcome", one)), 200)
     assert re.findall(f"BETTER .*?{CAVEAT}|{CAVEAT}", shown) == [f"BETTER {badge_of(one).headline}"]
+    assert badge_of(one).tone == "qualified"
 
 
 @pytest.mark.parametrize("name", CONCLUSIONS)
