@@ -16,7 +16,7 @@ from rubriclab.methods.dcr import make_criterion
 from rubriclab.methods.method import Learned, TrainingInput, ignore_progress
 from rubriclab.methods.questions import make_question
 from rubriclab.methods.sources import Checklist, Finding
-from rubriclab.models.aggregation import Aggregation, Ask, Calibration, Term
+from rubriclab.models.aggregation import Aggregation, Calibration, CallGrouping, Term
 from rubriclab.models.base import digest
 from rubriclab.models.rubric import Criterion, Evidence, Level, Part, Question, Rubric
 from rubriclab.models.text import (
@@ -213,7 +213,7 @@ def rubric_of(*parts: Part, **fields: Any) -> Rubric:
     return Rubric(task="summarization", aspect=given.aspect, scale=given.scale, parts=parts, **fields)
 
 
-def combined(ask: Ask, parts: tuple[Part, ...] = PARTS) -> Rubric:
+def combined(ask: CallGrouping, parts: tuple[Part, ...] = PARTS) -> Rubric:
     """Return a rubric of these parts; all criteria weigh the same, and a point more by each is a point more."""
     names = [criterion.id for part in parts for criterion in part.criteria]
     share = {"weight": 1 / len(names), "center": 3.0, "spread": 1.0, "low": 0.0, "high": 1.0, "selected": 1.0}

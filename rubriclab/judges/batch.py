@@ -24,7 +24,7 @@ from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, dump_reply, load_
 from rubriclab.judges.limits import MAX_PAUSE
 from rubriclab.judges.llm import REASONING_TOKENS, LanguageModel
 from rubriclab.judges.options import Price
-from rubriclab.judges.responses import FRAME_BYTES, Reception, readable, stated_status, text_limit
+from rubriclab.judges.responses import FRAME_BYTES, ResponseRecord, repaired_reply, stated_status, text_limit
 from rubriclab.models.base import PREFIX, digest
 from rubriclab.prompts.prompt import Prompt
 
@@ -108,7 +108,7 @@ class BatchModel(LanguageModel):
         litellm = providers.load_litellm()
         try:
             response = litellm.utils.convert_to_model_response_object(
-                response_object=readable(body), model_response_object=litellm.ModelResponse()
+                response_object=repaired_reply(body), model_response_object=litellm.ModelResponse()
             )
         except Exception as error:  # litellm raises various errors for what is no completion
             raise errors.JudgeUnavailable(
@@ -118,7 +118,7 @@ class BatchModel(LanguageModel):
         if prompt:
             limit = text_limit(prompt, max(self.spare_tokens, REASONING_TOKENS), limit)
         if len(reply.text.encode()) > limit:
-            raise Reception(self.model, limit).stop_too_large()
+            raise ResponseRecord(self.model, limit).mark_too_large()
         return reply
 
     def error_in(self, status: int, body: Any, prompt: Prompt[Any]) -> errors.JudgeError:

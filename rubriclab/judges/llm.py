@@ -306,10 +306,10 @@ class LanguageModel:
         # A server may send hidden reasoning even if there are no tokens for it.
         hidden_tokens = max(spare, REASONING_TOKENS)
         limit = responses.body_limit(prompt, hidden_tokens, self._max_reply_bytes)
-        async with self._receiving(limit, self._timeout) as reception:
-            reply = self._read(await self._respond(prompt, reception, spare), self._price)
+        async with self._receiving(limit, self._timeout) as record:
+            reply = self._read(await self._respond(prompt, record, spare), self._price)
             if len(reply.text.encode()) > responses.text_limit(prompt, hidden_tokens, self._max_reply_bytes):
-                raise reception.stop_too_large()
+                raise record.mark_too_large()
         can_raise = self._raised_tokens is None and not self._adjusted.has_no_room
         if can_raise and reply.truncated and not without_reasoning(reply.text).strip():
             self._raised_tokens = max(REASONING_TOKENS, 4 * spare)
@@ -321,25 +321,25 @@ class LanguageModel:
         return reply
 
     @asynccontextmanager
-    async def _receiving(self, limit: int, seconds: float) -> AsyncIterator[responses.Reception]:
+    async def _receiving(self, limit: int, seconds: float) -> AsyncIterator[responses.ResponseRecord]:
         from openai import OpenAIError
 
-        reception = responses.Reception(self.model, limit)
-        outer = responses.RECEPTION.set(reception)
+        record = responses.ResponseRecord(self.model, limit)
+        outer = responses.CURRENT_RESPONSE.set(record)
         try:
             async with asyncio.timeout(seconds):
-                yield reception
+                yield record
         except TimeoutError:
             message = f"{self.model}: no complete reply within {seconds:g} seconds."
-            raise reception.with_billing(JudgeUnavailable(message)) from None
+            raise record.with_billing(JudgeUnavailable(message)) from None
         except OpenAIError as failed:
-            fault = reception.fault or providers.translated(failed, self.model, self.key_from)
-            raise reception.with_billing(fault) from failed
+            fault = record.fault or providers.translated(failed, self.model, self.key_from)
+            raise record.with_billing(fault) from failed
         except JudgeError as failed:
-            reception.with_billing(failed)
+            record.with_billing(failed)
             raise
         finally:
-            responses.RECEPTION.reset(outer)
+            responses.CURRENT_RESPONSE.reset(outer)
 
     @property
     def _address_and_key(self) -> dict[str, str]:
@@ -348,7 +348,7 @@ class LanguageModel:
             return address
         return {**address, "api_key": os.environ.get(self.key_from or providers.key_variable(self.model)) or NO_KEY}
 
-    async def _respond(self, prompt: Prompt[Any], reception: responses.Reception, spare: int) -> Any:
+    async def _respond(self, prompt: Prompt[Any], record: responses.ResponseRecord, spare: int) -> Any:
         from openai import OpenAIError
 
         while True:
@@ -370,10 +370,10 @@ class LanguageModel:
                 if self._marks and "cache_control" not in adjusted.dropped:
                     sent.add("cache_control")
                 can_repeat = self._adjust(adjusted, error, sent, settings.get(adjusted.limit_name), prompt)
-                if not can_repeat or reception.may_be_billed:  # the next request has to fit into the budget too
+                if not can_repeat or record.may_be_billed:  # the next request has to fit into the budget too
                     raise
             except Exception as error:
-                if isinstance(error, JudgeError) or reception.may_be_billed is None:  # nothing was sent
+                if isinstance(error, JudgeError) or record.may_be_billed is None:  # nothing was sent
                     raise
                 # litellm raises various errors for a body that is no completion.
                 raise JudgeUnavailable(f"{self.model}: damaged reply: {providers.provider_message(error)}") from error

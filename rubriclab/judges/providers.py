@@ -208,14 +208,14 @@ def load_litellm() -> Any:
     from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
     from openai import _base_client as sdk
 
-    from rubriclab.judges.transport import bound_responses, bound_sdk_responses
+    from rubriclab.judges.transport import limit_responses, limit_sdk_responses
 
-    bound_responses(AsyncHTTPHandler)
-    bound_sdk_responses(AsyncHTTPHandler, sdk, "AsyncHttpxClientWrapper")
+    limit_responses(AsyncHTTPHandler)
+    limit_sdk_responses(AsyncHTTPHandler, sdk, "AsyncHttpxClientWrapper")
     with suppress(ImportError):  # newer releases give the OpenAI package a client of their own
         from litellm.llms.openai import workload_identity
 
-        bound_sdk_responses(AsyncHTTPHandler, workload_identity, "OpenAIAsyncHTTPClient")
+        limit_sdk_responses(AsyncHTTPHandler, workload_identity, "OpenAIAsyncHTTPClient")
     litellm.suppress_debug_info = True
     logging.getLogger("LiteLLM").setLevel(logging.ERROR)
     # These warnings come from damaged log-probabilities, which are detected where the reply is read.

@@ -29,12 +29,12 @@ FRAME_BYTES = 64_000
 
 
 @dataclass
-class Reception:
-    """The response to one prompt while it is received.
+class ResponseRecord:
+    """What is known of the response to one prompt while it is received.
 
     Attributes:
         limit: bytes of the decompressed response body.
-        fault: why reception was stopped.
+        fault: why no more of the response is received.
         may_be_billed: whether the provider may bill the request; `None` while that is unknown.
     """
 
@@ -43,7 +43,8 @@ class Reception:
     fault: JudgeError | None = None
     may_be_billed: bool | None = None
 
-    def stop_too_large(self) -> ReplyTooLarge:
+    def mark_too_large(self) -> ReplyTooLarge:
+        """Set `fault` to the error of a reply beyond the limit, and return it."""
         self.fault = ReplyTooLarge(f"{self.model}: unusable reply: it is larger than {self.limit:,} bytes.")
         return self.fault
 
@@ -55,7 +56,7 @@ class Reception:
 
 
 # Set for each request; it reaches the transport through litellm and the provider's client.
-RECEPTION: ContextVar[Reception | None] = ContextVar("reception", default=None)
+CURRENT_RESPONSE: ContextVar[ResponseRecord | None] = ContextVar("response", default=None)
 
 
 def text_limit(prompt: Prompt[Any], spare_tokens: int, max_bytes: int) -> int:
@@ -90,18 +91,18 @@ def stated_status(body: Any) -> int | None:
     return 400 if fields.get("type") == "invalid_request_error" else 502
 
 
-def readable(body: Mapping[str, Any]) -> dict[str, Any]:
+def repaired_reply(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return a body that litellm reads correctly: numbers of tokens are whole, and 0 if unusable; a text in parts is
     joined; and the reason is `content_filter` if a filter ended the reply."""
     corrected, usage, choices = dict(body), body.get("usage"), body.get("choices")
     if usage is not None:
         corrected["usage"] = _usable_counts(usage) if isinstance(usage, Mapping) else {}
     if isinstance(choices, list):
-        corrected["choices"] = [_readable_choice(each) if isinstance(each, Mapping) else each for each in choices]
+        corrected["choices"] = [_repaired_choice(each) if isinstance(each, Mapping) else each for each in choices]
     return corrected
 
 
-def _readable_choice(choice: Mapping[str, Any]) -> dict[str, Any]:
+def _repaired_choice(choice: Mapping[str, Any]) -> dict[str, Any]:
     corrected, message = dict(choice), choice.get("message")
     if str(choice.get("finish_reason")).casefold().startswith(("content_filter", "safety")):
         corrected["finish_reason"] = "content_filter"
@@ -212,9 +213,8 @@ def reported_tokens(report: Any, text: str) -> tuple[Token, ...]:
     decoded = [decoder.decode(bytes(position.bytes or position.token.encode())) for position in positions]
     for texts in ([position.token for position in positions], decoded):
         if (run := _run(texts, text)) is not None:
-            tokens = tuple(
-                Token(text, each.alternatives) for text, each in zip(texts[run], positions[run], strict=True)
-            )
+            pairs = zip(texts[run], positions[run], strict=True)
+            tokens = tuple(Token(text, position.alternatives) for text, position in pairs)
             joined = "\0".join(text for token in tokens for text, _ in token.alternatives)
             return tokens if without_keys(joined) == joined else ()
     return ()

@@ -1,6 +1,6 @@
 """An HTTP transport that reads responses up to a limit, whatever their headers and compression.
 
-`bound_responses` wraps what litellm's clients use. The module is imported at the first call, as httpx imports slowly.
+`limit_responses` makes litellm's clients use it. The module is imported at the first call, as httpx imports slowly.
 """
 
 from __future__ import annotations
@@ -16,16 +16,14 @@ from aiohttp import ClientConnectorError, ConnectionTimeoutError
 
 from rubriclab.errors import JudgeRefused
 from rubriclab.judges.providers import bypass_proxies, is_loopback, may_be_billed
-from rubriclab.judges.responses import RECEPTION, Reception, readable, stated_status
+from rubriclab.judges.responses import CURRENT_RESPONSE, ResponseRecord, repaired_reply, stated_status
 
 # The start of an error says what is wrong; some servers append the whole request.
 ERROR_BYTES = 16_000
-# How much larger than its content a compressed body may be, by its header and incompressible blocks.
+# The most bytes that compression may add to a body: its header, and a few for each block that it cannot shrink.
 COMPRESSION_BYTES = 64_000
-# Both zlib's own format and gzip's.
-_ANY_HEADER = zlib.MAX_WBITS | 32
 _FRAMING = {"content-encoding", "content-length", "transfer-encoding"}
-# Kept until they are closed, since litellm forgets clients without closing their sessions.
+# Transports that are not closed yet; litellm forgets clients without closing their sessions.
 _open_transports: set[BoundedTransport] = set()
 
 
@@ -45,30 +43,30 @@ class BoundedTransport(httpx.AsyncBaseTransport):
         """
         if self._closed:  # litellm's transport would open a session that is never closed
             raise httpx.ConnectError("the connections are closed")
-        self._loop = _running_loop()  # the source opens new connections where another event loop uses it
-        reception = RECEPTION.get() or Reception(request.url.host)
+        self._loop = _running_loop()  # in a new event loop, the source opens new connections
+        record = CURRENT_RESPONSE.get() or ResponseRecord(request.url.host)
         request.headers["Accept-Encoding"] = "gzip"
         if is_loopback(request.url.host):
             bypass_proxies(request.url.host)
-        reception.may_be_billed = True
+        record.may_be_billed = True
         try:
             response = await self._source.handle_async_request(request)
         except httpx.TransportError as error:
-            reception.may_be_billed = not isinstance(error.__cause__, ClientConnectorError | ConnectionTimeoutError)
-            if reception.may_be_billed and isinstance(error, httpx.ConnectError | httpx.RemoteProtocolError):
+            record.may_be_billed = not isinstance(error.__cause__, ClientConnectorError | ConnectionTimeoutError)
+            if record.may_be_billed and isinstance(error, httpx.ConnectError | httpx.RemoteProtocolError):
                 # After one of these errors, litellm would repeat the request at once.
                 raise httpx.ReadError(str(error)) from error.__cause__
             raise
         status = response.status_code
-        reception.may_be_billed = may_be_billed(status)
+        record.may_be_billed = may_be_billed(status)
         try:
-            _refuse_redirect(request, response, reception)
-            body = await _read_body(response, reception)
+            _refuse_redirect(request, response, record)
+            body = await _read_body(response, record)
         finally:
             await response.aclose()
         if status == 200 and request.method == "POST":
             status, body = _read_reply(body)
-            reception.may_be_billed = may_be_billed(status)
+            record.may_be_billed = may_be_billed(status)
         headers = [(name, value) for name, value in response.headers.multi_items() if name not in _FRAMING]
         return httpx.Response(status, headers=headers, content=body, request=request)
 
@@ -82,7 +80,7 @@ class BoundedTransport(httpx.AsyncBaseTransport):
         await self._source.aclose()
 
 
-def bound_responses(handler: Any) -> None:
+def limit_responses(handler: Any) -> None:
     """Make every new client of litellm use a `BoundedTransport`; `handler` is litellm's class `AsyncHTTPHandler`."""
     # Newer releases have further settings for HTTP/2, which aiohttp does not support.
     accepted = inspect.signature(handler.create_aiohttp_transport).parameters
@@ -94,14 +92,14 @@ def bound_responses(handler: Any) -> None:
     handler.create_async_transport = staticmethod(create_async_transport)
 
 
-def bound_sdk_responses(handler: Any, module: Any, name: str) -> None:
-    """Make the OpenAI package's new clients, which litellm uses for files and batches, use a bounded transport too."""
+def limit_sdk_responses(handler: Any, module: Any, class_name: str) -> None:
+    """Replace a class of clients in the OpenAI package, which litellm uses for files and batches, by a limited one."""
 
     class BoundedClient(httpx.AsyncClient):
         def __init__(self, **settings: Any) -> None:
             super().__init__(**{"transport": handler.create_async_transport(), "follow_redirects": True, **settings})
 
-    setattr(module, name, BoundedClient)
+    setattr(module, class_name, BoundedClient)
 
 
 async def close_transports() -> bool:
@@ -119,17 +117,17 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
         return None
 
 
-def _refuse_redirect(request: httpx.Request, response: httpx.Response, reception: Reception) -> None:
+def _refuse_redirect(request: httpx.Request, response: httpx.Response, record: ResponseRecord) -> None:
     """Refuse redirects to another server, which would receive the prompt, and with most providers the key."""
     if not response.has_redirect_location:
         return
     target = request.url.join(response.headers["location"])
     if (target.scheme, target.host, target.port) != (request.url.scheme, request.url.host, request.url.port):
-        reception.fault = JudgeRefused(
-            f"{reception.model}: {request.url.host} redirects to another server, {target.scheme}://{target.host!s:.100}.",
+        record.fault = JudgeRefused(
+            f"{record.model}: {request.url.host} redirects to another server, {target.scheme}://{target.host!s:.100}.",
             "Give that server's address if you trust it.",
         )
-        raise httpx.ProtocolError(str(reception.fault))
+        raise httpx.ProtocolError(str(record.fault))
 
 
 def _read_reply(body: bytes) -> tuple[int, bytes]:
@@ -143,23 +141,25 @@ def _read_reply(body: bytes) -> tuple[int, bytes]:
         return 200, body
     if not isinstance(reply, dict):
         return 200, body
-    usable = readable(reply)
-    if usable != reply:
-        body = json.dumps(usable).encode()
+    repaired = repaired_reply(reply)
+    if repaired != reply:
+        body = json.dumps(repaired).encode()
     return stated_status(reply) or 200, body
 
 
-async def _read_body(response: httpx.Response, reception: Reception) -> bytes:
+async def _read_body(response: httpx.Response, record: ResponseRecord) -> bytes:
     failed = response.status_code >= 400
-    limit = min(ERROR_BYTES, reception.limit) if failed else reception.limit  # of decompressed bytes
+    limit = min(ERROR_BYTES, record.limit) if failed else record.limit  # of decompressed bytes
     encoding = response.headers.get("content-encoding", "identity").lower()
     if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
         raise httpx.DecodingError(f"the response has the encoding {encoding!r:.40}, which was not requested")
-    decompressor = None if encoding in ("", "identity") else zlib.decompressobj(_ANY_HEADER)
-    body, received = bytearray(), 0
+    # With 32, zlib reads both its own format and gzip's.
+    decompressor = None if encoding in ("", "identity") else zlib.decompressobj(zlib.MAX_WBITS | 32)
+    body = bytearray()
+    received = 0
     async for chunk in response.stream:  # type: ignore[union-attr]
         received += len(chunk)
-        room = limit + 1 - len(body)
+        room = limit + 1 - len(body)  # one byte more shows that the limit is passed
         try:
             body += decompressor.decompress(chunk, room) if decompressor else chunk[:room]
         except zlib.error as error:
@@ -168,7 +168,8 @@ async def _read_body(response: httpx.Response, reception: Reception) -> bytes:
         if len(body) > limit or (received > limit + COMPRESSION_BYTES and not is_complete):
             if failed:
                 return bytes(body[:limit])
-            raise httpx.ReadError(str(reception.stop_too_large()))
+            fault = record.mark_too_large()
+            raise httpx.ReadError(str(fault))
         if is_complete:
             return bytes(body)
     if decompressor:

@@ -30,7 +30,7 @@ from rubriclab.methods import method as interface
 from rubriclab.methods.prompting import chunks
 from rubriclab.methods.questions import question_of
 from rubriclab.methods.single_call import can_join, divide_criteria, group_calls, judge_prompt, ratings_in
-from rubriclab.models.aggregation import Ask, Bounds, CallForm, RivalLimits
+from rubriclab.models.aggregation import Bounds, CallForm, CallGrouping, RivalLimits
 from rubriclab.models.rubric import Criterion, DroppedCriterion, Part
 from rubriclab.models.text import Assignment, Example, content_order
 from rubriclab.models.version import DIRECT, Candidate, Cell
@@ -83,15 +83,15 @@ class Candidates:
         names = {part.method for part in self.parts if can_join(part)}
         return tuple(column for column, candidate in enumerate(self.candidates) if candidate.method in names)
 
-    def cells_for(self, ask: Ask) -> tuple[tuple[Cell, ...], ...]:
+    def cells_for(self, ask: CallGrouping) -> tuple[tuple[Cell, ...], ...]:
         return self.together if ask == "in one call" and self.together else self.cells
 
-    def table(self, assignment: Assignment, ask: Ask) -> RatingMatrix:
+    def table(self, assignment: Assignment, ask: CallGrouping) -> RatingMatrix:
         values = float_table(([cell.score for cell in row] for row in self.cells_for(ask)), len(self.candidates))
         labels = floats(example.scores[assignment.aspect.name] for example in self.examples)
         return rating_matrix(self.candidates, values, self.examples, labels, assignment, bounds=self.bounds)
 
-    def calls(self, kept_ids: Collection[str], assignment: Assignment, ask: Ask) -> float:
+    def calls(self, kept_ids: Collection[str], assignment: Assignment, ask: CallGrouping) -> float:
         """Return the number of calls per text that rating by the candidates with these ids takes."""
         parts = self.parts_with(kept_ids)
         if self.rivals and ask == "in one call":

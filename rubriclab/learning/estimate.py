@@ -26,7 +26,7 @@ from rubriclab.learning import scoring
 from rubriclab.methods.holistic import HolisticSettings, ScoreFormat, holistic_prompt, whole_aspect
 from rubriclab.methods.method import LearningCalls
 from rubriclab.methods.single_call import group_calls, judge_group, shared_input
-from rubriclab.models.aggregation import Ask, CallForm, RivalLimits
+from rubriclab.models.aggregation import CallForm, CallGrouping, RivalLimits
 from rubriclab.models.rubric import Part, Rubric
 from rubriclab.models.text import Assignment, Example
 from rubriclab.prompts import render
@@ -92,10 +92,10 @@ def estimate_scoring(
 
 
 def calls_per_text(
-    parts: Sequence[Part], ask: Ask, assignment: Assignment, examples: Sequence[Example], form: CallForm | None = None
+    parts: Sequence[Part], ask: CallGrouping, assignment: Assignment, texts: Sequence[Example], form: CallForm | None
 ) -> float:
     """Return the mean number of calls that rating a text by `parts` takes, for a sample of the texts."""
-    sample = examples[:CALL_SAMPLE]
+    sample = texts[:CALL_SAMPLE]
 
     async def rate(judge: Judge) -> None:
         for example in sample:

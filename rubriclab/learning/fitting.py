@@ -28,7 +28,7 @@ from rubriclab.learning import weighting
 from rubriclab.learning.calibration import linear_map, logistic
 from rubriclab.learning.matrix import RatingMatrix, canonical_order, free_limits, standardise
 from rubriclab.methods.prompting import Whole
-from rubriclab.models.aggregation import MAX_MISSING, Ask, Calibration, RivalLimits, Term
+from rubriclab.models.aggregation import MAX_MISSING, Calibration, CallGrouping, RivalLimits, Term
 from rubriclab.models.text import Scale
 from rubriclab.stats.agreement import Level, agreement_value
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, pearson_rows, spearman_rows
@@ -189,7 +189,7 @@ class SelectedRubric:
     held_out: HeldOut
 
 
-def select_rubric(table: RatingMatrix, settings: JointSettings, ask: Ask) -> SelectedRubric:
+def select_rubric(table: RatingMatrix, settings: JointSettings, ask: CallGrouping) -> SelectedRubric:
     """Return the rubric of the best criteria, all scores of the whole and text features, with held-out scores."""
     is_always = table.holistic | table.signed
     others, always = tuple(np.flatnonzero(~is_always).tolist()), tuple(np.flatnonzero(is_always).tolist())

@@ -16,7 +16,7 @@ from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import CriterionRating
 from rubriclab.methods.prompting import gather_all, gather_in_order
 from rubriclab.methods.single_call import can_join, group_calls, judge_all, judge_group, shared_input
-from rubriclab.models.aggregation import Ask, CallForm, RivalLimits, combine
+from rubriclab.models.aggregation import CallForm, CallGrouping, RivalLimits, combine
 from rubriclab.models.base import load_patterns, parse_toml
 from rubriclab.models.rubric import Part, Rubric
 from rubriclab.models.text import Assignment, Example, task_words
@@ -199,7 +199,7 @@ def score_of_ratings(
 async def rate_by_parts(
     example: Example,
     parts: Sequence[Part],
-    ask: Ask,
+    ask: CallGrouping,
     assignment: Assignment,
     judge: Judge,
     *,
@@ -214,7 +214,7 @@ async def rate_by_parts(
 async def ratings_of_texts(
     examples: Sequence[Example],
     parts: Sequence[Part],
-    ask: Ask,
+    ask: CallGrouping,
     assignment: Assignment,
     judge: Judge,
     *,

@@ -24,7 +24,7 @@ from rubriclab.methods.catalogue import JOINT
 from rubriclab.methods.method import LearningCalls, Method, Progress, TrainingInput, ignore_progress
 from rubriclab.methods.single_call import GROUP_TEMPLATE, TEMPLATE, shared_input
 from rubriclab.models import text, version
-from rubriclab.models.aggregation import Aggregation, Ask, Conformal, Term, bounds_if_met
+from rubriclab.models.aggregation import Aggregation, CallGrouping, Conformal, Term, bounds_if_met
 from rubriclab.models.rubric import Rubric
 from rubriclab.prompts.render import prompts_digest
 from rubriclab.stats.correlation import FloatArray, floats
@@ -196,7 +196,7 @@ class Study:
         return self.refit or fitting.select_rubric(self.table, self.settings, self.ask)
 
     @property
-    def ask(self) -> Ask:
+    def ask(self) -> CallGrouping:
         return "in one call" if self.candidates.together else "by method"
 
     @cached_property

@@ -15,7 +15,7 @@ from rubriclab.methods.checkeval.score import TOKENS_PER_ANSWER, AnswerEntry, ra
 from rubriclab.methods.method import CriterionRating
 from rubriclab.methods.questions import ReadableAnswer
 from rubriclab.models.aggregation import CallForm, RivalLimits
-from rubriclab.models.rubric import Criterion, Part, by_id, criterion_payload
+from rubriclab.models.rubric import Criterion, Part, criterion_payload, in_prompt_order
 from rubriclab.models.text import Assignment, Example, text_digest
 from rubriclab.prompts import render
 from rubriclab.prompts.prompt import ExpectedEntry, KeyedReply, Prompt, keyed_reply
@@ -92,7 +92,7 @@ def shown_criteria(parts: Sequence[Part]) -> dict[str, list[dict[str, Any]]]:
             if criterion.kind == "score":
                 text = "" if stated == "definition" else criterion.statement
                 overall.append({"id": criterion.id, "by": stated, "text": text})
-    criteria = [criterion_payload(each) for each in by_id(hypotheses)]
+    criteria = [criterion_payload(each) for each in in_prompt_order(hypotheses)]
     return {"criteria": criteria, "sub_dimensions": sub_dimensions, "overall": overall}
 
 

@@ -26,12 +26,13 @@ MIN_SPREAD = 1e-12
 ROUNDING = 1e-6
 # How far the sum of the absolute weights may be from 1, by rounding.
 TOLERANCE = 0.01
-# The smallest distance of a raw value from 0 by which to divide.
+# A raw value nearer to 0 is replaced by this before the division by it.
 MIN_DISTANCE = 1e-6
 # There is no score if ratings are missing for this share of the weight or more: it would be another rubric's score.
 MAX_MISSING = 0.5
 
-Ask = Literal["by method", "in one call"]
+# Whether a call is about the criteria of one method or of all.
+CallGrouping = Literal["by method", "in one call"]
 
 # The lowest and highest weight that a person allows; equal if the weight is pinned.
 Bounds = tuple[Bounded, Bounded]
@@ -41,11 +42,11 @@ class Term(FrozenModel):
     """The weight of one criterion, and the numbers that standardise its ratings.
 
     Attributes:
-        weight: share of the whole, in units of the criterion's own spread; all absolute weights sum to 1. Below zero
-            only for text features, which have no better end; 0 for a criterion that is only shown as a reason.
+        weight: how much the raw value rises if the rating rises by `spread`; all absolute weights sum to 1. Only text
+            features may have weights below zero; a criterion that is only shown as a reason has weight 0.
         center, spread: mean and standard deviation of the criterion's ratings of the training texts.
         low, high: posterior interval of the weight, by default of 90 %.
-        selected: of the cross-validated rubrics that could have the criterion, the share that has it.
+        selected: share of the folds' rubrics with the criterion; folds whose labels it was generated from do not count.
         bounds: the limits that a person set; `None` if the weight is fitted freely.
     """
 
@@ -68,7 +69,7 @@ class Term(FrozenModel):
 class Calibration(FrozenModel):
     """A map from raw values onto the raters' scale: the straight line through two points.
 
-    For `logistic` (labels of two levels), y are log odds of the better level. `none` keeps the mean of the ratings.
+    For `logistic` (labels of two levels), y are log odds of the better level. For `none`, y are weighted mean ratings.
     """
 
     kind: Literal["none", "linear", "logistic"]
@@ -78,7 +79,7 @@ class Calibration(FrozenModel):
     @model_validator(mode="after")
     def _is_a_map(self) -> Self:
         if self.x[1] - self.x[0] < MIN_SPREAD:
-            raise ValueError("the x values of a calibration must be in ascending order, each once")
+            raise ValueError("the first x value of a calibration must be less than the second")
         return self
 
     def __call__(self, raw: float) -> float:
@@ -87,11 +88,13 @@ class Calibration(FrozenModel):
     def apply(self, raw: FloatArray) -> FloatArray:
         slope = (self.y[1] - self.y[0]) / (self.x[1] - self.x[0])
         line = self.y[0] + slope * (raw - self.x[0])
-        return 1 / (1 + np.exp(-np.clip(line, -500, 500))) if self.kind == "logistic" else line
+        if self.kind != "logistic":
+            return line
+        return 1 / (1 + np.exp(-np.clip(line, -500, 500)))  # clipped, since exp(710) overflows
 
 
 class Conformal(FrozenModel):
-    """Label minus cross-validated score of each training text, ascending; `confidence` is the intervals' coverage."""
+    """Training texts' errors: label minus cross-validated score, ascending. `confidence` is the intervals' coverage."""
 
     errors: tuple[Bounded, ...]
     confidence: float = Field(default=0.9, gt=0, lt=1)
@@ -99,7 +102,7 @@ class Conformal(FrozenModel):
     @model_validator(mode="after")
     def _ascending(self) -> Self:
         if list(self.errors) != sorted(self.errors):
-            raise ValueError("the errors of intervals are in ascending order")
+            raise ValueError("the errors of intervals must be in ascending order")
         return self
 
 
@@ -117,7 +120,8 @@ class CallForm(FrozenModel):
 
     def __str__(self) -> str:
         number = "one criterion" if self.criteria == 1 else f"{self.criteria} criteria"
-        return f"{number} a call{'' if self.reasons else ', scores without reasons'}"
+        reasons = "" if self.reasons else ", scores without reasons"
+        return f"{number} a call{reasons}"
 
 
 class Aggregation(FrozenModel):
@@ -127,13 +131,13 @@ class Aggregation(FrozenModel):
         ask: whether each method asks in calls of its own, or one call asks about the criteria of all methods.
         terms: one for each criterion of the rubric.
         conformal: `None` if there were too few texts for intervals.
-        onto: the scale of the scores, if the scale of the ratings, which is mapped to it linearly, is another.
+        onto: the scale that scores are mapped to linearly; `None` if they stay on the scale of the ratings.
         rivals: limits of a call about several texts of a group; `None` if each call is about one text.
         form: the form of calls that gave usable replies, if one call about all criteria did not.
         threshold, threshold_by_hand: for labels of two levels, the lowest score that passes; whether a person set it.
     """
 
-    ask: Ask = "by method"
+    ask: CallGrouping = "by method"
     terms: tuple[Term, ...] = Field(min_length=1)
     calibration: Calibration
     conformal: Conformal | None = None
@@ -195,20 +199,18 @@ def combine(aggregation: Aggregation, ratings: Mapping[str, float | None], scale
     if weighted is None:
         return AggregatedScore(None, None, None, {})
     raw = math.fsum(weighted.values())
-
-    def calibrated(at: float) -> float:
-        return _clipped(aggregation.calibration(at), scale)
-
-    value = calibrated(raw)
+    value = _clipped(aggregation.calibration(raw), scale)
     target = aggregation.onto or scale
-    # Mean slope of the calibration from raw value 0 (an average text) to this text's, in points of the scale.
     distance = raw if abs(raw) > MIN_DISTANCE else MIN_DISTANCE
-    per_raw = (calibrated(distance) - calibrated(0.0)) / distance * target.width / scale.width
-    contributions = {criterion: rounded_number(value * per_raw) for criterion, value in weighted.items()}
+    # The mean slope of the calibration between an average text, whose raw value is 0, and this text.
+    rise = _clipped(aggregation.calibration(distance), scale) - _clipped(aggregation.calibration(0.0), scale)
+    points_per_unit = rise / distance * target.width / scale.width  # of the scores' scale, per unit of raw value
+    contributions = {name: rounded_number(share * points_per_unit) for name, share in weighted.items()}
     low = high = None
     if aggregation.conformal:
         below, above = error_bounds(aggregation.conformal.errors, aggregation.conformal.confidence)
-        low, high = (rounded_number(scale.moved_to(target, _clipped(value + error, scale))) for error in (below, above))
+        low = rounded_number(scale.moved_to(target, _clipped(value + below, scale)))
+        high = rounded_number(scale.moved_to(target, _clipped(value + above, scale)))
     return AggregatedScore(rounded_number(scale.moved_to(target, value)), low, high, contributions)
 
 
@@ -227,17 +229,15 @@ def raw_value(aggregation: Aggregation, ratings: Mapping[str, float | None]) -> 
 def _weighted(aggregation: Aggregation, ratings: Mapping[str, float | None]) -> dict[str, float] | None:
     """Return each criterion's standardised rating times its weight, 0 if missing; `None` if too many are missing."""
     weighted = {term.criterion: 0.0 for term in aggregation.terms}
-    applicable, present = [], []
-    for term in aggregation.terms:
-        rating = ratings.get(term.criterion)
-        if term.criterion in ratings:
-            applicable.append(abs(term.weight))
+    applicable = [term for term in aggregation.terms if term.criterion in ratings]
+    for term in applicable:
+        rating = ratings[term.criterion]
         if rating is not None:
-            present.append(abs(term.weight))
             weighted[term.criterion] = term.weight * ((rating - term.center) / term.spread)
-    missing, total = math.fsum(applicable) - math.fsum(present), math.fsum(applicable)
+    total = math.fsum(abs(term.weight) for term in applicable)
+    missing = math.fsum(abs(term.weight) for term in applicable if ratings[term.criterion] is None)
     # The tolerance is for sums of weights that differ from half by rounding.
-    return weighted if present and missing < MAX_MISSING * total - 1e-9 else None
+    return weighted if missing < MAX_MISSING * total - 1e-9 else None
 
 
 def _clipped(value: float, scale: Scale) -> float:

@@ -47,7 +47,7 @@ class Evidence(FrozenModel):
     Attributes:
         origin: the generator's input when it proposed the criterion; `definition` if that input was only the aspect's
             definition.
-        examples: ids of the labelled texts in the generator's input, or of those whose raters' reasons were in it.
+        examples: ids of the labelled texts that the generator was shown, or was shown raters' reasons about.
         reasons: the raters' reasons that the generator said the criterion came from.
         findings: ids of the literature findings in the generator's input.
         refined: number of refinement rounds.
@@ -82,9 +82,9 @@ class Question(FrozenModel):
     """Origin of a yes/no question, and the meaning of its answers.
 
     Attributes:
-        origin: written by hand (`seed`), derived from a seed question as another side of its sub-dimension
-            (`diversified`) or a finer point (`elaborated`), or `proposed` with its sub-dimension.
-        seed: id of the seed question that it was derived from, if any.
+        origin: `seed` if written by hand. A question derived from a seed question is `diversified` if it asks about
+            another side of the same sub-dimension, `elaborated` if it asks about a finer point. Others are `proposed`.
+        seed: id of the seed question that this one was derived from, if any.
         better: the answer of a better text.
         support: the text whose facts the judge has to name for a yes; `None` if the judge answers yes or no directly.
         absent: the answer if the text lacks the thing in question; `None` if unspecified.
@@ -113,12 +113,12 @@ class Criterion(FrozenModel):
     """A criterion of a rubric.
 
     Attributes:
-        kind: a `hypothesis` with levels; a yes/no `question`, whose `trait` is its sub-dimension; a holistic `score` of
-            the aspect, whose `statement` instructs the judge; a `trait`, rated on the scale by its `statement` without
-            levels; or a `feature` of the text, whose `id` is its name.
-        demonstrations, steps: labelled texts and evaluation steps in its prompt.
-        needs_source: whether it compares the text with its source or context. A prompt shows source and context only
-            if one of the prompt's criteria needs them.
+        kind: `hypothesis`, a statement with levels; `question`, answered yes or no, with its sub-dimension as `trait`;
+            `score`, a holistic rating of the aspect, whose `statement` instructs the judge; `trait`, a statement that
+            is rated on the scale without levels; or `feature`, a measure of the text, whose `id` is its name.
+        demonstrations, steps: labelled texts and evaluation steps in the criterion's prompt.
+        needs_source: whether the judge compares the text with its source or context. A prompt shows these only if one
+            of its criteria needs them.
     """
 
     id: str
@@ -145,7 +145,7 @@ class Criterion(FrozenModel):
         if (self.kind == "hypothesis") != bool(self.levels):
             raise ValueError("levels belong to a hypothesis, and every hypothesis needs some")
         if (self.kind == "question") != bool(self.question):
-            raise ValueError("`question` belongs to a criterion of the kind question, which needs it")
+            raise ValueError("`question` belongs to a criterion of the kind question, and every question needs one")
         return self
 
 
@@ -157,7 +157,7 @@ class DroppedCriterion(FrozenModel):
 
 
 class Part(FrozenModel):
-    """The criteria of one method, and the settings that it was learned with and scores with.
+    """The criteria that one method learned, and the settings with which it learned them and scores texts.
 
     Attributes:
         dimensions: definitions of the sub-dimensions that the criteria's traits name, if any.
@@ -209,13 +209,14 @@ class Rubric(Displayed, FrozenModel):
 
     @property
     def asks_directly(self) -> bool:
-        """Whether it is the judge asked directly for one score, a baseline without criteria."""
+        """Whether scores come from asking the judge directly for one score: a baseline without criteria."""
         return [part.method for part in self.parts] == [DIRECT_METHOD]
 
     @property
     def scores_on(self) -> Scale:
-        """The scale of the scores; criteria are rated on `scale`, which may differ."""
-        return (self.aggregation and self.aggregation.onto) or self.scale
+        """The scale of the rubric's scores; its criteria are rated on `scale`, which may be another one."""
+        onto = self.aggregation.onto if self.aggregation else None
+        return onto or self.scale
 
     @property
     def terms(self) -> dict[str, Term]:
@@ -224,18 +225,18 @@ class Rubric(Displayed, FrozenModel):
 
     @property
     def threshold(self) -> float | None:
-        """The lowest score that passes, 0.5 unless a threshold was learned; `None` if the scale has not two levels."""
+        """The lowest score that passes, 0.5 unless a threshold was learned; `None` unless the scale has two levels."""
         if not self.scores_on.names:
             return None
         learned = self.aggregation.threshold if self.aggregation else None
         return 0.5 if learned is None else learned
 
     def verdict(self, score: float | None) -> str | None:
-        """Return the level of a text with this score; `None` without a score, or if the scale has not two levels."""
-        names, threshold = self.scores_on.names, self.threshold
-        if names is None or threshold is None or score is None:
+        """Return the level of a text with this score; `None` without a score, or unless the scale has two levels."""
+        names = self.scores_on.names
+        if names is None or self.threshold is None or score is None:
             return None
-        return names[1] if score >= threshold else names[0]
+        return names[1] if score >= self.threshold else names[0]
 
     @property
     def criteria(self) -> tuple[Criterion, ...]:
@@ -243,21 +244,16 @@ class Rubric(Displayed, FrozenModel):
 
     @property
     def all_dropped(self) -> tuple[DroppedCriterion, ...]:
-        return (*(each for part in self.parts for each in part.dropped), *self.dropped)
+        return (*(criterion for part in self.parts for criterion in part.dropped), *self.dropped)
 
 
-def by_id(criteria: Iterable[Criterion]) -> list[Criterion]:
-    """Return criteria in the order of prompts, by id: h9 before h10."""
+def in_prompt_order(criteria: Iterable[Criterion]) -> list[Criterion]:
+    """Return criteria sorted by id, with h9 before h10, as prompts list them."""
     return sorted(criteria, key=lambda criterion: (len(criterion.id), criterion.id))
 
 
 def criterion_payload(criterion: Criterion) -> dict[str, Any]:
-    return {
-        "id": criterion.id,
-        "trait": criterion.trait,
-        "statement": criterion.statement,
-        "levels": [{"score": level.score, "description": level.description} for level in criterion.levels],
-    }
+    return criterion.model_dump(mode="json", include={"id", "trait", "statement", "levels"})
 
 
 # Two criteria of one kind with at least this similarity (0 to 100) are one criterion that changed. Ids are not
@@ -287,7 +283,7 @@ class CriterionChange:
 
 
 def field_changes(before: Mapping[str, JsonValue], after: Mapping[str, JsonValue]) -> tuple[FieldChange, ...]:
-    names = [*before, *(name for name in after if name not in before)]
+    names = dict.fromkeys((*before, *after))
     changes = (FieldChange(name, before.get(name), after.get(name)) for name in names)
     return tuple(change for change in changes if change.before != change.after)
 
@@ -315,25 +311,21 @@ def matched_criteria(old: Sequence[Criterion], new: Sequence[Criterion]) -> list
 
 
 def _compared_text(criterion: Criterion) -> str:
-    words = (criterion.trait, criterion.statement, *(level.description for level in criterion.levels))
-    return " ".join(text[:MAX_COMPARED_CHARACTERS] for text in words)
+    texts = (criterion.trait, criterion.statement, *(level.description for level in criterion.levels))
+    return " ".join(text[:MAX_COMPARED_CHARACTERS] for text in texts)
 
 
 def _compared_fields(criterion: Criterion) -> dict[str, JsonValue]:
-    wording: dict[str, JsonValue] = {
-        "trait": criterion.trait,
-        "statement": criterion.statement,
-        "weight": criterion.weight,
-    }
-    wording |= {f"level {format_score(level.score)}": level.description for level in criterion.levels}
+    fields = criterion.model_dump(mode="json", include={"trait", "statement", "weight"})
+    fields |= {f"level {format_score(level.score)}": level.description for level in criterion.levels}
     question = criterion.question
     if question:
-        wording |= {"better answer": question.better, "origin": question.origin, "seed": question.seed}
+        fields |= {"better answer": question.better, "origin": question.origin, "seed": question.seed}
     if question and question.support:
-        wording["supported by facts of"] = question.support
+        fields["supported by facts of"] = question.support
     if not criterion.needs_source:
-        wording["needs the source"] = False
+        fields["needs the source"] = False
     for demonstration in criterion.demonstrations:
         values = demonstration.model_dump(mode="json", exclude={"example"}, exclude_none=True)
-        wording |= {f"demonstration {demonstration.example}, {name}": value for name, value in values.items()}
-    return wording
+        fields |= {f"demonstration {demonstration.example}, {name}": value for name, value in values.items()}
+    return fields

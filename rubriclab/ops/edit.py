@@ -26,7 +26,7 @@ from rubriclab.learning.verdicts import verdict_agreement, verdict_statistic
 from rubriclab.learning.weighting import REDUNDANT, design
 from rubriclab.methods.catalogue import JOINT, METHODS
 from rubriclab.models import version as stored
-from rubriclab.models.aggregation import Ask, Bounds, bounds_of, threshold_by_hand
+from rubriclab.models.aggregation import Bounds, CallGrouping, bounds_of, threshold_by_hand
 from rubriclab.models.rubric import Criterion, Part, Rubric
 from rubriclab.models.text import Example, data_digest, text_digest, words_digest
 from rubriclab.ops.edits import EditPlan, check_bounds, plan_edits
@@ -125,7 +125,7 @@ class RatedRubric:
     direct: FloatArray | None = None
 
     @property
-    def ask(self) -> Ask:
+    def ask(self) -> CallGrouping:
         return self.rubric.aggregation.ask if self.rubric.aggregation else "by method"
 
     @cached_property

@@ -133,13 +133,13 @@ class Labeling:
         former = self._history.by_rater(rater).get(item)
         return ShownItem(position, len(items), name, self._text_of[item.text].example, former)
 
-    def next_position(self, rater: str, after: int = -1, *, skipped: bool = False) -> int | None:
+    def next_position(self, rater: str, after: int = -1, *, among_skipped: bool = False) -> int | None:
         """Return the first position after `after`, or else before it, that the rater has neither answered nor skipped.
 
-        With `skipped`, return the next position that the rater has skipped.
+        With `among_skipped`, return the next position that the rater has skipped.
         """
         judgments = self._history.by_rater(rater)
-        wanted_kind = "skipped" if skipped else None
+        wanted_kind = "skipped" if among_skipped else None
         kinds = [judgments[item].kind if item in judgments else None for item in self.items(rater)]
         wanted = [position for position, kind in enumerate(kinds) if kind == wanted_kind]
         later = [position for position in wanted if position > after]

@@ -15,6 +15,7 @@ from itertools import count
 from pathlib import Path
 from typing import Annotated, Any
 
+import platformdirs
 from pydantic import AfterValidator, BaseModel, Field, ValidationInfo
 from rapidfuzz import fuzz
 
@@ -22,7 +23,7 @@ from rubriclab.display import Displayed
 from rubriclab.errors import JudgeError, LiteratureError, SettingsError
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.judges.judge import ask
-from rubriclab.learning.estimate import dry_run, estimate_prompts
+from rubriclab.learning.estimate import DryRun, dry_run, estimate_prompts
 from rubriclab.methods.prompting import NewName, Whole, Wording, at_most, for_each, keep_valid
 from rubriclab.methods.sources import Finding, benchmark_name, load_findings, read_findings, write_findings
 from rubriclab.models.base import MAX_WORDING_LENGTH, Unreadable, content_path, decode_text, read_file
@@ -112,16 +113,16 @@ def _pdf_texts(content: bytes) -> list[str]:
         raise
     except Exception as error:  # a damaged file makes pypdf raise errors of almost any kind
         raise Unreadable(" ".join(str(error).split()).rstrip(".")[:200] or type(error).__name__) from None
-    shown = "".join("".join(texts).split())
-    letters = sum(map(str.isalnum, shown))
-    if letters < MIN_LETTERS * len(texts) or letters < MIN_READABLE * len(shown):
+    characters = "".join("".join(texts).split())  # all but spaces
+    letters = sum(map(str.isalnum, characters))
+    if letters < MIN_LETTERS * len(texts) or letters < MIN_READABLE * len(characters):
         raise Unreadable("its pages have no readable text, as if they were scanned")
     return texts
 
 
 MIN_WORDS = 5  # words of a quotation; shorter ones are not searched for
-# The least similarity, from 0 to 100, of a quotation and its passage. Other ligatures or divided words leave them more
-# similar than this; another word makes them less similar.
+# The least similarity, from 0 to 100, of a quotation and its passage. They are more similar than this if they differ
+# only in ligatures or divided words, and less similar if they differ in a word.
 MIN_SIMILARITY = 95
 _PLAIN_CHARACTERS = str.maketrans(
     {
@@ -152,9 +153,10 @@ def find_quotation(quotation: str, pages: Sequence[PaperPage], first: int | None
     if len(_WORD.findall(quotation_text)) < MIN_WORDS:
         return None
     # The sort is stable: page `first`, whose key is False, is moved to the front.
-    for page in sorted(pages, key=lambda each: each.number != first):
+    for page in sorted(pages, key=lambda candidate: candidate.number != first):
         text = _normalized(page.text)
-        if alignment := fuzz.partial_ratio_alignment(quotation_text.lower(), text.lower(), score_cutoff=MIN_SIMILARITY):
+        alignment = fuzz.partial_ratio_alignment(quotation_text.lower(), text.lower(), score_cutoff=MIN_SIMILARITY)
+        if alignment:
             # Extend the match to whole words.
             words = (word for word in re.finditer(r"\S+", text) if word.end() > alignment.dest_start)
             inside = [word for word in words if word.start() < alignment.dest_end]
@@ -207,7 +209,7 @@ class UsableFindings(QuotedFindings):
     """The findings of a reply that failed twice, without its unusable entries."""
 
     reasoning: str = ""
-    findings: Annotated[list[QuotedFinding], keep_valid(optional=())]
+    findings: Annotated[list[QuotedFinding], keep_valid(optional=())]  # every field is required
 
 
 @dataclass(frozen=True, repr=False)
@@ -228,15 +230,19 @@ class LiteratureAdded(Displayed):
 
 def literature_add(workspace: Workspace, path: str | Path, options: LiteratureAddOptions) -> Job[LiteratureAdded]:
     """Ask a model for the findings of a paper, and keep those whose quotation is in the paper."""
-    spec, task, target = options.judge or EMBEDDED, options.task, literature_path(options.folder)
+    spec = options.judge or EMBEDDED
     if spec == EMBEDDED:
         hint = "Name a language model: `judge=JUDGE`."
         raise SettingsError("The offline judge does not understand texts, so it finds nothing in a paper.", hint)
-    if task != Path(task).name:
-        raise LiteratureError(f"The task {task!r} cannot name a file.")
-    file = target if target.suffix == ".json" else target / f"{task}.json"
+    if options.task != Path(options.task).name:
+        raise LiteratureError(f"The task {options.task!r} cannot name a file.")
+    target = literature_path(options.folder)
+    file = target if target.suffix == ".json" else target / f"{options.task}.json"
     paper = read_paper(Path(path))
     prompts = findings_prompts(paper, file, options)
+
+    def estimate() -> DryRun:
+        return dry_run({"judge": (spec, estimate_prompts(prompts))}, workspace.options)
 
     async def run() -> LiteratureAdded:
         await workspace.off_event_loop(workspace.open_store, create=True)
@@ -250,22 +256,22 @@ def literature_add(workspace: Workspace, path: str | Path, options: LiteratureAd
                 missing.append(f"page {prompt.fields['pages'][0]['number']} and following: {answer.missing}")
         if len(missing) == len(prompts):
             raise JudgeError(f"{paper.name} could not be read. {missing[0]}")
-        proposals = [each for answer in answers if answer.value for each in answer.value.findings]
+        proposals = [finding for answer in answers if answer.value for finding in answer.value.findings]
         known_names = prompts[0].fields["known_benchmarks"]
         # In another thread, since searching a long paper takes seconds.
         confirmed, dropped = await asyncio.to_thread(_split_by_quotation, proposals, paper, known_names, options)
         added = _add_findings(file, confirmed) if confirmed else ()
         return LiteratureAdded(file, added, dropped, tuple(missing), workspace.effort())
 
-    return Job(lambda: dry_run({"judge": (spec, estimate_prompts(prompts))}, workspace.options), run)
+    return Job(estimate, run)
 
 
 def findings_prompts(paper: Paper, file: Path, options: LiteratureAddOptions) -> list[Prompt[QuotedFindings]]:
-    task, names = options.task, dict.fromkeys(options.aspect)
-    aspects = [find_aspect(task, name, options.definition) for name in names] or shipped_aspects(task)
+    names = dict.fromkeys(options.aspect)
+    aspects = [find_aspect(options.task, name, options.definition) for name in names] or shipped_aspects(options.task)
     findings = [*(each.finding for each in stored_findings(content_path("literature"))), *_findings_in(file)]
     fields: dict[str, Any] = {
-        "words": task_words(task).model_dump(),
+        "words": task_words(options.task).model_dump(),
         "aspects": [{"name": aspect.name, "definition": aspect.definition} for aspect in aspects],
         "known_benchmarks": list(dict.fromkeys(name for finding in findings for name in finding.benchmarks)),
         "most": MAX_FINDINGS,
@@ -311,7 +317,7 @@ def _add_findings(file: Path, findings: tuple[Finding, ...]) -> tuple[Finding, .
         if entry is None:
             ids = (f"{finding.id}-{number}" for number in count(1))
             entry = finding.model_copy(update={"id": next(name for name in ids if name not in entries)})
-        # The entry names every data set that its claim was found for, since tests on any of them leave the claim out.
+        # The entry names every data set that its claim is about, since a rubric to test on one must not use the claim.
         benchmarks = tuple(dict.fromkeys((*entry.benchmarks, *finding.benchmarks)))
         entries[entry.id] = added[entry.id] = entry.model_copy(update={"benchmarks": benchmarks})
     write_findings(file, list(entries.values()))
@@ -358,8 +364,6 @@ def list_findings(options: LiteratureShowOptions, ids: Sequence[str] = ()) -> Fi
 
 
 def literature_path(folder: Path | None) -> Path:
-    import platformdirs
-
     return folder or platformdirs.user_data_path("rubriclab", appauthor=False) / "literature"
 
 
@@ -391,17 +395,18 @@ def chosen_findings(aspect: str, options: LearnOptions, notify: Notify) -> tuple
             if meant := close_match(name, known_names):
                 raise SettingsError(f"{message}.", f"Did you mean {meant!r}? If not, leave out the name {name!r}.")
             notify(message)
-    return tuple(each for each in findings if each.bears_on(aspect) and not {*excluded_names} & {*each.benchmarks})
+    return tuple(each for each in findings if each.bears_on(aspect) and set(excluded_names).isdisjoint(each.benchmarks))
 
 
 def benchmark_notes(source: str, examples: Sequence[Example], findings: Sequence[Finding]) -> list[str]:
     """Return a warning for each data set that findings are about and that `source` or the ids of examples name."""
-    names = [source, *(f"{each.id}\n{each.group}\n{each.system or ''}" for each in examples)]
-    benchmark_text = "\n".join(names).casefold()
+    texts = [source, *(f"{example.id}\n{example.group}\n{example.system or ''}" for example in examples)]
+    searched_text = "\n".join(texts).casefold()
+    finding_counts = Counter(name for finding in findings for name in finding.benchmarks)
     notes = []
-    for name, number in Counter(name for finding in findings for name in finding.benchmarks).items():
-        spelled = name.replace("_", r"[\W_]*")
-        if re.search(rf"(?<![^\W\d_]){spelled}(?![^\W\d_])", benchmark_text):
+    for name, number in finding_counts.items():
+        pattern = name.replace("_", r"[\W_]*")
+        if re.search(rf"(?<![^\W\d_]){pattern}(?![^\W\d_])", searched_text):
             used = f"the labels seem to be from {name}, and findings about its raters are used ({number})"
             notes.append(f"{used}; if the rubric is tested on {name}, leave them out: `literature_without={name}`")
     return notes

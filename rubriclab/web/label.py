@@ -46,7 +46,7 @@ MAX_REQUEST_BYTES = 64_000
 # On scales with more levels, raters type a number.
 MAX_BUTTONS = 11
 PORT = 8787
-# This file of the user has a random key. Secrets are derived from it, so that pages and links survive a restart.
+# This file in the user's data folder holds a random key. Secrets are derived from the key, so links survive a restart.
 KEY_FILE = "page-key"
 KEY_BYTES = 32
 
@@ -100,8 +100,8 @@ class _LabelPage:
         fields: dict[str, Any] = {"token": self._access.token, "question": question, "shared": bool(self._access.links)}
         title = f"{question.aspect.name} – rubriclab label"
         if not rater:
-            # The exact number would reveal that some texts are repeated.
-            items = len(self._labeling.items(""))
+            # All raters have equally many items. The exact number would reveal that some texts are repeated.
+            items = len(self._labeling.items(rater=""))
             texts = f"About {10 * round(items / 10)} texts" if items > 7 else "A few texts"
             return server.page_response("label/name.html", title=title, texts=texts, **fields)
         settings = page_settings(self._labeling, rater_name(rater))
@@ -116,15 +116,15 @@ class _LabelPage:
             # `int` fails on thousands of digits; no position has more than nine.
             position = int(query["position"][:9])
             return JSONResponse(await run_in_threadpool(self._item_at, rater, position))
-        skipped = query.get("skipped") == "true"
-        return JSONResponse(await run_in_threadpool(self._next, rater, skipped=skipped))
+        among_skipped = query.get("skipped") == "true"
+        return JSONResponse(await run_in_threadpool(self._next, rater, among_skipped=among_skipped))
 
     async def judge(self, request: Request) -> Response:
         body = await server.read_body(request, _Judgment)
         rater = self._rater(request, body.rater)
         position = await run_in_threadpool(self._labeling.judge, rater, body.submission)
-        skipped = body.submission.among_skipped
-        return JSONResponse(await run_in_threadpool(self._next, rater, position, skipped=skipped))
+        among_skipped = body.submission.among_skipped
+        return JSONResponse(await run_in_threadpool(self._next, rater, position, among_skipped=among_skipped))
 
     async def undo(self, request: Request) -> Response:
         body = await server.read_body(request, _Undo)
@@ -168,8 +168,8 @@ class _LabelPage:
         figures = {"done": progress.done, "skipped": progress.skipped, "total": progress.total}
         return {"progress": figures, "shown": shown}
 
-    def _next(self, rater: str, after: int = -1, *, skipped: bool = False) -> dict[str, Any]:
-        return self._item_at(rater, self._labeling.next_position(rater, after, skipped=skipped))
+    def _next(self, rater: str, after: int = -1, *, among_skipped: bool = False) -> dict[str, Any]:
+        return self._item_at(rater, self._labeling.next_position(rater, after, among_skipped=among_skipped))
 
     def _panel(self, rater: str) -> dict[str, Any]:
         progress = self._labeling.progress(rater)
@@ -190,12 +190,15 @@ def duration(seconds: float | None) -> str:
 
 
 def page_settings(labeling: Labeling, rater: str) -> dict[str, Any]:
-    question, scale = labeling.question, labeling.question.scale
-    ends = {"low": scale.low, "high": scale.high, "whole": scale.whole, "named": scale.names is not None}
+    question = labeling.question
+    scale = question.scale
     words = {name: getattr(question.words, name) for name in ("output", "source", "context")}
-    words |= {name: labeling.options.mapping.columns.get(name, words[name]) for name in ("source", "context")}
-    shown = {**ends, "text": scale.describe(), "levels": levels(scale)}
-    return {"rater": rater, "question": question.digest, "aspect": question.aspect.name, "scale": shown, "words": words}
+    for name in ("source", "context"):
+        words[name] = labeling.options.mapping.columns.get(name, words[name])
+    bounds = scale.model_dump(include={"low", "high", "whole"})
+    names = {"named": scale.names is not None, "text": scale.describe(), "levels": levels(scale)}
+    settings = {"rater": rater, "question": question.digest, "aspect": question.aspect.name}
+    return {**settings, "scale": bounds | names, "words": words}
 
 
 def levels(scale: Scale) -> list[dict[str, Any]]:
@@ -205,25 +208,25 @@ def levels(scale: Scale) -> list[dict[str, Any]]:
     scores = [int(scale.low) + step for step in range(int(scale.width) + 1)]
     keys = {score: str(score) for score in scores if 0 <= score <= 9}
     if scores[0] == 1 and scores[-1] == 10:
-        keys[10] = "0"
+        keys[10] = "0"  # the key to the right of 9
     elif len(keys) < len(scores) and len(scores) <= 9:
-        keys = {score: str(number) for number, score in enumerate(scores, start=1)}
+        keys = {score: str(key) for key, score in enumerate(scores, start=1)}
     names = scale.names or map(str, scores)
     buttons = zip(scores, names, strict=True)
     return [{"value": score, "name": name, "key": keys.get(score, "")} for score, name in buttons]
 
 
 def item_content(shown: ShownItem) -> dict[str, Any]:
-    text, former = shown.text, shown.former
+    former = shown.former
     return {
         "position": shown.position,
         "total": shown.total,
         "item": shown.name,
-        "text": text.output,
-        "source": text.source,
-        "context": text.context,
-        "reference": text.reference,
-        "former": former and former.model_dump(mode="json", include={"kind", "value", "reason"}),
+        "text": shown.text.output,
+        "source": shown.text.source,
+        "context": shown.text.context,
+        "reference": shown.text.reference,
+        "former": former.model_dump(mode="json", include={"kind", "value", "reason"}) if former else None,
     }
 
 
@@ -269,13 +272,11 @@ async def label(workspace: Workspace, data: Data, output: str | Path | None, opt
 def label_access(question: LabelQuestion, options: LabelOptions, port: int) -> server.Access:
     """Return the access of everybody at this computer or, on a shared page, only of raters with a link."""
     names = (server.local_address(), socket.gethostname(), socket.getfqdn()) if options.share else ()
-    token = derived_secret("label", "token", question.digest)
-    raters = options.share
-    if options.share and options.rater:
-        # The person at this computer needs a link too.
-        raters = (*options.share, options.rater)
+    raters = list(options.share)  # each of them gets a link
+    if raters and options.rater:
+        raters.append(options.rater)  # the person at this computer needs a link too
     links = {rater: derived_secret("label", "link", question.digest, rater) for rater in raters}
-    return server.Access.at(port, names, token=token, links=links)
+    return server.Access.at(port, names, token=derived_secret("label", "token", question.digest), links=links)
 
 
 def addresses(access: server.Access, port: int) -> list[str]:
@@ -284,19 +285,19 @@ def addresses(access: server.Access, port: int) -> list[str]:
         return [f"Label at http://{server.LOOPBACK}:{port}/ {ending}"]
     shared = server.local_address()
     lines = [f"{rater}: http://{shared}:{port}{access.path(rater)}" for rater in access.links]
-    return ["Send each rater their own link; whoever has it rates in their name. Press Ctrl-C to end.", *lines]
+    return ["Send each rater their own link: who opens a link rates in that rater's name. Press Ctrl-C to end.", *lines]
 
 
 def write_labels(
     labeling: Labeling, output: str | Path | None, dialect: CsvDialect = COMMAS, notify: Notify = lambda _text: None
 ) -> LabelResult:
-    """Write any labels so far to `output` and return them; `notify` gets the number of texts without a label."""
+    """Write any labels to `output` and return them; `notify` gets the number of texts without a label."""
     result = labeling.result()
     if output is not None and result.rows:
         write_rows(result.rows, output, dialect=dialect)
     if result.unlabelled:
-        nothing = "nothing is written: " if output is not None and not result.rows else ""
-        notify(f"{nothing}{count(result.unlabelled, 'text')} without a label left out")
+        nothing = "nothing is written; " if output is not None and not result.rows else ""
+        notify(f"{nothing}left out: {count(result.unlabelled, 'text')} without a label")
     return result
 
 

@@ -13,7 +13,7 @@ from rubriclab.judges.judge import Judge, ask
 from rubriclab.learning.estimate import SAMPLE, _collect_prompts, estimate_learning, estimate_prompts, estimate_scoring
 from rubriclab.learning.scoring import score_text
 from rubriclab.methods.method import LearningCalls
-from rubriclab.models.aggregation import Ask
+from rubriclab.models.aggregation import CallGrouping
 from rubriclab.models.rubric import Part
 from rubriclab.models.text import Example
 from rubriclab.prompts.prompt import Prompt
@@ -32,7 +32,7 @@ WEIGHTED = part_of("direct", whole(id="weighted"), scoring="weighted", samples=3
     ],
 )
 async def test_scoring_a_few_texts_takes_the_calls_and_tokens_of_the_estimate(
-    ask: Ask, parts: tuple[Part, ...]
+    ask: CallGrouping, parts: tuple[Part, ...]
 ) -> None:
     judge, rubric = scripted(), combined(ask, parts)
     texts = [example(number, 3, context="many words " * 40 * number) for number in (1, 2)]

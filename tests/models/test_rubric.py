@@ -76,7 +76,7 @@ def test_a_judge_is_shown_the_words_of_a_criterion_and_none_of_its_evidence():
         ({"levels": ()}, "every hypothesis needs some"),
         ({"kind": "score"}, "levels belong to a hypothesis"),
         ({"kind": "question"}, "levels belong to a hypothesis"),
-        ({"kind": "question", "levels": ()}, "which needs it"),
+        ({"kind": "question", "levels": ()}, "every question needs one"),
         ({"question": Question(origin="seed")}, "`question` belongs to a criterion of the kind question"),
         ({"kind": "score", "levels": (), "question": Question(origin="seed")}, "`question` belongs"),
     ],

@@ -38,7 +38,7 @@ from rubriclab.methods.questions import MAX_SHOWN, find_redundant
 from rubriclab.methods.sources import Finding
 from rubriclab.models.base import MAX_NAME_LENGTH, MAX_WORDING_LENGTH
 from rubriclab.models.characters import is_blank
-from rubriclab.models.rubric import CitedReason, Criterion, DroppedCriterion, Evidence, Level, Part, by_id
+from rubriclab.models.rubric import CitedReason, Criterion, DroppedCriterion, Evidence, Level, Part, in_prompt_order
 from rubriclab.models.text import Assignment, Example, Scale, content_order, format_score
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import FloatArray, float_table, floats, label_correlations
@@ -398,7 +398,7 @@ def predict_label(
 ) -> tuple[Prediction, ...]:
     """Return the predictions of a text's label; errors up to `theta`, in points of a 1 to 5 scale, are close."""
     predictions = []
-    for criterion in by_id(criteria):
+    for criterion in in_prompt_order(criteria):
         score = scores.get(criterion.id)
         if score is not None:
             verdict = "too high" if score > label else "too low"

@@ -12,7 +12,7 @@ from rubriclab.judges.judge import Judge, ask
 from rubriclab.methods.method import CriterionRating, Presets, Scored
 from rubriclab.methods.prompting import Rating, answer_rating, ask_entries, gather_in_order, score_entry
 from rubriclab.models.base import MethodSettings
-from rubriclab.models.rubric import Criterion, Part, by_id, criterion_payload
+from rubriclab.models.rubric import Criterion, Part, criterion_payload, in_prompt_order
 from rubriclab.models.text import Assignment, Example
 from rubriclab.prompts.prompt import ExpectedEntry, KeyedReply, Prompt, keyed_reply
 from rubriclab.stats.intervals import DIGITS
@@ -108,7 +108,7 @@ def rate_prompt(example: Example, criteria: Sequence[Criterion], assignment: Ass
 
 
 def rate_together_prompt(example: Example, criteria: Sequence[Criterion], assignment: Assignment) -> Prompt[KeyedReply]:
-    fields = _fields(example, by_id(criteria), assignment)
+    fields = _fields(example, in_prompt_order(criteria), assignment)
     score = score_entry(fields)
     form = keyed_reply(tuple(ExpectedEntry(each["id"], score, names=(each["trait"],)) for each in fields["criteria"]))
     return Prompt("hypoeval/rate_together", fields, form, max_tokens=256 + 128 * len(criteria))
