@@ -9,7 +9,7 @@ import numpy as np
 
 from rubriclab.models.aggregation import Bounds
 from rubriclab.models.text import Assignment, Example, Scale, group_keys
-from rubriclab.models.text_features import prior_directions
+from rubriclab.models.text_features import prior_weights
 from rubriclab.models.version import Candidate
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
 
@@ -74,7 +74,7 @@ def rating_matrix(
     """Return the rating matrix with these scores, shape (texts, candidates); `bounds` limit weights, by id."""
     aspect, groups = assignment.aspect, group_keys(examples)
     bounds = bounds or {}
-    directions = prior_directions(aspect.name, aspect.definition, assignment.words.task)
+    directions = prior_weights(aspect.name, aspect.definition, assignment.words.task)
     criteria = [candidate.criterion for candidate in candidates]
     signed = np.array([criterion.kind == "feature" for criterion in criteria], dtype=bool)
     prior = [directions.get(each.id, 0.0) if each.kind == "feature" else 1.0 for each in criteria]

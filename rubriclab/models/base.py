@@ -2,9 +2,6 @@
 
 A digest is `sha256:` and 64 hexadecimal digits over canonical JSON: keys sorted, no white space, ASCII escapes,
 numbers in their shortest form that reads back the same. NaN and infinities have no JSON form and are refused.
-
-Files such as packs, checklists, findings and configuration are read up to a size limit, and only if they are regular
-files, since a device or pipe might never end.
 """
 
 from __future__ import annotations
@@ -58,7 +55,7 @@ class MethodSettings(FrozenModel):
     model_config = ConfigDict(use_attribute_docstrings=True)
 
 
-# Maximum characters of all texts that are not listed below, such as ids, names, groups and systems.
+# Maximum characters of each text without a limit of its own, such as ids, names, groups and systems.
 MAX_NAME_LENGTH = 1_000
 # Maximum characters of statements, levels, definitions and reasons.
 MAX_WORDING_LENGTH = 50_000
@@ -67,7 +64,6 @@ MAX_TEXT_LENGTH = 1_000_000
 # Maximum entries of a list, such as ids of training texts or held-out errors.
 MAX_ENTRIES = 1_000_000
 MAX_CRITERIA = 1_000
-MAX_DROPPED = 10_000
 # Maximum absolute value of a number: scores, weights, spreads, counts, seeds.
 MAX_NUMBER = 1e15
 
@@ -76,14 +72,11 @@ _MAX_LENGTHS: Mapping[str, int] = {
     **dict.fromkeys(("steps", "before", "after", "because", "note"), MAX_WORDING_LENGTH),
     **dict.fromkeys(("output", "source", "context"), MAX_TEXT_LENGTH),
 }
-_MAX_LIST_LENGTHS: Mapping[str, int] = {"criteria": MAX_CRITERIA, "dropped": MAX_DROPPED}
+_MAX_LIST_LENGTHS: Mapping[str, int] = {"criteria": MAX_CRITERIA, "dropped": 10_000}
 
 
 def first_bounds_fault(content: Any) -> str | None:
-    """Return the first path in `content` (JSON types) that exceeds a limit, and how; `None` if none does.
-
-    Limits depend on the name of the field.
-    """
+    """Return the path and the limit of the first value in `content` (JSON types) above its field's limit, or `None`."""
     return next(_excesses(content, (), ""), None)
 
 
@@ -131,19 +124,15 @@ def encode_text(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-# Characters that a cached call counts for in addition to its texts.
+# Characters added to the size of every cached call, for the memory that it takes apart from its texts.
 OVERHEAD = 100
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def characters_of_arguments(arguments: tuple[Any, ...], _result: Any) -> int:
-    return sum(len(argument) for argument in arguments if isinstance(argument, str))
-
-
 def cached_by_size(
-    max_size: int, size: Callable[[tuple[Any, ...], Any], int] = characters_of_arguments
+    max_size: int, size: Callable[[tuple[Any, ...], Any], int] | None = None
 ) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Return a decorator that caches the results of the latest calls by their positional arguments.
 
@@ -152,7 +141,7 @@ def cached_by_size(
 
     Args:
         max_size: the maximum number of characters of all cached calls together; a larger call is not cached.
-        size: returns the number of characters in memory from a call's arguments and result.
+        size: returns the number of characters in a call's arguments and result; by default, those of the arguments.
     """
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
@@ -168,13 +157,15 @@ def cached_by_size(
                     cache.move_to_end(arguments)
                     return cached[0]
             result = function(*arguments, **options)
-            characters = size(arguments, result) + OVERHEAD
+            texts = (argument for argument in arguments if isinstance(argument, str))
+            characters = OVERHEAD + (size(arguments, result) if size else sum(map(len, texts)))
             with lock:
                 if characters <= max_size and arguments not in cache:
                     cache[arguments] = result, characters
                     total += characters
                     while total > max_size:
-                        total -= cache.popitem(last=False)[1][1]
+                        _, (_, oldest_characters) = cache.popitem(last=False)
+                        total -= oldest_characters
             return result
 
         return call
@@ -184,7 +175,7 @@ def cached_by_size(
 
 # The largest file that is read. A pack is smaller: 30 demonstrations of 1,000,000 characters have about 30 MB.
 MAX_BYTES = 64_000_000
-# Levels of nested objects and lists in a file; the deepest field of a pack is at level 12.
+# Maximum levels of nested objects and lists in a file; the deepest field of a pack is at level 12.
 MAX_DEPTH = 64
 MAX_PARSER_MESSAGE = 200
 MAX_TOML_BYTES = 1_000_000
@@ -206,15 +197,17 @@ def read_file(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
 
 
 def check_regular(path: Path) -> None:
-    """Raise `Unreadable` if `path` exists and is no regular file, but a folder or a named pipe, for example."""
+    """Raise `Unreadable` if `path` is a folder, or a device or named pipe, which might never end."""
     if path.exists() and not path.is_file():
         raise Unreadable("it is a folder" if path.is_dir() else "it is no regular file")
 
 
 def is_database(path: Path) -> bool:
     try:
+        if not path.is_file():
+            return False
         with path.open("rb") as file:
-            return path.is_file() and file.read(16) == b"SQLite format 3\0"
+            return file.read(16) == b"SQLite format 3\0"
     except OSError:
         return False
 
@@ -233,7 +226,7 @@ def decode_text(content: bytes) -> str:
 def parse_json(text: str) -> Any:
     """Return the value of strict JSON, or raise `Unreadable`.
 
-    Repeated keys in an object, numbers that are not finite, lone surrogates and nesting below `MAX_DEPTH` are refused.
+    It refuses repeated keys in an object, infinite numbers and NaN, lone surrogates and more than `MAX_DEPTH` levels.
     """
 
     def refuse(name: str) -> NoReturn:
@@ -307,8 +300,7 @@ def _parsed(load: Callable[[str], Any], text: str, language: str) -> Any:
 
 
 _PACKAGE = Path(__file__).resolve().parents[1]
-# Shipped content lies outside the package. A wheel has copies of it in `rubriclab/_content/`, so that it adds only one
-# folder to site-packages. The folders below have another path in a checkout than in a wheel.
+# The folders of shipped content, in `rubriclab/_content/` of a wheel, that are not at the top of a checkout.
 _IN_CHECKOUT = {name: Path("experiments", name) for name in ("ratings", "sample")}
 
 

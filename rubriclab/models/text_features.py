@@ -23,7 +23,7 @@ from rubriclab.models.base import cached_by_size
 from rubriclab.models.text import ENGLISH_WORDS, split_sentences, word_set
 
 AspectKind = Literal["fluency", "coherence", "coverage", "faithfulness", "engagement"]
-"""The families of human-rated aspects between which a feature's usual direction differs."""
+"""The families of human-rated aspects; a feature that usually rises with one may fall with another."""
 
 
 class TextFeature(BaseModel):
@@ -32,7 +32,7 @@ class TextFeature(BaseModel):
     Attributes:
         typical, spread: a common value in a paragraph of English, and how much texts usually differ from it.
         keywords: beginnings of the words by which a criterion in plain English refers to the trait.
-        better_high, better_low: kinds of aspect that usually grow or fall with the feature, by general knowledge.
+        better_high, better_low: kinds of aspect in which texts with a high or a low value are better, as a rule.
         learned: the weight learned from public data sets, over all their aspects.
         needs: "source" or "context", without which the value is NaN.
         tasks: the tasks in which `better_high` and `better_low` hold; empty for all tasks.
@@ -59,7 +59,7 @@ class TextFeature(BaseModel):
         return tuple(filter(None, cell.split(";")))
 
     def direction(self, kind: AspectKind) -> int:
-        """Return 1 or -1 if the feature usually rises or falls with a kind of aspect, 0 if that is unknown."""
+        """Return 1 if a high value is usually better for this kind of aspect, -1 if a low one is, 0 if unknown."""
         return (kind in self.better_high) - (kind in self.better_low)
 
 
@@ -86,13 +86,12 @@ def usual_directions(aspect: str, definition: str = "", task: str = "") -> dict[
     It is 0 if nothing is known, or if the feature's directions hold for other tasks only.
     """
     kinds = aspect_kinds(aspect, definition)
-    return {
-        feature.name: fmean(map(feature.direction, kinds)) if task in (feature.tasks or (task,)) else 0.0
-        for feature in CATALOGUE
-    }
+    task_features = (feature for feature in CATALOGUE if not feature.tasks or task in feature.tasks)
+    known = {feature.name: fmean(map(feature.direction, kinds)) for feature in task_features}
+    return {feature.name: known.get(feature.name, 0.0) for feature in CATALOGUE}
 
 
-def prior_directions(aspect: str, definition: str = "", task: str = "") -> dict[str, float]:
+def prior_weights(aspect: str, definition: str = "", task: str = "") -> dict[str, float]:
     """Return each text feature's prior weight, for standardised values; the largest absolute weight is 1.
 
     It is the mean of the usual direction and of the weight learned from public data sets, each scaled so that absolute
@@ -101,10 +100,10 @@ def prior_directions(aspect: str, definition: str = "", task: str = "") -> dict[
     usual = usual_directions(aspect, definition, task)
     usual_sum = sum(map(abs, usual.values())) or 1.0
     learned_sum = sum(abs(feature.learned) for feature in CATALOGUE)
-    # Twice the mean, which has the same direction.
-    mean = {each.name: usual[each.name] / usual_sum + each.learned / learned_sum for each in CATALOGUE}
-    largest = max(map(abs, mean.values()))
-    return {name: value / largest for name, value in mean.items()}
+    # The sums are not halved to means, since they are divided by the largest one.
+    sums = {each.name: usual[each.name] / usual_sum + each.learned / learned_sum for each in CATALOGUE}
+    largest = max(map(abs, sums.values()))
+    return {name: value / largest for name, value in sums.items()}
 
 
 def _kinds_in(text: str) -> tuple[AspectKind, ...]:
@@ -112,10 +111,9 @@ def _kinds_in(text: str) -> tuple[AspectKind, ...]:
     return tuple(kind for kind, stems in _KIND_WORDS.items() if any(word.startswith(stems) for word in words))
 
 
-ARTICLES_AND_POSSESSIVES, PREPOSITIONS = ENGLISH_WORDS["articles and possessives"], ENGLISH_WORDS["prepositions"]
-CONJUNCTIONS, AUXILIARIES = ENGLISH_WORDS["conjunctions"], ENGLISH_WORDS["auxiliaries"]
+ARTICLES_AND_POSSESSIVES, AUXILIARIES = ENGLISH_WORDS["articles and possessives"], ENGLISH_WORDS["auxiliaries"]
 REFERENCES, CONNECTIVES = ENGLISH_WORDS["references"], ENGLISH_WORDS["connectives"]
-_DETERMINERS_AND_LINKS = ARTICLES_AND_POSSESSIVES | PREPOSITIONS | CONJUNCTIONS
+_DETERMINERS_AND_LINKS = ARTICLES_AND_POSSESSIVES | ENGLISH_WORDS["prepositions"] | ENGLISH_WORDS["conjunctions"]
 FUNCTION_WORDS = _DETERMINERS_AND_LINKS | AUXILIARIES | REFERENCES | ENGLISH_WORDS["other function words"]
 
 # Maximum number of words in `spaced_words`, since finding copied runs is quadratic in the worst case.
@@ -136,6 +134,7 @@ _WORD = re.compile(
 
 
 def unify(text: str) -> str:
+    """Return `text` with plain quotes and spaces, rejoined contractions, and no spelled-out brackets."""
     plain = text.translate(_UNIFIED).replace("``", '"').replace("''", '"')
     return _SPLIT_CONTRACTION.sub("", _SPELLED_BRACKET.sub(" ", plain))
 
@@ -150,11 +149,14 @@ def stem(word: str) -> str:
         return word[:-2]
     if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
         return word[:-1]
-    ending = next((each for each in ("ing", "ed") if word.endswith(each) and len(word) - len(each) >= 4), "")
-    return word.removesuffix(ending)
+    for ending in ("ing", "ed"):
+        if word.endswith(ending) and len(word) - len(ending) >= 4:  # not "string" and "need"
+            return word.removesuffix(ending)
+    return word
 
 
 def content_stems(words: Sequence[str]) -> tuple[str, ...]:
+    # A single Latin letter has no content, while one character of Chinese or Japanese is a word.
     content = (word for word in words if word not in FUNCTION_WORDS and (len(word) > 1 or not word.isascii()))
     return tuple(stem(word) if len(word) <= MAX_STEMMED_LENGTH else word for word in content)
 
@@ -165,7 +167,7 @@ def share(part: float, whole: float) -> float:
 
 @dataclass(frozen=True)
 class Text:
-    """A text and its views; each is computed when first read.
+    """A text and its properties; each is computed when first read.
 
     Words are compared in lower case, with contractions rejoined, hyphens split and quotes unified, so that words of
     ordinary text match those of tokenised machine output ("do n't", "u.s ."). Patterns run in linear time on any input.
@@ -174,14 +176,14 @@ class Text:
     raw: str
 
     @cached_property
-    def cased_words(self) -> tuple[tuple[str, ...], ...]:
+    def cased_sentence_words(self) -> tuple[tuple[str, ...], ...]:
         # Each character of a script without spaces is a word.
         sentences = (_UNSPACED_SCRIPT.sub(r" \g<0> ", unify(sentence)) for sentence in split_sentences(self.raw))
         return tuple(tuple(_WORD.findall(sentence)) for sentence in sentences)
 
     @cached_property
     def sentence_words(self) -> tuple[tuple[str, ...], ...]:
-        return tuple(tuple(word.lower() for word in sentence) for sentence in self.cased_words)
+        return tuple(tuple(word.lower() for word in sentence) for sentence in self.cased_sentence_words)
 
     @cached_property
     def words(self) -> tuple[str, ...]:
@@ -207,13 +209,13 @@ class Text:
     @cached_property
     def names(self) -> frozenset[str]:
         """Names, such as those of characters: words with a capital inside a sentence, in lower case."""
-        inner = chain.from_iterable(sentence[1:] for sentence in self.cased_words)
+        inner = chain.from_iterable(sentence[1:] for sentence in self.cased_sentence_words)
         capitalised = (word.lower().removesuffix("'s") for word in inner if word[0].isupper())
         return frozenset(word for word in capitalised if len(word) > 1 and word not in FUNCTION_WORDS)
 
     @cached_property
     def numbers(self) -> tuple[str, ...]:
-        """Words with a digit, without thousands separators."""
+        """Words that begin with a digit, without thousands separators."""
         return tuple(word.replace(",", "") for word in self.words if word[0].isdigit())
 
 
@@ -227,15 +229,15 @@ _WORD_OR_MARK = re.compile(r"[^\W_]+(?:'[^\W_]+)*|[.,;:!?](?=\s|\Z)")
 _NEVER_AFTER_ARTICLE = (_DETERMINERS_AND_LINKS | AUXILIARIES) - word_set(
     "down inside like near outside past up can will may might must do being"
 )
-_NEVER_BEFORE_STOP = ARTICLES_AND_POSSESSIVES - {"his"} | word_set("of and or but than because into if from although")
-# English texts have a larger share of function words: all of 1,800 in which a stumble was found. Few German texts do.
+_NEVER_BEFORE_STOP = (ARTICLES_AND_POSSESSIVES - {"his"}) | word_set("of and or but than because into if from although")
+# Texts with a larger share of function words count as English: all 1,800 English ones with stumbles, few German ones.
 _ENGLISH_SHARE = 0.25
-_LINKS = REFERENCES | CONNECTIVES
+_REFERENCES_AND_CONNECTIVES = REFERENCES | CONNECTIVES
 _MAY_DOUBLE = word_set("had that very no so bye ha really many far long now yes again on")
 
-# The features of a text computed so far, which every criterion and baseline of a training or evaluation needs again.
+# Returns a dictionary, empty at first, in which all `Features` of the same texts keep the values computed so far.
 _computed_values = cached_by_size(2**22)(lambda _output, _source, _context: dict[str, float]())
-# Rival outputs share their source. A character takes some 60 bytes with the views of its text.
+# Rival outputs share their source. Per character, a text with its cached properties takes some 60 bytes.
 _shared_text = cached_by_size(400_000)(Text)
 
 
@@ -246,7 +248,9 @@ class Features(Mapping[str, float]):
     """
 
     def __init__(self, output: str, source: str | None = None, context: str | None = None) -> None:
-        self._output, self._source, self._context = output, source, context
+        self.text = Text(output)
+        self.source = _shared_text(source or "")
+        self._context = context
         self._values = _computed_values(output, source, context)
 
     def __getitem__(self, name: str) -> float:
@@ -261,19 +265,11 @@ class Features(Mapping[str, float]):
         return len(CATALOGUE)
 
     @cached_property
-    def text(self) -> Text:
-        return Text(self._output)
-
-    @cached_property
-    def source(self) -> Text:
-        return _shared_text(self._source or "")
-
-    @cached_property
     def shared_stems(self) -> Set[str]:
         return self.text.content_counts.keys() & self.source.content_counts.keys()
 
     @cached_property
-    def runs(self) -> list[int]:
+    def run_lengths(self) -> list[int]:
         return copied_runs(self.text, self.source)
 
     def _compute(self, name: str) -> float:
@@ -290,26 +286,26 @@ def copied_runs(text: Text, source: Text) -> list[int]:
     words, haystack = text.words[:MAX_SEARCHED_WORDS], source.spaced_words
     lengths, start = [], 0
     while start < len(words):
-        end, run = start + 1, f" {words[start]} "
-        if run not in haystack:
+        end, spaced_run = start + 1, f" {words[start]} "
+        if spaced_run not in haystack:
             start += 1
             continue
-        while end < len(words) and (longer := f"{run}{words[end]} ") in haystack:
-            end, run = end + 1, longer
+        while end < len(words) and (longer := f"{spaced_run}{words[end]} ") in haystack:
+            end, spaced_run = end + 1, longer
         lengths.append(end - start)
         start = end
     return lengths
 
 
 def _stumbles(text: Text) -> int:
-    """Count pairs of words that English does not allow; in other languages only doubled words: "an." may end a text."""
+    """Count pairs of words that English does not allow; in other languages ("Fang an.") only doubled words."""
     stumbles = [pair for pair in pairwise(_WORD_OR_MARK.findall(unify(text.raw).lower())) if _is_stumble(*pair)]
     is_english = share(sum(map(FUNCTION_WORDS.__contains__, text.words)), len(text.words)) > _ENGLISH_SHARE
     return sum(is_english or left == right for left, right in stumbles)
 
 
 def _is_stumble(left: str, right: str) -> bool:
-    """Return whether two words hardly follow each other in English: "the of", "a .", "of .", "was was"."""
+    """Return whether two words can hardly follow each other in English: "the of", "a .", "of .", "was was"."""
     if right in ".!?":
         return left in _NEVER_BEFORE_STOP
     if left in ARTICLES_AND_POSSESSIVES:
@@ -318,11 +314,16 @@ def _is_stumble(left: str, right: str) -> bool:
 
 
 def _linked_sentences(text: Text) -> float:
-    """Return the share of sentences that repeat a word of the previous one, or begin with a reference or connective."""
+    """Return the share of sentences that repeat a word of the previous one, or soon have a reference or connective."""
     stems = [frozenset(content_stems(words)) for words in text.sentence_words]
-    begins_with_link = [not _LINKS.isdisjoint(words[:3]) for words in text.sentence_words]
-    linked = [begins_with_link[i] or bool(stems[i - 1] & stems[i]) for i in range(1, len(stems))]
+    has_early_link = [not _REFERENCES_AND_CONNECTIVES.isdisjoint(words[:3]) for words in text.sentence_words]
+    linked = [has_early_link[i] or bool(stems[i - 1] & stems[i]) for i in range(1, len(stems))]
     return sum(linked) / len(linked) if linked else 1.0
+
+
+def _repeated_bigrams(text: Text) -> float:
+    bigrams = list(pairwise(text.words))
+    return share(len(bigrams) - len(set(bigrams)), len(bigrams))
 
 
 def _detached_punctuation(text: Text) -> float:
@@ -339,38 +340,40 @@ _OF_TEXT: Mapping[str, Callable[[Text], float]] = {
     "sentences": lambda text: float(len(text.sentence_words)),
     "longest_sentence": lambda text: float(max(map(len, text.sentence_words))),
     "ends_complete": lambda text: float(bool(_FINAL.search(text.raw[-40:]))),
-    "opening_capital": lambda text: float(not text.cased_words[0][0][0].islower()),
+    "opening_capital": lambda text: float(not text.cased_sentence_words[0][0][0].islower()),
     "detached_punctuation": _detached_punctuation,
     "stumbles": lambda text: 100 * _stumbles(text) / len(text.words),
     "markup": lambda text: 100 * len(_MARKUP.findall(text.raw)) / len(text.words),
     "distinct_content_words": lambda text: math.log1p(len(text.content_counts)),
     "long_words": lambda text: sum(len(word) >= 7 for word in text.words) / len(text.words),
     "repeated_words": lambda text: 1 - share(len(text.content_counts), len(text.content)),
-    "repeated_bigrams": lambda text: share(len(text.words) - 1 - len(set(pairwise(text.words))), len(text.words) - 1),
+    "repeated_bigrams": _repeated_bigrams,
     "linked_sentences": _linked_sentences,
     "connectives": lambda text: sum(map(CONNECTIVES.__contains__, text.words)) / len(text.sentence_words),
     "characters_named": lambda text: float(len(text.names)),
 }
 
 _BESIDE_SOURCE: Mapping[str, Callable[[Features], float]] = {
-    "words_from_source": lambda both: share(
-        sum(both.text.content_counts[word] for word in both.shared_stems), len(both.text.content)
+    "words_from_source": lambda features: share(
+        sum(features.text.content_counts[word] for word in features.shared_stems), len(features.text.content)
     ),
-    "fourgrams_from_source": lambda both: share(
-        sum(count for gram, count in both.text.fourgrams.items() if gram in both.source.fourgrams),
-        both.text.fourgrams.total(),
+    "fourgrams_from_source": lambda features: share(
+        sum(count for gram, count in features.text.fourgrams.items() if gram in features.source.fourgrams),
+        features.text.fourgrams.total(),
     ),
-    "source_words_covered": lambda both: share(len(both.shared_stems), len(both.source.content_counts)),
-    "frequent_words_covered": lambda both: share(
-        sum(word in both.text.content_counts for word, _ in both.source.content_counts.most_common(10)),
-        min(10, len(both.source.content_counts)),
+    "source_words_covered": lambda features: share(len(features.shared_stems), len(features.source.content_counts)),
+    "frequent_words_covered": lambda features: share(
+        sum(word in features.text.content_counts for word, _ in features.source.content_counts.most_common(10)),
+        min(10, len(features.source.content_counts)),
     ),
-    "copied_share": lambda both: sum(both.runs) / min(len(both.text.words), MAX_SEARCHED_WORDS),
-    "longest_copy": lambda both: float(max(both.runs, default=0)),
+    "copied_share": lambda features: sum(features.run_lengths) / min(len(features.text.words), MAX_SEARCHED_WORDS),
+    "longest_copy": lambda features: float(max(features.run_lengths, default=0)),
     # Short runs occur in texts that are pasted together.
-    "splices": lambda both: 100 * sum(run <= 4 for run in both.runs) / min(len(both.text.words), MAX_SEARCHED_WORDS),
-    "length_to_source": lambda both: math.log(len(both.text.words) / len(both.source.words)),
-    "unsupported_numbers": lambda both: (
-        100 * sum(number not in both.source.numbers for number in both.text.numbers) / len(both.text.words)
+    "splices": lambda features: (
+        100 * sum(length <= 4 for length in features.run_lengths) / min(len(features.text.words), MAX_SEARCHED_WORDS)
+    ),
+    "length_to_source": lambda features: math.log(len(features.text.words) / len(features.source.words)),
+    "unsupported_numbers": lambda features: (
+        100 * sum(number not in features.source.numbers for number in features.text.numbers) / len(features.text.words)
     ),
 }

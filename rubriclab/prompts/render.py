@@ -1,9 +1,9 @@
 """Templates to messages.
 
 A template is a prose file `prompts/METHOD/NAME.md` in jinja2. Each turn is opened by a line `=== system`, `=== user` or
-`=== assistant`; the last one is the user's. Lines `=== input` and `=== text` can divide it, since providers cache the
-beginning of a prompt: its first part is the same for all texts, its second for all texts with the same input, and its
-third has the text. Judged text, and all else that others wrote, is inserted only by the filter `fenced`.
+`=== assistant`; the last turn is the user's. Lines `=== input` and `=== text` can divide that turn into parts, since
+providers cache the beginning of a prompt: its first part is the same for all texts, `input` for all texts with the same
+input, and `text` has the text. Judged text, and all else that others wrote, is inserted only by the filter `fenced`.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ FOLDER = Path(__file__).parent
 _INCLUDE = re.compile(r'\{% include "(shared/[\w.]+)" %\}')
 _PART = re.compile(r"^=== (system|user|assistant|input|text)\n", re.MULTILINE)
 _ROLES = ("system", "user", "assistant")
-# The parts that can follow the beginning of the user's last turn, in this order.
-_DIVISIONS = ("input", "text")
+# The names of the parts that can follow the beginning of the user's last turn.
+_DIVISIONS: tuple[list[str], ...] = ([], ["input"], ["text"], ["input", "text"])
 _BLANK_LINE = "\n\n"
 _CLOSING = "Answer with the JSON object described above and nothing else."
 _KEYED = (
@@ -45,8 +45,8 @@ _KEYED = (
 _PLACEHOLDER = secrets.token_hex(16)
 # Hexadecimal digits of a tag: 64 bits.
 _TAG_LENGTH = 16
-# Renders a part of a turn with a prompt's fields.
-_Part = Callable[[Mapping[str, Any]], str]
+# The text of a part of a turn, or the function that renders it with a prompt's fields.
+_Part = str | Callable[[Mapping[str, Any]], str]
 # The entry-point group of methods of other packages.
 METHOD_ENTRY_POINTS = "rubriclab.methods"
 
@@ -60,7 +60,7 @@ class Message(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One turn of a conversation. Other prompts may share its parts, except the last part."""
+    """One turn of a conversation. The parts of a turn, except its last part, may be the same in other prompts."""
 
     role: str
     parts: tuple[str, ...]
@@ -73,27 +73,31 @@ class Turn:
 def render(prompt: Prompt[Any]) -> list[Message]:
     """Return the messages that ask `prompt`.
 
-    The form of the reply ends the first part of the user's last turn, or the whole turn if it depends on the text.
+    The form of the reply follows the first part of the user's last turn, or all its parts if the form has the text.
     """
     return [turn.message for turn in render_turns(prompt)]
 
 
 def render_turns(prompt: Prompt[Any]) -> list[Turn]:
-    turns = [(role, [part(prompt.fields).strip() for part in parts]) for role, parts in _parts(prompt.name)]
-    last_parts = turns[-1][1]
+    turns = []
+    for role, parts in _parts(prompt.name):
+        texts = [part if isinstance(part, str) else part(prompt.fields) for part in parts]
+        turns.append((role, [text.strip() for text in texts]))
+    _, user_parts = turns[-1]
     reply: type[BaseModel] = prompt.reply
     after_text = issubclass(reply, KeyedReply) and reply.after_text
     if form := _form(reply):
-        last_parts[-1 if after_text else 0] += _BLANK_LINE + form
-    if len(last_parts) > 1 and not after_text:
-        last_parts[-1] += _BLANK_LINE + _CLOSING
+        user_parts[-1 if after_text else 0] += _BLANK_LINE + form
+    if len(user_parts) > 1 and not after_text:
+        user_parts[-1] += _BLANK_LINE + _CLOSING
     spaced = []
-    for role, parts in turns:
-        *before, last = [part for part in parts if part] or [""]
-        spaced.append(Turn(role, (*(part + _BLANK_LINE for part in before), last)))
+    for role, texts in turns:
+        *before, last = [text for text in texts if text] or [""]
+        spaced_before = [text + _BLANK_LINE for text in before]
+        spaced.append(Turn(role, (*spaced_before, last)))
     rendered = _tagged(spaced)
     if prompt.repair:
-        # Some providers refuse a turn without words, and would end the command over an empty reply.
+        # Some providers refuse a turn without words, so that an empty reply would end the command.
         rendered.append(Turn("assistant", (inert(prompt.repair.reply).strip() or "(nothing)",)))
         complaint = (
             f"That reply cannot be used: {inert(prompt.repair.complaint)} Answer the same question again, with one "
@@ -154,7 +158,8 @@ def _untitled(schema: Any) -> Any:
 
 
 def _path(name: str) -> Path:
-    own, (method, _, template) = FOLDER / f"{name}.md", name.partition("/")
+    own = FOLDER / f"{name}.md"
+    method, _, template = name.partition("/")
     points = () if own.exists() else entry_points(group=METHOD_ENTRY_POINTS, name=method)
     folder = next((getattr(point.load(), "templates", None) for point in points), None)
     return folder / f"{template}.md" if folder else own
@@ -170,18 +175,16 @@ def _parts(name: str) -> tuple[tuple[str, tuple[_Part, ...]], ...]:
     divisions = names[len(roles) :]
     if preamble.strip() or roles[-1:] != ["user"]:
         raise ValueError("expected turns that begin with a line '=== system' or '=== user', the user's as the last one")
-    if names[: len(roles)] != roles or divisions != [each for each in _DIVISIONS if each in divisions]:
-        raise ValueError("'=== input' and '=== text' were expected once, in this order, in the user's last turn")
+    if names[: len(roles)] != roles or divisions not in _DIVISIONS:
+        raise ValueError("'=== input', '=== text' or both were expected once, in this order, in the user's last turn")
     parts: list[_Part] = []
     for text in passages:
-        render_part = _environment().from_string(text).render
-        if not meta.find_undeclared_variables(_environment().parse(text)) and not _INCLUDE.search(text):
-            # A part without variables is rendered once.
-            parts.append(functools.partial(lambda constant, _fields: constant, render_part()))
-        else:
-            parts.append(render_part)
-    last = len(roles) - 1
-    return tuple((role, tuple(parts[i:] if i == last else [parts[i]])) for i, role in enumerate(roles))
+        template = _environment().from_string(text)
+        # An included passage may have variables.
+        is_constant = not meta.find_undeclared_variables(_environment().parse(text)) and not _INCLUDE.search(text)
+        parts.append(template.render() if is_constant else template.render)
+    first_turns = [(role, (part,)) for role, part in zip(roles[:-1], parts, strict=False)]
+    return (*first_turns, (roles[-1], tuple(parts[len(first_turns) :])))
 
 
 def _included(template: str) -> set[str]:
@@ -201,7 +204,6 @@ def _environment() -> Environment:
 
 
 _CONTROL = load_patterns(FOLDER / "control_tokens.toml")["control"]
-
 # Tag characters repeat ASCII invisibly. Their only use is in the flags of England, Scotland and Wales.
 _FLAGS = "|".join(
     "\U0001f3f4" + "".join(chr(0xE0000 + ord(letter)) for letter in region) + "\U000e007f"
@@ -211,7 +213,6 @@ _FLAGS = "|".join(
 _HIDDEN = re.compile(
     f"{_FLAGS}|(?P<tags>[\U000e0000-\U000e007f]+)|(?P<bytes>[\ufe00-\ufe0f\U000e0100-\U000e01ef]{{2,}})"
 )
-
 # Searching for these characters takes a tenth of the time that `_HIDDEN` takes, and most texts have none.
 _MAY_HIDE = re.compile("[\ufe00-\ufe0f\U000e0000-\U000e01ef]")
 
@@ -219,8 +220,8 @@ _MAY_HIDE = re.compile("[\ufe00-\ufe0f\U000e0000-\U000e01ef]")
 def inert(text: str) -> str:
     """Return `text` without control tokens of chat templates, markers of quotations and text in invisible characters.
 
-    A tokenizer can turn `<|im_end|>` inside a text into the token that ends the turn; a space after the first character
-    prevents that. Hidden text is written out. Joiners of Persian, Hindi and emoji stay.
+    A tokenizer can turn `<|im_end|>` inside a text into the token that ends the turn; a space after its first character
+    (all that `_CONTROL` matches) prevents that. Hidden text is written out. Joiners of Persian, Hindi and emoji stay.
     """
 
     def reveal(match: re.Match[str]) -> str:
@@ -236,4 +237,4 @@ def inert(text: str) -> str:
 
     if not text.isascii() and _MAY_HIDE.search(text):
         text = _HIDDEN.sub(reveal, text)
-    return _CONTROL.sub(lambda found: f"{found[0]} ", text) if "<" in text or "[" in text else text
+    return _CONTROL.sub(lambda first: f"{first[0]} ", text) if "<" in text or "[" in text else text

@@ -6,8 +6,9 @@ by a factor from 0 to 1 (Angelopoulos, Duchi & Zrnic 2023, "PPI++: Efficient Pre
 so that scores without information do no harm. The factor is the slope of the labels on the scores of the labelled
 texts; the factor of PPI++ converges to it as the number of scored texts grows.
 
-A mean describes exactly the scored texts. Its error comes from the mean residuals of the labelled texts and of the
-scored texts. A difference describes the population that the groups of the two sets are drawn from.
+The mean describes the scored texts alone, no wider population. A residual is a label minus the multiplied score; the
+mean residual of the scored texts is estimated by that of the labelled ones. A difference describes the population that
+the groups of both sets are drawn from; texts of a group are dependent, since they share an input, for example.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rubriclab.stats import intervals
-from rubriclab.stats.correlation import FloatArray, IntArray
+from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
 
 # Candidate shares of the residuals' variance that lies between systems.
 SYSTEM_SHARES = np.arange(10) / 10
@@ -28,11 +29,11 @@ MAX_P = 0.01
 
 @dataclass(frozen=True, eq=False)
 class LabelledScores:
-    """Labels of texts and the scores given without knowing them, as arrays of shape (n,) without NaN.
+    """Labels of texts and scores given without knowledge of the labels, as arrays of shape (n,) without NaN.
 
     Attributes:
         group: the number of each text's group, from 0 without gaps.
-        system: the number of the system that wrote each text, from 0; a text of unknown origin has one of its own.
+        system: the number of the system that wrote each text, from 0; each text of unknown origin has its own number.
     """
 
     labels: FloatArray
@@ -53,24 +54,21 @@ class LabelledScores:
         return self.labels - self.factor * self.scores
 
 
-def corrected_mean(mean: float, texts: int, groups: int, labelled: LabelledScores) -> intervals.Interval:
-    """Return the estimated mean human score, with its interval, of texts whose scores have this mean.
-
-    `texts` and `groups` are their numbers. The estimate needs `MIN_GROUPS` groups of labelled texts.
-    """
-    if labelled.groups < intervals.MIN_GROUPS or not texts:
+def corrected_mean(mean: float, text_count: int, group_count: int, labelled: LabelledScores) -> intervals.Interval:
+    """Return the estimated mean human score of texts with this mean score; `MIN_GROUPS` labelled groups are needed."""
+    if labelled.groups < intervals.MIN_GROUPS or not text_count:
         return intervals.Interval(None)
     value = labelled.factor * mean + float(labelled.residuals.mean())
     labelled_error = intervals.standard_error(labelled.residuals, labelled.group)
-    error = labelled_error * math.sqrt(1 + _variance_ratio(labelled, groups, texts))
+    error = labelled_error * math.sqrt(1 + _variance_ratio(labelled, group_count, text_count))
     # Two degrees of freedom less, for the residuals' mean and the factor.
     return intervals.student_interval(value, error, labelled.groups - 2)
 
 
-def _variance_ratio(labelled: LabelledScores, groups: int, texts: int) -> float:
+def _variance_ratio(labelled: LabelledScores, group_count: int, text_count: int) -> float:
     """Return the variance of other texts' mean residual, divided by that of the labelled texts' mean residual."""
     # Residuals within a group are correlated, so the ratio of groups counts if it is the larger one.
-    return max(labelled.groups / groups, len(labelled.labels) / texts)
+    return max(labelled.groups / group_count, len(labelled.labels) / text_count)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,12 +87,15 @@ class ScoredSet:
 
     @property
     def labelled(self) -> LabelledScores:
-        has_label = ~np.isnan(self.labels)
-        labels, scores = self.labels[has_label], self.scores[has_label]
-        return LabelledScores(labels, scores, intervals.renumber(self.group[has_label]), np.arange(len(labels)))
+        return self.labelled_among(~np.isnan(self.labels))
+
+    def labelled_among(self, mask: BoolArray) -> LabelledScores:
+        """Return the labels and scores of the texts in `mask`, all of which have labels."""
+        group = intervals.renumber(self.group[mask])
+        return LabelledScores(self.labels[mask], self.scores[mask], group, np.arange(len(group)))
 
     def mean_and_influence(self, factor: float) -> tuple[float, FloatArray]:
-        """Return the mean score times `factor`, corrected with any labels, and each text's influence on that mean."""
+        """Return the mean score times `factor`, corrected if there are labels, and each text's influence on it."""
         has_label = ~np.isnan(self.labels)
         mean = float(self.weights @ self.scores)
         influence = factor * self.weights * (self.scores - mean)
@@ -109,20 +110,22 @@ class ScoredSet:
 def mean_by_own_labels(texts: ScoredSet, stratum: IntArray) -> intervals.Interval:
     """Return the mean human score of partly labelled texts, with Student's interval over groups.
 
-    Each stratum is corrected with its own labels, of texts drawn at random from it; strata are numbered from 0. A
+    The labelled texts of a stratum are drawn from it at random and correct its mean; strata are numbered from 0. A
     partly labelled stratum needs labels in `MIN_GROUPS` groups. If its labels are all equal, the variance of all
-    labelled texts takes the place of its own. If the labels of all strata are equal, there is no interval.
+    labelled texts replaces its own. If the labels of all strata are equal, there is no interval.
     """
     has_label, count = ~np.isnan(texts.labels), len(texts.scores)
-    value, influence = 0.0, np.zeros(count)
-    fewest_groups, extra_variance = count, 0.0
-    all_labelled = texts.labelled if has_label.any() else None
-    for number in range(int(stratum.max(initial=-1)) + 1):
-        own_labelled, unlabelled = has_label & (stratum == number), ~has_label & (stratum == number)
-        value += float(texts.labels[own_labelled].sum()) / count
+    value, extra_variance, influence = 0.0, 0.0, np.zeros(count)
+    fewest_groups = count  # An upper bound, lowered by each stratum.
+    label_pool = texts.labelled
+    strata = int(stratum.max(initial=-1)) + 1
+    for number in range(strata):
+        is_labelled = has_label & (stratum == number)
+        unlabelled = ~has_label & (stratum == number)
+        value += float(texts.labels[is_labelled].sum()) / count
         if not unlabelled.any():
             continue
-        labelled = replace(texts, labels=np.where(own_labelled, texts.labels, np.nan)).labelled
+        labelled = texts.labelled_among(is_labelled)
         fewest_groups = min(fewest_groups, labelled.groups)
         if fewest_groups < intervals.MIN_GROUPS:
             return intervals.Interval(None)
@@ -131,19 +134,20 @@ def mean_by_own_labels(texts: ScoredSet, stratum: IntArray) -> intervals.Interva
         value += float(predictions.sum()) / count
         ratio = _variance_ratio(labelled, len(np.unique(texts.group[unlabelled])), number_unlabelled)
         weight = number_unlabelled / count * math.sqrt(1 + ratio)
-        if all_labelled and np.ptp(labelled.labels) == 0:
-            extra_variance += weight**2 * float(all_labelled.residuals.var(ddof=1)) / labelled.groups
+        if np.ptp(labelled.labels) == 0:
+            extra_variance += weight**2 * float(label_pool.residuals.var(ddof=1)) / labelled.groups
         else:
-            influence[own_labelled] = weight * (labelled.residuals - mean_residual) / own_labelled.sum()
+            influence[is_labelled] = weight * (labelled.residuals - mean_residual) / len(labelled.labels)
     if has_label.all():
         return intervals.Interval(value, value, value)
-    if all_labelled and np.ptp(all_labelled.labels) == 0:
+    if np.ptp(label_pool.labels) == 0:
         return intervals.Interval(value)
-    groups = len(np.unique(texts.group[has_label]))
-    squares = float(np.square(np.bincount(texts.group, influence)).sum())
-    error = math.sqrt(groups / (groups - 1) * squares + extra_variance)
-    # One degree of freedom less for the factor and for each stratum's mean residual.
-    freedom = max(groups - 2 - int(stratum.max()), fewest_groups - 2)
+    groups = label_pool.groups
+    squared_influences = float(np.square(np.bincount(texts.group, influence)).sum())
+    error = math.sqrt(groups / (groups - 1) * squared_influences + extra_variance)
+    # One degree of freedom less for the factor and for each stratum's mean residual. If strata share groups, this can
+    # be fewer than each stratum has alone.
+    freedom = max(groups - 1 - strata, fewest_groups - 2)
     return intervals.student_interval(value, error, freedom)
 
 
@@ -160,41 +164,44 @@ def difference_by_own_labels(before: ScoredSet, after: ScoredSet) -> intervals.I
     centered_scores = np.concatenate([each.scores - each.scores.mean() for each in labelled])
     centered_labels = np.concatenate([each.labels - each.labels.mean() for each in labelled])
     factor = _factor(centered_scores, centered_labels)
-    value, squares = _difference(before, after, factor)
+    value, squared_influences = _difference(before, after, factor)
     if np.ptp(np.concatenate([each.labels for each in labelled])) == 0:
         return intervals.Interval(value)
     residuals = np.concatenate([each.labels - factor * each.scores for each in labelled])
-    groups_with_equal_labels = [each.groups for each in labelled if np.ptp(each.labels) == 0]
-    extra_variance = sum(float(residuals.var(ddof=1)) / number for number in groups_with_equal_labels)
-    return intervals.student_mean(value, math.sqrt(groups / (groups - 1) * squares + extra_variance), groups - 2)
+    sets_with_equal_labels = [each for each in labelled if np.ptp(each.labels) == 0]
+    extra_variance = sum(float(residuals.var(ddof=1)) / each.groups for each in sets_with_equal_labels)
+    error = math.sqrt(groups / (groups - 1) * squared_influences + extra_variance)
+    return intervals.student_mean(value, error, groups - 2)
 
 
 def difference_by_other_labels(
     before: ScoredSet, after: ScoredSet, labelled: LabelledScores, *, changed: float = 1.0
 ) -> intervals.Interval:
-    """Return the difference of the mean human scores of two sets without labels, with Student's interval.
+    """Return the difference of two sets' mean human scores, estimated without their labels, with Student's interval.
 
     The difference is the factor times the difference of the mean scores. Its variance has four parts: variation between
     groups, the estimated factor, the texts' residuals, and the two systems, since a judge may favour one. How much of
     the residuals' variance lies between systems is unknown: the variance is averaged over `SYSTEM_SHARES`, weighted by
     their restricted likelihood in a random-effects model.
 
-    `labelled` are other texts. `changed` is the share of pairs whose texts differ: equal texts get equal labels.
+    `labelled` may be from one set. `changed` is the share of pairs of different texts; equal texts get equal labels.
     """
-    factor, count = labelled.factor, len(labelled.labels)
+    factor = labelled.factor
     groups = [len(np.unique(side.group)) for side in (before, after)]
     if labelled.groups < intervals.MIN_GROUPS or min(groups) < 2:
         return intervals.Interval(None)
+    # One set may have labels, which must not correct its mean alone.
     before, after = (replace(side, labels=np.full_like(side.labels, np.nan)) for side in (before, after))
-    value, squares = _difference(before, after, factor)
-    shares, variances = SYSTEM_SHARES, _probable_variances(labelled.residuals, labelled.system)
-    # Variance of the difference of the sets' mean residuals, per variance of a residual: of two systems, and of texts.
-    relative_variances = 2 * changed**2 * shares + changed * (1 - shares) * sum(1 / number for number in groups)
+    value, squared_influences = _difference(before, after, factor)
+    variances = _weighted_variances(labelled.residuals, labelled.system)
+    # Parts of the variance of the difference between the mean residuals, if each residual has variance 1.
+    system_part = 2 * changed**2 * SYSTEM_SHARES
+    text_part = changed * (1 - SYSTEM_SHARES) * sum(1 / number for number in groups)
     score_squares = float(np.square(labelled.scores - labelled.scores.mean()).sum())
     factor_variance = (value / factor) ** 2 * float(labelled.residuals.var()) / score_squares if factor else 0.0
-    group_variance = min(groups) / (min(groups) - 1) * squares
-    error = math.sqrt(group_variance + factor_variance + float(variances @ relative_variances))
-    return intervals.student_mean(value, error, count - 2)
+    group_variance = min(groups) / (min(groups) - 1) * squared_influences
+    error = math.sqrt(group_variance + factor_variance + float(variances @ (system_part + text_part)))
+    return intervals.student_mean(value, error, len(labelled.labels) - 2)
 
 
 def _difference(before: ScoredSet, after: ScoredSet, factor: float) -> tuple[float, float]:
@@ -209,24 +216,25 @@ def _difference(before: ScoredSet, after: ScoredSet, factor: float) -> tuple[flo
 
 def _factor(scores: FloatArray, labels: FloatArray) -> float:
     """Return the slope of the labels on centred scores, limited to 0 to 1; 0 if scores do not vary."""
-    squares = float(scores @ scores)
-    return min(max(float(scores @ labels) / squares, 0.0), 1.0) if squares > 0 else 0.0
+    score_squares = float(scores @ scores)
+    return min(max(float(scores @ labels) / score_squares, 0.0), 1.0) if score_squares > 0 else 0.0
 
 
-def _probable_variances(residuals: FloatArray, system: IntArray) -> FloatArray:
+def _weighted_variances(residuals: FloatArray, system: IntArray) -> FloatArray:
     """Return for each of `SYSTEM_SHARES` the estimated variance of a residual times the share's probability."""
     sizes = np.bincount(system)
     means = np.bincount(system, residuals) / sizes
     within_squares = float(np.square(residuals - means[system]).sum())
     shares = SYSTEM_SHARES[:, np.newaxis]
-    of_means = shares + (1 - shares) / sizes
-    precision = (1 / of_means).sum(axis=1)
-    center = (means / of_means).sum(axis=1) / precision
-    squares = within_squares / (1 - SYSTEM_SHARES) + (np.square(means - center[:, np.newaxis]) / of_means).sum(axis=1)
+    mean_variances = shares + (1 - shares) / sizes
+    precision = (1 / mean_variances).sum(axis=1)
+    center = (means / mean_variances).sum(axis=1) / precision
+    between_squares = (np.square(means - center[:, np.newaxis]) / mean_variances).sum(axis=1)
+    squares = within_squares / (1 - SYSTEM_SHARES) + between_squares
     freedom = len(residuals) - 1
     deviances = (
         (len(residuals) - len(sizes)) * np.log(1 - SYSTEM_SHARES)
-        + np.log(of_means).sum(axis=1)
+        + np.log(mean_variances).sum(axis=1)
         + np.log(precision)
         + freedom * np.log(np.maximum(squares, intervals.NO_SPREAD))
     )
@@ -248,8 +256,8 @@ def distributions_differ(scores: FloatArray, groups: int, labelled: LabelledScor
     from scipy.special import kolmogorov
 
     samples = scores, labelled.scores
-    ends = np.concatenate(samples)
-    shares, labelled_shares = (np.searchsorted(np.sort(each), ends, side="right") / len(each) for each in samples)
+    all_scores = np.concatenate(samples)
+    shares, labelled_shares = (np.searchsorted(np.sort(each), all_scores, side="right") / len(each) for each in samples)
     distance = float(np.abs(shares - labelled_shares).max())
     effective_groups = groups * labelled.groups / (groups + labelled.groups)
     return bool(kolmogorov(math.sqrt(effective_groups) * distance) <= MAX_P)

@@ -14,13 +14,10 @@ from rubriclab.models.rubric import Criterion, CriterionChange, FieldChange, Rub
 from rubriclab.models.version import EditOrigin, HeldOutBy, Outcome, Provenance, Version
 from rubriclab.stats.intervals import Interval
 
-HELD_OUT, FITTED = ("heldout_pearson", "heldout_spearman"), ("spearman", "pearson", "kendall")
-HELD_OUT_VERDICTS, FITTED_VERDICTS = ("heldout_auroc", "heldout_brier"), ("auroc",)
-
 
 @dataclass(frozen=True, slots=True)
 class WeightPair:
-    """A criterion's weight in each version, as a share of all weights, and its statement in the later version."""
+    """A criterion's share of all weights in each version, and its statement, of the later version if both have one."""
 
     id_before: str | None
     id_after: str | None
@@ -50,11 +47,11 @@ class VersionDiff(Displayed):
 
     Attributes:
         unchanged: number of criteria with the same wording and weight.
-        optimistic: whether either version's agreement is with labels that it was learned from.
+        optimistic: whether the agreement of either version was measured on labels that it was learned from.
         outcomes: the gate's outcome before and after; `None` for a version without a gate.
         edit: how a person made the second version from the first; `None` if that is not its origin.
-        held_out_by: for each version, what its cross-validation repeats in every fold.
-        labels_proposed: whether the generator of either version's criteria was shown labelled texts.
+        held_out_by: the step that each version's cross-validation repeats without the labels of the held-out fold.
+        labels_proposed: whether the generator saw labelled texts when it proposed criteria of either version.
         weights: one pair for each criterion, those of the second version first; empty if neither version has weights.
     """
 
@@ -96,27 +93,27 @@ def compare(a: Version, b: Version) -> VersionDiff:
         examples_added=tuple(sorted(set(b.provenance.examples) - set(a.provenance.examples))),
         examples_removed=tuple(sorted(set(a.provenance.examples) - set(b.provenance.examples))),
         agreement=_agreement(a.provenance, b.provenance),
-        optimistic=_optimistic(a.provenance, b.provenance),
+        optimistic=any(each.provenance.agreement.optimistic for each in (a, b) if each.provenance.agreement),
         outcomes=(a.outcome, b.outcome),
         edit=b.provenance.edit if b.parent == a.ref else None,
         held_out_by=(a.provenance.held_out_by, b.provenance.held_out_by),
         labels_proposed=any(each.evidence.examples for each in (*a.rubric.criteria, *b.rubric.criteria)),
-        weights=tuple(_weights(a.rubric, b.rubric, [(match.before, match.after) for match in matched])),
+        weights=tuple(_weights(a.rubric, b.rubric, matched)),
     )
 
 
-def _weights(a: Rubric, b: Rubric, pairs: Sequence[tuple[Criterion, Criterion]]) -> Iterator[WeightPair]:
+def _weights(a: Rubric, b: Rubric, matched: Sequence[CriterionChange]) -> Iterator[WeightPair]:
     if a.aggregation is None and b.aggregation is None:
         return
     before, after = ({name: term.weight for name, term in rubric.terms.items()} for rubric in (a, b))
-    old_by_new_id = {new.id: old for old, new in pairs}
+    old_by_new_id = {match.after.id: match.before for match in matched}
     for criterion in b.criteria:
         old = old_by_new_id.get(criterion.id)
         id_before, weight_before = (old.id, before.get(old.id)) if old else (None, None)
         yield WeightPair(id_before, criterion.id, criterion.statement, weight_before, after.get(criterion.id))
-    matched = {old.id for old, _ in pairs}
+    kept_ids = {match.before.id for match in matched}
     for criterion in a.criteria:
-        if criterion.id not in matched:
+        if criterion.id not in kept_ids:
             yield WeightPair(criterion.id, None, criterion.statement, before.get(criterion.id), None)
 
 
@@ -144,8 +141,8 @@ def _fields(rubric: Rubric, provenance: Provenance) -> dict[str, JsonValue]:
     fields |= {f"limits of the weight of {name}": f"{low:g}:{high:g}" for name, (low, high) in limited.items()}
     for part in rubric.parts:
         fields |= {f"sub-dimension {name}": meaning for name, meaning in (part.dimensions or {}).items()}
-        if part.units:
-            units = part.units
+        if units := part.units:
+            # The kind of a text's pieces, the material that is shown beside each, and who weighs the questions.
             fields |= {"units": units.kind, "units beside": ", ".join(units.beside), "units weighed by": units.weights}
     settings = {part.method: part.settings for part in rubric.parts} | dict(provenance.settings)
     for method, values in settings.items():
@@ -154,14 +151,16 @@ def _fields(rubric: Rubric, provenance: Provenance) -> dict[str, JsonValue]:
 
 
 def _agreement(a: Provenance, b: Provenance) -> tuple[AgreementChange, ...]:
-    if not (a.agreement or b.agreement):
+    agreements = [each.agreement for each in (a, b) if each.agreement]
+    if not agreements:
         return ()
-    # If only one version has labels of two levels, both are compared by correlations.
-    two_levels = all(provenance.agreement is None or provenance.agreement.auroc for provenance in (a, b))
-    held_out, fitted = (HELD_OUT_VERDICTS, FITTED_VERDICTS) if two_levels else (HELD_OUT, FITTED)
-    names = [*held_out, *fitted] if a.validation or b.validation else list(fitted)
-    # Without selection by labels, `reselected` equals Spearman's correlation, and with a gate the gate's figure.
-    if _optimistic(a, b) and not (a.validation and b.validation):
+    # Only an agreement with labels of two levels has an AUROC. If only one version has it, correlations are compared.
+    two_levels = all(agreement.auroc is not None for agreement in agreements)
+    fitted = ["auroc"] if two_levels else ["spearman", "pearson", "kendall"]
+    held_out = ["heldout_auroc", "heldout_brier"] if two_levels else ["heldout_pearson", "heldout_spearman"]
+    names = [*held_out, *fitted] if a.validation or b.validation else fitted
+    # `reselected` equals Spearman's correlation without selection by labels, and the gate's statistic with a gate.
+    if any(agreement.optimistic for agreement in agreements) and not (a.validation and b.validation):
         names.append("reselected")
     levels = {name: (_level(a, name), _level(b, name)) for name in names}
     return tuple(AgreementChange(name, _statistic(a, name), _statistic(b, name), levels[name]) for name in names)
@@ -170,19 +169,16 @@ def _agreement(a: Provenance, b: Provenance) -> tuple[AgreementChange, ...]:
 def _level(provenance: Provenance, name: str) -> str | None:
     if _statistic(provenance, name) is None:
         return None
-    of_gate = name not in ("kendall", "reselected", "heldout_brier")
-    return provenance.validation.level if provenance.validation and of_gate else "dataset"
+    # The gate has no Kendall correlation, and its Brier score is over all texts.
+    over_all_texts = name in ("kendall", "reselected", "heldout_brier")
+    return provenance.validation.level if provenance.validation and not over_all_texts else "dataset"
 
 
 def _statistic(provenance: Provenance, name: str) -> Any:
     """Return a statistic, from the gate's record if it is there, so that its interval is the same everywhere."""
     validation = provenance.validation
-    if name in (*HELD_OUT, *HELD_OUT_VERDICTS):
+    if name.startswith("heldout_"):
         return getattr(validation.evaluators[0], name.removeprefix("heldout_")) if validation else None
     if validation and name in ("pearson", "spearman", "auroc"):
         return getattr(validation.training, name)
     return getattr(provenance.agreement, name, None)
-
-
-def _optimistic(a: Provenance, b: Provenance) -> bool:
-    return any(provenance.agreement.optimistic for provenance in (a, b) if provenance.agreement)
