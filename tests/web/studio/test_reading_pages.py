@@ -61,6 +61,7 @@ def test_the_list_shows_the_verdict_on_other_texts_with_its_own_figures(store: P
         both = words_of(studio.get("/", search="coherence"))
         direct_page = studio.get("/", search="direct@1").text
         page = words_of(studio.get("/news"))
+        assert f"{evaluation.groups} groups, evaluated on" in words_of(studio.get("/news/versions"))
     assert evaluation.order
     figures = f"{estimate(evaluation.errors.absolute)} {estimate(evaluation.order)}"
     texts = f"{evaluation.n} other texts of {evaluation.groups} groups"
