@@ -38,6 +38,7 @@ from rubriclab.models.version import (
     GateVerdict,
     MoreLabels,
     Raters,
+    TransferOrigin,
     Version,
 )
 from rubriclab.ops.plan import PlanResult
@@ -135,6 +136,18 @@ def test_a_list_says_what_a_verdict_on_other_texts_is_against() -> None:
     shown = names_view([one for name, one in CONCLUSIONS.items() if "on other texts" in name]).csv()
     limited = "not compared with the judge asked directly; better than a text feature"
     assert {"no real gain over plain@1", limited} < {*re.findall("on other texts.*,(.*)\r", shown)}
+
+
+def test_decisions_at_learning_are_called_so_below_an_evaluation_and_labels_single_where_it_is_known() -> None:
+    beside = on_other_texts(CONCLUSIONS["verdicts beside those of raters"], "worse", "plain@1")
+    assert re.search(
+        "At learning, it decides 12 of 12(.|\n)*At learning, the rubric", macro("verdict_sentences", beside)
+    )
+    alone = CONCLUSIONS["verdicts of no two raters"]
+    reuse = TransferOrigin(action="reuse", judge="gpt-4o", aspect="order", data="sha256:d", labels=30)
+    moved = replace(alone, provenance=alone.provenance.model_copy(update={"transfer": reuse}))
+    assert "This file has one label per text" in macro("verdict_sentences", alone)
+    assert "raters agree was not measured here" in macro("verdict_sentences", moved)
 
 
 def test_no_name_in_a_list_breaks_inside_a_word_and_columns_that_do_not_fit_are_named() -> None:
@@ -240,6 +253,8 @@ def test_criteria_come_by_weight_and_wrong_decisions_before_scores_further_from_
     shown = words_of(View(macro("disagreement_card", score_axis_of(one, texts), one, found[0])), 200)
     assert "people good, rubric bad, 0.65 [1.69, 3.89] (90 %) decided wrongly" in shown
     assert "does not store those counted" in macro("wrong_decisions", one, record)
+    tied = record.model_copy(update={"texts": (*texts, texts[0].model_copy(update={"label": 0.5}))})
+    assert "1 of 2 texts is decided wrongly" in macro("wrong_decisions", one, tied)
     assert not texts[1].model_copy(update={"passed": True}).decided_wrongly(0.7)
     assert "full text" not in shown
 
