@@ -274,15 +274,15 @@ class GateVerdict(FrozenModel):
 
 
 def deciding_verdict(
-    direct: GateVerdict | None, calibrated: GateVerdict | None, free: GateVerdict | None
+    direct: GateVerdict | None, calibrated: GateVerdict | None, *others: GateVerdict | None
 ) -> GateVerdict | None:
-    """Return the verdict that decides: against the judge asked directly or the best free baseline, the worse of both.
+    """Return the verdict that decides: the lowest of that against the judge asked directly and the `others`.
 
     The calibrated judge takes the place of the uncalibrated one if the rubric is worse than the calibrated judge only.
     """
     if direct and calibrated and calibrated.error_outcome == "worse" and direct.overall != "worse":
         direct = calibrated
-    return min(filter(None, (direct, free)), key=lambda verdict: WORST_FIRST.index(verdict.overall), default=None)
+    return min(filter(None, (direct, *others)), key=lambda verdict: WORST_FIRST.index(verdict.overall), default=None)
 
 
 class Raters(FrozenModel):

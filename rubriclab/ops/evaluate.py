@@ -116,7 +116,7 @@ class Evaluation(work.Answered, Displayed):
             for ref, verdict in each.gains.items():
                 decided = {"order": agreements[ref].auroc, "decisions": agreements[ref]}
                 compared = {"verdict": verdict, "other": each.others[ref], "level": "dataset"}
-                measured[ref] = {**decided, **compared, "compared_with_direct": each.compared_with_direct}
+                measured[ref] = {**decided, **compared, "compared_with_direct": ref in each.compared_with_direct}
         return {
             scored.version.ref: stored.EvaluationRecord(
                 created=datetime.now(UTC),
@@ -476,18 +476,19 @@ class EvaluatorRow:
 
     @property
     def deciding(self) -> EvaluatorComparison | None:
-        """The comparison that decides, as in learning: with a baseline method, or a free baseline if that is worse."""
-        direct = self.baselines[0] if self.baselines else None
+        """The lowest of the comparisons with the same judge asked directly, the best baseline method and a free one."""
+        best = self.baselines[0] if self.baselines else None
+        direct = next((each for each in self.baselines if each.gains and each.side.asked_directly), best)
         by_name = {each.other.evaluator: each for each in self.baselines}
         calibrated = by_name.get(f"{direct.other.evaluator}{stored.CALIBRATED_ENDING}") if direct else None
-        candidates = (direct, calibrated, self.best_baseline)
+        candidates = (direct, calibrated, self.best_baseline, best)
         verdict = stored.deciding_verdict(*(each.gains if each else None for each in candidates))
         return next((each for each in candidates if each and each.gains is verdict), None)
 
     @property
     def compared_with_direct(self) -> bool:
-        """Whether the judge without a learned rubric scored the same texts, also if a free baseline decides."""
-        return any(each.gains for each in self.baselines)
+        """Whether the same judge, asked directly, scored the same texts, even if another comparison decides."""
+        return any(each.gains and each.side.asked_directly for each in self.baselines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -618,7 +619,7 @@ class EvaluatedDecisions:
         agreements: of each rubric that decides, and of the raters among themselves if there are several.
         gains: the verdict that decides for each rubric, as in learning.
         others: what each rubric is compared with by its verdict.
-        compared_with_direct: whether one of the rubrics is the judge asked directly.
+        compared_with_direct: the rubrics whose own judge, asked directly, was evaluated too.
         best, best_auroc: of the free baselines.
         basis: aspect, level, and numbers of texts and groups.
     """
@@ -627,7 +628,7 @@ class EvaluatedDecisions:
     agreements: list[stored.VerdictAgreement]
     gains: dict[str, stored.GateVerdict]
     others: dict[str, stored.OtherSide]
-    compared_with_direct: bool
+    compared_with_direct: frozenset[str]
     best: str
     best_auroc: Interval
     basis: dict[str, Any]
@@ -651,7 +652,8 @@ def evaluate_decisions(
     free_scores = {each.name.partition(" (")[0]: each.scores for each in free_baselines}
     aurocs = {name: verdict_statistic("AUROC", [values], labels, groups) for name, values in free_scores.items()}
     best = max(aurocs, key=lambda name: aurocs[name].value or 0.0)
-    direct = {each.name: each.values for each in scored if each.version.rubric.asks_directly}
+    direct = [each for each in scored if each.version.rubric.asks_directly]
+    direct.sort(key=lambda each: -(verdict_statistic("AUROC", [each.values], labels, groups).value or 0.0))
     agreements: list[stored.VerdictAgreement] = []
     gains, names = dict[str, stored.GateVerdict](), ("", "")
     for each in scored:
@@ -662,11 +664,12 @@ def evaluate_decisions(
         decided = verdicts_at(each.values, rubric.threshold)
         agreements.append(verdict_agreement(ref, each.values, decided, labels, groups))
         verdicts = []
-        judges_asked = {} if ref in direct else direct
-        for against, other in {**judges_asked, best: free_scores[best]}.items():
+        # The same judge decides; without it, the best other one.
+        judges = [] if each in direct else sorted(direct, key=lambda judge: not judge.is_judge_of(each))[:1]
+        for against, other in (*((judge.name, judge.values) for judge in judges), (best, free_scores[best])):
             gain = verdict_statistic("AUROC", [each.values, other], labels, groups)
             error = None
-            if against in direct:  # text features give no probabilities
+            if against != best:  # text features give no probabilities
                 error = verdict_statistic("Brier score", [other, each.values], labels, groups)
             counts = {"labels": len(labels), "clusters": len(set(groups))}
             verdicts.append(verdict_on(against, gain, error, rubric.scores_on, **counts))
@@ -687,4 +690,5 @@ def evaluate_decisions(
         )
     if raters := raters_verdicts([text.annotations.get(aspect, ()) for text in scored[0].texts], groups):
         agreements.append(raters)
-    return EvaluatedDecisions(names, agreements, gains, others, bool(direct), best, aurocs[best], basis)
+    compared = frozenset(each.name for each in scored if any(judge.is_judge_of(each) for judge in direct))
+    return EvaluatedDecisions(names, agreements, gains, others, compared, best, aurocs[best], basis)

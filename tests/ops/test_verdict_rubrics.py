@@ -251,6 +251,16 @@ def test_an_evaluation_shows_the_verdicts_on_other_texts(lab: Lab, rubric: Versi
     assert record.error == record.decisions.brier
     assert record.other.error
     assert record.other.error.value == 0
+    # The same judge decides whatever the order; another judge alone is not the same.
+    other = replace(direct, name="other")
+    of_other = tuple(replace(score, judge="other") for score in found.scores[direct.ref])
+    scores = {**beaten.scores, other.ref: of_other}
+    for versions in ((rubric, direct, other), (rubric, other, direct)):
+        record = replace(found, versions=versions, scores=scores).records()[rubric.ref]
+        assert (record.verdict.against, record.compared_with_direct) == (direct.ref, True)
+    scores[other.ref] = tuple(replace(score, judge="other") for score in perfect)
+    record = replace(found, versions=(rubric, other), scores=scores).records()[rubric.ref]
+    assert (record.verdict.against, record.compared_with_direct) == (other.ref, False)
     # Where a free baseline decides, the record still says whether the judge asked directly was compared.
     reversed_scores = tuple(replace(score, score=1 - (score.score or 0.0)) for score in perfect)
     beside_direct = replace(found, scores={**found.scores, direct.ref: reversed_scores})

@@ -126,6 +126,10 @@ def test_baselines_are_no_rubrics_and_the_best_rubric_is_held_against_each() -> 
     assert re.search(r"error 0.00 \[0.00, 0.00\] 0.00 \[0.00, 0.00\] inconclusive .* Pearson within groups 1.00 ", said)
     assert re.search(r"news@1 plain@1, the same judge asked directly .* better", said)
     assert "The best of several" not in said
+    assert found.evaluators[0].compared_with_direct
+    beside_method = summary_of((shown(), like_people), (version(), like_people))
+    assert beside_method
+    assert not beside_method.evaluators[0].compared_with_direct
     alone = summary_of((unlabelled(), against_people), (shown(), like_people))
     assert words(alone).startswith("BETTER shown@1 orders texts closer to people's order than the number of words")
     assert "error 0.00 [0.00, 0.00]" in words(alone)
