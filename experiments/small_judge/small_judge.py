@@ -27,7 +27,7 @@ from rubriclab.learning.fitting import fit
 from rubriclab.learning.matrix import rating_matrix
 from rubriclab.learning.scoring import rate_by_parts
 from rubriclab.methods.holistic import whole_aspect
-from rubriclab.models.aggregation import Ask
+from rubriclab.models.aggregation import CallGrouping
 from rubriclab.models.text_features import WORD_COUNT
 from rubriclab.models.version import Candidate
 from rubriclab.ops.workspace import JudgeChoice, Workspace
@@ -133,7 +133,7 @@ async def rated(case: Case, calls: Sequence[Sequence[Part]], texts: Sequence[Exa
         # Each call about all texts, group after group, before the next: prompts that begin alike are read faster.
         for parts in calls:
             # Asked alone, the score of the whole is that of the plain question.
-            ask: Ask = "by method" if parts[0].method == "direct" else "in one call"
+            ask: CallGrouping = "by method" if parts[0].method == "direct" else "in one call"
             ratings = [await rate_by_parts(text, parts, ask, case.aspect.assignment, judge) for text in texts]
             columns.append(float_table(([each.score for each in row] for row in ratings), len(ratings[0])))
         ledger, usage = workspace.ledger, judge.usage

@@ -172,10 +172,10 @@ def _parts(name: str) -> tuple[tuple[str, tuple[_Part, ...]], ...]:
     preamble, *pieces = _PART.split(_path(name).read_text("utf-8"))
     names, passages = pieces[::2], pieces[1::2]
     roles = [each for each in names if each in _ROLES]
-    divisions = names[len(roles) :]
+    divisions = [each for each in names if each not in _ROLES]
     if preamble.strip() or roles[-1:] != ["user"]:
         raise ValueError("expected turns that begin with a line '=== system' or '=== user', the user's as the last one")
-    if names[: len(roles)] != roles or divisions not in _DIVISIONS:
+    if names != [*roles, *divisions] or divisions not in _DIVISIONS:
         raise ValueError("'=== input', '=== text' or both were expected once, in this order, in the user's last turn")
     parts: list[_Part] = []
     for text in passages:

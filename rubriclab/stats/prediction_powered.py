@@ -248,8 +248,8 @@ def labels_for_margin(labelled: LabelledScores, margin: float) -> int:
     return math.ceil(len(labelled.labels) * (1.96 * error / margin) ** 2)
 
 
-def distributions_differ(scores: FloatArray, groups: int, labelled: LabelledScores) -> bool:
-    """Return whether scores of texts in `groups` groups and those of the labelled texts are distributed differently.
+def distributions_differ(scores: FloatArray, group_count: int, labelled: LabelledScores) -> bool:
+    """Return whether scores of texts in `group_count` groups are distributed otherwise than those of `labelled`.
 
     The Kolmogorov-Smirnov test counts groups instead of texts, since texts of a group are alike.
     """
@@ -259,5 +259,5 @@ def distributions_differ(scores: FloatArray, groups: int, labelled: LabelledScor
     all_scores = np.concatenate(samples)
     shares, labelled_shares = (np.searchsorted(np.sort(each), all_scores, side="right") / len(each) for each in samples)
     distance = float(np.abs(shares - labelled_shares).max())
-    effective_groups = groups * labelled.groups / (groups + labelled.groups)
+    effective_groups = group_count * labelled.groups / (group_count + labelled.groups)
     return bool(kolmogorov(math.sqrt(effective_groups) * distance) <= MAX_P)
