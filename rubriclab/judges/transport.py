@@ -149,7 +149,7 @@ def _read_reply(body: bytes) -> tuple[int, bytes]:
 
 async def _read_body(response: httpx.Response, record: ResponseRecord) -> bytes:
     failed = response.status_code >= 400
-    limit = min(ERROR_BYTES, record.limit) if failed else record.limit  # of decompressed bytes
+    limit = min(ERROR_BYTES, record.limit) if failed else record.limit  # in decompressed bytes
     encoding = response.headers.get("content-encoding", "identity").lower()
     if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
         raise httpx.DecodingError(f"the response has the encoding {encoding!r:.40}, which was not requested")

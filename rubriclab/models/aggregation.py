@@ -31,7 +31,6 @@ MIN_DISTANCE = 1e-6
 # There is no score if ratings are missing for this share of the weight or more: it would be another rubric's score.
 MAX_MISSING = 0.5
 
-# Whether a call is about the criteria of one method or of all.
 CallGrouping = Literal["by method", "in one call"]
 
 # The lowest and highest weight that a person allows; equal if the weight is pinned.
@@ -167,7 +166,7 @@ def threshold_by_hand(aggregation: Aggregation | None) -> float | None:
 
 
 def bounds_if_met(bounds: Bounds | None, weight: float) -> Bounds | None:
-    """Return `bounds` if the weight meets them up to rounding; after criteria were left out, it might not."""
+    """Return `bounds`, or `None` if the weight does not meet them up to rounding, as after criteria were left out."""
     return bounds if bounds and bounds[0] - ROUNDING <= weight <= bounds[1] + ROUNDING else None
 
 
@@ -195,7 +194,7 @@ def combine(aggregation: Aggregation, ratings: Mapping[str, float | None], scale
         ratings: by criterion; `None` if the rating is missing, no entry if the criterion does not apply.
         scale: the scale of the ratings.
     """
-    weighted = _weighted(aggregation, ratings)
+    weighted = _weighted_ratings(aggregation, ratings)
     if weighted is None:
         return AggregatedScore(None, None, None, {})
     raw = math.fsum(weighted.values())
@@ -222,11 +221,11 @@ def average_score(aggregation: Aggregation, scale: Scale) -> float:
 
 def raw_value(aggregation: Aggregation, ratings: Mapping[str, float | None]) -> float | None:
     """Return the weighted sum of a text's standardised ratings, `None` where `combine` gives no score."""
-    weighted = _weighted(aggregation, ratings)
+    weighted = _weighted_ratings(aggregation, ratings)
     return None if weighted is None else math.fsum(weighted.values())
 
 
-def _weighted(aggregation: Aggregation, ratings: Mapping[str, float | None]) -> dict[str, float] | None:
+def _weighted_ratings(aggregation: Aggregation, ratings: Mapping[str, float | None]) -> dict[str, float] | None:
     """Return each criterion's standardised rating times its weight, 0 if missing; `None` if too many are missing."""
     weighted = {term.criterion: 0.0 for term in aggregation.terms}
     applicable = [term for term in aggregation.terms if term.criterion in ratings]

@@ -18,7 +18,7 @@ from rubriclab.models.text import Aspect, Material, Scale, Units, Words, format_
 
 FORMAT: Literal[1] = 1
 
-# A smaller weight would have no effect beside a usual one.
+# A smaller weight would have no effect beside a weight of usual size.
 MIN_WEIGHT = 1e-12
 
 CriterionKind = Literal["hypothesis", "question", "score", "trait", "feature"]
@@ -293,15 +293,15 @@ def matched_criteria(old: Sequence[Criterion], new: Sequence[Criterion]) -> list
     from rapidfuzz import fuzz
 
     candidates = [
-        (fuzz.token_sort_ratio(_compared_text(a), _compared_text(b)), i, j)
-        for i, a in enumerate(old)
-        for j, b in enumerate(new)
-        if a.kind == b.kind
+        (fuzz.token_sort_ratio(_compared_text(before), _compared_text(after)), i, j)
+        for i, before in enumerate(old)
+        for j, after in enumerate(new)
+        if before.kind == after.kind
     ]
     pairs: list[tuple[int, int, float]] = []
     for similarity, i, j in sorted(candidates, key=lambda candidate: (-candidate[0], candidate[1:])):
-        is_free = not any(i == other_i or j == other_j for other_i, other_j, _ in pairs)
-        if similarity >= MIN_SIMILARITY and is_free:
+        is_unmatched = not any(i == other_i or j == other_j for other_i, other_j, _ in pairs)
+        if similarity >= MIN_SIMILARITY and is_unmatched:
             pairs.append((i, j, similarity))
     matches = ((old[i], new[j], similarity) for i, j, similarity in sorted(pairs, key=lambda pair: pair[1]))
     return [

@@ -159,8 +159,8 @@ def find_quotation(quotation: str, pages: Sequence[PaperPage], first: int | None
         if alignment:
             # Extend the match to whole words.
             words = (word for word in re.finditer(r"\S+", text) if word.end() > alignment.dest_start)
-            inside = [word for word in words if word.start() < alignment.dest_end]
-            passage = text[inside[0].start() : inside[-1].end()].strip("\"'.,;: ")
+            matched = [word for word in words if word.start() < alignment.dest_end]
+            passage = text[matched[0].start() : matched[-1].end()].strip("\"'.,;: ")
             if _EXACT.findall(quotation_text.lower()) == _EXACT.findall(passage.lower()):
                 return PaperPage(page.number, passage)
     return None
@@ -248,20 +248,21 @@ def literature_add(workspace: Workspace, path: str | Path, options: LiteratureAd
         await workspace.off_event_loop(workspace.open_store, create=True)
         judge = workspace.judge(JudgeChoice(spec))
         with workspace.progress(workspace.ledger) as on_progress:
-            read = partial(ask, judge, salvage=UsableFindings)
-            answers = await for_each(prompts, read, on_progress, "parts read")
-        missing = []
+            ask_judge = partial(ask, judge, salvage=UsableFindings)
+            answers = await for_each(prompts, ask_judge, on_progress, "parts read")
+        unread = []
         for prompt, answer in zip(prompts, answers, strict=True):
             if answer.value is None:
-                missing.append(f"page {prompt.fields['pages'][0]['number']} and following: {answer.missing}")
-        if len(missing) == len(prompts):
-            raise JudgeError(f"{paper.name} could not be read. {missing[0]}")
+                first_page = prompt.fields["pages"][0]
+                unread.append(f"page {first_page['number']} and following: {answer.missing}")
+        if len(unread) == len(prompts):
+            raise JudgeError(f"{paper.name} could not be read. {unread[0]}")
         proposals = [finding for answer in answers if answer.value for finding in answer.value.findings]
         known_names = prompts[0].fields["known_benchmarks"]
         # In another thread, since searching a long paper takes seconds.
         confirmed, dropped = await asyncio.to_thread(_split_by_quotation, proposals, paper, known_names, options)
         added = _add_findings(file, confirmed) if confirmed else ()
-        return LiteratureAdded(file, added, dropped, tuple(missing), workspace.effort())
+        return LiteratureAdded(file, added, dropped, tuple(unread), workspace.effort())
 
     return Job(estimate, run)
 
@@ -290,8 +291,8 @@ def _split_by_quotation(
     dropped: list[Finding] = []
     for proposal in proposals:
         passage = find_quotation(proposal.quotation, paper.pages, proposal.page)
-        named = (*proposal.benchmarks, *options.benchmark)
-        benchmarks = dict.fromkeys(benchmark_name(name, known_names) for name in named)
+        names = (*proposal.benchmarks, *options.benchmark)
+        benchmarks = dict.fromkeys(benchmark_name(name, known_names) for name in names)
         finding = Finding(
             id=Path(paper.name).stem,
             aspects=tuple(proposal.aspects) or options.aspect,
@@ -302,8 +303,8 @@ def _split_by_quotation(
             page=passage.number if passage and paper.paged else None,
             file=paper.name,
         )
-        side = confirmed if passage else dropped
-        side.append(finding)
+        group = confirmed if passage else dropped
+        group.append(finding)
     return tuple(confirmed), tuple(dropped)
 
 
@@ -317,7 +318,7 @@ def _add_findings(file: Path, findings: tuple[Finding, ...]) -> tuple[Finding, .
         if entry is None:
             ids = (f"{finding.id}-{number}" for number in count(1))
             entry = finding.model_copy(update={"id": next(name for name in ids if name not in entries)})
-        # The entry names every data set that its claim is about, since a rubric to test on one must not use the claim.
+        # The entry names every data set that its claim is about: no rubric that is tested on one of them may use it.
         benchmarks = tuple(dict.fromkeys((*entry.benchmarks, *finding.benchmarks)))
         entries[entry.id] = added[entry.id] = entry.model_copy(update={"benchmarks": benchmarks})
     write_findings(file, list(entries.values()))
@@ -351,30 +352,31 @@ def list_findings(options: LiteratureShowOptions, ids: Sequence[str] = ()) -> Fi
     """Return the user's own findings or the included ones, in detail if `ids` names them."""
     if options.included and options.folder:
         raise SettingsError("`included` means the findings of rubriclab;", "leave `folder` out.")
-    place = content_path("literature") if options.included else literature_path(options.folder)
-    if options.folder and not place.exists():
-        raise LiteratureError(f"There is no findings file or folder {place}.", "Give one that exists.")
-    findings = [each for each in stored_findings(place, options.task) if each.finding.bears_on(options.aspect)]
-    known = [each.finding.id for each in findings]
+    path = content_path("literature") if options.included else literature_path(options.folder)
+    if options.folder and not path.exists():
+        raise LiteratureError(f"There is no findings file or folder {path}.", "Give one that exists.")
+    findings = [each for each in stored_findings(path, options.task) if each.finding.bears_on(options.aspect)]
+    known_ids = [each.finding.id for each in findings]
     for name in ids:
-        if name not in known:
-            raise LiteratureError(f"There is no finding {name!r} in {place}.", did_you_mean(name, known).strip())
+        if name not in known_ids:
+            raise LiteratureError(f"There is no finding {name!r} in {path}.", did_you_mean(name, known_ids).strip())
     findings = [each for each in findings if not ids or each.finding.id in ids]
-    return FindingList(f"Findings in {place}: {len(findings)}", tuple(findings), bool(ids))
+    return FindingList(f"Findings in {path}: {len(findings)}", tuple(findings), bool(ids))
 
 
 def literature_path(folder: Path | None) -> Path:
     return folder or platformdirs.user_data_path("rubriclab", appauthor=False) / "literature"
 
 
-def stored_findings(place: Path, task: str | None = None) -> list[StoredFinding]:
+def stored_findings(path: Path, task: str | None = None) -> list[StoredFinding]:
     """Return the findings of a file or folder, or only those of the file that is named after `task`."""
-    files = [place] if place.is_file() else sorted(place.glob("*.json"))
+    files = [path] if path.is_file() else sorted(path.glob("*.json"))
     tasks = [file.stem for file in files]
     if files and task and task not in tasks:
         hint = f"{did_you_mean(task, tasks)}There are findings for: {', '.join(tasks)}."
-        raise LiteratureError(f"There are no findings for the task {task!r} in {place}.", hint)
-    return [StoredFinding(file, each) for file in files if task in (None, file.stem) for each in read_findings(file)]
+        raise LiteratureError(f"There are no findings for the task {task!r} in {path}.", hint)
+    chosen_files = [file for file in files if task in (None, file.stem)]
+    return [StoredFinding(file, finding) for file in chosen_files for finding in read_findings(file)]
 
 
 def chosen_findings(aspect: str, options: LearnOptions, notify: Notify) -> tuple[Finding, ...]:
@@ -404,10 +406,10 @@ def benchmark_notes(source: str, examples: Sequence[Example], findings: Sequence
     searched_text = "\n".join(texts).casefold()
     finding_counts = Counter(name for finding in findings for name in finding.benchmarks)
     notes = []
-    for name, number in finding_counts.items():
+    for name, finding_count in finding_counts.items():
         pattern = name.replace("_", r"[\W_]*")
         if re.search(rf"(?<![^\W\d_]){pattern}(?![^\W\d_])", searched_text):
-            used = f"the labels seem to be from {name}, and findings about its raters are used ({number})"
+            used = f"the labels seem to be from {name}, and findings about its raters are used ({finding_count})"
             notes.append(f"{used}; if the rubric is tested on {name}, leave them out: `literature_without={name}`")
     return notes
 

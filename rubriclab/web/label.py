@@ -195,10 +195,10 @@ def page_settings(labeling: Labeling, rater: str) -> dict[str, Any]:
     words = {name: getattr(question.words, name) for name in ("output", "source", "context")}
     for name in ("source", "context"):
         words[name] = labeling.options.mapping.columns.get(name, words[name])
-    bounds = scale.model_dump(include={"low", "high", "whole"})
+    limits = scale.model_dump(include={"low", "high", "whole"})
     names = {"named": scale.names is not None, "text": scale.describe(), "levels": levels(scale)}
     settings = {"rater": rater, "question": question.digest, "aspect": question.aspect.name}
-    return {**settings, "scale": bounds | names, "words": words}
+    return {**settings, "scale": limits | names, "words": words}
 
 
 def levels(scale: Scale) -> list[dict[str, Any]]:
@@ -242,17 +242,17 @@ async def label(workspace: Workspace, data: Data, output: str | Path | None, opt
     if options.no_page:
         return write_labels(labeling, output, dialect, workspace.notify)
     host = server.EVERYWHERE if options.share else server.LOOPBACK
-    with server.listen(host, options.port, preferred=PORT) as bound:
-        port = server.port_of(bound)
+    with server.listen(host, options.port, preferred=PORT) as listener:
+        port = server.port_of(listener)
         access = label_access(labeling.question, options, port)
         for line in addresses(access, port):
             workspace.notify(line)
 
-        writing = threading.Lock()
+        write_lock = threading.Lock()
 
         def finish() -> str:
             # Several raters may finish at the same time.
-            with writing:
+            with write_lock:
                 result = write_labels(labeling, output, dialect)
             texts = count(result.labelled, "labelled text")
             return f"{texts} written to {output}." if output else f"There are {texts}."
@@ -262,9 +262,9 @@ async def label(workspace: Workspace, data: Data, output: str | Path | None, opt
 
         address = f"http://{server.LOOPBACK}:{port}/"
         try:
-            await server.serve(app, bound, address, browser=not options.no_browser and not options.share)
+            await server.serve(app, listener, address, browser=not options.no_browser and not options.share)
         finally:
-            with writing:
+            with write_lock:
                 result = write_labels(labeling, output, dialect, workspace.notify)
     return result
 
@@ -314,9 +314,9 @@ def _key() -> bytes:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         # If several processes create the key at once, the first one wins.
         with suppress(FileExistsError):
-            new = os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-            os.write(new, secrets.token_bytes(KEY_BYTES))
-            os.close(new)
+            descriptor = os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+            os.write(descriptor, secrets.token_bytes(KEY_BYTES))
+            os.close(descriptor)
         key = file.read_bytes()
     except OSError as error:
         problem = f"The key of the pages, {file}, cannot be kept: {error.strerror}."
