@@ -143,7 +143,9 @@ def split_level_words(words: Iterable[str], *, beside_numbers: bool = False) -> 
     levels = sorted((word for word in distinct if word not in missing), key=lambda word: (_RANK.get(word, 0), word))
     ranks = {_RANK[word] for word in levels if word in _RANK}
     is_ordered = len(levels) > 1 and len(ranks) == len(levels) and not beside_numbers
-    scores = {word: number if is_ordered else None for number, word in enumerate(levels, start=1)}
+    # Two levels are those of a rubric for pass and fail, 0 and 1.
+    first = 0 if len(levels) == 2 else 1
+    scores = {word: number if is_ordered else None for number, word in enumerate(levels, start=first)}
     return scores, missing
 
 

@@ -186,7 +186,9 @@ def check(data: Data, options: CheckOptions) -> CheckResult:
     proposed: dict[str, Any] = {"mapping": reading.parse_mapping(result.proposal)} if result.proposal else {}
     if result.levels and not options.level_scores:
         levels_in_order = enumerate(result.levels.items())
-        proposed["level_scores"] = {word: float(score or index) for index, (word, score) in levels_in_order}
+        proposed["level_scores"] = {
+            word: float(index if score is None else score) for index, (word, score) in levels_in_order
+        }
     if result.missing_words and not options.missing:
         proposed["missing"] = result.missing_words
     if not proposed or (result.usable and result.aspects) or not (is_file or raw.is_table):

@@ -15,6 +15,7 @@ from rubriclab.data.mapping import (
     FIELDS,
     MAX_SAMPLED,
     TABLES,
+    VERDICT_WORDS,
     FieldMap,
     ReadingOptions,
     look_up,
@@ -95,9 +96,16 @@ def describe(data: Data) -> str:
 def usable_texts(
     data: Data, options: ReadingOptions, aspects: Iterable[tuple[str, Scale]], notify: Notify
 ) -> tuple[Example, ...]:
-    """Return the texts of `data`; texts with comparisons and no score get a label fitted to the comparisons."""
-    rows = rows_of(data, options, notify)
+    """Return the texts of `data`; texts with comparisons and no score get a label fitted to the comparisons.
+
+    The names of a scale's two levels are read as its labels.
+    """
     scales = tuple(aspects)
+    names = next((scale.names for _, scale in scales if scale.names), ())
+    if not options.level_scores and any(name.casefold() not in VERDICT_WORDS for name in names):
+        level_scores = {name.casefold(): float(level) for level, name in enumerate(names)}
+        options = options.model_copy(update={"level_scores": level_scores})
+    rows = rows_of(data, options, notify)
     parsed = list(rows)
     notify_faulty(rows, notify)
     examples = tuple(row for row in parsed if isinstance(row, Example))

@@ -333,7 +333,7 @@ def test_raters_verdicts_are_two_levels_and_their_share_is_the_label() -> None:
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        (["good", "bad"] * 6, r"bad=1,good=2"),
+        (["good", "bad"] * 6, r"bad=0,good=1"),
         (["yes", "no", "partly"] * 4, r"no=1,partly=2,yes=3"),
         ([1, 5, 3, "yes", "no", 4] * 2, r"words for verdicts: 'no', 'yes'.*no=N,yes=N"),
     ],

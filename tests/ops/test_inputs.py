@@ -14,12 +14,12 @@ import pyarrow
 import pytest
 from commands import LABELLED, Commands
 
-from rubriclab import Example, Lab, SettingsError
+from rubriclab import Example, Lab, Scale, SettingsError
 from rubriclab.data.check import training_examples
 from rubriclab.data.mapping import ReadingOptions
 from rubriclab.data.readers import read
 from rubriclab.errors import DataError
-from rubriclab.ops.inputs import rows_of
+from rubriclab.ops.inputs import rows_of, usable_texts
 from rubriclab.ops.options import LearnOptions
 
 ROWS: list[dict[str, Any]] = [
@@ -54,6 +54,13 @@ TABLES: dict[str, Callable[[list[dict[str, Any]]], Any]] = {
     "lazy polars": polars.LazyFrame,
     "pyarrow": pyarrow.Table.from_pylist,
 }
+
+
+def test_the_names_of_a_rubrics_two_levels_are_read_as_its_labels() -> None:
+    rows = [{"output": f"text {word}", "scores": {"tone": word}} for word in ("Schlecht", "gut")]
+    scale = Scale(low=0, high=1, names=("schlecht", "gut"))
+    texts = usable_texts(rows, ReadingOptions(), [("tone", scale)], lambda _note: None)
+    assert [text.scores["tone"] for text in texts] == [0, 1]
 
 
 @pytest.mark.parametrize("form", ["path", "rows", "generator", "data set", "examples", *TABLES])
