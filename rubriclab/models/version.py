@@ -419,7 +419,7 @@ class EvaluationRecord(EvaluatedSide):
         judge, data: the judge that scored the texts, and the digest of texts and labels.
         groups: the number of groups of the texts.
         level: whether correlations are within groups, over all texts or between systems.
-        verdict: the verdict that decides, against another rubric or the best free baseline.
+        verdict: the verdict that decides, against the judge asked directly or the best free baseline.
         compared_with_direct: whether the judge asked directly was evaluated on the same texts, and not only free
             baselines, even if the verdict against a free baseline decides.
         other: the other side of the verdict; `None` in records of earlier releases.

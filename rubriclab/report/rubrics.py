@@ -511,6 +511,3 @@ def explanation_view(explanation: ScoreExplanation) -> View:
         learned_from=f"The rubric was learned from this text: {', '.join(filter(None, labels)).removesuffix('.')}.",
         ends=list(ends),
     )
-
-
-# Decisions between two levels, and scores on scales of few levels.

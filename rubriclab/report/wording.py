@@ -121,8 +121,9 @@ def missing_answers(missing: int, answers: int) -> str:
 def evaluator_parts(evaluator: str) -> tuple[str, str]:
     """Return the name of an evaluator in tables, and any remark in brackets at the end of its name."""
     name, _, remark = evaluator.removeprefix(stored.BASELINE).partition(" (")
-    if stored.is_baseline(evaluator) and name.startswith("-"):
-        name = f"{'fewer' if name.endswith('s') else 'less'} {name[1:].replace('_', ' ')}"
+    if stored.is_baseline(evaluator):
+        fewer = f"{'fewer' if name.endswith('s') else 'less'} " if name.startswith("-") else ""
+        name = f"{fewer}{name.removeprefix('-').replace('_', ' ')}"
     return name.replace(stored.ALL_FEATURES, FORMULA), remark.removesuffix(")")
 
 
