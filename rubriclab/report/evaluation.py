@@ -26,7 +26,7 @@ from rubriclab.stats.agreement import Level, coefficient_interval, scored_texts,
 from rubriclab.stats.correlation import floats, pearson_rows
 from rubriclab.stats.intervals import Interval
 
-MAX_TEXTS, TITLE_LENGTH = 6, 60
+MAX_TEXTS, TITLE_LENGTH = 12, 60
 Row = Sequence[tuple[Version, RecordedText, Sequence[CriterionRating]]]
 
 

@@ -173,7 +173,7 @@ def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     from rubriclab.learning import fitting, verdicts
-    from rubriclab.models import version
+    from rubriclab.models import aggregation, version
     from rubriclab.ops import versions
     from rubriclab.report import charts, results, rubrics, wording
 
@@ -196,6 +196,7 @@ def _environment() -> Environment:
         "INTERVAL_CONFIDENCE": fitting.INTERVAL_CONFIDENCE,
         "MIN_GROUPS": MIN_GROUPS,
         "RATERS": verdicts.RATERS,
+        "aggregations": aggregation,
         "find_disagreements": versions.find_disagreements,
     }
     environment.globals |= {name: getattr(version, name) for name in VERSION_NAMES}

@@ -443,7 +443,7 @@ def score_axis_of(version: Version, texts: Sequence[stored.RecordedText]) -> cha
     marks = [mark for text in texts for mark in (text.label, *text.raters.values())]
     scores = [Interval(text.predicted, text.low, text.high) for text in texts]
     axis = charts.axis_of(scores, version.rubric.scores_on.low, version.rubric.scores_on.high, *marks)
-    if version.rubric.threshold is None:
+    if version.rubric.threshold is None or any(text.passed is not None for text in texts):
         return axis
     cut = round(version.rubric.threshold, 2)
     return replace(axis, ticks=(axis.low, cut, axis.high), base=cut)

@@ -395,7 +395,7 @@ def score_interval(interval: tuple[float, float]) -> str:
 def origin(evidence: Evidence) -> str:
     """Return the origin of a criterion, with the numbers of texts and findings that the generator saw."""
     inputs = [count(len(evidence.examples), "text")] if evidence.examples else []
-    inputs += [count(len(evidence.findings), "finding")] if evidence.findings else []
+    inputs += [count(len(evidence.findings), "published finding")] if evidence.findings else []
     inputs += [f"from {count(len(evidence.reasons), 'reason')}"] if evidence.reasons else []
     refined = f", refined {count(evidence.refined, 'time')}" if evidence.refined else ""
     return f"{evidence.origin}{f' ({join_names(inputs)})' if inputs else ''}{refined}"
@@ -457,8 +457,7 @@ def evaluator_name(name: str, *, in_sentence: bool = False) -> str:
     if name in EVALUATORS:
         judge_of = "the same judge " if in_sentence and name in (stored.DIRECT, stored.CALIBRATED) else ""
         return f"{judge_of}{EVALUATORS[name]}"
-    note = method_note(name)
-    return f"{note} ({name})" if note else name
+    return method_note(name) or name
 
 
 def plain_name(evaluator: str, *, asked_directly: bool = False) -> str:

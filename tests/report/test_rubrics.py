@@ -255,8 +255,17 @@ def test_criteria_come_by_weight_and_wrong_decisions_before_scores_further_from_
     assert "does not store those counted" in macro("wrong_decisions", one, record)
     tied = record.model_copy(update={"texts": (*texts, texts[0].model_copy(update={"label": 0.5}))})
     assert "1 of 2 texts is decided wrongly" in macro("wrong_decisions", one, tied)
-    assert not texts[1].model_copy(update={"passed": True}).decided_wrongly(0.7)
+    by_fold = [text.model_copy(update={"passed": True}) for text in texts]
+    assert not by_fold[1].decided_wrongly(0.7)
+    assert 0.7 in score_axis_of(one, texts).ticks
+    assert 0.7 not in score_axis_of(one, by_fold).ticks, "the threshold of a fold may be another"
+    assert macro("marks", one, by_fold, held_back=True).endswith("a text passes from the threshold of its fold on.")
     assert "full text" not in shown
+
+
+@pytest.mark.parametrize(("wrong", "shown", "said"), [(8, 8, "all of them"), (15, 12, "the 12 "), (1, 6, "come next")])
+def test_a_list_of_disagreements_says_which_it_shows(wrong: int, shown: int, said: str) -> None:
+    assert said in macro("wrong_first", wrong, shown)
 
 
 def test_evaluators_on_fewer_texts_than_the_rubric_say_how_many() -> None:

@@ -90,9 +90,9 @@ function show(answer) {
   if (shown.reference !== null) beside.push(material('Reference', shown.reference, false))
   byId('beside').replaceChildren(...beside)
   byId('beside').scrollTop = 0
-  // After the first text, help makes room; the definition only on a phone.
+  // After the first text, the definition makes room on a phone.
   for (const help of document.querySelectorAll('.question')) {
-    if (shown.position > 0 && !chosen.has(help) && (help.id === 'buttons' || !wide.matches)) help.open = false
+    if (shown.position > 0 && !chosen.has(help) && !wide.matches) help.open = false
   }
   showAnswer()
   byId('reason').value = sending.draft(shown.item) || shown.former?.reason || ''
@@ -334,14 +334,11 @@ byId('stop').addEventListener('click', () => once(async () => {
 }))
 addEventListener('focus', refresh)
 
-// A small screen belongs to the text.
-byId('buttons').open = wide.matches
-
 // The ends of the scale are not repeated here: they are shown beside its buttons, or in the label of the field.
 const [byKey, byTouch] = scale.levels.length ? ['Press a score or its key', 'Tap a score'] : ['Type a score and press Enter', 'Type a score and tap “Save”']
 byId('instruction').append(
   element('span', { className: 'keys', textContent: byKey }), element('span', { className: 'touch', textContent: byTouch }),
-  ': it is saved and the next text is shown. Reason first, then the score. To correct, go “Back”.')
+  ': it is saved and the next text is shown. To give a reason, add it before the score. To correct, go “Back”.')
 
 once(async () => {
   waiting = 'An earlier answer'
