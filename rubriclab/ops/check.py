@@ -264,7 +264,7 @@ class _FileCheck:
     cell_counts: Counter[str] = field(default_factory=Counter)
     problems: list[str] = field(default_factory=list)
     proposal: str | None = None
-    rows: int = 0
+    lines: set[int] = field(default_factory=set)
     skipped_scores: int = 0
     learnable: bool = True
     few_groups: int | None = None
@@ -309,7 +309,7 @@ class _FileCheck:
         return CheckResult(
             source=self.raw.source,
             columns=tuple(self._columns()),
-            rows=self.rows,
+            rows=len(self.lines),
             texts=len(examples),
             groups=len({example.group for example in examples}),
             comparisons=len(self.comparisons),
@@ -351,7 +351,7 @@ class _FileCheck:
         where, mapping, rules = self.raw.source.where, self.options.mapping, self.raw.rules
         readable = True
         for line, row in self.raw.rows:
-            self.rows += 1
+            self.lines.add(line)  # A faulty rating comes twice: as its text and as the fault.
             if isinstance(row, Mapping):
                 if len(self.sample) < reading.MAX_SAMPLED:
                     self.sample.append(row)
@@ -372,7 +372,7 @@ class _FileCheck:
         proposed = reading.proposed_columns(self.sample, columns, aspect)
         if proposed != mapping.columns:
             self.proposal = reading.mapping_text(proposed)
-        if not self.rows and not self.problems:
+        if not self.lines and not self.problems:
             self.problems.append(self.raw.source.no_rows_error().text)
 
     def _add(self, line: int, parsed: Example | RowError | tuple[PairwiseComparison, ...], row: Any) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import heapq
+import bisect
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -92,43 +92,42 @@ def plan(workspace: Workspace, data: Data, rubric: str | Version, options: PlanO
 
 
 def _pool(rows: Rows, version: Version, options: PlanOptions, notify: Notify) -> tuple[PoolText, ...]:
-    """Return the texts to rate, and notify of rows left out; memory holds only a bounded number of rows."""
+    """Return the texts to rate, and notify of rows left out; memory holds the digests of all texts, but few rows."""
     trained_on, aspect = frozenset(version.provenance.texts), version.rubric.aspect.name
     faults, counts = list[str](), Counter[str]()
-
-    def unlabelled() -> Iterator[tuple[str, PoolText]]:
-        for row in rows:
-            if isinstance(row, RowError):
-                faults.append(str(row))
-                continue
-            key = text_model.words_digest(row)
-            if key in trained_on:
-                counts["learned"] += 1
-            elif aspect in row.scores:
-                counts["labelled"] += 1
-            else:
-                counts["usable"] += 1
-                yield key, PoolText(row, rows.row)
-
     # A sample by digests is as good as a random one, and does not depend on the order of the rows.
-    sample = heapq.nsmallest(options.sample, unlabelled(), key=lambda entry: (entry[0], entry[1].example.id))
-    first_by_key = dict[str, PoolText]()
-    for key, text in sample:
-        first_by_key.setdefault(key, text)
-    pool = tuple(first_by_key.values())
+    distinct, sampled, sample = set[str](), list[str](), dict[str, PoolText]()
+    for row in rows:
+        if isinstance(row, RowError):
+            faults.append(str(row))
+            continue
+        key, text = text_model.words_digest(row), PoolText(row, rows.row)
+        if key in trained_on or aspect in row.scores:
+            counts["learned" if key in trained_on else "labelled"] += 1
+            continue
+        counts["usable"] += 1
+        distinct.add(key)
+        if key in sample:
+            sample[key] = min(sample[key], text, key=lambda each: each.example.id)
+            continue
+        bisect.insort(sampled, key)
+        sample[key] = text
+        if len(sampled) > options.sample:
+            del sample[sampled.pop()]
+    pool = tuple(sample[key] for key in sampled)
     notify_faulty(rows, notify)
     for fault in first_faults(faults):
         notify(f"left out: {fault}")
     left_out = (
         (counts["learned"], "text", f" that {version.ref} has learned from"),
         (counts["labelled"], "text", f" with a label that {version.ref} has not learned from yet"),
-        (len(sample) - len(pool), "row", " with the same text as another one"),
+        (counts["usable"] - len(distinct), "row", " with the same text as another one"),
     )
     for number, noun, why in left_out:
         if number > 0:
             notify(f"left out: {count(number, noun)}{why}")
-    if len(sample) < counts["usable"]:
-        notify(f"rating {count(len(pool), 'text')} of {counts['usable']:,} (`sample`)")
+    if len(pool) < len(distinct):
+        notify(f"rating {count(len(pool), 'text')} of {len(distinct):,} (`sample`)")
     labelled = counts["learned"] + counts["labelled"]
     if not pool and labelled:
         raise DataError(f"All {labelled} usable rows have a label for {aspect!r} already.", "Give texts without one.")

@@ -63,6 +63,8 @@ def test_a_verdict_that_lacks_groups_says_how_many_the_texts_add(planning: Comma
 
 def test_the_order_of_the_rows_changes_nothing_nor_which_are_sampled(planning: Commands) -> None:
     planning.write("turned.jsonl", BARE[::-1])
+    planning.write("doubled.jsonl", BARE * 2)
+    assert "rating 5 texts of 12 (--sample)" in planning("plan", "doubled.jsonl", *PLAN[2:], "--sample", 5).err
     for more in ((), ("--sample", 5)):
         first = planning(*PLAN, "--json", "--count", 3, *more).json
         second = planning("plan", "turned.jsonl", *PLAN[2:], "--json", "--count", 3, *more).json
