@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, mo
 from experiments import STUDIES
 from rubriclab import SettingsError
 from rubriclab.base_options import first_fault
-from rubriclab.methods.catalogue import DEFAULT_METHODS, has_settings, settings_names
+from rubriclab.methods.catalogue import DEFAULT_METHODS, settings_names
 from rubriclab.models.base import FrozenModel, Unreadable, digest, parse_toml, read_file
 from rubriclab.models.text import Words
 from rubriclab.stats.agreement import ConstantRule, Level
@@ -47,7 +47,7 @@ SMALL_SETTINGS: Settings = {
 
 
 def _known(method: str) -> str:
-    if not has_settings(method):
+    if method not in settings_names():
         raise ValueError(f"expected one of {', '.join(settings_names())}, got {method!r}")
     return method
 

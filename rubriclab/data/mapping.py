@@ -9,11 +9,13 @@ from __future__ import annotations
 import codecs
 import math
 import re
+import tomllib
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
+from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Final, Literal
 
@@ -174,30 +176,7 @@ RATING_FIELDS = (*TABLES, "aspect", "rater")
 COMPARISON_FIELDS = ("preferred", "over", "tie", "ranking", "aspect", "rater")
 FIELDS = ("output", *NAME_FIELDS, *TEXT_FIELDS, *TABLES, *COMPARISON_FIELDS)
 
-# Usual names of columns, in English and German, preferred ones first.
-_NAMES = {
-    "output": "output text summary response answer reply completion generation generated hypothesis candidate "
-    "translation story essay zusammenfassung antwort ausgabe",
-    "source": "source article document input passage original artikel quelle dokument quelltext",
-    "context": "context dialogue conversation history prompt question instruction kontext frage dialog",
-    "reference": "reference gold target reference-answer model-answer referenz musterloesung musterantwort",
-    "id": "id key item item-id text-id sample-id row-id record-id response-id answer-id output-id summary-id uuid "
-    "conversation-id nr lfd-nr number nummer antwort-id",
-    "group": "group group-id doc doc-id document-id article-id source-id prompt-id topic gruppe thema",
-    "system": "system model model-name system-id modell",
-}
-# Names of columns of systems, if the columns have few different values.
-_SYSTEM_VERSION_NAMES = "version variant variante bot chatbot assistant assistent release"
-# Columns of tables with a row for each rating.
-_RATING_NAMES = {
-    "aspect": "aspect dimension criterion kriterium aspekt",
-    "rater": "rater annotator worker coder reviewer judge user rater-id annotator-id worker-id user-id bewerter "
-    "gutachter",
-}
-_SCORE_NAMES = (
-    *("score", "rating", "label", "grade", "mean", "human", "verdict", "judgment", "quality"),
-    *("bewertung", "note", "punkte", "wertung", "urteil", "qualitaet"),
-)
+_COLUMN_NAMES = tomllib.loads(Path(__file__).with_name("column_names.toml").read_text("utf-8"))
 # Words in the names of columns of school grades and ranks, of which 1 is usually the best.
 _LOWEST_IS_BEST = re.compile(r"[a-z]*noten?|rank|rang|platz|platzierung")
 # Words in the names of columns of numbers that are not people's scores.
@@ -354,7 +333,7 @@ def propose_mapping(
     numbers = {column for column, values in unmapped.items() if _are_numbers(values)}
     target = _plain(aspect or "")
     for match in (_find_named, _find_compound):
-        for name, words in _NAMES.items():
+        for name, words in _COLUMN_NAMES["fields"].items():
             if name in native or name in proposal:
                 continue
             columns = [column for column in unmapped if column not in proposal.values() and _plain(column) != target]
@@ -372,7 +351,7 @@ def propose_mapping(
     remaining = {column: values for column, values in unmapped.items() if column not in proposal.values()}
     if "system" not in native and "system" not in proposal:
         few = [name for name, values in remaining.items() if 1 < len(set(map(str, values))) <= len(values) / 2]
-        names = _SYSTEM_VERSION_NAMES.split()
+        names = _COLUMN_NAMES["system_versions"].split()
         if column := _find_named(few, names) or _find_compound(few, names):
             proposal["system"] = column
             del remaining[column]
@@ -410,7 +389,7 @@ def _may_hold(name: str, column: str, cells: Sequence[Any]) -> bool:
 def _rating_columns(unmapped: Mapping[str, Sequence[Any]], outputs: Sequence[Any], mapped: set[str]) -> dict[str, str]:
     proposal: dict[str, str] = {}
     repeats = len(set(map(str, outputs))) < len(outputs)
-    for name, words in _RATING_NAMES.items():
+    for name, words in _COLUMN_NAMES["ratings"].items():
         columns = {column: values for column, values in unmapped.items() if column not in (*mapped, *proposal.values())}
         few = [column for column, values in columns.items() if 1 < len(set(map(str, values))) <= len(values) / 2]
         column = _find_named(few, words.split())
@@ -452,7 +431,7 @@ def output_columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the columns of long texts whose names are an output's name and a number, letter or name: `Answer A`."""
     cells = {column: [row.get(column) for row in rows] for column in _columns(rows)}
     texts = [column for column, values in cells.items() if _mean_length(values) >= _MIN_TEXT_LENGTH]
-    beginnings = tuple(f"{name}-" for name in _NAMES["output"].split())
+    beginnings = tuple(f"{name}-" for name in _COLUMN_NAMES["fields"]["output"].split())
     return [column for column in texts if _plain(column).startswith(beginnings)]
 
 
@@ -461,7 +440,7 @@ def may_rank_lowest_first(column: str) -> bool:
 
 
 def is_score_name(column: str) -> bool:
-    return _find_named([column], _SCORE_NAMES) is not None
+    return _find_named([column], _COLUMN_NAMES["scores"].split()) is not None
 
 
 def closest_column(name: str, columns: Sequence[str]) -> str | None:
@@ -586,7 +565,7 @@ def _score_fields(cells: Mapping[str, Sequence[Any]], aspect: str) -> Iterator[t
         yield from ((f"annotations.{aspect}.{_rater(column, plain_aspect)}", column) for column in raters)
     elif len(first_words) == 1 < len(columns):
         yield from ((f"annotations.{aspect}.{_rater(column, *first_words)}", column) for column in columns)
-    elif column := _find_named(single, _SCORE_NAMES) or (single[0] if len(single) == 1 else None):
+    elif column := _find_named(single, _COLUMN_NAMES["scores"].split()) or (single[0] if len(single) == 1 else None):
         yield f"scores.{aspect}", column
         # Other columns with the same words are those of single raters.
         words = _short_words(cells[column])

@@ -102,11 +102,6 @@ def _points() -> EntryPoints:
     return entry_points(group=METHOD_ENTRY_POINTS)
 
 
-def has_settings(name: str) -> bool:
-    """Return whether `name` is joint training, or a method that is built in or from an installed package."""
-    return name == JOINT or name in METHOD_NAMES or name in plug_in_names()
-
-
 def settings_names() -> tuple[str, ...]:
     return (*METHOD_NAMES, *plug_in_names(), JOINT)
 

@@ -25,7 +25,7 @@ from rubriclab.learning.candidates import EarlierRubric, Plan
 from rubriclab.learning.estimate import CallEstimate, DryRun, dry_run, estimate_learning
 from rubriclab.learning.fitting import JointSettings
 from rubriclab.learning.train import Trained, learning_calls, train_joint, train_method
-from rubriclab.methods.catalogue import DEFAULT_METHODS, JOINT, METHODS, has_settings, settings_names
+from rubriclab.methods.catalogue import DEFAULT_METHODS, JOINT, METHODS, settings_names
 from rubriclab.methods.method import Method, Progress, TrainingInput, choose_settings
 from rubriclab.methods.sources import Checklist, find_checklist
 from rubriclab.models.characters import count, did_you_mean, join_names
@@ -67,7 +67,7 @@ def resolve_settings(
     names = [method.name for method in methods]
     owners = [JOINT, *names] if joint else names
     for owner in (*check_tables(configured), *check_tables(options)):
-        if not has_settings(owner):
+        if owner not in settings_names():
             known = f"{did_you_mean(owner, settings_names())}Methods are: {', '.join(settings_names())}."
             raise SettingsError(f"`settings`: {owner!r} is no method.", known)
     why = "it takes no part in this training" if joint else f"only {names[0]} is learned"

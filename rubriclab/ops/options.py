@@ -18,7 +18,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from rubriclab.base_options import JUDGING, LIMITS, Flag, FromFound, Options, Texts
 from rubriclab.data.mapping import ReadingOptions
 from rubriclab.errors import SettingsError
-from rubriclab.methods.catalogue import METHOD_NAMES, has_settings, settings_names
+from rubriclab.methods.catalogue import METHOD_NAMES, settings_names
 from rubriclab.models.characters import describe
 
 MAX_WORKERS = 256
@@ -39,7 +39,7 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, dict[str, Any]]:
     for pair in pairs:
         name, equals, text = pair.partition("=")
         method, dot, field = name.strip().partition(".")
-        if not equals or not dot or not has_settings(method):
+        if not equals or not dot or method not in settings_names():
             hint = f"write METHOD.NAME=VALUE, as in hypoeval.k=10. Methods are: {', '.join(settings_names())}."
             raise SettingsError(f"`settings` {pair!r} is not understood;", hint)
         value: Any = text.strip()

@@ -58,7 +58,7 @@ TABLES: dict[str, Callable[[list[dict[str, Any]]], Any]] = {
 
 def test_the_names_of_a_rubrics_two_levels_are_read_as_its_labels() -> None:
     rows = [{"output": f"text {word}", "scores": {"tone": word}} for word in ("Schlecht", "gut")]
-    scale = Scale(low=0, high=1, names=("schlecht", "gut"))
+    scale = Scale(low=0, high=1, whole=False, names=("schlecht", "gut"))
     texts = usable_texts(rows, ReadingOptions(), [("tone", scale)], lambda _note: None)
     assert [text.scores["tone"] for text in texts] == [0, 1]
 
