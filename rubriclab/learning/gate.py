@@ -202,16 +202,17 @@ class EvaluatorComparison:
                 error_reduction = verdict_statistic("Brier score", predictions, table.labels, table.groups)
             elif has_both.any():
                 error_reduction = less_error(predictions, table.labels, table.groups)
-        order, clusters = self.order_difference(rubric.scores, other.scores)
-        return verdict_on(other.name, order, error_reduction, table.scale, labels=len(table.labels), clusters=clusters)
+        order, labels, clusters = self.order_difference(rubric.scores, other.scores)
+        return verdict_on(other.name, order, error_reduction, table.scale, labels=labels, clusters=clusters)
 
-    def order_difference(self, first: FloatArray, second: FloatArray) -> tuple[Interval, int]:
-        """Return the difference in AUROC or Pearson's correlation, and the number of groups behind its interval."""
-        correlation = difference(first, second, self.table.labels, self.table.groups, level=self.level)
+    def order_difference(self, first: FloatArray, second: FloatArray) -> tuple[Interval, int, int]:
+        """Return the difference in AUROC or Pearson's correlation, and the numbers of labels and groups behind it."""
+        labels, groups = self.table.labels, self.table.groups
         if self.two_levels:
-            auroc = verdict_statistic("AUROC", [first, second], self.table.labels, self.table.groups)
-            return auroc, correlation.clusters
-        return correlation.interval.rounded(), correlation.clusters
+            decided = difference(np.where(labels == 0.5, np.nan, first), second, labels, groups, level=self.level)
+            return verdict_statistic("AUROC", [first, second], labels, groups), decided.n, decided.clusters
+        correlation = difference(first, second, labels, groups, level=self.level)
+        return correlation.interval.rounded(), len(labels), correlation.clusters
 
 
 def verdict_on(

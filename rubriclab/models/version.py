@@ -417,7 +417,7 @@ class EvaluationRecord(EvaluatedSide):
 
     Attributes:
         judge, data: the judge that scored the texts, and the digest of texts and labels.
-        groups: the number of groups of the texts.
+        n, groups: of the texts behind `order`, without ties of two levels and groups that have no correlation.
         level: whether correlations are within groups, over all texts or between systems.
         verdict: the verdict that decides, against the judge asked directly or the best free baseline.
         compared_with_direct: whether the judge asked directly was evaluated on the same texts, and not only free

@@ -102,19 +102,18 @@ class Evaluation(work.Answered, Displayed):
     def records(self) -> dict[str, stored.EvaluationRecord]:
         """Return the verdicts by version, without those on texts that the version has learned from."""
         measured: dict[str, dict[str, Any]] = {}
-        for summary in self.summaries.values():
-            if summary is None or summary.scale.names:
-                continue
+        for summary in (each for each in self.summaries.values() if each and not each.scale.names):
             for row in summary.evaluators:
-                deciding = row.deciding
+                deciding, found = row.deciding, row.result.agreement
                 if deciding and deciding.gains and not row.seen:
-                    own = {"order": row.result.agreement.pearson, "errors": summary.errors.get(row.ref)}
+                    basis = {"n": found.n, "groups": found.groups}
+                    own = {**basis, "order": found.pearson, "errors": summary.errors.get(row.ref)}
                     compared = {"verdict": deciding.gains, "other": deciding.side, "level": summary.level}
                     measured[row.ref] = {**own, **compared, "compared_with_direct": row.compared_with_direct}
         for each in self.decisions:
             agreements = {agreement.name: agreement for agreement in each.agreements}
             for ref, verdict in each.gains.items():
-                decided = {"order": agreements[ref].auroc, "decisions": agreements[ref]}
+                decided = {**each.bases[ref], "order": agreements[ref].auroc, "decisions": agreements[ref]}
                 compared = {"verdict": verdict, "other": each.others[ref], "level": "dataset"}
                 measured[ref] = {**decided, **compared, "compared_with_direct": ref in each.compared_with_direct}
         return {
@@ -123,7 +122,6 @@ class Evaluation(work.Answered, Displayed):
                 judge=scored.scores[0].judge,
                 data=data_digest(scored.texts, scored.aspect),
                 points=() if scored.version.rubric.scores_on.names else scored.points,
-                **_count_scored(scored.values, scored.groups),
                 **measured[scored.version.ref],
             )
             for scored in self.scored
@@ -621,7 +619,7 @@ class EvaluatedDecisions:
         others: what each rubric is compared with by its verdict.
         compared_with_direct: the rubrics whose own judge, asked directly, was evaluated too.
         best, best_auroc: of the free baselines.
-        basis: aspect, level, and numbers of texts and groups.
+        bases: by rubric, the numbers of texts that it and the labels decide and of their groups.
     """
 
     names: tuple[str, str]
@@ -631,14 +629,17 @@ class EvaluatedDecisions:
     compared_with_direct: frozenset[str]
     best: str
     best_auroc: Interval
-    basis: dict[str, Any]
+    aspect: str
+    bases: dict[str, dict[str, int]]
 
     def to_rows(self) -> list[dict[str, Any]]:
-        start = {"levels": self.names, **{name: self.basis[name] for name in ("aspect", "level", "groups")}}
+        groups = next(iter(self.bases.values()))["groups"]
+        start = {"levels": self.names, "aspect": self.aspect, "level": "dataset", "groups": groups}
         rows = []
         for each in self.agreements:
             row = {**start, "evaluator": each.name, **each.model_dump(mode="json", exclude={"name"})}
             if gain := self.gains.get(each.name):
+                row["groups"] = self.bases[each.name]["groups"]
                 row["auroc_above"] = {gain.against: asdict(gain.difference)}
             rows.append(row)
         return [*rows, {**start, "evaluator": self.best, "auroc": asdict(self.best_auroc)}]
@@ -655,7 +656,8 @@ def evaluate_decisions(
     direct = [each for each in scored if each.version.rubric.asks_directly]
     direct.sort(key=lambda each: -(verdict_statistic("AUROC", [each.values], labels, groups).value or 0.0))
     agreements: list[stored.VerdictAgreement] = []
-    gains, names = dict[str, stored.GateVerdict](), ("", "")
+    gains, names, bases = dict[str, stored.GateVerdict](), ("", ""), dict[str, dict[str, int]]()
+    ties = np.where(labels == 0.5, np.nan, 0.0)
     for each in scored:
         ref, rubric = each.version.ref, each.version.rubric
         if rubric.threshold is None or rubric.scores_on.names is None:
@@ -663,6 +665,7 @@ def evaluate_decisions(
         names = rubric.scores_on.names
         decided = verdicts_at(each.values, rubric.threshold)
         agreements.append(verdict_agreement(ref, each.values, decided, labels, groups))
+        bases[ref] = _count_scored(each.values + ties, groups)
         verdicts = []
         # The same judge decides; without it, the best other one.
         judges = [] if each in direct else sorted(direct, key=lambda judge: not judge.is_judge_of(each))[:1]
@@ -671,19 +674,18 @@ def evaluate_decisions(
             error = None
             if against != best:  # text features give no probabilities
                 error = verdict_statistic("Brier score", [other, each.values], labels, groups)
-            counts = {"labels": len(labels), "clusters": len(set(groups))}
-            verdicts.append(verdict_on(against, gain, error, rubric.scores_on, **counts))
+            number, clusters = _count_scored(each.values + other + ties, groups).values()
+            verdicts.append(verdict_on(against, gain, error, rubric.scores_on, labels=number, clusters=clusters))
         gains[ref] = stored.deciding_verdict(verdicts[0], None, verdicts[-1]) or verdicts[0]
     if not agreements:
         return None
-    basis = {"aspect": aspect, "level": "dataset", "n": sum(agreements[0].cells), "groups": len(set(groups))}
     scored_by = {each.name: each for each in scored}
     decisions_by = {each.name: each for each in agreements}
     others = {}
     for ref, verdict in gains.items():
         judge, decisions = scored_by.get(verdict.against), decisions_by.get(verdict.against)
         others[ref] = stored.OtherSide(
-            n=sum(decisions.cells) if decisions else len(labels),
+            n=_count_scored((judge.values if judge else free_scores[best]) + ties, groups)["n"],
             asked_directly=bool(judge and judge.is_judge_of(scored_by[ref])),
             order=aurocs[best] if judge is None else decisions and decisions.auroc,
             decisions=decisions,
@@ -691,4 +693,4 @@ def evaluate_decisions(
     if raters := raters_verdicts([text.annotations.get(aspect, ()) for text in scored[0].texts], groups):
         agreements.append(raters)
     compared = frozenset(each.name for each in scored if any(judge.is_judge_of(each) for judge in direct))
-    return EvaluatedDecisions(names, agreements, gains, others, compared, best, aurocs[best], basis)
+    return EvaluatedDecisions(names, agreements, gains, others, compared, best, aurocs[best], aspect, bases)

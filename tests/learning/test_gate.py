@@ -13,6 +13,7 @@ from scipy.stats import pearsonr, t
 
 from rubriclab.learning.gate import (
     PRIOR_DEVIATION,
+    EvaluatorComparison,
     calibrated_scores,
     decision_chances,
     difference_outcome,
@@ -175,6 +176,15 @@ def test_few_groups_do_not_rule_out_a_gain_and_say_how_many_do() -> None:
     assert more_labels_words(few) == "Label texts of at least 1 more group (sources)"
     assert (enough.overall, enough.few_groups) == ("not better", None)
     assert difference_outcome(Interval(0.02, 0.01, 0.04), MIN_EFFECT, 11) == "inconclusive"
+
+
+def test_texts_and_groups_of_ties_do_not_count_for_decisions() -> None:
+    judged = table(n=80)
+    decides = np.isin(judged.groups, sorted(set(judged.groups))[:8])
+    labels = np.where(decides, judged.labels > np.median(judged.labels), 0.5)
+    scale = Scale(low=0, high=1, whole=False, names=("bad", "good"))
+    compared = EvaluatorComparison(replace(judged, labels=labels, scale=scale))
+    assert compared.order_difference(judged.labels, judged.labels)[1:] == (decides.sum(), 8)
 
 
 def test_errors_are_those_of_the_scores_on_the_scale_beside_direct_as_it_comes_and_calibrated() -> None:

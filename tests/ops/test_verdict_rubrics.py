@@ -271,6 +271,21 @@ def test_an_evaluation_shows_the_verdicts_on_other_texts(lab: Lab, rubric: Versi
         assert record.compared_with_direct == compared_with_direct
 
 
+def test_only_texts_that_both_sides_and_the_labels_decide_are_counted(lab: Lab, rubric: Version) -> None:
+    rows = [{**row, "scores": {"ok": float(row["scores"]["ok"] == "pass")}} for row in as_verdicts(HELDOUT)]
+    groups = sorted({row["source"] for row in rows})
+    assert len(groups) >= 12
+    decided = [row for row in rows if row["source"] in groups[:8]]
+    found = lab.evaluate([*decided, *({**row, "scores": {"ok": 0.5}} for row in rows if row not in decided)], rubric)
+    record, basis = found.records()[rubric.ref], (len(decided), 8)
+    assert (record.n, record.groups) == basis
+    assert record.other
+    assert record.other.n == len(decided)
+    assert found.to_row()["results"][0]["groups"] == 8
+    assert f"On {len(decided)} texts of 8 groups (texts that share a source are a group, ties and" in str(found)
+    assert "not better" not in {record.verdict.outcome, record.verdict.error_outcome}
+
+
 def test_a_comparison_gives_percentage_points_of_pass_and_fail(lab: Lab, rubric: Version) -> None:
     rows = as_verdicts(HELDOUT)
     found = lab.compare(rows, [{**row, "output": row["output"][:40]} for row in rows], rubric)
