@@ -108,9 +108,7 @@ def test_what_is_proposed_for_a_spreadsheet_of_a_bot_is_accepted_by_learning(
     assert any("taken for scores of 2 people" in note for note in found["notes"]) == ("verdict_ben" in cells)
 
 
-def test_the_rows_of_a_table_of_ratings_count_once_and_problems_are_those_without_what_is_proposed(
-    here: Commands,
-) -> None:
+def test_rows_of_ratings_count_once_and_problems_are_those_without_what_is_proposed(here: Commands) -> None:
     rows = [f"Answer {n // 2};{'AB'[n % 2]};{'bad' if n % 4 else 'good'}" for n in range(40)]
     (here.folder / "r.csv").write_text("\n".join(["text;who;grade", *rows]), "utf-8")
     found = here("check", "r.csv", "--map", "output=text,rater=who,scores.q=grade").out
