@@ -85,8 +85,7 @@ class Evaluation(work.Answered, Displayed):
     @cached_property
     def decisions(self) -> list[EvaluatedDecisions]:
         """The agreement of decisions with labels, for each aspect whose rubrics decide."""
-        decisions = [evaluate_decisions(scored, free) for _, scored, free in self.by_aspect]
-        return [each for each in decisions if each]
+        return list(filter(None, (evaluate_decisions(scored, free) for _, scored, free in self.by_aspect)))
 
     @cached_property
     def by_aspect(self) -> list[tuple[str, list[ScoredVersion], list[Evaluator]]]:
@@ -94,8 +93,7 @@ class Evaluation(work.Answered, Displayed):
         by_aspect = []
         for aspect in dict.fromkeys(each.aspect for each in self.scored):
             scored = [each for each in self.scored if each.aspect == aspect]
-            baselines = {each.version.ref: each.version.provenance.baseline for each in scored}
-            chosen = {ref: baseline for ref, baseline in baselines.items() if baseline}
+            chosen = {each.version.ref: found for each in scored if (found := each.version.provenance.baseline)}
             by_aspect.append((aspect, scored, baseline_evaluators(scored[0].texts, chosen)))
         return by_aspect
 
@@ -106,8 +104,8 @@ class Evaluation(work.Answered, Displayed):
             for row in summary.evaluators:
                 deciding, found = row.deciding, row.result.agreement
                 if deciding and deciding.gains and not row.seen:
-                    basis = {"n": found.n, "groups": found.groups}
-                    own = {**basis, "order": found.pearson, "errors": summary.errors.get(row.ref)}
+                    errors = summary.errors.get(row.ref)
+                    own = {"n": found.n, "groups": found.groups, "order": found.pearson, "errors": errors}
                     compared = {"verdict": deciding.gains, "other": deciding.side, "level": summary.level}
                     measured[row.ref] = {**own, **compared, "compared_with_direct": row.compared_with_direct}
         for each in self.decisions:
@@ -167,8 +165,7 @@ def evaluate(
         hint = "Give texts of other groups, or `include_training` for an optimistic figure."
         raise DataError(f"All {len(examples)} usable rows belong to groups that the rubrics have learned from.", hint)
     if left_out := len(examples) - len(used):
-        repeats_text = f" ({repeats})" if repeated else ""
-        why = f"a rubric was learned from them or their groups{repeats_text}"
+        why = f"a rubric was learned from them or their groups{f' ({repeats})' if repeated else ''}"
         workspace.notify(f"{left_out} of {len(examples)} texts left out: {why}")
     texts = _texts(used, versions, data, options, workspace.notify)
     score_options = ScoreOptions(rivals=options.rivals)
@@ -204,12 +201,15 @@ def _store_verdicts(workspace: work.Workspace, evaluation: Evaluation) -> None:
     versions = {version.ref: version for version in evaluation.versions}
     for ref, record in evaluation.records().items():
         try:
-            earlier = workspace.store.load(ref).evaluation
-            is_smaller = earlier is not None and (record.groups, record.n) < (earlier.groups, earlier.n)
-            if earlier and earlier.judge == record.judge and is_smaller:
-                basis = f"{count(earlier.n, 'text')} of {count(earlier.groups, 'group')}, as these are fewer"
-                workspace.notify(f"the store keeps the verdict on {ref} on {basis}")
-                continue
+            if earlier := workspace.store.load(ref).evaluation:
+                basis = f"the verdict on {ref} on {count(earlier.n, 'text')} of {count(earlier.groups, 'group')}"
+                fewer = earlier.judge == record.judge and (record.groups, record.n) < (earlier.groups, earlier.n)
+                why = "as these are fewer" if fewer else ""
+                if earlier.compared_with_direct != record.compared_with_direct:
+                    why = "which compares with the same judge asked directly" if earlier.compared_with_direct else ""
+                workspace.notify(f"the store {f'keeps {basis}, {why}' if why else f'replaces {basis}'}")
+                if why:
+                    continue
             workspace.store.add_evaluation(versions[ref], record)
         except NotInStore:
             continue  # The version is of another store.
@@ -573,8 +573,7 @@ def summarize(
         seen = sum(group in learned_from for group in scored_version.groups)
         evaluators.append(EvaluatorRow(row, tuple(with_baselines), compare(row, best_free), with_best, seen))
     errors = {ref: each.errors for ref, each in versions.items() if each.errors}
-    scale = scored[0].version.rubric.scores_on
-    return EvaluationSummary(aspect, level, tuple(evaluators), errors, scale)
+    return EvaluationSummary(aspect, level, tuple(evaluators), errors, scored[0].version.rubric.scores_on)
 
 
 def _comparison(
@@ -671,9 +670,8 @@ def evaluate_decisions(
         judges = [] if each in direct else sorted(direct, key=lambda judge: not judge.is_judge_of(each))[:1]
         for against, other in (*((judge.name, judge.values) for judge in judges), (best, free_scores[best])):
             gain = verdict_statistic("AUROC", [each.values, other], labels, groups)
-            error = None
-            if against != best:  # text features give no probabilities
-                error = verdict_statistic("Brier score", [other, each.values], labels, groups)
+            # Text features give no probabilities.
+            error = None if against == best else verdict_statistic("Brier score", [other, each.values], labels, groups)
             number, clusters = _count_scored(each.values + other + ties, groups).values()
             verdicts.append(verdict_on(against, gain, error, rubric.scores_on, labels=number, clusters=clusters))
         gains[ref] = stored.deciding_verdict(verdicts[0], None, verdicts[-1]) or verdicts[0]

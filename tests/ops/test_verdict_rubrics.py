@@ -218,7 +218,7 @@ def test_a_rubric_of_one_method_has_an_auroc_instead_of_correlations(lab: Lab, r
         assert not {"Pearson", "Spearman", "Kendall"} & set(re.findall(r"\w+", words))
 
 
-def test_an_evaluation_shows_the_verdicts_on_other_texts(lab: Lab, rubric: Version) -> None:
+def test_an_evaluation_shows_the_verdicts_on_other_texts(lab: Lab, rubric: Version, store: Path) -> None:
     direct = lab.learn(as_verdicts(LABELLED), **LEARN, methods="direct", name="asked")
     found = lab.evaluate(as_verdicts(HELDOUT), [rubric, direct])
     shown, rows = str(found), {row["evaluator"]: row for row in found.to_row()["results"]}
@@ -264,7 +264,16 @@ def test_an_evaluation_shows_the_verdicts_on_other_texts(lab: Lab, rubric: Versi
     # Where a free baseline decides, the record still says whether the judge asked directly was compared.
     reversed_scores = tuple(replace(score, score=1 - (score.score or 0.0)) for score in perfect)
     beside_direct = replace(found, scores={**found.scores, direct.ref: reversed_scores})
-    alone = lab.evaluate(as_verdicts(HELDOUT), rubric)
+    notes: list[str] = []
+    noting = Lab(store, notify=notes.append, progress=None)
+    alone = noting.evaluate(as_verdicts(HELDOUT), rubric)
+    # A record with the judge asked directly is not replaced by one without it.
+    kept = noting.load(rubric.ref).evaluation
+    assert kept
+    assert kept.compared_with_direct
+    assert re.search(r"store keeps the verdict on \S+ on 72 texts .*, which compares with the same judge", notes[-1])
+    noting.evaluate(as_verdicts(HELDOUT), [rubric, direct])
+    assert re.search(r"store replaces the verdict on asked@1 on 72 texts of", notes[-1])
     for evaluation, compared_with_direct in ((beside_direct, True), (alone, False)):
         record = evaluation.records()[rubric.ref]
         assert is_baseline(record.verdict.against)
