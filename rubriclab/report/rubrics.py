@@ -88,16 +88,16 @@ def claim(verdict: stored.GateVerdict | None) -> str:
     known = [name for name, each in outcomes.items() if each]
     deciding = [name for name in known if outcomes[name] == outcome] if outcome in ("better", "worse") else known
     words = CLAIMS.get((outcome, deciding[0] if len(deciding) == 1 else ""), CLAIMS[outcome, ""])
+    words = words.replace("hardly", "not") if (verdict.difference.value or 0.0) < 0 else words
     gained = [name for name in known if outcome == "worse" and outcomes[name] == "better"]
     return f"{CLAIMS['better', gained[0]]}, but {words}" if gained else words
 
 
 def headline(verdict: stored.GateVerdict | None, other: str, rubric: str = "this rubric", caveat: str = "") -> str:
     """Return a verdict as a sentence for readers who know no method, without a full stop."""
-    words, outcome = f"{rubric} {claim(verdict)} than {other}", verdict.overall if verdict else "inconclusive"
-    if outcome == "inconclusive":
-        words = f"It is not known whether {words}"
-    words = f"{words}{', if at all' if outcome == 'not better' else ''}{caveat}"
+    said = claim(verdict)
+    unknown = "It is not known whether " if verdict is None or verdict.overall == "inconclusive" else ""
+    words = f"{unknown}{rubric} {said} than {other}{', if at all' if 'hardly' in said else ''}{caveat}"
     return words if "@" in rubric else f"{words[0].upper()}{words[1:]}"
 
 
@@ -105,7 +105,7 @@ def criteria_unshown(version: Version) -> bool:
     """Return whether learning does not show that criteria beside the question about the whole text help."""
     validation = version.provenance.validation
     gain = validation.against(stored.WHOLE) if validation else None
-    return bool(gain and gain.difference.low is not None and gain.difference.low <= 0)
+    return bool(gain and (gain.difference.low or 0.0) <= 0)
 
 
 def badge_of(version: Version, *, gate: bool = False) -> Badge:

@@ -46,7 +46,16 @@ from rubriclab.ops.versions import find_disagreements
 from rubriclab.report import wording
 from rubriclab.report.render import View, macro
 from rubriclab.report.results import names_view
-from rubriclab.report.rubrics import CAVEAT, badge_of, headline, parts_by_weight, score_axis_of, verdict, weight_in
+from rubriclab.report.rubrics import (
+    CAVEAT,
+    badge_of,
+    criteria_unshown,
+    headline,
+    parts_by_weight,
+    score_axis_of,
+    verdict,
+    weight_in,
+)
 from rubriclab.stats.intervals import Interval
 
 
@@ -265,6 +274,15 @@ def test_criteria_come_by_weight_and_wrong_decisions_before_scores_further_from_
 @pytest.mark.parametrize(("wrong", "shown", "said"), [(8, 8, "all of them"), (15, 12, "the 12 "), (1, 6, "come next")])
 def test_a_list_of_disagreements_says_which_it_shows(wrong: int, shown: int, said: str) -> None:
     assert said in macro("wrong_first", wrong, shown)
+
+
+def test_criteria_help_only_if_an_interval_shows_it_and_a_lower_order_is_not_closer() -> None:
+    without_interval = GateVerdict(against=WHOLE, outcome=None, difference=Interval(0.2))
+    one = joint_version(validation=joint_trust(verdicts=(*joint_trust().verdicts[:3], without_interval)))
+    assert criteria_unshown(one)
+    for gain, said in ((0.01, "hardly closer to people's order than X, if at all"), (-0.01, "not closer to .* than X")):
+        found = GateVerdict(against="direct", outcome="not better", difference=Interval(gain, -0.03, 0.03))
+        assert re.fullmatch(f"This rubric orders texts {said}", headline(found, "X"))
 
 
 def test_evaluators_on_fewer_texts_than_the_rubric_say_how_many() -> None:
