@@ -43,19 +43,10 @@ from rubriclab.models.version import (
 )
 from rubriclab.ops.plan import PlanResult
 from rubriclab.ops.versions import find_disagreements
-from rubriclab.report import wording
+from rubriclab.report import rubrics, wording
 from rubriclab.report.render import View, macro
 from rubriclab.report.results import names_view
-from rubriclab.report.rubrics import (
-    CAVEAT,
-    badge_of,
-    criteria_unshown,
-    headline,
-    parts_by_weight,
-    score_axis_of,
-    verdict,
-    weight_in,
-)
+from rubriclab.report.rubrics import CAVEAT, badge_of, headline, parts_by_weight, score_axis_of, verdict, weight_in
 from rubriclab.stats.intervals import Interval
 
 
@@ -279,7 +270,7 @@ def test_a_list_of_disagreements_says_which_it_shows(wrong: int, shown: int, sai
 def test_criteria_help_only_if_an_interval_shows_it_and_a_lower_order_is_not_closer() -> None:
     without_interval = GateVerdict(against=WHOLE, outcome=None, difference=Interval(0.2))
     one = joint_version(validation=joint_trust(verdicts=(*joint_trust().verdicts[:3], without_interval)))
-    assert criteria_unshown(one)
+    assert rubrics.criteria_unshown(one)
     for gain, said in ((0.01, "hardly closer to people's order than X, if at all"), (-0.01, "not closer to .* than X")):
         found = GateVerdict(against="direct", outcome="not better", difference=Interval(gain, -0.03, 0.03))
         assert re.fullmatch(f"This rubric orders texts {said}", headline(found, "X"))
