@@ -66,8 +66,10 @@ CLAIMS: Mapping[tuple[str, str], str] = {
     ("worse", ""): "agrees with people less",
     ("worse", "order"): "orders texts farther from people's order",
     ("worse", "error"): "gives scores farther from people's",
-    ("not better", ""): "agrees with people hardly more",
-    ("not better", "order"): "orders texts hardly closer to people's order",
+    ("not better", ""): "agrees with people at most slightly more",
+    ("not better", "order"): "orders texts at most slightly closer to people's order",
+    ("lower", ""): "does not agree with people more",
+    ("lower", "order"): "does not order texts closer to people's order",
     ("inconclusive", ""): "agrees with people more or less",
     ("inconclusive", "order"): "orders texts closer to people's order or farther from it",
 }
@@ -87,17 +89,17 @@ def claim(verdict: stored.GateVerdict | None) -> str:
     outcome, outcomes = verdict.overall, {"order": verdict.outcome, "error": verdict.error_outcome}
     known = [name for name, each in outcomes.items() if each]
     deciding = [name for name in known if outcomes[name] == outcome] if outcome in ("better", "worse") else known
-    words = CLAIMS.get((outcome, deciding[0] if len(deciding) == 1 else ""), CLAIMS[outcome, ""])
-    words = words.replace("hardly", "not") if (verdict.difference.value or 0.0) < 0 else words
+    # No real gain is also the outcome of a lower figure.
+    kind = "lower" if outcome == "not better" and (verdict.difference.value or 0.0) < 0 else outcome
+    words = CLAIMS.get((kind, deciding[0] if len(deciding) == 1 else ""), CLAIMS[kind, ""])
     gained = [name for name in known if outcome == "worse" and outcomes[name] == "better"]
     return f"{CLAIMS['better', gained[0]]}, but {words}" if gained else words
 
 
 def headline(verdict: stored.GateVerdict | None, other: str, rubric: str = "this rubric", caveat: str = "") -> str:
     """Return a verdict as a sentence for readers who know no method, without a full stop."""
-    said = claim(verdict)
     unknown = "It is not known whether " if verdict is None or verdict.overall == "inconclusive" else ""
-    words = f"{unknown}{rubric} {said} than {other}{', if at all' if 'hardly' in said else ''}{caveat}"
+    words = f"{unknown}{rubric} {claim(verdict)} than {other}{caveat}"
     return words if "@" in rubric else f"{words[0].upper()}{words[1:]}"
 
 
