@@ -16,7 +16,7 @@ from rubriclab.models.rubric import Criterion, Rubric
 from rubriclab.models.text import Example
 from rubriclab.ops.agree import InterraterAgreement, interrater_agreement
 from rubriclab.stats.intervals import Interval
-from rubriclab.stats.reliability import krippendorff_alpha
+from rubriclab.stats.rater_agreement import krippendorff_alpha
 
 RNG = np.random.default_rng(7)
 GROUPS, RIVALS = 8, 4

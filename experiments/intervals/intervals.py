@@ -18,9 +18,9 @@ import numpy as np
 from experiments.runner.measurement import Measurement, Options, StoredRow, holds, percent, stored_rows
 from experiments.runner.training import LabelledAspect, labelled_aspects
 from experiments.tables import table as markdown
-from rubriclab.stats.agreement import Level, ScoredTexts, level_statistic, scored_texts, used_texts
 from rubriclab.stats.correlation import FloatArray, pearson_rows, spearman_rows
 from rubriclab.stats.intervals import Interval, Statistic, estimate
+from rubriclab.stats.score_agreement import Level, ScoredTexts, level_statistic, scored_texts, used_texts
 
 GROUPS, SIZES = (5, 6, 8, 10, 15, 20), (4, 6, 16)
 LEVELS: dict[Level, str] = {"group": "within groups", "dataset": "over all texts"}

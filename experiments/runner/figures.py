@@ -10,9 +10,9 @@ from experiments.runner.study import BASELINES, Study
 from rubriclab.learning.baselines import best_feature, feature_values
 from rubriclab.models.text_features import WORD_COUNT
 from rubriclab.ops.evaluate import Evaluator, Result, measure_agreement
-from rubriclab.stats.agreement import Level, difference
 from rubriclab.stats.correlation import spearman_rows
 from rubriclab.stats.intervals import Interval
+from rubriclab.stats.score_agreement import Level, difference
 
 COEFFICIENTS = ("spearman", "pearson", "kendall")
 COUNTS = ("n", "groups", "constant_groups")

@@ -20,8 +20,8 @@ from rubriclab.base_options import first_fault
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.models.base import FrozenModel, Unreadable, read_file
 from rubriclab.prompts.render import FOLDER, prompts_digest
-from rubriclab.stats.agreement import ConstantRule, Level
 from rubriclab.stats.intervals import Interval
+from rubriclab.stats.score_agreement import ConstantRule, Level
 
 # Of scores, between processors.
 TOLERANCE = 0.01

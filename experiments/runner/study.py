@@ -18,7 +18,7 @@ from rubriclab.base_options import first_fault
 from rubriclab.methods.catalogue import DEFAULT_METHODS, settings_names
 from rubriclab.models.base import FrozenModel, Unreadable, digest, parse_toml, read_file
 from rubriclab.models.text import Words
-from rubriclab.stats.agreement import ConstantRule, Level
+from rubriclab.stats.score_agreement import ConstantRule, Level
 
 # Evaluators that never read a text; they take part in every study.
 BASELINES = ("baseline: word count", "baseline: best text feature")

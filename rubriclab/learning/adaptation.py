@@ -22,7 +22,7 @@ from rubriclab.learning.calibration import calibration, conformal, mean_rating_m
 from rubriclab.learning.candidates import rating_cell
 from rubriclab.learning.fitting import INTERVAL_CONFIDENCE, JointSettings, fixed_terms, round_significant
 from rubriclab.learning.matrix import RatingMatrix, centers_and_spreads, rating_matrix
-from rubriclab.learning.scoring import assignment_of, ratings_of_texts, row_key, score_stream, stream
+from rubriclab.learning.scoring import ratings_of_texts, row_key, score_stream, stream
 from rubriclab.learning.train import Trained
 from rubriclab.learning.verdicts import choose_threshold
 from rubriclab.methods.method import Progress, ignore_progress
@@ -90,7 +90,7 @@ async def rate_parts(
     on_progress: Progress = ignore_progress,
 ) -> RatedTexts:
     """Return the texts with ratings by the criteria of `parts`, asked as for `rubric`; errors as for `score_text`."""
-    assignment, aggregation = assignment_of(rubric), rubric.aggregation
+    assignment, aggregation = rubric.assignment, rubric.aggregation
     if aggregation:
         ask, rivals, form = aggregation.ask, aggregation.rivals, aggregation.form
     else:
@@ -130,7 +130,7 @@ class LabelledTarget:
         """The rating matrix by the rubric's criteria, with labels mapped to the scale of the ratings."""
         rubric, texts = self.rubric, self.rated
         labels = [self.label_scale.moved_to(rubric.scale, text.scores[self.aspect]) for text in texts.examples]
-        assignment, bounds = assignment_of(rubric), bounds_of(rubric.aggregation)
+        assignment, bounds = rubric.assignment, bounds_of(rubric.aggregation)
         return rating_matrix(texts.candidates, texts.values, texts.examples, floats(labels), assignment, bounds=bounds)
 
     @property

@@ -67,7 +67,7 @@ def estimate_scoring(
     rubric: Rubric, rows: Iterable[Example | RowError], rivals: RivalLimits | Literal["apart"] | None = None
 ) -> CallEstimate:
     """Return an estimate for scoring `rows` in the calls that `score_stream` makes with the same arguments."""
-    limits, assignment = scoring.rival_limits(rubric, rivals), scoring.assignment_of(rubric)
+    limits, assignment = scoring.rival_limits(rubric, rivals), rubric.assignment
     examples = (row for row in rows if isinstance(row, Example))
     calls: Iterator[Sequence[Example]] = ([text] for text in examples)
     if limits:

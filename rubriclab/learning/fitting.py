@@ -30,9 +30,9 @@ from rubriclab.learning.matrix import RatingMatrix, canonical_order, free_limits
 from rubriclab.methods.prompting import Whole
 from rubriclab.models.aggregation import MAX_MISSING, Calibration, CallGrouping, RivalLimits, Term
 from rubriclab.models.text import Scale
-from rubriclab.stats.agreement import Level, agreement_value
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, pearson_rows, spearman_rows
 from rubriclab.stats.intervals import DIGITS, Interval, grouped_folds, jackknife_interval, units
+from rubriclab.stats.score_agreement import Level, agreement_value
 
 # Confidence of the intervals of single scores and of weights.
 INTERVAL_CONFIDENCE = 0.9

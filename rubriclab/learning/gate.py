@@ -15,11 +15,6 @@ Pearson's finds a true gain among rivals more often than Spearman's at every siz
 Held-out scores, which are fitted to the labels of the other folds, must not include the mean of those labels: it is
 high where the held-out labels are low, which biases the correlation over all texts downwards (Parker, Gunter & Bedo
 2007, "Stratification bias in low signal microarray studies", BMC Bioinformatics 8).
-
-`more_labels` estimates how many more labels would turn an inconclusive comparison into a decision. The chance of a
-decision is averaged over possible true differences, given the estimate and a normal prior around 0, and over possible
-true standard errors (assurance, O'Hagan, Stevens & Campbell 2005, "Assurance in clinical trial design", Pharmaceutical
-Statistics 4).
 """
 
 from __future__ import annotations
@@ -34,15 +29,16 @@ import numpy as np
 
 from rubriclab.learning.baselines import CONSTANT, held_out_baselines
 from rubriclab.learning.calibration import calibration
+from rubriclab.learning.labels_needed import more_labels
 from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.learning.verdicts import rater_and_others, verdict_statistic
 from rubriclab.methods.catalogue import JOINT
 from rubriclab.models import version
 from rubriclab.models.text import Example, Scale, named_annotations
-from rubriclab.stats.agreement import ScoreErrors, correlation_or_zero, difference, less_error, score_errors
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, floats, pearson_rows, spearman_rows
-from rubriclab.stats.intervals import CONFIDENCE, MIN_GROUPS, Interval, predict_folds, renumber, rounded
-from rubriclab.stats.reliability import ceiling, krippendorff_alpha
+from rubriclab.stats.intervals import Interval, predict_folds, renumber, rounded
+from rubriclab.stats.rater_agreement import ceiling, krippendorff_alpha
+from rubriclab.stats.score_agreement import ScoreErrors, correlation_or_zero, difference, less_error, score_errors
 
 GateLevel = Literal["group", "dataset"]
 
@@ -280,54 +276,6 @@ def raters_contradiction(alpha: Interval) -> tuple[str, str] | None:
         return None
     why = f"some may have taken the lowest score for the best (Krippendorff's alpha {alpha.value:.2f})"
     return "the raters contradict each other", why
-
-
-# The standard deviation of true differences between a rubric and a baseline.
-PRIOR_DEVIATION = 0.2
-# `more_labels` returns the numbers of labels, in steps of `LABELS_STEP`, that give these chances of a decision.
-EVEN_CHANCE, LIKELY_CHANCE = 0.5, 0.8
-LABELS_STEP = 10
-# The true standard error is unknown, so chances are averaged over this number of equally likely values.
-ERROR_QUANTILES = 9
-
-
-def more_labels(interval: Interval, labels: int, clusters: int) -> version.MoreLabels | None:
-    """Return how many labels beyond `labels` would decide a difference in correlation; `None` if undefined."""
-    if interval.value is None or interval.low is None or interval.high is None or clusters < MIN_GROUPS:
-        return None
-    more = np.arange(LABELS_STEP, version.MAX_LABELS + 1, LABELS_STEP, dtype=np.float64)
-    chances = decision_chances(interval.value, (interval.high - interval.low) / 2, labels, clusters, more)
-
-    def fewest(chance: float) -> int | None:
-        enough = more[chances >= chance]
-        return int(enough[0]) if len(enough) else None
-
-    return version.MoreLabels(even=fewest(EVEN_CHANCE), likely=fewest(LIKELY_CHANCE))
-
-
-def decision_chances(value: float, margin: float, labels: int, clusters: int, more: FloatArray) -> FloatArray:
-    """Return the chance of a decision for each number of `more` labels; `margin` is half the interval's width."""
-    from scipy.special import chdtri, ndtr, stdtrit
-
-    freedom = clusters - 1
-    upper = (1 + CONFIDENCE) / 2
-    quantiles = (np.arange(ERROR_QUANTILES) + 0.5) / ERROR_QUANTILES
-    true_to_estimated = np.sqrt(freedom / chdtri(freedom, quantiles))
-    error = (margin / stdtrit(freedom, upper) * true_to_estimated)[:, np.newaxis]
-    true_difference_variance = 1 / (1 / PRIOR_DEVIATION**2 + 1 / error**2)
-    total = labels + more
-    share = labels / total
-    total_clusters = clusters * total / labels
-    # The estimate from all labels is predicted to be normal, with this mean and this standard deviation.
-    mean = share * value + (1 - share) * true_difference_variance * value / error**2
-    deviation = (1 - share) * np.sqrt(true_difference_variance + error**2 * labels / more)
-    new_margin = stdtrit(total_clusters - 1, upper) * error * np.sqrt(share)
-    # An upper end below `limit` decides: with too few groups to rule out a small difference, only one below 0 does.
-    limit = np.where(total_clusters >= version.MIN_GROUPS_TO_RULE_OUT, version.MIN_EFFECT, 0.0)
-    better = 1 - ndtr((new_margin - mean) / deviation)
-    not_better = ndtr((limit - new_margin - mean) / deviation)
-    # An interval narrower than the smallest effect always decides.
-    return np.asarray(np.where(2 * new_margin < limit, 1.0, better + not_better).mean(axis=0))
 
 
 @dataclass(frozen=True, eq=False)

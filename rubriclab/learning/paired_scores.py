@@ -22,9 +22,9 @@ from rubriclab.models.base import FrozenModel
 from rubriclab.models.rubric import Criterion, Rubric, matched_criteria
 from rubriclab.models.text import Example, Scale
 from rubriclab.models.version import Version
-from rubriclab.stats.agreement import ScoreErrors
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.intervals import DIGITS, Interval, rounded
+from rubriclab.stats.score_agreement import ScoreErrors
 
 PairingRule = Literal["id", "group"]
 CriterionState = Literal["kept", "changed", "removed", "added"]

@@ -19,7 +19,7 @@ from rubriclab.methods.single_call import can_join, group_calls, judge_all, judg
 from rubriclab.models.aggregation import CallForm, CallGrouping, RivalLimits, combine
 from rubriclab.models.base import load_patterns, parse_toml
 from rubriclab.models.rubric import Part, Rubric
-from rubriclab.models.text import Assignment, Example, task_words
+from rubriclab.models.text import Assignment, Example
 from rubriclab.prompts.render import inert
 
 CANNOT_ASSESS = "the judge says that the whole of this text cannot be assessed"
@@ -79,16 +79,12 @@ class Score:
         return row | {name: value for name, value in optional.items() if value}
 
 
-def assignment_of(rubric: Rubric) -> Assignment:
-    return Assignment(task_words(rubric.task), rubric.aspect, rubric.scale)
-
-
 async def score_text(rubric: Rubric, example: Example, judge: Judge, name: str) -> Score:
     """Return the score of one text, rated alone; `name` is the rubric's, such as `news-coherence@2`.
 
     Raises the judge's errors that concern every text: JudgeRefused, BudgetReached, ReplayMiss.
     """
-    aggregation, assignment = rubric.aggregation, assignment_of(rubric)
+    aggregation, assignment = rubric.aggregation, rubric.assignment
     if aggregation and aggregation.rivals:
         return (await score_rivals(rubric, (example,), judge, name))[0]
     values = None
@@ -105,7 +101,7 @@ async def score_text(rubric: Rubric, example: Example, judge: Judge, name: str) 
 async def score_rivals(rubric: Rubric, examples: Sequence[Example], judge: Judge, name: str) -> list[Score]:
     """Return the scores of texts of one group from one call about all of them; errors as for `score_text`."""
     with unusable_replies() as replies:
-        rated = await judge_group(examples, rubric.parts, assignment_of(rubric), judge)
+        rated = await judge_group(examples, rubric.parts, rubric.assignment, judge)
     scores = (
         score_of_ratings(rubric, example.id, ratings, name, judge.name, replies=replies)
         for example, ratings in zip(examples, rated, strict=True)
@@ -319,7 +315,7 @@ async def score_group(
         counts.without_rivals += len(texts) == 1
         return await score_rivals(rubric, texts, judge, name)
 
-    calls = group_calls(examples, rubric.parts, assignment_of(rubric), limits)
+    calls = group_calls(examples, rubric.parts, rubric.assignment, limits)
     return _text_by_text(calls, await gather_all(score([examples[index] for index in call]) for call in calls))
 
 

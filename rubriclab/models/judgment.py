@@ -21,7 +21,7 @@ from rubriclab.models.base import Bounded, FrozenModel, Moment, digest
 from rubriclab.models.characters import describe, is_blank, one_line
 from rubriclab.models.text import Assignment, Example
 from rubriclab.stats.intervals import Interval
-from rubriclab.stats.reliability import krippendorff_alpha
+from rubriclab.stats.rater_agreement import krippendorff_alpha
 
 MAX_RATER_NAME_LENGTH = 60
 MAX_JUDGMENT_REASON_LENGTH = 2000

@@ -14,7 +14,7 @@ from rubriclab.display import Displayed
 from rubriclab.models.aggregation import Aggregation, Term
 from rubriclab.models.base import MAX_SCORING_NUMBER, Bounded, Count, FrozenModel, digest
 from rubriclab.models.characters import describe
-from rubriclab.models.text import Aspect, Material, Scale, Units, Words, format_score
+from rubriclab.models.text import Aspect, Assignment, Material, Scale, Units, Words, format_score, task_words
 
 FORMAT: Literal[1] = 1
 
@@ -211,6 +211,11 @@ class Rubric(Displayed, FrozenModel):
     def asks_directly(self) -> bool:
         """Whether scores come from asking the judge directly for one score: a baseline without criteria."""
         return [part.method for part in self.parts] == [DIRECT_METHOD]
+
+    @property
+    def assignment(self) -> Assignment:
+        """What prompts say of the task: its words, the aspect, and the scale of the criteria's ratings."""
+        return Assignment(task_words(self.task), self.aspect, self.scale)
 
     @property
     def scores_on(self) -> Scale:

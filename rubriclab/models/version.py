@@ -19,9 +19,9 @@ from rubriclab.models.aggregation import MAX_MISSING, Aggregation, Calibration
 from rubriclab.models.base import Bounded, Count, FrozenModel, canonical, digest
 from rubriclab.models.rubric import DIRECT_METHOD, Criterion, Rubric
 from rubriclab.models.text import Example, ShownField, common_fields
-from rubriclab.stats.agreement import Level, ScoreErrors
 from rubriclab.stats.correlation import FloatArray, float_table
 from rubriclab.stats.intervals import MIN_GROUPS, Interval
+from rubriclab.stats.score_agreement import Level, ScoreErrors
 
 _WORD = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}")

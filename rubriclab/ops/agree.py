@@ -19,10 +19,10 @@ from rubriclab.ops import workspace as work
 from rubriclab.ops.inputs import Data
 from rubriclab.ops.options import AgreeOptions
 from rubriclab.ops.scores import ColumnScoring
-from rubriclab.stats.agreement import Unit
 from rubriclab.stats.correlation import FloatArray, IntArray, floats, spearman_rows
 from rubriclab.stats.intervals import Interval, estimate, paired_mean, renumber, units
-from rubriclab.stats.reliability import Metric, krippendorff_alpha
+from rubriclab.stats.rater_agreement import Metric, krippendorff_alpha
+from rubriclab.stats.score_agreement import Unit
 
 Reliability = Literal["unreliable", "tentative", "reliable"]
 Kind = Literal["yes/no", "graded"]

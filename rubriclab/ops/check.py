@@ -41,7 +41,7 @@ from rubriclab.ops.inputs import Data, rows_of
 from rubriclab.ops.options import CheckOptions, SplitOptions
 from rubriclab.ops.workspace import Notify
 from rubriclab.stats.intervals import MIN_GROUPS, Interval
-from rubriclab.stats.reliability import krippendorff_alpha
+from rubriclab.stats.rater_agreement import krippendorff_alpha
 
 # The most values of a distribution: half points from 1 to 4 are 7 values; more columns would not fit in a terminal.
 MAX_VALUES = 7

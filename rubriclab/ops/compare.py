@@ -28,9 +28,9 @@ from rubriclab.ops.options import CompareOptions, DriftOptions
 from rubriclab.ops.scores import ColumnScoring, held_out_scores, parse_score
 from rubriclab.ops.workspace import Answered, Job, Workspace, choose_judge, load_version, rubric_ref
 from rubriclab.stats import intervals, prediction_powered as ppi
-from rubriclab.stats.agreement import agreement, score_errors
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
 from rubriclab.stats.intervals import Interval, paired_mean, renumber, rounded_number, units
+from rubriclab.stats.score_agreement import agreement, score_errors
 
 # The smallest visible change, as a share of the scale's width: 0.2 points on a scale from 1 to 5.
 VISIBLE = 0.05

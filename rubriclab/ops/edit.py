@@ -20,7 +20,6 @@ from rubriclab.learning.candidates import Candidates, all_criteria
 from rubriclab.learning.estimate import CallEstimate, DryRun, dry_run, estimate_scoring
 from rubriclab.learning.gate import EvaluatorComparison, GateLevel, gate_level
 from rubriclab.learning.matrix import RatingMatrix
-from rubriclab.learning.scoring import assignment_of
 from rubriclab.learning.train import Study, recorded_texts
 from rubriclab.learning.verdicts import verdict_agreement, verdict_statistic
 from rubriclab.learning.weighting import REDUNDANT, design
@@ -156,7 +155,7 @@ class RatedRubric:
 
     @cached_property
     def table(self) -> RatingMatrix:
-        return self.ratings.table(assignment_of(self.rubric), self.ask)
+        return self.ratings.table(self.rubric.assignment, self.ask)
 
     @property
     def kept_columns(self) -> tuple[int, ...]:
@@ -235,7 +234,7 @@ def refit_rubric(rated: RatedRubric, selection: FoldSelection) -> fitting.Select
 
 def refit_study(rated: RatedRubric, refit: fitting.SelectedRubric) -> Study:
     reasons = {**{each.criterion.id: each.reason for each in rated.rubric.dropped}, **rated.reasons}
-    assignment, settings = assignment_of(rated.rubric), rated.fit_settings
+    assignment, settings = rated.rubric.assignment, rated.fit_settings
     return Study(rated.ratings, assignment, settings, refit, reasons, rated.threshold, rated.direct)
 
 
@@ -281,7 +280,7 @@ def measure_effect(
         measures = fitting.refitted_agreement(each.table, refit.held_out, level=level)
         correlations.append(measures["pearson"].rounded())
         ids = [each.candidates[column].criterion.id for column in each.kept_columns]
-        calls.append(round(each.ratings.calls(ids, assignment_of(each.rubric), each.ask), 6))
+        calls.append(round(each.ratings.calls(ids, each.rubric.assignment, each.ask), 6))
         passed.append(refit_study(each, refit).verdicts)
     effect = EditEffect(
         level=level,

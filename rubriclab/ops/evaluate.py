@@ -30,9 +30,9 @@ from rubriclab.ops.inputs import Data, check_labels, check_text_fields, likely_l
 from rubriclab.ops.options import EvaluateOptions, ScoreOptions
 from rubriclab.ops.score import Scoring
 from rubriclab.stats import Agreement, ConstantRule, Interval, Level, agreement, difference
-from rubriclab.stats.agreement import ScoreErrors, less_error, score_errors
 from rubriclab.stats.correlation import FloatArray, floats
-from rubriclab.stats.reliability import ceiling_interval
+from rubriclab.stats.rater_agreement import ceiling_interval
+from rubriclab.stats.score_agreement import ScoreErrors, less_error, score_errors
 
 LEVELS: tuple[Level, ...] = ("group", "dataset", "system")
 

@@ -15,9 +15,9 @@ from rubriclab.data.rows import RowError
 from rubriclab.display import Displayed
 from rubriclab.errors import JudgeError
 from rubriclab.judges.judge import Judge, Ledger, Metered
-from rubriclab.learning import rewriting
 from rubriclab.learning.estimate import CallEstimate, DryRun, dry_run, estimate_prompts, estimate_scoring
 from rubriclab.learning.scoring import Score, fault_id, score_text, stream, without_rivals
+from rubriclab.methods.dcr import rewrite as rewriting
 from rubriclab.methods.method import CriterionRating
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Example, format_score, split_sentences
@@ -268,7 +268,7 @@ class Reviser:
 
     async def _scored(self, example: Example) -> _ScoredText:
         score = await score_text(self.rubric, example, self.judge, self.ref)
-        faults = rewriting.text_faults(self.rubric, score, example.output, self.settings.good_from)
+        faults = rewriting.text_faults(self.rubric, score.criteria, example.output, self.settings.good_from)
         any_sentence = not any(map(judged_by_sentence, score.criteria))
         return _ScoredText(example, score, faults, any_sentence)
 

@@ -1,4 +1,4 @@
-"""Which texts to label next."""
+"""Which texts to label next. How many labels would decide is in `rubriclab.learning.labels_needed`."""
 
 from __future__ import annotations
 

@@ -39,9 +39,9 @@ from rubriclab.ops.inputs import Data, describe, labels_on_scale, likely_labels,
 from rubriclab.ops.learn import TrainingRun, resolve_settings
 from rubriclab.ops.options import TransferOptions
 from rubriclab.ops.workspace import Job, Notify, Workspace
-from rubriclab.stats.agreement import agreement
 from rubriclab.stats.correlation import BoolArray, FloatArray, floats
 from rubriclab.stats.intervals import MIN_GROUPS, Interval, paired_mean, predict_folds, rounded_number, units
+from rubriclab.stats.score_agreement import agreement
 
 # From the cheapest to the most expensive.
 ACTIONS: tuple[Action, ...] = get_args(Action)

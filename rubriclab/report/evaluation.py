@@ -22,9 +22,9 @@ from rubriclab.models.version import RecordedText, Version, is_baseline
 from rubriclab.ops.evaluate import Evaluation, EvaluationSummary, Result, ScoredVersion
 from rubriclab.report import rubrics, wording
 from rubriclab.report.render import View, external, line, quiet, view
-from rubriclab.stats.agreement import Level, coefficient_interval, scored_texts, used_texts
 from rubriclab.stats.correlation import floats, pearson_rows
 from rubriclab.stats.intervals import Interval
+from rubriclab.stats.score_agreement import Level, coefficient_interval, scored_texts, used_texts
 
 MAX_TEXTS, TITLE_LENGTH = 12, 60
 Row = Sequence[tuple[Version, RecordedText, Sequence[CriterionRating]]]
@@ -69,7 +69,7 @@ def criterion_agreements(scored: ScoredVersion, level: Level) -> list[CriterionR
         if scored.version.rubric.scores_on.names:
             agreement = verdict_statistic("AUROC", [values], scored.labels, scored.groups)
         else:
-            # `stats.agreement.agreement` would also compute Kendall's tau, which is slow.
+            # `stats.agreement` would also compute Kendall's tau, which is slow.
             texts = used_texts(scored_texts([values], scored.labels, scored.groups, scored.systems), level, "skip")
             agreement = coefficient_interval(texts, pearson_rows, level, "skip")
         unscored = int(np.isnan(values).sum()) - inapplicable

@@ -25,7 +25,7 @@ from rubriclab.report.wording import OPTIMISTIC, estimate, recorded_agreement
 
 if TYPE_CHECKING:
     from rubriclab.learning.paired_scores import LimitCheck, LimitOutcome
-    from rubriclab.learning.rewriting import ChangedSentence
+    from rubriclab.methods.dcr.rewrite import ChangedSentence
     from rubriclab.methods.sources import Finding
     from rubriclab.models.judgment import Consistency, RaterAgreement
     from rubriclab.models.rubric import FieldChange, Rubric

@@ -23,8 +23,8 @@ from rubriclab.prompts.render import prompts_digest
 from rubriclab.report import charts, wording
 from rubriclab.report.render import View, external, line, quiet, view
 from rubriclab.report.wording import estimate, figure, signed
-from rubriclab.stats.agreement import ScoreErrors
 from rubriclab.stats.intervals import MIN_GROUPS, Interval
+from rubriclab.stats.score_agreement import ScoreErrors
 
 if TYPE_CHECKING:
     from rubriclab.models.version import EditChange, HeldOutBy, Version

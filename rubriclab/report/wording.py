@@ -18,8 +18,8 @@ from rubriclab.models.aggregation import Bounds, Term, threshold_by_hand
 from rubriclab.models.characters import count, join_names, judge_at, plain
 from rubriclab.models.rubric import Criterion, Evidence, Rubric
 from rubriclab.models.text import Scale, format_score
-from rubriclab.stats.agreement import ScoreErrors
 from rubriclab.stats.intervals import MIN_GROUPS, Interval
+from rubriclab.stats.score_agreement import ScoreErrors
 
 if TYPE_CHECKING:
     from datetime import datetime

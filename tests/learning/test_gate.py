@@ -1,4 +1,4 @@
-"""The gate on held-out labels, how many more labels would decide, and the agreement of raters."""
+"""The gate on held-out labels, and the agreement of raters."""
 
 from __future__ import annotations
 
@@ -9,16 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from rating_matrices import follow, measures, table
-from scipy.stats import pearsonr, t
+from scipy.stats import pearsonr
 
 from rubriclab.learning.gate import (
-    PRIOR_DEVIATION,
     EvaluatorComparison,
     calibrated_scores,
-    decision_chances,
     difference_outcome,
     gate_level,
-    more_labels,
     rater_scores,
     raters,
     validation,
@@ -26,11 +23,11 @@ from rubriclab.learning.gate import (
 )
 from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.models.text import Example, Scale, labelled
-from rubriclab.models.version import MIN_EFFECT, MoreLabels, Validation
+from rubriclab.models.version import MIN_EFFECT, Validation
 from rubriclab.report.rubrics import more_labels as more_labels_words
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.intervals import Interval, grouped_folds
-from rubriclab.stats.reliability import ceiling, krippendorff_alpha
+from rubriclab.stats.rater_agreement import ceiling, krippendorff_alpha
 
 
 def gate(found: RatingMatrix, held_out: FloatArray, features: FloatArray | None = None, **more: Any) -> Validation:
@@ -232,46 +229,6 @@ def test_the_plain_question_is_calibrated_without_the_labels_of_the_scored_fold(
     usual, other = (calibrated_scores(one, fold, one.values[:, 0]) for one in (judged, changed))
     assert np.array_equal(usual[fold == 0], other[fold == 0])
     assert not np.array_equal(usual[fold != 0], other[fold != 0])
-
-
-LABELS, SPREAD = 30, 1.0
-
-
-def interval(values: np.ndarray) -> tuple[float, float]:
-    """Return the mean of differences, one a label, with half of its interval."""
-    margin = t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))
-    return float(values.mean()), float(margin)
-
-
-def decided(value: float, margin: float) -> bool:
-    return value - margin > 0 or value + margin < MIN_EFFECT
-
-
-def test_of_open_cases_as_many_are_decided_as_the_chances_say() -> None:
-    more = 60
-    rng, promised, found = np.random.default_rng(more), [], []
-    while len(found) < 1500:
-        values = rng.normal(PRIOR_DEVIATION * rng.normal(), SPREAD, LABELS + more)
-        value, margin = interval(values[:LABELS])
-        if not decided(value, margin):
-            promised.append(decision_chances(value, margin, LABELS, LABELS, np.array([float(more)]))[0])
-            found.append(decided(*interval(values)))
-    likely = np.array(promised) > np.median(promised)
-    for half in (likely, ~likely):
-        assert np.mean(np.array(found)[half]) == pytest.approx(np.array(promised)[half].mean(), abs=0.05)
-
-
-def test_as_many_more_labels_are_named_as_first_have_the_chance() -> None:
-    found = more_labels(Interval(0.06, -0.04, 0.16), LABELS, LABELS)
-    for number, chance in ((found.even, 0.5), (found.likely, 0.8)):
-        chances = decision_chances(0.06, 0.1, LABELS, LABELS, np.array([number - 10.0, float(number)]))
-        assert chances[0] < chance <= chances[1]
-
-
-def test_what_the_labels_cannot_tell_is_not_promised() -> None:
-    assert more_labels(Interval(0.03, -0.9, 0.96), 200, 10) == MoreLabels(even=None, likely=None)
-    assert more_labels(Interval(None), LABELS, LABELS) is None
-    assert more_labels(Interval(0.1), LABELS, 4) is None
 
 
 SCALE = Scale(low=1, high=5, whole=True)

@@ -31,7 +31,7 @@ from rubriclab.ops.edit import (
 )
 from rubriclab.ops.edits import check_bounds, levels, merge, plan_edits, reword
 from rubriclab.ops.options import Edit
-from rubriclab.stats.agreement import agreement
+from rubriclab.stats.score_agreement import agreement
 
 REF = "planted@1"
 

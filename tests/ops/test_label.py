@@ -32,7 +32,7 @@ from rubriclab.ops.label import LabelText, Submission, label_question, labelled_
 from rubriclab.ops.options import LabelOptions, LearnOptions
 from rubriclab.ops.plan import select_texts
 from rubriclab.ops.workspace import Workspace
-from rubriclab.stats.reliability import krippendorff_alpha
+from rubriclab.stats.rater_agreement import krippendorff_alpha
 
 NUMBERS = count()
 

@@ -13,7 +13,7 @@ from rubriclab.models.text import Example, words_digest
 from rubriclab.models.text_features import WORD_COUNT
 from rubriclab.models.version import Baseline, Provenance
 from rubriclab.ops.evaluate import LEVELS, Evaluator, baseline_evaluators, measure_agreement, unseen_examples
-from rubriclab.stats.reliability import ceiling
+from rubriclab.stats.rater_agreement import ceiling
 
 RNG = np.random.default_rng(3)
 GROUPS, SYSTEMS = 6, 5

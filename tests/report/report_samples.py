@@ -35,8 +35,8 @@ from rubriclab.models.version import (
     Version,
 )
 from rubriclab.ops.evaluate import Evaluator, Result, baseline_evaluators, measure_agreement
-from rubriclab.stats.agreement import ScoreErrors
 from rubriclab.stats.intervals import Interval
+from rubriclab.stats.score_agreement import ScoreErrors
 
 
 def around(value: float | None) -> Interval:

@@ -30,8 +30,8 @@ from report_samples import (
 )
 
 from rubriclab.learning.paired_scores import DriftLimits
-from rubriclab.learning.rewriting import ChangedSentence, TextFault
 from rubriclab.learning.scoring import Score
+from rubriclab.methods.dcr.rewrite import ChangedSentence, TextFault
 from rubriclab.models.rubric import Part
 from rubriclab.models.text import Aspect, Example, Scale, Units
 from rubriclab.models.version import EditOrigin, Effort, GateVerdict, Version

@@ -11,7 +11,6 @@ from hypothesis import given, settings, strategies as st
 from scipy.stats import t, ttest_1samp
 
 from rubriclab.stats import agreement
-from rubriclab.stats.agreement import agreement_value, difference
 from rubriclab.stats.correlation import pearson, spearman_rows
 from rubriclab.stats.intervals import (
     MAX_PARTS,
@@ -24,6 +23,7 @@ from rubriclab.stats.intervals import (
     jackknife_error,
     jackknife_interval,
 )
+from rubriclab.stats.score_agreement import agreement_value, difference
 
 # Efron & Tibshirani 1993, table 3.1: mean LSAT and GPA of the classes of fifteen law schools.
 LSAT = [576, 635, 558, 578, 666, 580, 555, 661, 651, 605, 653, 575, 545, 572, 594]

@@ -1,8 +1,8 @@
 """DCR: each sentence of a text is compared with a reference by the checks of a checklist, and marked 1 or -1.
 
 DCE (equation 1) gives a reason for each sentence why it is consistent or not; AMC (equation 2) converts reasons to
-marks without the texts; the score is the share of positive marks (equation 3). The paper's improver is
-`rubriclab.ops.improve`. As in the paper, nothing is learned from labels: they are only evidence.
+marks without the texts; the score is the share of positive marks (equation 3). As in the paper,
+nothing is learned from labels: they are only evidence.
 """
 
 from __future__ import annotations

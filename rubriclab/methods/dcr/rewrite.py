@@ -1,7 +1,7 @@
-"""Rewriting of a text: the faults that a judge found, the prompt to the writer, and the use of its reply.
+"""DCR's rewriting: the faults that a judge found in a text, the prompt to the writer, and the use of its reply.
 
-DCR's improver (section 3) rewrites single sentences in view of the reasons why they are inconsistent. Here all criteria
-that give reasons are used, for faults of single sentences and of the whole text.
+DCR's improver (section 3) rewrites single sentences in view of the reasons why they are inconsistent. Here the rubric
+may be of any methods: all criteria that give reasons are used, for faults of single sentences and of the whole text.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from pydantic import BaseModel, ValidationInfo, field_validator
 
 from rubriclab.errors import SettingsError
 from rubriclab.judges.judge import Judge, ask
-from rubriclab.learning.scoring import Score, assignment_of
 from rubriclab.methods.holistic import STRIDE
+from rubriclab.methods.method import CriterionRating
 from rubriclab.methods.prompting import Whole, keep_valid
 from rubriclab.models.rubric import Criterion, Part, Rubric
 from rubriclab.models.text import Example, sentence_spans, split_sentences
@@ -44,11 +44,13 @@ class TextFault:
         return {"criterion": self.criterion, "sentences": list(self.sentences), "reason": self.reason}
 
 
-def text_faults(rubric: Rubric, score: Score, output: str, good_from: float) -> tuple[TextFault, ...]:
+def text_faults(
+    rubric: Rubric, ratings: Sequence[CriterionRating], output: str, good_from: float
+) -> tuple[TextFault, ...]:
     """Return the faults in `output`: ratings, or verdicts on single units, below the share `good_from` of the scale."""
     known = {criterion.id: (criterion, part) for part in rubric.parts for criterion in part.criteria}
     faults: list[TextFault] = []
-    for rating in score.criteria:
+    for rating in ratings:
         criterion, part = known.get(rating.id, (None, None))
         if part and not gives_reasons(part):
             continue
@@ -217,7 +219,7 @@ def rewrite_prompt(
 
     The prompt shows what the judge was shown. Only sentences that a fault names may change, unless `any_sentence`.
     """
-    assignment = assignment_of(rubric)
+    assignment = rubric.assignment
     texts = assignment.text_fields(example)
     materials = {material for part in rubric.parts if part.units for material in part.units.beside}
     sentences = split_sentences(example.output)

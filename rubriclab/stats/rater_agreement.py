@@ -1,4 +1,4 @@
-"""Interrater reliability: Krippendorff's alpha and the ceiling for a judge.
+"""Agreement of raters with each other: Krippendorff's alpha, and the ceiling for a judge that follows from it.
 
 Alpha is corrected for chance: 1 is perfect agreement, 0 is the agreement of random ratings. It is undefined (`None`)
 without two units that have two ratings each, and if all these ratings are equal.

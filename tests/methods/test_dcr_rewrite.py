@@ -13,8 +13,7 @@ from scripted_judge import DRAFT, assignment, criterion, question, rubric_of, sc
 
 from rubriclab.errors import SettingsError
 from rubriclab.judges.judge import Reply, parse_reply
-from rubriclab.learning import rewriting
-from rubriclab.learning.scoring import Score
+from rubriclab.methods.dcr import rewrite as rewriting
 from rubriclab.methods.method import CriterionRating, UnitVerdict
 from rubriclab.models.rubric import Part
 from rubriclab.models.text import Units, sentence_spans
@@ -216,8 +215,7 @@ def rubric(*criteria, method="hypoeval", units=None):
 
 
 def found(given, *criteria, good_from=0.75):
-    score = Score("t", "coherence", 3.0, criteria, None, "r@1", "fake")
-    return rewriting.text_faults(given, score, DRAFT.output, good_from)
+    return rewriting.text_faults(given, criteria, DRAFT.output, good_from)
 
 
 def test_a_hypothesis_scored_low_is_a_fault_of_the_whole_that_aims_at_its_highest_level():

@@ -11,9 +11,9 @@ from hypothesis import given, settings, strategies as st
 from scipy.stats import kendalltau, norm, pearsonr, spearmanr
 
 from rubriclab.stats import agreement
-from rubriclab.stats.agreement import difference
 from rubriclab.stats.correlation import pearson_rows, spearman_rows
 from rubriclab.stats.intervals import Interval, jackknife_interval
+from rubriclab.stats.score_agreement import difference
 
 LEVELS = ["group", "dataset", "system"]
 SCIPYS = {"spearman": spearmanr, "pearson": pearsonr, "kendall": kendalltau}

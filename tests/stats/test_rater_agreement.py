@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from scipy import stats
 
 from rubriclab.stats.intervals import Interval, jackknife_interval
-from rubriclab.stats.reliability import ceiling, ceiling_interval, krippendorff_alpha, rater_variances
+from rubriclab.stats.rater_agreement import ceiling, ceiling_interval, krippendorff_alpha, rater_variances
 
 METRICS = ["nominal", "interval"]
 NONE = np.nan
