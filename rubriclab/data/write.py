@@ -63,7 +63,7 @@ def _formula(delimiter: str, apostrophe: str = "") -> re.Pattern[str]:
 
 @dataclass(frozen=True, slots=True)
 class CsvDialect:
-    """How a .csv file is written. Excel recognises UTF-8 by a byte order mark."""
+    """How a text file is written; `.tsv` and `.tab` files have tabs. Excel recognises UTF-8 by a byte order mark."""
 
     delimiter: str = ","
     decimal_comma: bool = False
@@ -187,7 +187,7 @@ def split_ending(name: str) -> tuple[str, str]:
 def _write_table(path: Path, table: Table, *, complete: bool) -> None:
     table_format = next(table_format for table_format in FORMATS if table_format.ending == table_kind(path))
     if table_format.delimiter and table_format.ending != ".csv":
-        table = replace(table, dialect=CsvDialect(table_format.delimiter))
+        table = replace(table, dialect=replace(table.dialect, delimiter=table_format.delimiter))
     if _is_special(path):
         table_format.write(path, table)
         return

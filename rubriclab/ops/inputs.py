@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections import deque
 from collections.abc import AsyncGenerator, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
@@ -15,6 +16,7 @@ from rubriclab.data.mapping import (
     FIELDS,
     MAX_SAMPLED,
     TABLES,
+    UTF_8,
     VERDICT_WORDS,
     FieldMap,
     ReadingOptions,
@@ -23,8 +25,9 @@ from rubriclab.data.mapping import (
     propose_mapping,
     propose_scores,
 )
-from rubriclab.data.readers import Rows, from_rows, join_rows, raw_file_rows, read
+from rubriclab.data.readers import DELIMITED, Rows, from_rows, join_rows, raw_file_rows, read
 from rubriclab.data.rows import MAX_COLUMNS_NAMED, RowError
+from rubriclab.data.text_files import open_file
 from rubriclab.data.write import COMMAS, CsvDialect, table_kind
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.characters import count, join_names
@@ -316,12 +319,21 @@ def _proposal(row: Any, mapping: FieldMap, missing: Sequence[ShownField], needed
 
 
 def detect_dialect(data: Data, options: ReadingOptions) -> CsvDialect:
-    """Return the dialect for a .csv file with the rows of `data`, to be read by the program that wrote `data`.
+    """Return the dialect for a text file with the rows of `data`, to be read by the program that wrote `data`.
 
-    Spreadsheets separate cells by semicolons where the decimal mark is a comma, and need a byte order mark for UTF-8.
+    A `.csv` output has the delimiter of a `.csv` input. Without a decimal mark in the scores, the mark is a comma in
+    files with semicolons, as in spreadsheets. An output of an input that is not UTF-8 needs a byte order mark, since a
+    spreadsheet would read UTF-8 without it in the input's encoding.
     """
-    if isinstance(data, str | Path) and Path(data).is_file() and table_kind(data) == ".csv":
-        source = raw_file_rows(data, options).source
-        if source.delimiter == ";":
-            return CsvDialect(";", decimal_comma=source.decimal != "point", byte_order_mark=True)
-    return COMMAS
+    kind = table_kind(data) if isinstance(data, str | Path) and Path(data).is_file() else None
+    if kind not in DELIMITED:
+        return COMMAS
+    source = raw_file_rows(data, options).source
+    usual_mark = "comma" if source.delimiter == ";" else "point"
+    with open_file(Path(data)) as file:
+        has_mark = file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
+    return CsvDialect(
+        delimiter=source.delimiter if source.delimiter and kind == ".csv" else COMMAS.delimiter,
+        decimal_comma=(source.decimal or usual_mark) == "comma",
+        byte_order_mark=has_mark or source.encoding != UTF_8,
+    )

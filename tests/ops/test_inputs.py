@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 from collections.abc import Callable, Iterator
@@ -18,8 +19,9 @@ from rubriclab import Example, Lab, Scale, SettingsError
 from rubriclab.data.check import training_examples
 from rubriclab.data.mapping import ReadingOptions
 from rubriclab.data.readers import read
+from rubriclab.data.write import write_rows
 from rubriclab.errors import DataError
-from rubriclab.ops.inputs import rows_of, usable_texts
+from rubriclab.ops.inputs import detect_dialect, rows_of, usable_texts
 from rubriclab.ops.options import LearnOptions
 
 ROWS: list[dict[str, Any]] = [
@@ -54,6 +56,24 @@ TABLES: dict[str, Callable[[list[dict[str, Any]]], Any]] = {
     "lazy polars": polars.LazyFrame,
     "pyarrow": pyarrow.Table.from_pylist,
 }
+
+
+@pytest.mark.parametrize("score", ["3.5", "3,5"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "utf-16"])
+@pytest.mark.parametrize(("ending", "delimiter"), [*((".csv", mark) for mark in ",;\t|"), (".tsv", "\t")])
+def test_an_output_is_delimited_marked_and_has_decimals_as_the_input(
+    tmp_path: Path, ending: str, delimiter: str, encoding: str, score: str
+) -> None:
+    """Also where texts hold every other delimiter; another encoding than UTF-8 becomes UTF-8 with a byte order mark."""
+    file, output = tmp_path / f"input{ending}", tmp_path / f"output{ending}"
+    with file.open("w", encoding=encoding, newline="") as stream:
+        writer = csv.writer(stream, delimiter=delimiter)
+        writer.writerows([["output", "scores.q"], *(["Größe, a; b\tc | d", score] for _ in range(9))])
+    write_rows([{"id": "a", "score": 3.5}], output, dialect=detect_dialect(file, ReadingOptions()))
+    expected = io.StringIO(newline="")
+    csv.writer(expected, delimiter=delimiter).writerows([["id", "score"], ["a", score]])
+    written_encoding = "utf-8" if encoding == "utf-8" else "utf-8-sig"
+    assert output.read_bytes() == expected.getvalue().encode(written_encoding)
 
 
 def test_the_names_of_a_rubrics_two_levels_are_read_as_its_labels() -> None:
