@@ -18,7 +18,7 @@ from experiments.runner.results import Results
 from experiments.runner.study import Study
 from experiments.runner.summary import Line, Setting, Summary, summarise
 from rubriclab.models.characters import count
-from rubriclab.models.version import is_baseline
+from rubriclab.models.evaluation import is_baseline
 from rubriclab.report import wording
 
 

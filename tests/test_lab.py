@@ -18,7 +18,7 @@ from commands import HELDOUT, LABELLED
 import rubriclab
 from rubriclab import Lab, NotInStore, SettingsError, Version
 from rubriclab.errors import DataError, UserError
-from rubriclab.models.version import MAX_POINTS
+from rubriclab.models.evaluation import MAX_POINTS
 from rubriclab.ops.options import LearnOptions
 from rubriclab.ops.scores import Scores
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rubriclab.models.version import CALIBRATED, DIRECT, EvaluatorAgreement, GateVerdict, Outcome, Validation
+from rubriclab.models.evaluation import CALIBRATED, DIRECT, EvaluatorAgreement, GateVerdict, Outcome, Validation
 from rubriclab.stats.intervals import Interval
 
 BETTER, WORSE = Interval(0.2, 0.1, 0.3), Interval(-0.2, -0.3, -0.1)

@@ -20,8 +20,8 @@ from experiments.runner.measurement import Measurement, Options, StoredRow, stor
 from experiments.runner.training import SETS, LabelledAspect, labelled_aspects, temporary_lab
 from experiments.tables import table as markdown
 from rubriclab import DataError, Example, Rubric, Version
+from rubriclab.models.evaluation import CALIBRATED, DIRECT
 from rubriclab.models.rubric import matched_criteria
-from rubriclab.models.version import CALIBRATED, DIRECT
 
 SEEDS = (42, 1, 2)
 RENAMINGS = (1, 2)

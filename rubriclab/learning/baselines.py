@@ -9,10 +9,11 @@ import numpy as np
 
 from rubriclab.learning.matrix import centers_and_spreads, standardise
 from rubriclab.methods.holistic import BaselineSettings, whole_aspect
+from rubriclab.models.evaluation import ALL_FEATURES
 from rubriclab.models.rubric import Part, Rubric
 from rubriclab.models.text import Assignment, Example
 from rubriclab.models.text_features import CATALOGUE, WORD_COUNT, Features
-from rubriclab.models.version import ALL_FEATURES, Baseline
+from rubriclab.models.version import Baseline
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, pearson
 from rubriclab.stats.intervals import DIGITS
 

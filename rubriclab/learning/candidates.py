@@ -31,9 +31,10 @@ from rubriclab.methods.prompting import chunks
 from rubriclab.methods.questions import question_of
 from rubriclab.methods.single_call import can_join, divide_criteria, group_calls, judge_prompt, ratings_in
 from rubriclab.models.aggregation import Bounds, CallForm, CallGrouping, RivalLimits
+from rubriclab.models.evaluation import DIRECT
 from rubriclab.models.rubric import Criterion, DroppedCriterion, Part
 from rubriclab.models.text import Assignment, Example, content_order
-from rubriclab.models.version import DIRECT, Candidate, Cell
+from rubriclab.models.version import Candidate, Cell
 from rubriclab.prompts import render
 from rubriclab.prompts.prompt import KeyedReply, Prompt
 from rubriclab.stats.correlation import FloatArray, float_table, floats

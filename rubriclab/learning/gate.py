@@ -33,7 +33,7 @@ from rubriclab.learning.labels_needed import more_labels
 from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.learning.verdicts import rater_and_others, verdict_statistic
 from rubriclab.methods.catalogue import JOINT
-from rubriclab.models import version
+from rubriclab.models import evaluation
 from rubriclab.models.text import Example, Scale, named_annotations
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, floats, pearson_rows, spearman_rows
 from rubriclab.stats.intervals import Interval, predict_folds, renumber, rounded
@@ -69,7 +69,7 @@ def validation(
     calls: Mapping[str, float],
     direct: FloatArray | None = None,
     predicted_labels: FloatArray | None = None,
-) -> version.Validation:
+) -> evaluation.Validation:
     """Return the held-out agreement of a rubric, compared with baselines and other evaluators.
 
     Args:
@@ -89,8 +89,8 @@ def validation(
     direct_calibration = None
     if direct is not None:
         calibrated = calibrated_scores(table, fold, direct)
-        asked_directly.append(Evaluator(version.DIRECT, "judged", direct, 1.0, direct))
-        asked_directly.append(Evaluator(version.CALIBRATED, "judged", direct, 1.0, calibrated))
+        asked_directly.append(Evaluator(evaluation.DIRECT, "judged", direct, 1.0, direct))
+        asked_directly.append(Evaluator(evaluation.CALIBRATED, "judged", direct, 1.0, calibrated))
         scored = ~np.isnan(direct)
         if scored.any() and not comparison.two_levels:
             direct_calibration = calibration(direct[scored], table.labels[scored], table.scale, parameters=0)
@@ -113,7 +113,7 @@ def validation(
     best_first = sorted(agreements, key=lambda name: -agreement_in_order(name))
     # Other methods' scores are compared, but the gate does not depend on these comparisons.
     without_outcome = {"outcome": None, "error_outcome": None, "more_labels": None}
-    return version.Validation(
+    return evaluation.Validation(
         level=comparison.level,
         n=int((~np.isnan(held_out)).sum()),
         groups=len(set(table.groups)),
@@ -121,7 +121,7 @@ def validation(
         training=comparison.evaluator_agreement(Evaluator(JOINT, "rubric", fitted, calls[JOINT])),
         evaluators=(comparison.evaluator_agreement(rubric), *(agreements[name] for name in best_first)),
         verdicts=(
-            min(baseline_verdicts, key=lambda verdict: version.WORST_FIRST.index(verdict.overall)),
+            min(baseline_verdicts, key=lambda verdict: evaluation.WORST_FIRST.index(verdict.overall)),
             *(comparison.verdict(rubric, judge) for judge in asked_directly),
             *(comparison.verdict(rubric, method).model_copy(update=without_outcome) for method in methods),
         ),
@@ -165,7 +165,7 @@ class EvaluatorComparison:
     def two_levels(self) -> bool:
         return self.table.scale.names is not None
 
-    def evaluator_agreement(self, evaluator: Evaluator) -> version.EvaluatorAgreement:
+    def evaluator_agreement(self, evaluator: Evaluator) -> evaluation.EvaluatorAgreement:
         table, scores, predicted = self.table, evaluator.scores, evaluator.predicted_labels
         auroc = brier = errors = None
         if self.two_levels:
@@ -175,7 +175,7 @@ class EvaluatorComparison:
         elif predicted is not None:
             errors = score_errors(predicted, table.labels, table.groups, table.scale.width)
         correlation = partial(correlation_or_zero, scores, table.labels, table.groups, level=self.level)
-        return version.EvaluatorAgreement(
+        return evaluation.EvaluatorAgreement(
             name=evaluator.name,
             kind=evaluator.kind,
             n=int((~np.isnan(scores)).sum()),
@@ -187,7 +187,7 @@ class EvaluatorComparison:
             brier=brier,
         )
 
-    def verdict(self, rubric: Evaluator, other: Evaluator) -> version.GateVerdict:
+    def verdict(self, rubric: Evaluator, other: Evaluator) -> evaluation.GateVerdict:
         """Return whether a rubric agrees better than another evaluator, on the texts that both scored."""
         table = self.table
         error_reduction = None
@@ -213,18 +213,18 @@ class EvaluatorComparison:
 
 def verdict_on(
     other: str, order: Interval, error_reduction: Interval | None, scale: Scale, *, labels: int, clusters: int
-) -> version.GateVerdict:
+) -> evaluation.GateVerdict:
     """Return the verdict from the rubric's gain in `order` and its `error_reduction`; `clusters` counts groups."""
-    outcome = difference_outcome(order, version.MIN_EFFECT, clusters)
-    min_reduction = version.MIN_BRIER_EFFECT if scale.names else version.MIN_ERROR_EFFECT * scale.width
+    outcome = difference_outcome(order, evaluation.MIN_EFFECT, clusters)
+    min_reduction = evaluation.MIN_BRIER_EFFECT if scale.names else evaluation.MIN_ERROR_EFFECT * scale.width
     error_outcome = difference_outcome(error_reduction, min_reduction, clusters) if error_reduction else None
-    too_few_groups = outcome == "inconclusive" and (order.low is None or is_small(order, version.MIN_EFFECT))
+    too_few_groups = outcome == "inconclusive" and (order.low is None or is_small(order, evaluation.MIN_EFFECT))
     more = None
     if outcome == "inconclusive" and not too_few_groups:
         more = more_labels(order, labels, clusters)
     if error_reduction and outcome != "inconclusive" and error_outcome == "inconclusive":
         too_few_groups = is_small(error_reduction, min_reduction)
-    return version.GateVerdict(
+    return evaluation.GateVerdict(
         against=other,
         outcome=outcome,
         difference=order,
@@ -235,14 +235,14 @@ def verdict_on(
     )
 
 
-def difference_outcome(interval: Interval, min_effect: float, clusters: int) -> version.Outcome:
+def difference_outcome(interval: Interval, min_effect: float, clusters: int) -> evaluation.Outcome:
     """Return the outcome for the interval of a difference; improvements below `min_effect` do not count."""
     if interval.low is None or interval.high is None:
         return "inconclusive"
     if interval.high < 0:
         return "worse"
     if is_small(interval, min_effect):
-        return "not better" if clusters >= version.MIN_GROUPS_TO_RULE_OUT else "inconclusive"
+        return "not better" if clusters >= evaluation.MIN_GROUPS_TO_RULE_OUT else "inconclusive"
     return "better" if interval.low > 0 else "inconclusive"
 
 
@@ -254,13 +254,13 @@ def is_small(interval: Interval, min_effect: float) -> bool:
 CONTRADICTION = -0.3
 
 
-def contradiction(validation: version.Validation | None) -> tuple[str, str] | None:
+def contradiction(validation: evaluation.Validation | None) -> tuple[str, str] | None:
     """Return a doubt about labels, and why: the judge's scores fall as labels rise, or raters contradict each other."""
     if validation is None:
         return None
     for evaluator in validation.evaluators:
         value = evaluator.order.value
-        if evaluator.name not in (version.DIRECT, version.WHOLE) or value is None:
+        if evaluator.name not in (evaluation.DIRECT, evaluation.WHOLE) or value is None:
             continue
         # AUROC is 0.5 at chance, where a correlation is 0.
         name, correlation = ("AUROC", 2 * value - 1) if evaluator.auroc else ("Pearson", value)
@@ -286,7 +286,7 @@ class RaterScores:
     table: FloatArray
 
 
-def raters(examples: Sequence[Example], aspect: str, scale: Scale) -> version.Raters | None:
+def raters(examples: Sequence[Example], aspect: str, scale: Scale) -> evaluation.Raters | None:
     """Return the raters' agreement and, at the gate's level, the ceiling due to it; `None` below two raters."""
     rated = rater_scores(examples, aspect)
     if rated is None:
@@ -295,7 +295,7 @@ def raters(examples: Sequence[Example], aspect: str, scale: Scale) -> version.Ra
     groups = renumber(np.array(group_names))
     labels = floats(example.scores[aspect] for example in examples)
     group_numbers = groups if gate_level(labels, group_names) == "group" else None
-    return version.Raters(
+    return evaluation.Raters(
         alpha=krippendorff_alpha(rated.table, "interval", groups).rounded(),
         ceiling=rounded(ceiling(rated.table, group_numbers, raters_known=bool(rated.names))),
         errors=None if scale.names else rater_errors(examples, aspect, scale),

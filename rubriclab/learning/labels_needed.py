@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rubriclab.models import version
+from rubriclab.models import evaluation
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.intervals import CONFIDENCE, MIN_GROUPS, Interval
 
@@ -22,18 +22,18 @@ LABELS_STEP = 10
 ERROR_QUANTILES = 9
 
 
-def more_labels(interval: Interval, labels: int, clusters: int) -> version.MoreLabels | None:
+def more_labels(interval: Interval, labels: int, clusters: int) -> evaluation.MoreLabels | None:
     """Return how many labels beyond `labels` would decide a difference in correlation; `None` if undefined."""
     if interval.value is None or interval.low is None or interval.high is None or clusters < MIN_GROUPS:
         return None
-    more = np.arange(LABELS_STEP, version.MAX_LABELS + 1, LABELS_STEP, dtype=np.float64)
+    more = np.arange(LABELS_STEP, evaluation.MAX_LABELS + 1, LABELS_STEP, dtype=np.float64)
     chances = decision_chances(interval.value, (interval.high - interval.low) / 2, labels, clusters, more)
 
     def fewest(chance: float) -> int | None:
         enough = more[chances >= chance]
         return int(enough[0]) if len(enough) else None
 
-    return version.MoreLabels(even=fewest(EVEN_CHANCE), likely=fewest(LIKELY_CHANCE))
+    return evaluation.MoreLabels(even=fewest(EVEN_CHANCE), likely=fewest(LIKELY_CHANCE))
 
 
 def decision_chances(value: float, margin: float, labels: int, clusters: int, more: FloatArray) -> FloatArray:
@@ -54,7 +54,7 @@ def decision_chances(value: float, margin: float, labels: int, clusters: int, mo
     deviation = (1 - share) * np.sqrt(true_difference_variance + error**2 * labels / more)
     new_margin = stdtrit(total_clusters - 1, upper) * error * np.sqrt(share)
     # An upper end below `limit` decides: with too few groups to rule out a small difference, only one below 0 does.
-    limit = np.where(total_clusters >= version.MIN_GROUPS_TO_RULE_OUT, version.MIN_EFFECT, 0.0)
+    limit = np.where(total_clusters >= evaluation.MIN_GROUPS_TO_RULE_OUT, evaluation.MIN_EFFECT, 0.0)
     better = 1 - ndtr((new_margin - mean) / deviation)
     not_better = ndtr((limit - new_margin - mean) / deviation)
     # An interval narrower than the smallest effect always decides.

@@ -23,7 +23,7 @@ from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.methods.catalogue import JOINT
 from rubriclab.methods.method import LearningCalls, Method, Progress, TrainingInput, ignore_progress
 from rubriclab.methods.single_call import GROUP_TEMPLATE, TEMPLATE, shared_input
-from rubriclab.models import text, version
+from rubriclab.models import evaluation, text, version
 from rubriclab.models.aggregation import Aggregation, CallGrouping, Conformal, Term, bounds_if_met
 from rubriclab.models.rubric import Rubric
 from rubriclab.prompts.render import prompts_digest
@@ -106,7 +106,7 @@ def training_agreement(
     scale: text.Scale,
     *,
     optimistic: bool = True,
-) -> version.TrainingAgreement:
+) -> evaluation.TrainingAgreement:
     """Return the agreement of the rubric's scores of the training texts with their labels, over all texts.
 
     Scores have shape (texts,), NaN where missing. `cross_validated` are by criteria selected without the text's group.
@@ -116,7 +116,7 @@ def training_agreement(
     if scale.names:
         auroc = verdicts.verdict_statistic("AUROC", [scores], labels, groups)
         reselected = verdicts.verdict_statistic("AUROC", [cross_validated], labels, groups)
-    return version.TrainingAgreement(
+    return evaluation.TrainingAgreement(
         n=in_sample.n,
         optimistic=optimistic,
         spearman=in_sample.spearman.rounded(),
@@ -310,11 +310,11 @@ class Study:
         """The texts' scores by the same judge asked directly; `None` if they are not known."""
         if self.refit and self.ask != "by method":  # The ratings in its parent's record are from joint calls only.
             return self.asked_directly
-        methods = self.table_by_method.methods
-        return self.table_by_method.values[:, methods.index(version.DIRECT)] if version.DIRECT in methods else None
+        table = self.table_by_method
+        return table.values[:, table.methods.index(evaluation.DIRECT)] if evaluation.DIRECT in table.methods else None
 
     @cached_property
-    def validation(self) -> version.Validation:
+    def validation(self) -> evaluation.Validation:
         table, candidates, held_out, assignment = self.table, self.candidates, self.selected.held_out, self.assignment
         by_method = {part.method: [criterion.id for criterion in part.criteria] for part in candidates.parts}
         ids = self.candidates.ids
@@ -322,7 +322,7 @@ class Study:
         whole = [] if self.ask == "by method" else np.flatnonzero(table.holistic).tolist()
         if self.refit:  # An edited rubric asks the question about the whole text only if it keeps it.
             whole = [column for column in whole if column in self.fit.columns]
-        scores = {version.WHOLE: fitting.cross_validate(table.columns(whole), self.settings).raw} if whole else {}
+        scores = {evaluation.WHOLE: fitting.cross_validate(table.columns(whole), self.settings).raw} if whole else {}
         result = validation(
             self.table_by_method,
             self.features,
@@ -332,7 +332,7 @@ class Study:
             method_scores={**scores, **self.alone},
             calls={
                 JOINT: candidates.calls(kept_ids, assignment, self.ask),
-                version.WHOLE: candidates.calls([ids[column] for column in whole], assignment, self.ask),
+                evaluation.WHOLE: candidates.calls([ids[column] for column in whole], assignment, self.ask),
                 **{name: candidates.calls(own, assignment, "by method") for name, own in by_method.items()},
             },
             direct=self.direct,
@@ -350,16 +350,16 @@ class Study:
         }
         return result.model_copy(update=update)
 
-    def _verdict_agreements(self) -> Iterator[version.VerdictAgreement]:
+    def _verdict_agreements(self) -> Iterator[evaluation.VerdictAgreement]:
         if self.verdicts is None:
             return
         held_out, groups, direct = self.selected.held_out, self.table.groups, self.direct
         agreement = partial(verdicts.verdict_agreement, labels=self.table.labels, groups=groups)
         yield agreement(JOINT, held_out.scores, self.verdicts, order=held_out.raw)
         if direct is not None:
-            yield agreement(version.DIRECT, direct, verdicts.verdicts_at(direct, 0.5))
+            yield agreement(evaluation.DIRECT, direct, verdicts.verdicts_at(direct, 0.5))
             mapped = calibrated_scores(self.table_by_method, held_out.folds[0], direct)
-            yield agreement(version.CALIBRATED, mapped, self._held_out_verdicts(mapped), order=direct)
+            yield agreement(evaluation.CALIBRATED, mapped, self._held_out_verdicts(mapped), order=direct)
         aspect = self.assignment.aspect.name
         ratings = [example.annotations.get(aspect, ()) for example in self.candidates.examples]
         if by_raters := verdicts.raters_verdicts(ratings, groups):
@@ -378,7 +378,7 @@ class Study:
         return verdicts.held_out_verdicts(scores, self.table.labels, fold, recall, by_hand)
 
     @property
-    def agreement(self) -> version.TrainingAgreement:
+    def agreement(self) -> evaluation.TrainingAgreement:
         table, fitted = self.table, self.fit.scores(self.table.values, self.assignment.scale)
         held_out, scale = self.selected.held_out.raw, self.assignment.scale
         result = training_agreement(fitted, held_out, table.labels, table.groups, scale)
@@ -475,7 +475,7 @@ def learning_calls(plans: Sequence[candidate_search.Plan], settings: fitting.Joi
         # Criteria that `extend` proposes from the first ratings are rated in a further call.
         extended = any(plan.method.extend and plan.method.rated_later(plan.settings) for plan in plans)
         rounds = max(1 + extended, math.ceil(entries / candidate_search.MAX_ENTRIES))
-        calls_per_text = rounds + any(plan.method.name == version.DIRECT for plan in plans)
+        calls_per_text = rounds + any(plan.method.name == evaluation.DIRECT for plan in plans)
     return LearningCalls(
         judge=sum(each.judge for each in calls) + len(plans[0].training_input.examples) * calls_per_text,
         generator=sum(each.generator for each in calls),

@@ -12,8 +12,8 @@ from typing import Literal
 import numpy as np
 
 from rubriclab.learning.fitting import Recall
+from rubriclab.models.evaluation import ReliabilityBin, VerdictAgreement
 from rubriclab.models.text import MAX_LEVELS, Scale
-from rubriclab.models.version import ReliabilityBin, VerdictAgreement
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
 from rubriclab.stats.intervals import Interval, Statistic, estimate, predict_folds, quotient, units, wilson_interval
 

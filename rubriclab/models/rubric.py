@@ -16,8 +16,6 @@ from rubriclab.models.base import MAX_SCORING_NUMBER, Bounded, Count, FrozenMode
 from rubriclab.models.characters import describe
 from rubriclab.models.text import Aspect, Assignment, Material, Scale, Units, Words, format_score, task_words
 
-FORMAT: Literal[1] = 1
-
 # A smaller weight would have no effect beside a weight of usual size.
 MIN_WEIGHT = 1e-12
 
@@ -180,7 +178,7 @@ class Rubric(Displayed, FrozenModel):
         dropped: criteria of methods that have no part in the rubric.
     """
 
-    format: Literal[1] = FORMAT
+    format: Literal[1] = 1
     task: Words
     aspect: Aspect
     scale: Scale

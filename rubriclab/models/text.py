@@ -207,7 +207,7 @@ class Scale(BaseModel):
                 f"a scale has ends of at most {MAX_END:,.0f} in size, at least {MIN_WIDTH:g} apart; "
                 f"got {self.low:g} and {self.high:g}"
             )
-        if self.whole and not _whole_ends(self.low, self.high):
+        if self.whole and not _all_whole((self.low, self.high)):
             raise ValueError(f"a scale of whole numbers needs whole ends; got {self.low} and {self.high}")
         if self.names and (self.low, self.high) != (0, 1):
             raise ValueError(f"only the two levels 0 and 1 have names; got a scale from {self.low} to {self.high}")
@@ -272,7 +272,7 @@ def parse_scale(text: str, labels: Iterable[float] = (), values: Iterable[float]
         if len(parts) not in (2, 3) or not set(parts[2:]) <= kinds.keys():
             raise ValueError
         low, high = float(parts[0]), float(parts[1])
-        whole = _whole_ends(low, high) and _all_whole(labels)
+        whole = _all_whole((low, high)) and _all_whole(labels)
         if len(parts) == 3:
             whole = kinds[parts[2]]
         scale = Scale(low=min(low, high), high=max(low, high), whole=whole)
@@ -281,7 +281,7 @@ def parse_scale(text: str, labels: Iterable[float] = (), values: Iterable[float]
         raise SettingsError(f"The scale {text!r} is not understood;", hint) from None
     if low > high:
         hint = f"write the lowest first: `scale={format_score(high)}:{format_score(low)}`."
-        if _whole_ends(low, high) and scale.width < MAX_REVERSED_LEVELS:
+        if _all_whole((low, high)) and scale.width < MAX_REVERSED_LEVELS:
             levels = reversed_levels([*range(int(high), int(low) + 1), *values])
             hint = f"{hint} If {high:g} is the best grade, turn the grades instead: `level_scores={levels}`."
         raise SettingsError(f"The scale {text!r} begins with its highest score;", hint)
@@ -318,10 +318,6 @@ def two_level_scale(values: Iterable[float]) -> Scale | None:
         commonest.setdefault(score, word)
     names = (commonest[0], commonest[1]) if len(commonest) == 2 else ("0", "1")
     return Scale(low=0, high=1, whole=False, names=names)
-
-
-def _whole_ends(low: float, high: float) -> bool:
-    return low.is_integer() and high.is_integer()
 
 
 def _all_whole(labels: Iterable[float]) -> bool:

@@ -24,7 +24,7 @@ from rubriclab.learning.train import Study, recorded_texts
 from rubriclab.learning.verdicts import verdict_agreement, verdict_statistic
 from rubriclab.learning.weighting import REDUNDANT, design
 from rubriclab.methods.catalogue import JOINT, METHODS
-from rubriclab.models import version as stored
+from rubriclab.models import evaluation, version as stored
 from rubriclab.models.aggregation import Bounds, CallGrouping, bounds_of, threshold_by_hand
 from rubriclab.models.rubric import Criterion, Part, Rubric
 from rubriclab.models.text import Example, data_digest, text_digest, words_digest
@@ -81,7 +81,7 @@ class EditEffect:
     optimistic: bool = True
     recorded_by: stored.HeldOutBy = "learning"
     statistic: stored.EditStatistic = "Pearson"
-    verdicts: tuple[stored.VerdictAgreement, ...] = ()
+    verdicts: tuple[evaluation.VerdictAgreement, ...] = ()
     threshold_before: float | None = None
     threshold_after: float | None = None
 

@@ -19,12 +19,12 @@ from rubriclab.learning.gate import gate_level, rater_errors, rater_scores, verd
 from rubriclab.learning.scoring import CANNOT_ASSESS, Score
 from rubriclab.learning.verdicts import raters_verdicts, verdict_agreement, verdict_statistic, verdicts_at
 from rubriclab.methods.catalogue import baseline_method, has_seen_labels
-from rubriclab.models import version as stored
+from rubriclab.models import evaluation as stored
 from rubriclab.models.aggregation import Calibration
 from rubriclab.models.characters import count
 from rubriclab.models.text import Example, Scale, data_digest, labelled, words_digest
 from rubriclab.models.text_features import CATALOGUE, WORD_COUNT
-from rubriclab.models.version import Version
+from rubriclab.models.version import Baseline, Effort, Version
 from rubriclab.ops import workspace as work
 from rubriclab.ops.inputs import Data, check_labels, check_text_fields, likely_labels, usable_texts
 from rubriclab.ops.options import EvaluateOptions, ScoreOptions
@@ -44,7 +44,7 @@ class Evaluation(work.Answered, Displayed):
     versions: tuple[Version, ...]
     examples: tuple[Example, ...]
     scores: Mapping[str, tuple[Score, ...]]
-    effort: stored.Effort
+    effort: Effort
     unanswered: str | None = None
 
     @cached_property
@@ -272,7 +272,7 @@ class Result:
         return {"evaluator": self.evaluator, "aspect": self.aspect, **counts, **unanswered, **figures}
 
 
-def baseline_evaluators(examples: Sequence[Example], chosen: Mapping[str, stored.Baseline]) -> list[Evaluator]:
+def baseline_evaluators(examples: Sequence[Example], chosen: Mapping[str, Baseline]) -> list[Evaluator]:
     """Return the word count and, once each, the signed text features and the models of all that `chosen` holds."""
     by_feature: dict[tuple[str, int], list[str]] = {}
     by_model: dict[tuple[tuple[str, tuple[float, float]], ...], list[str]] = {}

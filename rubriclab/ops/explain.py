@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, NotInStore, SettingsError
 from rubriclab.learning.estimate import dry_run
 from rubriclab.learning.scoring import Score, score_of_ratings
 from rubriclab.methods.method import CriterionRating
-from rubriclab.models.aggregation import average_score
+from rubriclab.models.aggregation import MAX_MISSING, Aggregation, average_score
 from rubriclab.models.base import Unreadable, decode_text, read_file, read_stdin
 from rubriclab.models.characters import did_you_mean, join_names
 from rubriclab.models.text import Example
-from rubriclab.models.version import Neighbour, RecordedText, TrainingRecord, Version, nearest_texts
+from rubriclab.models.version import RecordedText, TrainingRecord, Version
 from rubriclab.ops.inputs import Data, check_text_fields, describe, missing_fields, rows_of
 from rubriclab.ops.options import ExplainOptions, ScoreOptions
 from rubriclab.ops.score import prepare_scoring
@@ -23,6 +26,14 @@ from rubriclab.ops.versions import training_record
 from rubriclab.ops.workspace import Answered, Job, Workspace, load_version
 
 MAX_IDS_IN_ERROR = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A labelled text, and its distance from a given text, in standard deviations of the criteria's ratings."""
+
+    text: RecordedText
+    distance: float
 
 
 @dataclass(frozen=True, repr=False)
@@ -118,6 +129,36 @@ def build_explanation(
         nearest = tuple(each for each in neighbours if each.text is not labelled)[:max_nearest]
     average = average_score(aggregation, version.rubric.scale) if aggregation else None
     return ScoreExplanation(version, example, score, average, labelled, nearest)
+
+
+def nearest_texts(
+    record: TrainingRecord, aggregation: Aggregation, ratings: Mapping[str, float | None], max_texts: int
+) -> tuple[Neighbour, ...]:
+    """Return the labelled texts with the most similar ratings by the same criteria, the nearest first.
+
+    The distance is the root of the mean squared difference of the standardised ratings, weighted by the criteria's
+    absolute weights, so that what separates two texts is what separates their scores. A text is left out if the
+    criteria that rate both texts have at most half of the weight.
+    """
+    columns = {candidate.criterion.id: column for column, candidate in enumerate(record.candidates) if candidate.kept}
+    rated = columns.keys() & {criterion for criterion, rating in ratings.items() if rating is not None}
+    terms = [term for term in aggregation.terms if term.criterion in rated]
+    if not terms or not max_texts:
+        return ()
+    weights = np.array([abs(term.weight) for term in terms])
+    spreads = np.array([term.spread for term in terms])
+    own_ratings = np.array([ratings[term.criterion] for term in terms], dtype=float)
+    labelled_ratings = record.matrix[:, [columns[term.criterion] for term in terms]]
+    differences = (labelled_ratings - own_ratings) / spreads
+    shared_weights = np.where(np.isnan(differences), 0.0, weights)
+    shared_weight = shared_weights.sum(axis=1)
+    squares = (shared_weights * np.square(np.nan_to_num(differences))).sum(axis=1)
+    comparable = np.flatnonzero(shared_weight > MAX_MISSING * weights.sum())
+    distances = np.sqrt(squares[comparable] / shared_weight[comparable])
+    neighbours = [
+        Neighbour(record.texts[row], float(distance)) for row, distance in zip(comparable, distances, strict=True)
+    ]
+    return tuple(sorted(neighbours, key=lambda neighbour: (neighbour.distance, neighbour.text.id))[:max_texts])
 
 
 def _read_example(workspace: Workspace, data: Data, options: ExplainOptions) -> Example:

@@ -27,7 +27,7 @@ from rubriclab.learning.verdicts import held_out_verdicts, verdict_agreement, ve
 from rubriclab.methods.catalogue import JOINT, METHODS
 from rubriclab.methods.method import TrainingInput
 from rubriclab.methods.sources import find_checklist, load_findings
-from rubriclab.models import text as text_model, version as stored
+from rubriclab.models import evaluation, text as text_model, version as stored
 from rubriclab.models.aggregation import raw_value, threshold_by_hand
 from rubriclab.models.base import FrozenModel
 from rubriclab.models.rubric import Rubric
@@ -494,7 +494,7 @@ def _provenance(
     reused = adapted.action == "reuse"
     scores = adapted.scores if reused else adaptation.aggregate_scores(adapted.rubric, target.rated)
     # A rating given in one call with other criteria does not measure direct judging.
-    has_direct = stored.DIRECT in table.methods and aggregation is not None and aggregation.ask == "by method"
+    has_direct = evaluation.DIRECT in table.methods and aggregation is not None and aggregation.ask == "by method"
     measured = validation(
         table,
         feature_values(examples, FEATURE_NAMES),
@@ -504,9 +504,9 @@ def _provenance(
         method_scores={},
         predicted_labels=adapted.scores if table.scale.names else None,
         calls={JOINT: estimate_scoring(adapted.rubric, examples).calls / len(examples)},
-        direct=table.values[:, table.methods.index(stored.DIRECT)] if has_direct else None,
+        direct=table.values[:, table.methods.index(evaluation.DIRECT)] if has_direct else None,
     )
-    verdicts: tuple[stored.VerdictAgreement, ...] = ()
+    verdicts: tuple[evaluation.VerdictAgreement, ...] = ()
     passed = _held_out_passes(adapted, target)
     if passed is not None:
         verdicts = (verdict_agreement(JOINT, adapted.scores, passed, table.labels, table.groups, order=adapted.raw),)

@@ -17,7 +17,8 @@ from rubriclab.base_options import Flag, FromFound, Options
 from rubriclab.display import Displayed
 from rubriclab.errors import BelowThreshold, JudgeError, NotInStore, PackError, SettingsError, StoreError, UserError
 from rubriclab.models.base import Unreadable, decode_text, read_file, read_stdin
-from rubriclab.models.version import Candidate, Cell, Outcome, RecordedText, TrainingRecord, Validation, Version
+from rubriclab.models.evaluation import Outcome, Validation
+from rubriclab.models.version import Candidate, Cell, RecordedText, TrainingRecord, Version
 from rubriclab.store.store import KindSize, Problem, Space, Store, open_store
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import Literal
 from markupsafe import Markup
 
 from rubriclab.models.characters import count, plain
+from rubriclab.models.evaluation import ReliabilityBin
 from rubriclab.models.text import Scale, format_score
-from rubriclab.models.version import ReliabilityBin
 from rubriclab.stats.intervals import Interval
 
 # On the narrowest strip, the labels of more steps would touch.

@@ -16,9 +16,10 @@ from rubriclab.learning.verdicts import level_agreement, verdict_statistic
 from rubriclab.methods.method import CriterionRating
 from rubriclab.models.aggregation import Term, combine, raw_value
 from rubriclab.models.characters import count, join_names
+from rubriclab.models.evaluation import is_baseline
 from rubriclab.models.rubric import Criterion
 from rubriclab.models.text import Scale
-from rubriclab.models.version import RecordedText, Version, is_baseline
+from rubriclab.models.version import RecordedText, Version
 from rubriclab.ops.evaluate import Evaluation, EvaluationSummary, Result, ScoredVersion
 from rubriclab.report import rubrics, wording
 from rubriclab.report.render import View, external, line, quiet, view

@@ -54,12 +54,12 @@ WIDE_COLUMNS = 4
 MAX_HEADING = 6
 BLOCKS = frozenset({"h1", "section", "article", "details", "p", "blockquote", "ul", "dl", "div", "table", "figure"})
 CONTAINERS = frozenset({"h2", "li", "dt", "dd", "th", "td", "summary", "figcaption", "caption"})
-# Names of `report.wording` and of `models.version` that templates use without a prefix.
+# Names of `report.wording` and of `models.evaluation` that templates use without a prefix.
 WORDING_NAMES = (
     *("LEVELS", "LEVEL_NOTES", "byte_count", "counted", "effort", "estimate", "evaluator_parts", "excerpt", "figure"),
     "rounded",
 )
-VERSION_NAMES = ("CALIBRATED", "CALIBRATED_ENDING", "GRADED", "MIN_EFFECT", "VERDICTS", "WHOLE", "is_baseline")
+EVALUATION_NAMES = ("CALIBRATED", "CALIBRATED_ENDING", "GRADED", "MIN_EFFECT", "VERDICTS", "WHOLE", "is_baseline")
 TAG_STYLES = {"bdi": ("quoted",), "strong": ("strong",)}
 SVG_SHAPES = frozenset({"circle", "line", "path", "rect"})
 _BREAK = re.compile(r"\s*\n\s*")
@@ -173,7 +173,7 @@ def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     from rubriclab.learning import fitting, verdicts
-    from rubriclab.models import aggregation, version
+    from rubriclab.models import aggregation, evaluation
     from rubriclab.ops import versions
     from rubriclab.report import charts, results, rubrics, wording
 
@@ -199,7 +199,7 @@ def _environment() -> Environment:
         "aggregations": aggregation,
         "find_disagreements": versions.find_disagreements,
     }
-    environment.globals |= {name: getattr(version, name) for name in VERSION_NAMES}
+    environment.globals |= {name: getattr(evaluation, name) for name in EVALUATION_NAMES}
     return environment
 
 

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from rubriclab.learning.gate import contradiction, difference_outcome
 from rubriclab.learning.verdicts import LevelAgreement, level_agreement
-from rubriclab.models import version as stored
+from rubriclab.models import evaluation, version as stored
 from rubriclab.models.aggregation import Term
 from rubriclab.models.characters import count, join_names
 from rubriclab.models.rubric import Criterion, Part, Rubric
@@ -82,7 +82,7 @@ def rated_offline(version: Version) -> bool:
     return version.provenance.judge == "embedded" and version.provenance.prompts != prompts_digest(())
 
 
-def claim(verdict: stored.GateVerdict | None) -> str:
+def claim(verdict: evaluation.GateVerdict | None) -> str:
     """Return what a verdict says of the rubric; nothing is known without one."""
     if verdict is None:
         return CLAIMS["inconclusive", ""]
@@ -96,7 +96,7 @@ def claim(verdict: stored.GateVerdict | None) -> str:
     return f"{CLAIMS['better', gained[0]]}, but {words}" if gained else words
 
 
-def headline(verdict: stored.GateVerdict | None, other: str, rubric: str = "this rubric", caveat: str = "") -> str:
+def headline(verdict: evaluation.GateVerdict | None, other: str, rubric: str = "this rubric", caveat: str = "") -> str:
     """Return a verdict as a sentence for readers who know no method, without a full stop."""
     unknown = "It is not known whether " if verdict is None or verdict.overall == "inconclusive" else ""
     words = f"{unknown}{rubric} {claim(verdict)} than {other}{caveat}"
@@ -106,7 +106,7 @@ def headline(verdict: stored.GateVerdict | None, other: str, rubric: str = "this
 def criteria_unshown(version: Version) -> bool:
     """Return whether learning does not show that criteria beside the question about the whole text help."""
     validation = version.provenance.validation
-    gain = validation.against(stored.WHOLE) if validation else None
+    gain = validation.against(evaluation.WHOLE) if validation else None
     return bool(gain and (gain.difference.low or 0.0) <= 0)
 
 
@@ -146,7 +146,7 @@ def learning_badge(version: Version) -> Badge:
     outcome = deciding.overall
     limit = CAVEAT if outcome == "better" and criteria_unshown(version) else ""
     remark = f"{PREPOSITIONS.get(outcome, 'compared with')} {other_name}"
-    plain_name = wording.plain_name(deciding.against if version.outcome == outcome else stored.DIRECT)
+    plain_name = wording.plain_name(deciding.against if version.outcome == outcome else evaluation.DIRECT)
     if version.outcome != outcome:
         remark = f"as the edited version lacks a comparison with the same judge asked directly: better {remark}"
     gated = version.outcome or outcome
@@ -160,13 +160,13 @@ def learning_badge(version: Version) -> Badge:
     return Badge(wording.outcome(gated), tone, remark, said, *names, place, ", ".join(figures), limit)
 
 
-def badge_on_other_texts(version: Version, record: stored.EvaluationRecord) -> Badge:
+def badge_on_other_texts(version: Version, record: evaluation.EvaluationRecord) -> Badge:
     """Return the verdict of an evaluation, against what, on which texts and when, with the version's own figures."""
-    measures = stored.VERDICTS if version.rubric.scores_on.names else stored.GRADED
+    measures = evaluation.VERDICTS if version.rubric.scores_on.names else evaluation.GRADED
     error = f"{wording.error_name(measures)} {estimate(record.error)}" if record.error else ""
     order = f"{measures.order} {wording.LEVELS[record.level]} {estimate(record.order)}" if record.order else ""
     against, outcome = record.verdict.against, record.verdict.overall
-    other_name = wording.free_baseline(against) if stored.is_baseline(against) else against
+    other_name = wording.free_baseline(against) if evaluation.is_baseline(against) else against
     prevails, tone = version.evaluation_prevails(record.compared_with_direct), TONES.get(outcome, "warning")
     texts = f"{count(record.n, 'other text')} of {count(record.groups, 'group')}"
     asked_directly = record.other is not None and record.other.asked_directly
@@ -185,10 +185,10 @@ def badge_on_other_texts(version: Version, record: stored.EvaluationRecord) -> B
     )
 
 
-def gain_outcomes(verdict: stored.GateVerdict, level: str = "", groups: int = 0) -> tuple[str, str]:
+def gain_outcomes(verdict: evaluation.GateVerdict, level: str = "", groups: int = 0) -> tuple[str, str]:
     """Return the outcomes in error and in order, empty if unknown; with `groups` also outcomes that decide nothing."""
 
-    def words(outcome: stored.Outcome | None, gain: Interval | None) -> str:
+    def words(outcome: evaluation.Outcome | None, gain: Interval | None) -> str:
         if outcome is None or gain is None or gain.value is None:
             return ""
         if gain.low is None and verdict.few_groups is not None:
@@ -198,11 +198,11 @@ def gain_outcomes(verdict: stored.GateVerdict, level: str = "", groups: int = 0)
 
     order = verdict.outcome
     if groups and not order:
-        order = difference_outcome(verdict.difference, stored.MIN_EFFECT, groups)
+        order = difference_outcome(verdict.difference, evaluation.MIN_EFFECT, groups)
     return words(verdict.error_outcome, verdict.less_error), words(order, verdict.difference)
 
 
-def gains_summary(verdict: stored.GateVerdict, measures: stored.Measures, level: str) -> str:
+def gains_summary(verdict: evaluation.GateVerdict, measures: evaluation.Measures, level: str) -> str:
     """Return the outcome of each gain, as `Worse in error, no real gain in Pearson over all texts`."""
     # The overall outcome comes first.
     measures_by_outcome = dict[str, list[str]]({wording.outcome(verdict.overall): []})
@@ -215,7 +215,7 @@ def gains_summary(verdict: stored.GateVerdict, measures: stored.Measures, level:
     return summary[:1].upper() + summary[1:]
 
 
-def more_labels(deciding: stored.GateVerdict, level: str = "", *, free: bool = False) -> str:
+def more_labels(deciding: evaluation.GateVerdict, level: str = "", *, free: bool = False) -> str:
     """Return what to label for a decision, without a full stop; `free`: whether the other is a free baseline."""
     if level == "system" and (deciding.few_groups or MIN_GROUPS) >= MIN_GROUPS:
         return "A decision takes more systems, not more texts: evaluate on labelled texts of other systems, too"
@@ -227,11 +227,11 @@ def more_labels(deciding: stored.GateVerdict, level: str = "", *, free: bool = F
         advice = "treat the rubric and what it is compared with as equal, or try another judge or definition"
         if free:
             advice = "do not use these scores, as a text feature may do as well; learn with another judge or definition"
-        return f"A decision would take more than {stored.MAX_LABELS} more labels: {advice}"
+        return f"A decision would take more than {evaluation.MAX_LABELS} more labels: {advice}"
     even, likely = deciding.more_labels.even, deciding.more_labels.likely
-    shown = f"of showing which orders texts better, or that a gain of {stored.MIN_EFFECT} is ruled out"
+    shown = f"of showing which orders texts better, or that a gain of {evaluation.MIN_EFFECT} is ruled out"
     labels = f"Label about {even} more texts from new sources for a 50 % chance {shown}"
-    return labels if even == likely else f"{labels}; {likely or f'more than {stored.MAX_LABELS}'} more for 80 %"
+    return labels if even == likely else f"{labels}; {likely or f'more than {evaluation.MAX_LABELS}'} more for 80 %"
 
 
 # Edits of rubrics.

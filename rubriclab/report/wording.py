@@ -13,7 +13,7 @@ from rubriclab.judges.cache import RECORDED_PREFIX as RECORDED, UNNAMED
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.methods.catalogue import JOINT, installed
 from rubriclab.methods.holistic import HolisticSettings
-from rubriclab.models import version as stored
+from rubriclab.models import evaluation, version as stored
 from rubriclab.models.aggregation import Bounds, Term, threshold_by_hand
 from rubriclab.models.characters import count, join_names, judge_at, plain
 from rubriclab.models.rubric import Criterion, Evidence, Rubric
@@ -120,11 +120,11 @@ def missing_answers(missing: int, answers: int) -> str:
 
 def evaluator_parts(evaluator: str) -> tuple[str, str]:
     """Return the name of an evaluator in tables, and any remark in brackets at the end of its name."""
-    name, _, remark = evaluator.removeprefix(stored.BASELINE).partition(" (")
-    if stored.is_baseline(evaluator):
+    name, _, remark = evaluator.removeprefix(evaluation.BASELINE).partition(" (")
+    if evaluation.is_baseline(evaluator):
         fewer = f"{'fewer' if name.endswith('s') else 'less'} " if name.startswith("-") else ""
         name = f"{fewer}{name.removeprefix('-').replace('_', ' ')}"
-    return name.replace(stored.ALL_FEATURES, FORMULA), remark.removesuffix(")")
+    return name.replace(evaluation.ALL_FEATURES, FORMULA), remark.removesuffix(")")
 
 
 def free_baseline(evaluator: str) -> str:
@@ -426,18 +426,18 @@ def share(statistic: Interval, part: int, whole: int) -> str:
 # Wording for evaluators whose names are not self-explanatory.
 EVALUATORS: Mapping[str, str] = {
     JOINT: "this rubric",
-    stored.DIRECT: "asked directly",
-    stored.CALIBRATED: "asked directly, calibrated",
-    stored.WHOLE: "only the question about the whole text, asked together with the criteria",
-    stored.ALL_FEATURES: FORMULA,
+    evaluation.DIRECT: "asked directly",
+    evaluation.CALIBRATED: "asked directly, calibrated",
+    evaluation.WHOLE: "only the question about the whole text, asked together with the criteria",
+    evaluation.ALL_FEATURES: FORMULA,
     "best text feature": "the text feature chosen in each fold",
     "constant": "the same score for every text",
 }
 # The same for readers who know no method.
 WITHOUT_RUBRIC = "the same judge without a rubric"
 PLAIN_NAMES: Mapping[str, str] = {
-    stored.DIRECT: WITHOUT_RUBRIC,
-    stored.CALIBRATED: f"{WITHOUT_RUBRIC}, its scores mapped onto those of people",
+    evaluation.DIRECT: WITHOUT_RUBRIC,
+    evaluation.CALIBRATED: f"{WITHOUT_RUBRIC}, its scores mapped onto those of people",
     FORMULA: f"{FORMULA} such as length, which needs no judge",
     "best text feature": "a text feature such as length, which needs no judge",
     "word count": "the number of words, which needs no judge",
@@ -445,7 +445,7 @@ PLAIN_NAMES: Mapping[str, str] = {
 # A cell without a figure.
 UNMEASURED = Markup('<span class="none">–</span>')
 PERFECT = "the best possible, given how far raters differ"
-SINGLE_RATERS = stored.SINGLE_RATERS
+SINGLE_RATERS = evaluation.SINGLE_RATERS
 
 
 def subject(rubric: Rubric) -> str:
@@ -455,7 +455,7 @@ def subject(rubric: Rubric) -> str:
 
 def evaluator_name(name: str, *, in_sentence: bool = False) -> str:
     if name in EVALUATORS:
-        judge_of = "the same judge " if in_sentence and name in (stored.DIRECT, stored.CALIBRATED) else ""
+        judge_of = "the same judge " if in_sentence and name in (evaluation.DIRECT, evaluation.CALIBRATED) else ""
         return f"{judge_of}{EVALUATORS[name]}"
     return method_note(name) or name
 
@@ -464,8 +464,8 @@ def plain_name(evaluator: str, *, asked_directly: bool = False) -> str:
     """Return an evaluator in a sentence for readers who know no method; it may be the same judge `asked_directly`."""
     name, _ = evaluator_parts(evaluator)
     if asked_directly:
-        name = stored.CALIBRATED if name.endswith(stored.CALIBRATED_ENDING) else stored.DIRECT
-    needs_no_judge = f"{free_baseline(evaluator)}, which needs no judge" if stored.is_baseline(evaluator) else ""
+        name = evaluation.CALIBRATED if name.endswith(evaluation.CALIBRATED_ENDING) else evaluation.DIRECT
+    needs_no_judge = f"{free_baseline(evaluator)}, which needs no judge" if evaluation.is_baseline(evaluator) else ""
     return PLAIN_NAMES.get(name) or needs_no_judge or evaluator_name(name, in_sentence=True)
 
 
@@ -481,7 +481,7 @@ def method_note(name: str) -> str:
     return method.note if method else ""
 
 
-def procedure(validation: stored.Validation) -> str:
+def procedure(validation: evaluation.Validation) -> str:
     """Return the level, the procedure and the numbers of texts and groups of the agreement."""
     return (
         f"{LEVELS[validation.level]}, cross-validated on its {count(validation.n, 'training text')} of "
@@ -498,14 +498,14 @@ def outcome(value: str) -> str:
 
 
 def least_less_error(scale: Scale) -> float:
-    return stored.MIN_BRIER_EFFECT if scale.names else stored.MIN_ERROR_EFFECT * scale.width
+    return evaluation.MIN_BRIER_EFFECT if scale.names else evaluation.MIN_ERROR_EFFECT * scale.width
 
 
-def error_name(measures: stored.Measures) -> str:
-    return stored.VERDICTS.error if measures == stored.VERDICTS else "error"
+def error_name(measures: evaluation.Measures) -> str:
+    return evaluation.VERDICTS.error if measures == evaluation.VERDICTS else "error"
 
 
-def fewer_texts(evaluator: stored.EvaluatorAgreement | stored.Raters, validation: stored.Validation) -> str:
+def fewer_texts(evaluator: evaluation.EvaluatorAgreement | evaluation.Raters, validation: evaluation.Validation) -> str:
     """Return on how many texts an evaluator was measured; empty if unknown or on as many texts as the rubric."""
     return f", on {evaluator.n} of {validation.n} texts" if evaluator.n not in (None, validation.n) else ""
 

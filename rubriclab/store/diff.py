@@ -10,8 +10,9 @@ from pydantic import JsonValue, TypeAdapter
 
 from rubriclab.display import Displayed
 from rubriclab.models.aggregation import bounds_of
+from rubriclab.models.evaluation import Outcome
 from rubriclab.models.rubric import Criterion, CriterionChange, FieldChange, Rubric, field_changes, matched_criteria
-from rubriclab.models.version import EditOrigin, HeldOutBy, Outcome, Provenance, Version
+from rubriclab.models.version import EditOrigin, HeldOutBy, Provenance, Version
 from rubriclab.stats.intervals import Interval
 
 

@@ -25,18 +25,10 @@ from rubriclab.closing import Closing
 from rubriclab.errors import NoStore, NotInStore, StoreError, StoreUnavailable
 from rubriclab.models.base import canonical, digest, digest_text, encode_text, first_bounds_fault
 from rubriclab.models.characters import did_you_mean
+from rubriclab.models.evaluation import EvaluationRecord
 from rubriclab.models.judgment import HumanJudgment
 from rubriclab.models.rubric import Rubric
-from rubriclab.models.version import (
-    Effort,
-    EvaluationRecord,
-    Provenance,
-    TrainingRecord,
-    Version,
-    check_name,
-    check_tag,
-    parse_ref,
-)
+from rubriclab.models.version import Effort, Provenance, TrainingRecord, Version, check_name, check_tag, parse_ref
 from rubriclab.store import tables
 from rubriclab.store.tables import (
     AnswerRow,

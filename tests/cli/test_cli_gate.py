@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from commands import LABELLED, Commands
 
-from rubriclab.models.version import EditOrigin, Effort, EvaluatorAgreement, GateVerdict, Validation
+from rubriclab.models.evaluation import EvaluatorAgreement, GateVerdict, Validation
+from rubriclab.models.version import EditOrigin, Effort
 from rubriclab.report.rubrics import verdict
 from rubriclab.report.wording import outcome as in_words
 from rubriclab.stats.intervals import Interval

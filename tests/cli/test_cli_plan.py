@@ -9,8 +9,8 @@ import pytest
 from commands import HELDOUT, LABELLED, Commands
 from edit_samples import examples
 
+from rubriclab.models.evaluation import GateVerdict
 from rubriclab.models.text import words_digest
-from rubriclab.models.version import GateVerdict
 from rubriclab.stats.intervals import Interval
 from rubriclab.store.store import open_store
 

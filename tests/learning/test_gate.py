@@ -22,8 +22,8 @@ from rubriclab.learning.gate import (
     verdict_on,
 )
 from rubriclab.learning.matrix import RatingMatrix
+from rubriclab.models.evaluation import MIN_EFFECT, Validation
 from rubriclab.models.text import Example, Scale, labelled
-from rubriclab.models.version import MIN_EFFECT, Validation
 from rubriclab.report.rubrics import more_labels as more_labels_words
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.intervals import Interval, grouped_folds

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import t
 
 from rubriclab.learning.labels_needed import PRIOR_DEVIATION, decision_chances, more_labels
-from rubriclab.models.version import MIN_EFFECT, MoreLabels
+from rubriclab.models.evaluation import MIN_EFFECT, MoreLabels
 from rubriclab.stats.intervals import Interval
 
 LABELS, SPREAD = 30, 1.0

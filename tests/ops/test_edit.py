@@ -11,7 +11,7 @@ from edit_samples import ASPECT, EFFORT, SETTINGS, assignment, candidates, examp
 from rubriclab import Lab, SettingsError
 from rubriclab.learning.train import Study
 from rubriclab.models.aggregation import bounds_of
-from rubriclab.models.version import CALIBRATED, DIRECT, WHOLE
+from rubriclab.models.evaluation import CALIBRATED, DIRECT, WHOLE
 from rubriclab.ops.edit import EditResult
 from rubriclab.store.store import open_store
 

@@ -13,7 +13,7 @@ from commands import HELDOUT, LABELLED
 
 from rubriclab import Lab, SettingsError, Version
 from rubriclab.errors import DataError
-from rubriclab.models.version import is_baseline
+from rubriclab.models.evaluation import is_baseline
 from rubriclab.ops.options import EditOptions
 from rubriclab.ops.scores import summarize_scores
 from rubriclab.prompts.render import prompts_digest

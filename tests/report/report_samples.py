@@ -16,6 +16,14 @@ from rich.console import Console, RenderableType
 from rubriclab.learning.scoring import Score
 from rubriclab.methods.method import CriterionRating
 from rubriclab.models.aggregation import Aggregation, Calibration, Conformal, Term
+from rubriclab.models.evaluation import (
+    EvaluatorAgreement,
+    GateVerdict,
+    MoreLabels,
+    Raters,
+    TrainingAgreement,
+    Validation,
+)
 from rubriclab.models.rubric import Criterion, Demonstration, DroppedCriterion, Evidence, Level, Part, Question, Rubric
 from rubriclab.models.text import Aspect, Example, Scale
 from rubriclab.models.version import (
@@ -23,15 +31,9 @@ from rubriclab.models.version import (
     Candidate,
     Cell,
     Effort,
-    EvaluatorAgreement,
-    GateVerdict,
-    MoreLabels,
     Provenance,
-    Raters,
     RecordedText,
-    TrainingAgreement,
     TrainingRecord,
-    Validation,
     Version,
 )
 from rubriclab.ops.evaluate import Evaluator, Result, baseline_evaluators, measure_agreement

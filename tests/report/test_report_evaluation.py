@@ -15,8 +15,9 @@ from rubriclab.learning.scoring import Score
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import CriterionRating
 from rubriclab.models.aggregation import Calibration
+from rubriclab.models.evaluation import GateVerdict
 from rubriclab.models.text import Example
-from rubriclab.models.version import GateVerdict, Version
+from rubriclab.models.version import Version
 from rubriclab.ops.evaluate import EvaluationSummary, ScoredVersion, baseline_evaluators, summarize
 from rubriclab.report import rubrics, wording
 from rubriclab.report.evaluation import criterion_agreements

@@ -11,7 +11,8 @@ import pytest
 from report_samples import joint_trust, joint_version, version, words_of
 from view_samples import interrater
 
-from rubriclab.models.version import GateVerdict, MoreLabels, Outcome, Version
+from rubriclab.models.evaluation import GateVerdict, MoreLabels, Outcome
+from rubriclab.models.version import Version
 from rubriclab.ops.plan import PlanResult
 from rubriclab.report.render import view
 from rubriclab.report.results import difference_view, names_view

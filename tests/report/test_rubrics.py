@@ -28,19 +28,9 @@ from rubriclab.learning.scoring import Score
 from rubriclab.learning.verdicts import raters_verdicts, verdict_agreement
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import CriterionRating, UnitVerdict
+from rubriclab.models.evaluation import CALIBRATED, DIRECT, WHOLE, EvaluationRecord, GateVerdict, MoreLabels, Raters
 from rubriclab.models.text import Units
-from rubriclab.models.version import (
-    CALIBRATED,
-    DIRECT,
-    WHOLE,
-    EditOrigin,
-    EvaluationRecord,
-    GateVerdict,
-    MoreLabels,
-    Raters,
-    TransferOrigin,
-    Version,
-)
+from rubriclab.models.version import EditOrigin, TransferOrigin, Version
 from rubriclab.ops.plan import PlanResult
 from rubriclab.ops.versions import find_disagreements
 from rubriclab.report import rubrics, wording

@@ -32,9 +32,10 @@ from report_samples import (
 from rubriclab.learning.paired_scores import DriftLimits
 from rubriclab.learning.scoring import Score
 from rubriclab.methods.dcr.rewrite import ChangedSentence, TextFault
+from rubriclab.models.evaluation import GateVerdict
 from rubriclab.models.rubric import Part
 from rubriclab.models.text import Aspect, Example, Scale, Units
-from rubriclab.models.version import EditOrigin, Effort, GateVerdict, Version
+from rubriclab.models.version import EditOrigin, Effort, Version
 from rubriclab.ops.agree import CriterionAgreement, InterraterAgreement, JudgePair, JudgeScores, Kind, ScoreAgreement
 from rubriclab.ops.evaluate import Evaluation
 from rubriclab.ops.improve import Improvement, RevisionRound, RevisionSummary, ScoreGain

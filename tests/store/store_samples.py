@@ -11,10 +11,11 @@ from typing import Any
 
 from sqlalchemy import Engine, create_engine, event, text
 
+from rubriclab.models.evaluation import TrainingAgreement
 from rubriclab.models.judgment import HumanJudgment
 from rubriclab.models.rubric import Criterion, Evidence, Level, Part, Rubric
 from rubriclab.models.text import Aspect, Scale
-from rubriclab.models.version import Effort, Provenance, TrainingAgreement, Version
+from rubriclab.models.version import Effort, Provenance, Version
 from rubriclab.stats.intervals import Interval
 from rubriclab.store.store import open_store
 from rubriclab.store.tables import database_url

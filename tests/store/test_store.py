@@ -30,14 +30,13 @@ from store_samples import (
 )
 
 from rubriclab.errors import NotInStore, StoreError
+from rubriclab.models.evaluation import EvaluationRecord, GateVerdict
 from rubriclab.models.judgment import HumanJudgment
 from rubriclab.models.rubric import Criterion, Rubric
 from rubriclab.models.text import Aspect
 from rubriclab.models.version import (
     Candidate,
     Cell,
-    EvaluationRecord,
-    GateVerdict,
     Provenance,
     RecordedText,
     Ref,

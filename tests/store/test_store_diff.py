@@ -7,9 +7,10 @@ from typing import Any
 from hypothesis import given, settings, strategies as st
 from store_samples import criterion, provenance, rubric, version_of
 
+from rubriclab.models.evaluation import TrainingAgreement
 from rubriclab.models.rubric import Criterion, FieldChange, Level, Part, Question, Rubric
 from rubriclab.models.text import Aspect, Scale
-from rubriclab.models.version import TrainingAgreement, Version
+from rubriclab.models.version import Version
 from rubriclab.stats.intervals import Interval
 from rubriclab.store.diff import compare
 

@@ -25,8 +25,9 @@ from rubriclab.base_options import first_fault
 from rubriclab.errors import NotInStore, RubriclabError, SettingsError, StoreError
 from rubriclab.models.aggregation import threshold_by_hand
 from rubriclab.models.characters import count, is_blank, join_names, plain
+from rubriclab.models.evaluation import GRADED
 from rubriclab.models.text import Example, format_score
-from rubriclab.models.version import GRADED, Version
+from rubriclab.models.version import Version
 from rubriclab.ops.edit import EditableVersion, EditResult, edit, editable_version
 from rubriclab.ops.explain import ScoreExplanation, explain as explain_score
 from rubriclab.ops.options import Edit, EditOptions, ExplainOptions

@@ -1,0 +1,329 @@
+"""Agreement with people as it is stored: the gate's verdicts at learning, and evaluations on other texts."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal, NamedTuple
+
+from pydantic import Field
+
+from rubriclab.models.aggregation import Calibration
+from rubriclab.models.base import Bounded, Count, FrozenModel
+from rubriclab.models.rubric import DIRECT_METHOD
+from rubriclab.stats.intervals import MIN_GROUPS, Interval
+from rubriclab.stats.score_agreement import Level, ScoreErrors
+
+Outcome = Literal["better", "inconclusive", "not better", "worse"]
+WORST_FIRST: tuple[Outcome, ...] = ("worse", "not better", "inconclusive", "better")
+
+# The difference in correlation that would matter: about what going from 30 labels to 100 adds to a rubric (measured:
+# 0.04 with one component of partial least squares, 0.06 with the five best criteria). Less is not worth a call.
+MIN_EFFECT = 0.05
+# The reduction of the mean absolute error that would matter, as a share of the scale's width: 0.2 points from 1 to 5.
+MIN_ERROR_EFFECT = 0.05
+# The reduction of the Brier score that would matter: the same share of 0.25, the Brier score of a coin.
+MIN_BRIER_EFFECT = MIN_ERROR_EFFECT / 4
+# With fewer groups a difference that matters is not ruled out: the data may lack the groups that show it. If a fifth of
+# all groups do, ruling it out errs (simulated) in up to 32 % with 5 groups, 11 % with 10, 7 % with 12 and 6 % with 14.
+MIN_GROUPS_TO_RULE_OUT = 12
+
+# Names of the rubric's judge asked directly for one score: uncalibrated, and calibrated with the rubric's labels.
+DIRECT = DIRECT_METHOD
+# Ends the name of a judge asked directly whose scores are calibrated for a comparison.
+CALIBRATED_ENDING = ", calibrated"
+CALIBRATED = f"{DIRECT}{CALIBRATED_ENDING}"
+# Starts the name of a free baseline on other texts.
+BASELINE = "baseline: "
+ALL_FEATURES = "all text features"
+# The scores of the whole text in the rubric's own call, without the criteria.
+WHOLE = "whole"
+SINGLE_RATERS = "single raters, each against the mean of the others"
+# Estimates of more further labels than this were too uncertain to report.
+MAX_LABELS = 300
+# More points make a stored evaluation larger, but not its chart clearer.
+MAX_POINTS = 2000
+
+
+class Measures(NamedTuple):
+    """Names of the measures of agreement with labels: in order, and in error with its unit."""
+
+    order: str
+    error: str
+    unit: str
+
+
+GRADED = Measures("Pearson", "mean absolute error", " points")
+VERDICTS = Measures("AUROC", "Brier score", "")
+
+
+class EvaluatorAgreement(FrozenModel):
+    """One evaluator on the training texts, each text scored without the labels of its own group.
+
+    Attributes:
+        name: `joint`, `whole`, a method, `direct`, `direct, calibrated`, `constant`, `word count`, `best text feature`
+            or `all text features`.
+        n, calls: the number of texts that it scored, and of calls per text.
+        errors: for evaluators with scores on the labels' scale; `constant` gives the mean label of the other folds.
+        auroc, brier: for labels of two levels; `brier` for evaluators with probabilities.
+    """
+
+    name: str
+    kind: Literal["rubric", "judged", "baseline"]
+    n: Count
+    spearman: Interval
+    pearson: Interval
+    calls: float
+    errors: ScoreErrors | None = None
+    auroc: Interval | None = Field(None, exclude_if=lambda found: found is None)
+    brier: Interval | None = Field(None, exclude_if=lambda found: found is None)
+
+    @property
+    def order(self) -> Interval:
+        """Agreement in order: AUROC for labels of two levels, else Pearson correlation."""
+        return self.auroc or self.pearson
+
+    @property
+    def error(self) -> Interval | None:
+        """Error of the scores: Brier score for labels of two levels, else mean absolute error; `None` if unknown."""
+        return self.brier or (self.errors.absolute if self.errors else None)
+
+
+class TrainingAgreement(FrozenModel):
+    """Agreement of the rubric's scores with the labels of the training texts.
+
+    Attributes:
+        n: number of training texts with a score.
+        optimistic: whether the rubric was learned from these labels.
+        reselected: `order`, cross-validated: for each group, criteria are selected without the group's labels. Still
+            optimistic, though less so, if labels also helped to propose the criteria.
+    """
+
+    level: Literal["dataset"] = "dataset"
+    n: Count
+    optimistic: bool = True
+    spearman: Interval
+    pearson: Interval
+    kendall: Interval
+    reselected: Interval
+    auroc: Interval | None = Field(None, exclude_if=lambda found: found is None)
+
+    @property
+    def order(self) -> Interval:
+        """Agreement in order: AUROC for labels of two levels, else Spearman correlation."""
+        return self.auroc or self.spearman
+
+    @property
+    def measure(self) -> str:
+        return "AUROC" if self.auroc else "Spearman"
+
+
+class MoreLabels(FrozenModel):
+    """How many more labels decide in half of all cases (`even`) and in 80 % (`likely`); `None` above `MAX_LABELS`."""
+
+    even: Count | None
+    likely: Count | None
+
+
+class GateVerdict(FrozenModel):
+    """Whether the rubric agrees better with people than another evaluator.
+
+    An outcome is `worse` if the whole interval of the difference lies below zero; `not better` if it lies below the
+    smallest difference that matters and there are `MIN_GROUPS_TO_RULE_OUT` groups; `better` if it lies above zero and
+    reaches that difference; else `inconclusive`. It is `None` for comparisons with single methods, since one of many
+    comparisons would be "better" by chance.
+
+    Attributes:
+        outcome, difference: in `EvaluatorAgreement.order`; the rubric's minus the other evaluator's, paired.
+        error_outcome, less_error: in `error`, if both score on the scale; the other evaluator's minus the rubric's.
+        more_labels: if the outcome in order is inconclusive.
+        few_groups: the number of groups, if they were too few for an interval or to rule out a difference.
+    """
+
+    against: str
+    outcome: Outcome | None
+    difference: Interval
+    error_outcome: Outcome | None = None
+    less_error: Interval | None = None
+    more_labels: MoreLabels | None = None
+    few_groups: Count | None = None
+
+    @property
+    def overall(self) -> Outcome:
+        """`worse` if a known outcome is, else `better` if one is, else `not better` if all are, else `inconclusive`."""
+        outcomes = {self.outcome, self.error_outcome} - {None}
+        if "worse" in outcomes:
+            return "worse"
+        if "better" in outcomes:
+            return "better"
+        return "not better" if outcomes == {"not better"} else "inconclusive"
+
+    @property
+    def lacking_groups(self) -> int | None:
+        """How many more groups the outcome needs at least; `None` if it does not lack groups."""
+        least = MIN_GROUPS if self.difference.low is None else MIN_GROUPS_TO_RULE_OUT
+        return None if self.few_groups is None else max(least - self.few_groups, 1)
+
+
+def deciding_verdict(
+    direct: GateVerdict | None, calibrated: GateVerdict | None, *others: GateVerdict | None
+) -> GateVerdict | None:
+    """Return the verdict that decides: the lowest of that against the judge asked directly and the `others`.
+
+    The calibrated judge takes the place of the uncalibrated one if the rubric is worse than the calibrated judge only.
+    """
+    if direct and calibrated and calibrated.error_outcome == "worse" and direct.overall != "worse":
+        direct = calibrated
+    return min(filter(None, (direct, *others)), key=lambda verdict: WORST_FIRST.index(verdict.overall), default=None)
+
+
+class Raters(FrozenModel):
+    """Interrater agreement: Krippendorff's alpha, and the correlation that a perfect judge could reach.
+
+    `errors`, on the `n` texts with several, compare each with the mean of the others; `None` for labels of two levels.
+    """
+
+    alpha: Interval
+    ceiling: float | None
+    errors: ScoreErrors | None = None
+    n: Count | None = None
+
+
+class ReliabilityBin(FrozenModel):
+    """Texts with similar scores: their mean score, and the share of texts that people let pass."""
+
+    n: Count
+    score: float
+    share: Interval
+
+
+class VerdictAgreement(FrozenModel):
+    """Agreement of verdicts, and of the scores behind them, with people's verdicts, cross-validated.
+
+    Attributes:
+        name: as in `EvaluatorAgreement`, or `raters among themselves`.
+        cells: numbers of texts by people's level, then the evaluator's: two for people's worse level, two for better.
+        recalls, precisions: of the worse and of the better level.
+        brier: for raters, who give no scores, the share of verdicts that differ.
+        reliability: texts in bins of ascending scores.
+    """
+
+    name: str
+    cells: tuple[Count, Count, Count, Count]
+    recalls: tuple[Interval, Interval]
+    precisions: tuple[Interval, Interval]
+    balanced_accuracy: Interval
+    kappa: Interval
+    auroc: Interval
+    brier: Interval
+    reliability: tuple[ReliabilityBin, ...] = ()
+
+
+class Validation(FrozenModel):
+    """The gate's verdicts, with the figures behind them.
+
+    Attributes:
+        level: whether correlations are within groups or over all texts.
+        folds: the number of folds that the groups are divided into; each fold is scored without its labels.
+        training: the rubric on the labels that it was fitted to.
+        evaluators: the rubric first, then the other evaluators, the best first.
+        verdicts: against the best free baseline, and against the same judge asked directly, uncalibrated and
+            calibrated; these decide. The verdicts against each method alone follow, and do not decide.
+        raters: `None` if single raters' scores are not known.
+        verdict_agreements: for labels of two levels, of the rubric, of the same judge asked directly, uncalibrated and
+            calibrated, and of the raters.
+        direct_calibration: for graded labels, the map from the scores of the judge asked directly onto the labels'
+            scale, fitted to all labels; it gives `direct, calibrated` for new texts.
+    """
+
+    level: Literal["group", "dataset"]
+    n: Count
+    groups: Count
+    folds: Count
+    training: EvaluatorAgreement
+    evaluators: tuple[EvaluatorAgreement, ...]
+    verdicts: tuple[GateVerdict, ...]
+    raters: Raters | None = None
+    verdict_agreements: tuple[VerdictAgreement, ...] = Field((), exclude_if=lambda found: not found)
+    direct_calibration: Calibration | None = Field(None, exclude_if=lambda found: found is None)
+
+    @property
+    def rubric(self) -> EvaluatorAgreement:
+        return self.evaluators[0]
+
+    @property
+    def measures(self) -> Measures:
+        return VERDICTS if self.rubric.auroc else GRADED
+
+    def against(self, name: str) -> GateVerdict | None:
+        verdict = next((each for each in self.verdicts if each.against == name), None)
+        return verdict if verdict and verdict.difference.value is not None else None
+
+    @property
+    def free(self) -> GateVerdict:
+        return self.verdicts[0]
+
+    @property
+    def deciding(self) -> GateVerdict:
+        return deciding_verdict(self.against(DIRECT), self.against(CALIBRATED), self.free) or self.free
+
+    @property
+    def outcome(self) -> Outcome:
+        return self.deciding.overall
+
+
+def is_baseline(evaluator: str) -> bool:
+    return evaluator.startswith(BASELINE)
+
+
+class EvaluatedSide(FrozenModel):
+    """One side of an evaluation.
+
+    Attributes:
+        n: the number of texts that it scored.
+        errors, order: errors of graded scores; Pearson, or AUROC for labels of two levels.
+        decisions: for labels of two levels; `None` if it does not decide, and in records of earlier releases.
+    """
+
+    n: Count
+    errors: ScoreErrors | None = None
+    order: Interval | None = None
+    decisions: VerdictAgreement | None = Field(None, exclude_if=lambda found: found is None)
+
+    @property
+    def error(self) -> Interval | None:
+        """Brier score of decisions, else the mean absolute error; `None` if unknown."""
+        if self.decisions:
+            return self.decisions.brier
+        return self.errors.absolute if self.errors else None
+
+
+class OtherSide(EvaluatedSide):
+    """What a version is compared with; `asked_directly`: whether it is the same judge, asked directly."""
+
+    asked_directly: bool = False
+
+
+class EvaluationRecord(EvaluatedSide):
+    """The verdict on a version, and its agreement with people, on texts that it was not learned from.
+
+    Attributes:
+        judge, data: the judge that scored the texts, and the digest of texts and labels.
+        n, groups: of the texts behind `order`, without ties of two levels and groups that have no correlation.
+        level: whether correlations are within groups, over all texts or between systems.
+        verdict: the verdict that decides, against the judge asked directly or the best free baseline.
+        compared_with_direct: whether the judge asked directly was evaluated on the same texts, and not only free
+            baselines, even if the verdict against a free baseline decides.
+        other: the other side of the verdict; `None` in records of earlier releases.
+        points: label and score of each text, for graded labels; of more than `MAX_POINTS` texts an even sample in the
+            order of labels. Empty in records of earlier releases.
+    """
+
+    created: datetime
+    judge: str
+    data: str
+    groups: Count
+    level: Level
+    verdict: GateVerdict
+    compared_with_direct: bool = False
+    other: OtherSide | None = Field(None, exclude_if=lambda found: found is None)
+    points: tuple[tuple[Bounded, Bounded], ...] = Field((), exclude_if=lambda found: not found)
