@@ -13,7 +13,7 @@ from rubriclab.data.annotations import LinePair, comparison_faults, fit_scores, 
 from rubriclab.data.readers import Rows, from_rows
 from rubriclab.data.rows import MAX_REASON, RowError, is_derived
 from rubriclab.errors import DataError
-from rubriclab.models.characters import count, describe, did_you_mean, is_blank
+from rubriclab.models.characters import count, describe, did_you_mean, is_blank, join_names
 from rubriclab.models.text import (
     MAX_REVERSED_LEVELS,
     Example,
@@ -89,10 +89,8 @@ def training_examples(
     if about_others := len(comparisons) - len(aspect_comparisons):
         notes.append(f"comparisons of aspects other than {aspect!r} are left out: {about_others} of {len(comparisons)}")
     notes += fit_notes
-    if column_and_levels := reversed_column_and_levels(example_rows, aspect):
-        column, levels = column_and_levels
-        hint = f"if {levels.partition('=')[0]} is the best in {column!r}, turn them: `level_scores={levels}`"
-        notes.append(f"{HIGHER_IS_BETTER}; {hint}")
+    if grade_columns := find_grade_columns(example_rows, aspect):
+        notes.append(f"{HIGHER_IS_BETTER}; {grade_columns.question()}")
     notes += level_order_notes((row.example for row in example_rows), aspect)
     if used_scale.names:
         worse, better = used_scale.names
@@ -108,13 +106,12 @@ def training_examples(
             notes += _outlier_notes(rated_examples, aspect)
         else:
             notes.append(f"{span} by default, since there are only comparisons; give another scale if you prefer")
-    if len(labels) < MIN_LABELS or len(set(labels)) == 1:
+    equal_labels = describe_equal_labels(labels, aspect)
+    if len(labels) < MIN_LABELS or equal_labels:
         problem = f"texts with a score for {aspect!r}: {len(labels)} of {len(examples)}"
         problem, hint = f"{problem}; learning needs at least {MIN_LABELS}", "Thirty are a good start."
-        if len(labels) >= MIN_LABELS:
-            problem = f"all {len(labels)} scores for {aspect!r} are {format_score(labels[0])}"
-            problem += "; learning needs different scores"
-            hint = "Add texts that the raters thought better or worse."
+        if equal_labels:
+            problem, hint = equal_labels, "Add texts that the raters thought better or worse."
         if labels_needed:
             raise DataError(f"{problem[0].upper()}{problem[1:]}.", hint)
         note = f"the rubric is made without labels, and its agreement with people is unknown: {problem}"
@@ -198,19 +195,53 @@ def _outlier_notes(examples: Sequence[Example], aspect: str) -> Iterator[str]:
             yield f"one score is far from all others: {format_score(end)}; correct it if it is a typing error"
 
 
-def reversed_column_and_levels(example_rows: Sequence[ExampleRow], aspect: str) -> tuple[str, str] | None:
-    """Return a column in which 1 seems to be the best score, by its name, and the `level_scores` to reverse it."""
+def describe_equal_labels(labels: Sequence[float], aspect: str) -> str | None:
+    """Return why nothing can be learned from labels that are enough but all equal; `None` for others."""
+    if len(labels) < MIN_LABELS or len(set(labels)) > 1:
+        return None
+    label = labels[0]
+    value = repr(label.word) if isinstance(label, WordScore) else format_score(label)
+    return f"all {len(labels)} scores for {aspect!r} are {value}; nothing can be learned from labels that are all equal"
+
+
+@dataclass(frozen=True, slots=True)
+class GradeColumns:
+    """The columns of an aspect's scores, by name, of which at least one seems to hold grades with 1 as the best.
+
+    Attributes:
+        grades: the columns that seem to hold such grades, by their names.
+        others: the aspect's other columns, of which a higher score may be the better.
+        level_scores: the option that turns the scores in all of the columns.
+    """
+
+    grades: Sequence[str]
+    others: Sequence[str]
+    level_scores: str
+
+    def question(self) -> str:
+        best, grades = self.level_scores.partition("=")[0], join_names(map(repr, self.grades))
+        turn = f"turn them: `level_scores={self.level_scores}`"
+        if not self.others:
+            return f"if {best} is the best in {grades}, {turn}"
+        question = f"is {best} the best in {grades}, and also in {join_names(map(repr, self.others))}?"
+        return f"{question} If so, {turn}; if not, map only columns of one direction"
+
+
+def find_grade_columns(example_rows: Sequence[ExampleRow], aspect: str) -> GradeColumns | None:
+    """Return the columns of an aspect's scores if the name of one, such as `Note` or `rank`, says that 1 is the best.
+
+    Return `None` if no name says so, or if the scores are not at most `MAX_REVERSED_LEVELS` different numbers from 1.
+    """
     values = {value for row in example_rows for value in _score_and_annotations(row.example, aspect)}
-    columns = example_rows[0].mapping.columns if example_rows else {}
     if not values or min(values) < 1 or len(values) > MAX_REVERSED_LEVELS:
         return None
     if any(isinstance(value, WordScore) for value in values):
         return None
     prefixes = f"scores.{aspect}.", f"annotations.{aspect}."
-    for name, column in columns.items():
-        if f"{name}.".startswith(prefixes) and reading.may_rank_lowest_first(column):
-            return column, reversed_levels(values)
-    return None
+    columns = [name for field, name in example_rows[0].mapping.columns.items() if f"{field}.".startswith(prefixes)]
+    grades = list(filter(reading.may_rank_lowest_first, columns))
+    others = [column for column in columns if column not in grades]
+    return GradeColumns(grades, others, reversed_levels(values)) if grades else None
 
 
 def level_order_notes(examples: Iterable[Example], aspect: str) -> Iterator[str]:

@@ -20,7 +20,7 @@ from rubriclab.data.readers import RawRows, Rows, parse_row, raw_data_rows, raw_
 from rubriclab.data.rows import RowError, check_columns, corrected_columns
 from rubriclab.display import Displayed
 from rubriclab.errors import ChecklistError, DataError, SettingsError
-from rubriclab.learning.gate import rater_scores, raters_contradiction
+from rubriclab.learning.gate import CONTRADICTION, rater_scores
 from rubriclab.methods.sources import Checklist, parse_checklist, read_checklist
 from rubriclab.models.base import Unreadable, content_path, digest, read_stdin
 from rubriclab.models.characters import count, describe, join_names, python_argument, quoted
@@ -284,11 +284,13 @@ class _FileCheck:
         self.problems += fault_lines
         notes = [*self._training_notes(chosen_aspect, aspects), *self._output_notes()]
         next_step = None if self.problems else self._next_step(data, chosen_aspect, checked)
-        if next_step and "level_scores" in next_step.options and not self.options.level_scores:
-            notes = [note for note in notes if not note.startswith(checks.HIGHER_IS_BETTER)]
-            best = next_step.options["level_scores"].partition("=")[0]
-            explanation = f"{best} is taken for the best score, so the next command turns the scores"
-            notes.append(f"{explanation}; leave out its `level_scores` if higher ones are better")
+        if next_step and next_step.operation == "learn" and not self.options.level_scores:
+            grade_columns = checks.find_grade_columns(self.example_rows, next_step.options["aspect"])
+            if grade_columns and not grade_columns.others:
+                turned = {"level_scores": grade_columns.level_scores}
+                next_step = replace(next_step, options={**next_step.options, **turned})
+                notes = [note for note in notes if not note.startswith(checks.HIGHER_IS_BETTER)]
+                notes.append(self._turned_note(grade_columns))
         if chosen_aspect is None or not self.learnable:
             notes += checks.repeated_notes(examples)
         dropped = [*cell_faults, *self.dropped_faults] if self.options.skip_faulty else []
@@ -297,9 +299,9 @@ class _FileCheck:
             if not examples:
                 self.problems.append("no row can be used: all of them are faulty, and left out")
         for each in checked:
-            warning_and_reason = raters_contradiction(each.agreement) if each.agreement else None
-            if warning_and_reason:
-                notes.append(f"{': '.join(warning_and_reason)}: ask the raters of {each.aspect!r} before learning")
+            alpha = each.agreement.value if each.agreement else None
+            if alpha is not None and alpha <= CONTRADICTION:
+                notes.append(self._contradiction_note(each.aspect, alpha))
         faulty_cells = 0 if self.options.skip_faulty else len(cell_faults)
         numbers = checks.numbers_beside_words(self.example_rows, [*self.faults, *self.dropped_faults])
         words = [fault.word for fault in cell_faults if fault.word]
@@ -394,6 +396,24 @@ class _FileCheck:
             way = f"write a row for each output, with its system in a column; with pandas: {melt}"
             yield f"the columns {', '.join(map(repr, columns))} may each hold an output, and a row holds one: {way}"
 
+    def _turned_note(self, grade_columns: checks.GradeColumns) -> str:
+        best = grade_columns.level_scores.partition("=")[0]
+        grades = join_names(map(repr, grade_columns.grades))
+        note = f"{best} is taken for the best score in {grades}, so the next command turns the scores"
+        note = f"{note}; leave out its `level_scores` if higher ones are better"
+        unused = [column.name for column in self._columns() if column.field is None]
+        labels = [repr(name) for name in unused if reading.is_score_name(name)]
+        return f"{note}; or is the label in {join_names(labels)}?" if labels else note
+
+    def _contradiction_note(self, aspect: str, alpha: float) -> str:
+        """Return the question why the raters of an aspect contradict each other, with the columns of their scores."""
+        start = f"annotations.{aspect}."
+        columns = [column for name, column in self.options.mapping.columns.items() if name.startswith(start)]
+        in_columns = f" in {join_names(map(repr, columns))}" if columns else ""
+        problem = f"the raters of {aspect!r} contradict each other{in_columns}"
+        question = "did some take the lowest score for the best, or rate something else? Ask before learning"
+        return f"{problem} (Krippendorff's alpha {alpha:.2f}): {question}"
+
     def _scale(self, aspect: str | None) -> Scale | None:
         if self.options.scale is None or aspect is None:
             return None
@@ -407,7 +427,7 @@ class _FileCheck:
         if chosen_aspect is None:
             several = f"scores of several aspects: {', '.join(aspects)}; name one with `aspect`"
             none = "no scores: the texts can be scored, but nothing can be learned from them"
-            return (several if aspects else none,)
+            return (several if aspects else none, *filter(None, map(self._equal_labels, aspects)))
         if self.problems:
             return ()
         parsed = iter([(row.line, None, row.example) for row in self.example_rows])
@@ -426,6 +446,11 @@ class _FileCheck:
             self.problems.append(error.text)
             return ()
 
+    def _equal_labels(self, aspect: str) -> str | None:
+        """Return why nothing can be learned about an aspect whose labels are all equal; `None` for other labels."""
+        labels = [example.scores[aspect] for example in labelled(self.examples, aspect)]
+        return None if self.comparisons else checks.describe_equal_labels(labels, aspect)
+
     def _columns(self) -> Iterable[ColumnUse]:
         fields: dict[str, list[str]] = {}
         for mapped, column in self.options.mapping.columns.items():
@@ -440,13 +465,9 @@ class _FileCheck:
 
     def _next_step(self, data: Data, chosen_aspect: str | None, aspects: Sequence[AspectCheck]) -> NextStep:
         name = str(data) if isinstance(data, str | Path) else ""
-        labels = {each.aspect: each.labels for each in aspects}
+        labels = {each.aspect: each.labels for each in aspects if not self._equal_labels(each.aspect)}
         chosen_aspect = chosen_aspect or max(labels, key=lambda aspect: labels[aspect], default=None)
         reading_options = reading.changed_options(self.options)
-        if chosen_aspect is not None and not self.options.level_scores:
-            # The next command reverses grades if 1 is probably the best.
-            reversed_levels = checks.reversed_column_and_levels(self.example_rows, chosen_aspect)
-            reading_options |= {"level_scores": reversed_levels[1]} if reversed_levels else {}
         label_count = labels.get(chosen_aspect or "", 0) + len(self.comparisons)
         if not chosen_aspect or not self.learnable or label_count < checks.MIN_LABELS:
             return NextStep("score", name, {"rubric": "REF", **reading_options})

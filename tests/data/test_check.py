@@ -1,6 +1,7 @@
 """What can be learned from, and the answer to everything that cannot."""
 
 import math
+import re
 from itertools import combinations
 from pathlib import Path
 
@@ -121,6 +122,38 @@ def test_grades_of_which_1_is_the_best_are_named_and_turned_and_never_in_part(tm
     halves = [{"output": f"{n}.", "annotations": {"x": [1 + n / 2, 2]}} for n in range(5)]
     with pytest.raises(SettingsError, match=r'"1=3,1.5=2.5,2=2,2.5=1.5,3=1"'):
         training_examples(from_rows(halves), "x", "3:1")
+
+
+@pytest.mark.parametrize(
+    ("mapping", "are_turned", "question"),
+    [
+        ("scores.x=Note", True, "'Note', so the next .* ones are better; or is the label in 'Punkte'\\?"),
+        ("scores.x=Note,scores.y=Punkte", True, "'Note', so the next command .* if higher ones are better$"),
+        ("annotations.x.a=Note,annotations.x.b=Rang", True, "'Note' and 'Rang', so the next command"),
+        ("annotations.x.a=Note,annotations.x.b=Punkte", False, "is 1 the best in 'Note', and also in 'Punkte'\\?"),
+        ("scores.x=Punkte,annotations.x.a=Rang", False, "is 1 the best in 'Rang', and also in 'Punkte'\\?"),
+    ],
+)
+def test_grades_beside_other_scores_of_the_aspect_are_asked_about_instead_of_turned(
+    tmp_path: Path, mapping: str, are_turned: bool, question: str
+) -> None:
+    rated = (f"{LONG}{n},{n % 5 + 1},{n % 5 + 1},{5 - n % 4}" for n in range(20))
+    (tmp_path / "t.csv").write_text("\n".join(["output,Note,Rang,Punkte", *rated]))
+    checked = check(tmp_path / "t.csv", CheckOptions(aspect="x", mapping=mapping))
+    assert ("--levels" in str(checked.next)) == are_turned
+    assert len([note for note in checked.notes if re.search(question, note)]) == 1
+
+
+def test_labels_that_are_all_equal_are_named_and_the_next_command_is_about_another_aspect(tmp_path: Path) -> None:
+    rated = (f"{LONG}{n},4,pass,{n % 3}" for n in range(20))
+    (tmp_path / "t.csv").write_text("\n".join(["output,scores.a,scores.b,scores.c", *rated]))
+    why = "nothing can be learned from labels that are all equal"
+    all_aspects = check(tmp_path / "t.csv", CheckOptions())
+    assert all_aspects.notes[1:] == (f"all 20 scores for 'a' are 4; {why}", f"all 20 scores for 'b' are 'pass'; {why}")
+    assert all_aspects.next is not None
+    assert all_aspects.next.options["aspect"] == "c"
+    (problem,) = check(tmp_path / "t.csv", CheckOptions(aspect="a")).problems
+    assert problem.startswith(f"All 20 scores for 'a' are 4; {why}.")
 
 
 @pytest.mark.parametrize(("levels", "worse"), [("pass=1,fail=2", "fail"), ("good=1,bad=5", "bad"), ("a=2,b=1", "")])
