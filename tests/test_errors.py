@@ -11,7 +11,7 @@ import pytest
 
 import rubriclab as rl
 from rubriclab.cli.output import flags
-from rubriclab.data.mapping import ReadingOptions
+from rubriclab.data.reading_options import ReadingOptions
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.characters import with_flags
 from rubriclab.ops.options import LearnOptions

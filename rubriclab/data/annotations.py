@@ -19,19 +19,8 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any, Literal
 
-from rubriclab.data.mapping import (
-    ABSENT,
-    MAX_LEVEL_WORDS,
-    NATIVE,
-    RATING_FIELDS,
-    TABLES,
-    TYPED,
-    CellRules,
-    FieldMap,
-    is_level_word,
-    look_up,
-    propose_level_scores,
-)
+from rubriclab.data.cells import MAX_LEVEL_WORDS, TYPED, CellRules, is_level_word, propose_level_scores
+from rubriclab.data.mapping import ABSENT, NATIVE, RATING_FIELDS, TABLES, FieldMap, look_up
 from rubriclab.data.rows import FieldError, Fields, RowError, make_fault, mapped_aspects, other_aspect
 from rubriclab.errors import DataError
 from rubriclab.models.characters import PREVIEW_LENGTH, describe

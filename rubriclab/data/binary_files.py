@@ -16,7 +16,8 @@ from typing import Any
 from xml.etree import ElementTree
 
 from rubriclab.data import text_files
-from rubriclab.data.mapping import DEFAULTS, MAX_ROW_BYTES, UNCALCULATED, CellError, ReadingOptions, SourceFormat
+from rubriclab.data.cells import UNCALCULATED, CellError
+from rubriclab.data.reading_options import DEFAULTS, MAX_ROW_BYTES, ReadingOptions, SourceFormat
 from rubriclab.data.rows import EXACT_DECIMAL, RowError
 from rubriclab.errors import DataError, SettingsError
 

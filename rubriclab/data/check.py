@@ -8,8 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, permutations
 
-from rubriclab.data import mapping as reading
 from rubriclab.data.annotations import LinePair, comparison_faults, fit_scores, select_comparisons
+from rubriclab.data.cells import MAX_LEVEL_WORDS, UNCALCULATED, is_worse, propose_level_scores, split_level_words
+from rubriclab.data.mapping import NATIVE, FieldMap, mapping_text
+from rubriclab.data.mapping_proposals import may_rank_lowest_first, propose_scores
 from rubriclab.data.readers import Rows, from_rows
 from rubriclab.data.rows import MAX_REASON, RowError, is_derived
 from rubriclab.errors import DataError
@@ -239,7 +241,7 @@ def find_grade_columns(example_rows: Sequence[ExampleRow], aspect: str) -> Grade
         return None
     prefixes = f"scores.{aspect}.", f"annotations.{aspect}."
     columns = [name for field, name in example_rows[0].mapping.columns.items() if f"{field}.".startswith(prefixes)]
-    grades = list(filter(reading.may_rank_lowest_first, columns))
+    grades = list(filter(may_rank_lowest_first, columns))
     others = [column for column in columns if column not in grades]
     return GradeColumns(grades, others, reversed_levels(values)) if grades else None
 
@@ -249,7 +251,7 @@ def level_order_notes(examples: Iterable[Example], aspect: str) -> Iterator[str]
     values = (value for example in examples for value in _score_and_annotations(example, aspect))
     scores = {value.word.casefold(): float(value) for value in values if isinstance(value, WordScore)}
     for worse, better in permutations(scores, 2):
-        if reading.is_worse(worse, better) and scores[worse] > scores[better]:
+        if is_worse(worse, better) and scores[worse] > scores[better]:
             yield f"{worse!r} is higher than {better!r}: is that meant?"
             return
 
@@ -277,7 +279,7 @@ def _check_verdict_words(example_rows: Sequence[ExampleRow], scale: Scale, aspec
     if words and not scale.names:
         number_text = f"; the numbers beside them are {_describe_numbers(numbers)}" if numbers else ""
         some_words = f"but some are words for verdicts: {', '.join(map(repr, words))}{number_text}"
-        hint = f"Give the scores of these words: {reading.propose_level_scores(words, beside_numbers=True)}."
+        hint = f"Give the scores of these words: {propose_level_scores(words, beside_numbers=True)}."
         raise DataError(f"The scores for {aspect!r} are on a scale of more than two levels, {some_words}.", hint)
 
 
@@ -338,13 +340,13 @@ def _check_labels(
         raise DataError(problem, "Map the column of its scores too, or leave the file out.")
     examples = [each.example for each in example_rows]
     if words := rows.source.choices.get(aspect):
-        quoted = ", ".join(map(repr, words[: reading.MAX_LEVEL_WORDS]))
-        hint = f"If they are levels, give their scores: {reading.propose_level_scores(words) or '`level_scores`'}."
+        quoted = ", ".join(map(repr, words[:MAX_LEVEL_WORDS]))
+        hint = f"If they are levels, give their scores: {propose_level_scores(words) or '`level_scores`'}."
         raise DataError(f"The answers to {aspect!r} are words without scores: {quoted}.", hint)
     columns = rows.mapping.columns
     last_row = [rows.row] if isinstance(rows.row, Mapping) else []
-    proposal = reading.propose_scores(last_row, aspect, columns)
-    proposal = proposal or reading.mapping_text({**columns, f"scores.{aspect}": "COLUMN"})
+    proposal = propose_scores(last_row, aspect, columns)
+    proposal = proposal or mapping_text({**columns, f"scores.{aspect}": "COLUMN"})
     scale_hint = "" if labels_needed else " To learn without labels, give their scale: `scale=LOW:HIGH`."
     skipped, scored_names = rows.first_skipped, sorted({name for each in examples for name in each.scores})
     problem = f"None of the {len(examples)} rows has a score for {aspect!r}; {scored_aspects(examples)}"
@@ -395,7 +397,7 @@ class ExampleRow:
     where: str
     line: int
     example: Example
-    mapping: reading.FieldMap = reading.NATIVE
+    mapping: FieldMap = NATIVE
     row: object = None
 
     def fault(self, field: str, got: str, expected: str, outside: str | None = None) -> RowError:
@@ -484,13 +486,13 @@ def fault_hints(
     """
     outside_values = list(dict.fromkeys(fault.outside for fault in faults if fault.outside))
     faulty = [fault.word for fault in faults if fault.word]
-    proposal = reading.propose_level_scores([*words, *faulty], beside_numbers=bool(numbers)) if faulty else None
+    proposal = propose_level_scores([*words, *faulty], beside_numbers=bool(numbers)) if faulty else None
     hints = [f"if the words are levels or missing values, add {proposal}"] if proposal else []
-    levels, _missing = reading.split_level_words([*words, *faulty])
+    levels, _missing = split_level_words([*words, *faulty])
     if hints and numbers and levels:
         scale_text = f"the scale of the numbers beside them ({_describe_numbers(numbers)})"
         hints = [f"{hints[0]}, with the score of each word on {scale_text} for N"]
-    if any(reading.UNCALCULATED in fault.got for fault in faults):
+    if any(UNCALCULATED in fault.got for fault in faults):
         save = "to store the results of formulas, open the workbook in a spreadsheet program and save it"
         hints.append(f"{save}; or leave the rows out with `skip_faulty`")
     if sum(fault.field == "id" and not is_derived(fault.id or "") for fault in faults) >= MIN_ALIKE:

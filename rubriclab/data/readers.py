@@ -20,7 +20,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
-from rubriclab.data import mapping as reading, text_files
+from rubriclab.data import text_files
 from rubriclab.data.annotations import (
     RATINGS_TABLE,
     PairwiseComparison,
@@ -32,6 +32,9 @@ from rubriclab.data.annotations import (
     read_export,
 )
 from rubriclab.data.binary_files import parquet_rows, read_sheet
+from rubriclab.data.cells import UNTYPED, CellRules
+from rubriclab.data.mapping import ABSENT, NATIVE, DefaultMap, FieldMap, look_up
+from rubriclab.data.reading_options import DEFAULTS, UTF_8, Mark, ReadingOptions, SourceFormat
 from rubriclab.data.rows import RowError, check_columns, parse_example
 from rubriclab.data.write import FORMATS, JSON_LINES, table_kind
 from rubriclab.errors import DataError, SettingsError
@@ -40,7 +43,7 @@ from rubriclab.models.text import Example
 
 # Texts with more characters are not numbers, and are not cached.
 MAX_NUMBER_LENGTH = 40
-_POINT, _COMMA = reading.UNTYPED, reading.CellRules(typed=False, decimal_comma=True)
+_POINT, _COMMA = UNTYPED, CellRules(typed=False, decimal_comma=True)
 # What a score shows about the decimal mark. "point", "comma": it is a number only with this mark. "decimal …": it is a
 # decimal with this mark, thousands with the other mark. "same": the same number with both. "none": no number.
 _MarkEvidence = Literal["point", "comma", "decimal point", "decimal comma", "same", "none"]
@@ -69,11 +72,8 @@ def _mark_evidence(cell: Any) -> _MarkEvidence:
 
 
 def decimal_mark(
-    where: str,
-    rows: Iterable[tuple[int, Mapping[str, Any]]],
-    options: reading.ReadingOptions,
-    delimiter: str | None = None,
-) -> tuple[reading.Mark | None, str | None]:
+    where: str, rows: Iterable[tuple[int, Mapping[str, Any]]], options: ReadingOptions, delimiter: str | None = None
+) -> tuple[Mark | None, str | None]:
     """Return the decimal mark of the scores in rows of untyped cells, and how the first ambiguous score is read.
 
     Each row has its line number. The mark is `None` if no score has one. A score that is a number with only one of the
@@ -101,7 +101,7 @@ def decimal_mark(
             if not is_missing(cell):
                 is_long = isinstance(cell, str) and len(cell) > MAX_NUMBER_LENGTH
                 first_cells.setdefault("none" if is_long else _mark_evidence(cell), (line, cell))
-    usual_mark: reading.Mark = "comma" if delimiter == ";" else "point"
+    usual_mark: Mark = "comma" if delimiter == ";" else "point"
     mark, ambiguous_score = _decide_mark(where, single_columns, usual_mark)
     if mark == "comma" or delimiter != ";":
         return mark, ambiguous_score
@@ -112,9 +112,7 @@ def decimal_mark(
     return mark, ambiguous_score
 
 
-def _decide_mark(
-    where: str, columns: Mapping[str, _FirstCells], usual_mark: reading.Mark
-) -> tuple[reading.Mark | None, str | None]:
+def _decide_mark(where: str, columns: Mapping[str, _FirstCells], usual_mark: Mark) -> tuple[Mark | None, str | None]:
     """Return the mark of these columns, `None` if no score has one, and how the first ambiguous score is read."""
     kinds = {kind for cells in columns.values() for kind in cells}
     if certain := kinds & {"point", "comma"}:
@@ -144,13 +142,13 @@ WORKBOOK = (".xlsx", ".xlsm")
 class RawRows:
     """Raw rows (mappings, faults, other values) with their lines; all rows of a table have the same columns."""
 
-    source: reading.SourceFormat
+    source: SourceFormat
     rows: text_files.RowStream
-    rules: reading.CellRules
+    rules: CellRules
     is_table: bool = False
 
 
-def raw_file_rows(source: str | Path | text_files.Lines, options: reading.ReadingOptions) -> RawRows:
+def raw_file_rows(source: str | Path | text_files.Lines, options: ReadingOptions) -> RawRows:
     if not isinstance(source, str | Path):
         name = getattr(source, "name", None)
         return _stream_rows(name if isinstance(name, str) else "stream", source, options)
@@ -165,13 +163,13 @@ def raw_file_rows(source: str | Path | text_files.Lines, options: reading.Readin
         raw = RawRows(source_format, iter(sheet), options.rules(typed=False, decimal=mark), is_table=True)
     elif kind == PARQUET:
         rows = parquet_rows(path, options.max_row_bytes)
-        raw = RawRows(reading.SourceFormat(str(path), "Parquet"), rows, options.rules(typed=True), is_table=True)
+        raw = RawRows(SourceFormat(str(path), "Parquet"), rows, options.rules(typed=True), is_table=True)
     else:
         raw = _text_file_rows(path, kind, options)
     return _convert_export(raw, options)
 
 
-def raw_data_rows(rows: Any, where: str, options: reading.ReadingOptions) -> RawRows:
+def raw_data_rows(rows: Any, where: str, options: ReadingOptions) -> RawRows:
     if isinstance(rows, Mapping):
         keys = ", ".join(repr(key) for key in rows)
         raise DataError(f"Expected rows, but {where} is a mapping with {keys}.", "Give one of its values.")
@@ -181,12 +179,12 @@ def raw_data_rows(rows: Any, where: str, options: reading.ReadingOptions) -> Raw
         raise DataError(f"Data of the type {type(rows).__name__} has no rows;", hint)
 
     numbered = enumerate(_mappings(rows, options.mapping), start=1)
-    raw = RawRows(reading.SourceFormat(where, "rows"), numbered, options.rules(typed=True), is_table=_is_table(rows))
+    raw = RawRows(SourceFormat(where, "rows"), numbered, options.rules(typed=True), is_table=_is_table(rows))
     # The rows of an iterator may come one at a time, and an export is read as a whole.
     return raw if isinstance(rows, Iterator) else _convert_export(raw, options)
 
 
-def _convert_export(raw: RawRows, options: reading.ReadingOptions) -> RawRows:
+def _convert_export(raw: RawRows, options: ReadingOptions) -> RawRows:
     first = next(raw.rows, None)
     if first is None:
         return raw
@@ -211,12 +209,12 @@ def _convert_export(raw: RawRows, options: reading.ReadingOptions) -> RawRows:
     return RawRows(source, iter(rows), rules, is_table=True)
 
 
-def _stream_rows(where: str, lines: text_files.Lines, options: reading.ReadingOptions) -> RawRows:
+def _stream_rows(where: str, lines: text_files.Lines, options: ReadingOptions) -> RawRows:
     rows = text_files.json_lines(where, text_files.bounded_lines(where, lines, options.max_row_bytes))
-    return RawRows(reading.SourceFormat(where, "JSON Lines", reading.UTF_8), rows, options.rules(typed=True))
+    return RawRows(SourceFormat(where, "JSON Lines", UTF_8), rows, options.rules(typed=True))
 
 
-def _text_file_rows(path: Path, kind: str, options: reading.ReadingOptions) -> RawRows:
+def _text_file_rows(path: Path, kind: str, options: ReadingOptions) -> RawRows:
     where, max_bytes = str(path), options.max_row_bytes
     sample, complete = text_files.read_sample(path)
     text_files.check_text(where, sample)
@@ -227,9 +225,9 @@ def _text_file_rows(path: Path, kind: str, options: reading.ReadingOptions) -> R
     if is_json:
         rules, rows = options.rules(typed=True), text_files.document_rows(path, text, max_bytes, encoding)
         if rows is not None:
-            return RawRows(reading.SourceFormat(where, "JSON", encoding), enumerate(rows, start=1), rules)
+            return RawRows(SourceFormat(where, "JSON", encoding), enumerate(rows, start=1), rules)
         lines = text_files.read_lines(path, max_bytes, encoding, newline)
-        return RawRows(reading.SourceFormat(where, "JSON Lines", encoding), text_files.json_lines(where, lines), rules)
+        return RawRows(SourceFormat(where, "JSON Lines", encoding), text_files.json_lines(where, lines), rules)
     usual, header_rows = DELIMITED[kind], options.header_rows
     dialect = text_files.sniff(text, usual, complete=complete, header_rows=header_rows, skip_rows=options.skip_rows)
     if options.delimiter:
@@ -250,11 +248,11 @@ def _text_file_rows(path: Path, kind: str, options: reading.ReadingOptions) -> R
 
     mark, ambiguous_score = decimal_mark(where, readable(), options, dialect.delimiter)
     name = "TSV" if kind == ".tab" else kind.removeprefix(".").upper()
-    source = reading.SourceFormat(where, name, encoding, dialect.delimiter, mark, ambiguous_score, DELIMITED[kind])
+    source = SourceFormat(where, name, encoding, dialect.delimiter, mark, ambiguous_score, DELIMITED[kind])
     return RawRows(source, numbered(), options.rules(typed=False, decimal=mark), is_table=True)
 
 
-def _check_kind(path: Path, options: reading.ReadingOptions) -> str:
+def _check_kind(path: Path, options: ReadingOptions) -> str:
     """Return the ending that names a file's format, or raise an error if the file or an option cannot be used."""
     kind = table_kind(path, (PARQUET, *WORKBOOK, *JSON_LINES, *DELIMITED))
     exists = os.path.exists(path)
@@ -280,7 +278,7 @@ def _check_kind(path: Path, options: reading.ReadingOptions) -> str:
     kinds_by_option["encoding"] = (*JSON_LINES, *DELIMITED)
     kinds_by_option |= dict.fromkeys(("header_rows", "skip_rows", "decimal"), (*DELIMITED, *WORKBOOK))
     for name, kinds in kinds_by_option.items():
-        if kind not in kinds and getattr(options, name) != getattr(reading.DEFAULTS, name):
+        if kind not in kinds and getattr(options, name) != getattr(DEFAULTS, name):
             raise SettingsError(f"`{name}` does not apply to {path}, a {kind} file;", "leave it out.")
     return kind
 
@@ -291,7 +289,7 @@ def _is_table(rows: Any) -> bool:
     return any(hasattr(rows, name) for name in methods) or bool(getattr(rows, "column_names", None))
 
 
-def _mappings(rows: Any, mapping: reading.FieldMap) -> Iterator[Any]:
+def _mappings(rows: Any, mapping: FieldMap) -> Iterator[Any]:
     if hasattr(rows, "itertuples"):  # pandas
         return _pandas_rows(rows)
     if hasattr(rows, "to_batches"):  # pyarrow
@@ -337,10 +335,10 @@ class Rows(Iterator[Example | RowError]):
         not_assessed: by field, how many raters' cells say that the text cannot be assessed.
     """
 
-    source: reading.SourceFormat
+    source: SourceFormat
     parsed: Iterator[tuple[int, Any, ParsedRow]]
     _skip_faulty: bool = False
-    mapping: reading.FieldMap = reading.NATIVE
+    mapping: FieldMap = NATIVE
     not_assessed: Mapping[str, int] = field(default_factory=dict)
     line: int = field(default=0, init=False)
     row: Any = field(default=None, init=False)
@@ -380,7 +378,7 @@ class Rows(Iterator[Example | RowError]):
         return examples
 
 
-def read(source: str | Path | text_files.Lines, options: reading.ReadingOptions | None = None, **values: Any) -> Rows:
+def read(source: str | Path | text_files.Lines, options: ReadingOptions | None = None, **values: Any) -> Rows:
     """Return the examples and faults of a file, of `-` (standard input), or of a stream or iterable of lines.
 
     The format follows from the file's name; standard input and streams are JSON Lines. Rows are read lazily, except
@@ -392,18 +390,18 @@ def read(source: str | Path | text_files.Lines, options: reading.ReadingOptions 
             rows, is a table without the column of a field, or has a row of more than `max_line_bytes`.
         SettingsError: for an option that is unknown, out of bounds, or does not apply to the format.
     """
-    options = options or reading.ReadingOptions(**values)
+    options = options or ReadingOptions(**values)
     return _parse(raw_file_rows(source, options), options)
 
 
-def from_rows(rows: Any, where: str = "rows", options: reading.ReadingOptions | None = None, **values: Any) -> Rows:
+def from_rows(rows: Any, where: str = "rows", options: ReadingOptions | None = None, **values: Any) -> Rows:
     """Return the examples and faults of a table, or of any iterable of mappings, texts or examples.
 
     Tables are data frames of pandas and polars, tables of pyarrow and Hugging Face data sets. Rows are counted from 1.
     In a pandas frame NaN and NA are missing values; elsewhere NaN is a faulty score. Raises DataError if `rows` is no
     table, has no rows or lacks a column. `values` are fields of `ReadingOptions`, in place of `options`.
     """
-    options = options or reading.ReadingOptions(**values)
+    options = options or ReadingOptions(**values)
     return _parse(raw_data_rows(rows, where, options), options)
 
 
@@ -426,7 +424,7 @@ def join_rows(sources: Sequence[Rows]) -> Rows:
     return joined
 
 
-def _parse(raw: RawRows, options: reading.ReadingOptions) -> Rows:
+def _parse(raw: RawRows, options: ReadingOptions) -> Rows:
     where, rules = raw.source.where, raw.rules
 
     def examples() -> Iterator[tuple[int, Any, ParsedRow]]:
@@ -448,15 +446,15 @@ def _parse(raw: RawRows, options: reading.ReadingOptions) -> Rows:
     return Rows(raw.source, examples(), options.skip_faulty, options.mapping, rules.not_assessed)
 
 
-def _native_if_output_absent(row: Any, mapping: reading.FieldMap) -> reading.FieldMap:
+def _native_if_output_absent(row: Any, mapping: FieldMap) -> FieldMap:
     """Return a default mapping only for a row that has its column of outputs, or has no column `output` either."""
-    if isinstance(mapping, reading.DefaultMap) and isinstance(row, Mapping) and "output" in row:
+    if isinstance(mapping, DefaultMap) and isinstance(row, Mapping) and "output" in row:
         column = mapping.columns.get("output", "output")
-        return reading.NATIVE if reading.look_up(row, column) is reading.ABSENT else mapping
+        return NATIVE if look_up(row, column) is ABSENT else mapping
     return mapping
 
 
-def parse_row(row: Any, where: str, line: int, mapping: reading.FieldMap, rules: reading.CellRules) -> ParsedRow:
+def parse_row(row: Any, where: str, line: int, mapping: FieldMap, rules: CellRules) -> ParsedRow:
     if isinstance(row, RowError | Example):
         return row
     comparisons = parse_comparisons(row, where, line, mapping, rules)

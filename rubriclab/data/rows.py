@@ -28,22 +28,12 @@ from itertools import chain, islice
 from numbers import Real
 from typing import Any, TypeVar
 
-from rubriclab.data.mapping import (
-    ABSENT,
-    FIELDS,
+from rubriclab.data.cells import TYPED, UNCALCULATED, UNTYPED, CellError, CellRules, chat_messages
+from rubriclab.data.mapping import ABSENT, FIELDS, NATIVE, FieldMap, look_up, mapping_text
+from rubriclab.data.mapping_proposals import (
     MAX_SAMPLED,
-    NATIVE,
-    TYPED,
-    UNCALCULATED,
-    UNTYPED,
-    CellError,
-    CellRules,
-    FieldMap,
-    chat_messages,
     closest_column,
     form_columns,
-    look_up,
-    mapping_text,
     propose_mapping,
     proposed_columns,
 )

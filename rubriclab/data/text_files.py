@@ -23,7 +23,8 @@ from typing import IO, Any, cast
 
 import orjson
 
-from rubriclab.data.mapping import FIELDS, MAX_ROW_BYTES, UTF_8, ReadingOptions
+from rubriclab.data.mapping import FIELDS
+from rubriclab.data.reading_options import MAX_ROW_BYTES, UTF_8, ReadingOptions
 from rubriclab.data.rows import RowError
 from rubriclab.data.write import unescape_cell
 from rubriclab.errors import DataError

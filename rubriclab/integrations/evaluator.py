@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from rubriclab.closing import Closing
 from rubriclab.data.annotations import Answer, Export, Task, export_rows
-from rubriclab.data.mapping import UNTYPED
+from rubriclab.data.cells import UNTYPED
 from rubriclab.errors import DataError, UserError
 from rubriclab.judges.cache import recorded_name
 from rubriclab.lab import Lab

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rubriclab.data.mapping import ReadingOptions
 from rubriclab.data.readers import from_rows
+from rubriclab.data.reading_options import ReadingOptions
 from rubriclab.errors import SettingsError
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.learning.scoring import Score

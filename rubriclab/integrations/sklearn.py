@@ -16,8 +16,10 @@ from sklearn.utils import Tags, check_array, check_consistent_length, column_or_
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted
 
-from rubriclab.data.mapping import ABSENT, VERDICT_WORDS, ReadingOptions, look_up
+from rubriclab.data.cells import VERDICT_WORDS
+from rubriclab.data.mapping import ABSENT, look_up
 from rubriclab.data.readers import raw_data_rows
+from rubriclab.data.reading_options import ReadingOptions
 from rubriclab.data.rows import check_columns
 from rubriclab.errors import DataError
 from rubriclab.lab import Lab

@@ -14,9 +14,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rubriclab.data import check as checks, mapping as reading
+from rubriclab.data import check as checks
 from rubriclab.data.annotations import PairwiseComparison, comparison_faults
+from rubriclab.data.cells import split_level_words
+from rubriclab.data.mapping import ABSENT, FIELDS, TABLES, look_up, mapping_text, parse_mapping
+from rubriclab.data.mapping_proposals import MAX_SAMPLED, is_score_name, output_columns, proposed_columns
 from rubriclab.data.readers import RawRows, Rows, parse_row, raw_data_rows, raw_file_rows
+from rubriclab.data.reading_options import SourceFormat, changed_options
 from rubriclab.data.rows import RowError, check_columns, corrected_columns
 from rubriclab.display import Displayed
 from rubriclab.errors import ChecklistError, DataError, SettingsError
@@ -132,7 +136,7 @@ class CheckResult(Displayed):
         few_groups: the number of groups with labels, if they are too few for a verdict on a rubric.
     """
 
-    source: reading.SourceFormat
+    source: SourceFormat
     columns: tuple[ColumnUse, ...]
     rows: int
     texts: int
@@ -183,7 +187,7 @@ def check(data: Data, options: CheckOptions) -> CheckResult:
     raters_note = _raters_note(result, options)
     result = replace(result, notes=(*result.notes, *raters_note))
     is_file = isinstance(data, str | Path) and Path(data).is_file()
-    proposed: dict[str, Any] = {"mapping": reading.parse_mapping(result.proposal)} if result.proposal else {}
+    proposed: dict[str, Any] = {"mapping": parse_mapping(result.proposal)} if result.proposal else {}
     if result.levels and not options.level_scores:
         levels_in_order = enumerate(result.levels.items())
         proposed["level_scores"] = {
@@ -224,7 +228,7 @@ def check(data: Data, options: CheckOptions) -> CheckResult:
 
 def _raters_note(result: CheckResult, options: CheckOptions) -> list[str]:
     """Return the note that proposed columns are taken for raters' scores; empty without such columns."""
-    proposed = reading.parse_mapping(result.proposal).columns if result.proposal else {}
+    proposed = parse_mapping(result.proposal).columns if result.proposal else {}
     new = {name: column for name, column in proposed.items() if name not in options.mapping.columns}
     fields = [name for name in new if name.startswith("annotations.")]
     if not fields:
@@ -245,7 +249,7 @@ def check_each(files: Sequence[str | Path], options: CheckOptions) -> list[Check
         try:
             results.append(check(file, options))
         except (DataError, SettingsError) as error:
-            raw = RawRows(reading.SourceFormat(str(file), "unknown"), iter(()), options.rules(typed=True))
+            raw = RawRows(SourceFormat(str(file), "unknown"), iter(()), options.rules(typed=True))
             results.append(_FileCheck(raw, options, problems=[error.text]).result(file))
     return results
 
@@ -305,7 +309,7 @@ class _FileCheck:
         faulty_cells = 0 if self.options.skip_faulty else len(cell_faults)
         numbers = checks.numbers_beside_words(self.example_rows, [*self.faults, *self.dropped_faults])
         words = [fault.word for fault in cell_faults if fault.word]
-        levels, missing_words = reading.split_level_words(words, beside_numbers=bool(numbers))
+        levels, missing_words = split_level_words(words, beside_numbers=bool(numbers))
         optional = ("source", "context", "reference", "system")
         missing = {name: sum(getattr(each, name) is None for each in examples) for name in optional}
         return CheckResult(
@@ -355,7 +359,7 @@ class _FileCheck:
         for line, row in self.raw.rows:
             self.lines.add(line)  # A faulty rating comes twice: as its text and as the fault.
             if isinstance(row, Mapping):
-                if len(self.sample) < reading.MAX_SAMPLED:
+                if len(self.sample) < MAX_SAMPLED:
                     self.sample.append(row)
                 self.cell_counts.update(str(column) for column, cell in row.items() if not rules.is_missing(cell))
                 if self.raw.is_table and len(self.sample) == 1 and readable:
@@ -371,9 +375,9 @@ class _FileCheck:
             columns = corrected_columns(self.sample[0], mapping)
             absent = (name for name in mapping.columns if name not in columns and "." in name)
             aspect = aspect or next((name.split(".")[1] for name in absent), None)
-        proposed = reading.proposed_columns(self.sample, columns, aspect)
+        proposed = proposed_columns(self.sample, columns, aspect)
         if proposed != mapping.columns:
-            self.proposal = reading.mapping_text(proposed)
+            self.proposal = mapping_text(proposed)
         if not self.lines and not self.problems:
             self.problems.append(self.raw.source.no_rows_error().text)
 
@@ -390,7 +394,7 @@ class _FileCheck:
             self.comparisons += [(line, comparison) for comparison in parsed]
 
     def _output_notes(self) -> Iterator[str]:
-        columns = reading.output_columns(self.sample)
+        columns = output_columns(self.sample)
         if len(columns) > 1:
             melt = f"frame.melt(id_vars=[...], value_vars={columns!r}, var_name='system', value_name='output')"
             way = f"write a row for each output, with its system in a column; with pandas: {melt}"
@@ -402,7 +406,7 @@ class _FileCheck:
         note = f"{best} is taken for the best score in {grades}, so the next command turns the scores"
         note = f"{note}; leave out its `level_scores` if higher ones are better"
         unused = [column.name for column in self._columns() if column.field is None]
-        labels = [repr(name) for name in unused if reading.is_score_name(name)]
+        labels = [repr(name) for name in unused if is_score_name(name)]
         return f"{note}; or is the label in {join_names(labels)}?" if labels else note
 
     def _contradiction_note(self, aspect: str, alpha: float) -> str:
@@ -457,7 +461,7 @@ class _FileCheck:
             fields.setdefault(column, []).append(mapped)
         cells = self.raw.source.cells
         for name in cells or dict.fromkeys(str(column) for row in self.sample for column in row):
-            native = name if name.partition(".")[0] in (*reading.FIELDS, *reading.TABLES) else None
+            native = name if name.partition(".")[0] in (*FIELDS, *TABLES) else None
             sampled = [row.get(name) for row in self.sample]
             example = next((str(cell) for cell in sampled if not self.raw.rules.is_missing(cell)), "")
             used = ", ".join(fields[name]) if name in fields else native
@@ -467,7 +471,7 @@ class _FileCheck:
         name = str(data) if isinstance(data, str | Path) else ""
         labels = {each.aspect: each.labels for each in aspects if not self._equal_labels(each.aspect)}
         chosen_aspect = chosen_aspect or max(labels, key=lambda aspect: labels[aspect], default=None)
-        reading_options = reading.changed_options(self.options)
+        reading_options = changed_options(self.options)
         label_count = labels.get(chosen_aspect or "", 0) + len(self.comparisons)
         if not chosen_aspect or not self.learnable or label_count < checks.MIN_LABELS:
             return NextStep("score", name, {"rubric": "REF", **reading_options})
@@ -612,12 +616,12 @@ def _choose_groups(sizes: Counter[str], options: SplitOptions, notify: Notify) -
 def _group(row: Any, example: Example, by: str) -> str:
     if by == "group":
         return example.group
-    value: object = reading.ABSENT
+    value: object = ABSENT
     if by == "system":
         value = example.system
     elif isinstance(row, Mapping):
-        value = reading.look_up(row, by)
-    if value is None or value is reading.ABSENT:
+        value = look_up(row, by)
+    if value is None or value is ABSENT:
         raise DataError(f"The text {example.id!r} has no {by!r} to split by.", "Name another column: `by=COLUMN`.")
     return str(value)
 

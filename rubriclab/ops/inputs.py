@@ -10,22 +10,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from rubriclab.data.annotations import comparison_faults, fit_scores, select_comparisons
+from rubriclab.data.cells import VERDICT_WORDS
 from rubriclab.data.check import fault_lines, first_faults, unassessed_notes, verdict_words
-from rubriclab.data.mapping import (
-    ABSENT,
-    FIELDS,
-    MAX_SAMPLED,
-    TABLES,
-    UTF_8,
-    VERDICT_WORDS,
-    FieldMap,
-    ReadingOptions,
-    look_up,
-    mapping_text,
-    propose_mapping,
-    propose_scores,
-)
+from rubriclab.data.mapping import ABSENT, FIELDS, TABLES, FieldMap, look_up, mapping_text
+from rubriclab.data.mapping_proposals import MAX_SAMPLED, propose_mapping, propose_scores
 from rubriclab.data.readers import DELIMITED, Rows, from_rows, join_rows, raw_file_rows, read
+from rubriclab.data.reading_options import UTF_8, ReadingOptions
 from rubriclab.data.rows import MAX_COLUMNS_NAMED, RowError
 from rubriclab.data.text_files import open_file
 from rubriclab.data.write import COMMAS, CsvDialect, table_kind

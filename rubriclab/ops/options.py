@@ -16,7 +16,7 @@ import orjson
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from rubriclab.base_options import JUDGING, LIMITS, Flag, FromFound, Options, Texts
-from rubriclab.data.mapping import ReadingOptions
+from rubriclab.data.reading_options import ReadingOptions
 from rubriclab.errors import SettingsError
 from rubriclab.methods.catalogue import METHOD_NAMES, settings_names
 from rubriclab.models.characters import describe

@@ -18,8 +18,9 @@ from typing import Any, Literal
 import orjson
 
 from rubriclab.closing import Closing
-from rubriclab.data.mapping import FIELDS, NATIVE, ReadingOptions
+from rubriclab.data.mapping import FIELDS, NATIVE
 from rubriclab.data.readers import Rows
+from rubriclab.data.reading_options import ReadingOptions
 from rubriclab.data.rows import FieldError, Fields, RowError
 from rubriclab.data.write import json_line, name_in_errors, table_kind
 from rubriclab.errors import BelowThreshold, DataError, JudgeError, SettingsError

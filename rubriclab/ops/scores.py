@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import TypeAdapter
 
-from rubriclab.data.mapping import ReadingOptions
+from rubriclab.data.reading_options import ReadingOptions
 from rubriclab.data.write import data_frame
 from rubriclab.display import Displayed
 from rubriclab.errors import SettingsError

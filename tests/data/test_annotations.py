@@ -13,8 +13,9 @@ from hypothesis import given, settings, strategies as st
 from pyarrow import parquet
 
 from rubriclab.data.annotations import PairwiseComparison, fit_scores, parse_comparisons
+from rubriclab.data.cells import TYPED, UNTYPED
 from rubriclab.data.check import training_examples
-from rubriclab.data.mapping import NATIVE, TYPED, UNTYPED, parse_mapping
+from rubriclab.data.mapping import NATIVE, parse_mapping
 from rubriclab.data.readers import Rows, from_rows, read
 from rubriclab.data.rows import RowError
 from rubriclab.data.write import write_rows

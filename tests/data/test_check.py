@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rubriclab.data.check import Training, fault_lines, label_limits, training_examples
-from rubriclab.data.mapping import propose_mapping
+from rubriclab.data.mapping_proposals import propose_mapping
 from rubriclab.data.readers import from_rows
 from rubriclab.data.rows import RowError
 from rubriclab.errors import DataError, SettingsError

@@ -13,8 +13,9 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from rubriclab.data.cells import TYPED, UNTYPED
 from rubriclab.data.check import training_examples
-from rubriclab.data.mapping import TYPED, UNTYPED, parse_mapping
+from rubriclab.data.mapping import parse_mapping
 from rubriclab.data.readers import from_rows, read
 from rubriclab.data.rows import MAX_REASON, RowError, parse_example
 from rubriclab.errors import DataError

@@ -17,8 +17,8 @@ from commands import LABELLED, Commands
 
 from rubriclab import Example, Lab, Scale, SettingsError
 from rubriclab.data.check import training_examples
-from rubriclab.data.mapping import ReadingOptions
 from rubriclab.data.readers import read
+from rubriclab.data.reading_options import ReadingOptions
 from rubriclab.data.write import write_rows
 from rubriclab.errors import DataError
 from rubriclab.ops.inputs import detect_dialect, rows_of, usable_texts

@@ -1,0 +1,231 @@
+"""The options of readers, and the format that was detected in a source of rows."""
+
+from __future__ import annotations
+
+import codecs
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar, Final, Literal
+
+from pydantic import BeforeValidator, Field
+
+from rubriclab.base_options import INPUT, Flag, FromFound, Options
+from rubriclab.data.cells import UNTYPED, CellRules
+from rubriclab.data.mapping import NATIVE, FieldMap, mapping_text, parse_mapping
+from rubriclab.errors import DataError
+from rubriclab.models.characters import comma_list, comma_values
+from rubriclab.models.text import parse_scale
+
+# Maximum size of a row: a line, a CSV record of several lines, or the cells of a Parquet row.
+MAX_ROW_BYTES = 64_000_000
+UTF_8: Final = "utf-8"
+_ENCODING_NAMES = {UTF_8: "UTF-8", "utf-16": "UTF-16", "cp1252": "Windows-1252"}
+DELIMITER_NAMES = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
+_DELIMITERS_BY_MARK = {mark: name for name, mark in DELIMITER_NAMES.items()}
+Mark = Literal["point", "comma"]
+
+
+def _field_map(value: Any) -> Any:
+    if isinstance(value, str):
+        return parse_mapping(value)
+    return FieldMap(dict(value)) if isinstance(value, Mapping) else value
+
+
+def _missing_values(value: Any) -> Any:
+    parts = comma_values(value) if isinstance(value, str) else value
+    return tuple(f"{part:g}" if isinstance(part, int | float) else part.strip() for part in parts)
+
+
+def _level_scores(value: Any) -> Any:
+    pairs = map(_parse_level, comma_values(value)) if isinstance(value, str) else value.items()
+    scores: dict[str, float] = {}
+    for label, score in pairs:
+        word, number = str(label).strip().casefold(), float(score)
+        level = UNTYPED.number(word)
+        word = word if level is None else f"{level:g}"
+        if not word or not math.isfinite(number):
+            raise ValueError(f"expected a word and a finite number for each level, got {label!r} and {score!r}")
+        if scores.setdefault(word, number) != number:
+            both = f"{scores[word]:g} and {number:g}"
+            raise ValueError(f"the word {word!r} has the scores {both}; give it one (case is ignored)")
+    return scores
+
+
+def _parse_level(pair: str) -> tuple[str, float]:
+    word, equals, score = pair.rpartition("=")
+    if re.fullmatch(r"\s*\d+:\d+\s*", pair):
+        parse_scale(pair)
+    try:
+        return word, float(score if equals else "")
+    except ValueError:
+        form = "write WORD=SCORE with a decimal point, as in good=5,ok=3.5,bad=1"
+        raise ValueError(f"{pair.strip()!r} is not understood; {form}") from None
+
+
+def _delimiter(value: Any) -> Any:
+    mark = DELIMITER_NAMES.get(value, value) if isinstance(value, str) else value
+    if not isinstance(mark, str) or len(mark) != 1 or mark in '"\r\n':
+        raise ValueError(f"expected one character, or one of {', '.join(DELIMITER_NAMES)}; got {value!r}")
+    return mark
+
+
+def _encoding(value: Any) -> Any:
+    try:
+        return codecs.lookup(value).name
+    except (LookupError, TypeError):
+        raise ValueError(f"there is no encoding {value!r}; expected a name such as utf-8, cp1252 or utf-16") from None
+
+
+class ReadingOptions(Options):
+    """How rows are read from files, tables and other data."""
+
+    section: ClassVar[str] = INPUT
+    from_found: ClassVar[FromFound] = "always"
+    needs_ratings: ClassVar[bool] = True
+    """Whether rows without the mapped columns of ratings are faulty."""
+
+    mapping: Annotated[FieldMap, BeforeValidator(_field_map), Flag("--map", metavar="FIELD=COLUMN,…", joined=True)] = (
+        NATIVE
+    )
+    """The columns that hold the fields, as in `output=summary,scores.coherence=coh`."""
+
+    missing: Annotated[tuple[str, ...], BeforeValidator(_missing_values), Flag(metavar="VALUE,…", joined=True)] = ()
+    """Values taken for missing in scores and in texts other than `output`, as in `n/a,-`; case is ignored."""
+
+    level_scores: Annotated[
+        Mapping[str, float], BeforeValidator(_level_scores), Flag("--levels", metavar="WORD=SCORE,…", joined=True)
+    ] = Field(default_factory=dict)
+    """The scores of words, as in `good=5,ok=3,bad=1`, or of grades of which 1 is the best, as in `1=3,2=2,3=1`."""
+
+    sheet: Annotated[str | int | None, Flag(metavar="NAME|N")] = None
+    """The sheet of an Excel workbook, by name or by number from 1. Default: the first that is not hidden."""
+
+    skip_hidden: bool = False
+    """Leave out hidden rows and columns of an Excel sheet, such as those that a filter hides."""
+
+    header_rows: Annotated[int, Flag(metavar="N")] = Field(default=1, ge=1, le=10)
+    """The number of header rows of a table; the names of a column are joined by dots."""
+
+    skip_rows: Annotated[int, Flag(metavar="N")] = Field(default=0, ge=0, le=1000)
+    """The number of rows above the header of a table, such as a title; blank rows count. Default: 0."""
+
+    delimiter: Annotated[Annotated[str, BeforeValidator(_delimiter)] | None, Flag(metavar="CHARACTER")] = None
+    """The delimiter of cells: a character, or tab, semicolon, comma, pipe. Default: detected."""
+
+    encoding: Annotated[Annotated[str, BeforeValidator(_encoding)] | None, Flag(metavar="NAME")] = None
+    """The encoding of a text file, such as cp1252. Default: detected."""
+
+    decimal: Mark | None = None
+    """The decimal separator of scores: 3.5 or 3,5. Default: detected."""
+
+    skip_faulty: bool = False
+    """Leave out faulty rows, and report their number. Without it, learning stops, and scoring gives them no score."""
+
+    max_line_bytes: Annotated[int | None, Flag(from_found="confirmed")] = Field(default=None, ge=1)
+    """The maximum size of a row. Default: 64000000."""
+
+    @property
+    def max_row_bytes(self) -> int:
+        return self.max_line_bytes or MAX_ROW_BYTES
+
+    @property
+    def grades(self) -> Mapping[str, float]:
+        """The levels if numbers are among them, such as grades of which 1 is the best; else none."""
+        return self.level_scores if self.rules(typed=True).only_levels() else {}
+
+    def rules(self, *, typed: bool, decimal: Mark | None = None) -> CellRules:
+        missing = frozenset(value.casefold() for value in self.missing)
+        return CellRules(typed, missing, self.level_scores, decimal_comma=decimal == "comma")
+
+
+DEFAULTS = ReadingOptions()
+
+
+def changed_options(options: ReadingOptions) -> dict[str, str]:
+    """Return the reading options that differ from the defaults, as texts by name; a flag is empty."""
+    values = {name: getattr(options, name) for name in ReadingOptions.model_fields}
+    return {name: _option_text(value) for name, value in values.items() if value != getattr(DEFAULTS, name)}
+
+
+def _option_text(value: Any) -> str:
+    match value:
+        case True:
+            return ""
+        case FieldMap():
+            return mapping_text(value.columns)
+        case Mapping():
+            return mapping_text({word: f"{score:g}" for word, score in value.items()})
+        case tuple():
+            return comma_list(value)
+        case _:
+            return _DELIMITERS_BY_MARK.get(value, str(value))
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFormat:
+    """The detected format of a file of rows.
+
+    Attributes:
+        unsure: a score whose mark may be of decimals or of thousands, and how it is read.
+        usual: the usual delimiter of a file with this ending.
+        merged: cells of the sheet that have the value of a merged range.
+        tool, details: the export that the rows are read as, and notes on how it is read and what is left out.
+        choices: for an export, the words of each question whose words have no scores.
+        cells: for joined ratings, the number of cells in each column and the first of them.
+    """
+
+    where: str
+    format: str
+    encoding: str | None = None
+    delimiter: str | None = None
+    decimal: Mark | None = None
+    unsure: str | None = None
+    usual: str | None = None
+    sheet: str | None = None
+    sheets: tuple[str, ...] = ()
+    merged: int = 0
+    hidden: tuple[str, ...] = ()
+    tool: str | None = None
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    details: tuple[str, ...] = ()
+    cells: Mapping[str, tuple[int, str]] = field(default_factory=dict)
+
+    @property
+    def encoding_name(self) -> str | None:
+        return self.encoding and _ENCODING_NAMES.get(self.encoding, self.encoding)
+
+    @property
+    def delimiter_name(self) -> str | None:
+        return self.delimiter and _DELIMITERS_BY_MARK.get(self.delimiter, repr(self.delimiter))
+
+    def assumptions(self) -> Iterator[str]:
+        """Yield what was detected and is unusual for the format, with the option that changes it."""
+        if self.encoding not in (None, UTF_8):
+            yield f"encoding {self.encoding_name} (`encoding`)"
+        if self.delimiter != self.usual:
+            yield f"cells separated by {self.delimiter_name} (`delimiter`)"
+        if self.decimal == "comma":
+            yield "scores with a decimal comma (`decimal`)"
+        if self.unsure:
+            yield f"scores such as {self.unsure} (`decimal`)"
+        if len(self.sheets) > 1:
+            yield f"sheet {self.sheet!r} of {len(self.sheets)} (`sheet`)"
+        yield from self.hidden
+        if self.tool:
+            yield "; ".join((f"its rows taken for those of: {self.tool}", *self.details))
+        if self.merged:
+            yield f"{self.merged:,} merged cells filled with the value of their range"
+
+    def no_rows_error(self) -> DataError:
+        others = [name for name in self.sheets if name != self.sheet]
+        if not others:
+            needed = "Each row needs at least the field 'output', the text to judge."
+            return DataError(f"{self.where} has no rows.", needed)
+        hint = f"The other sheets are {', '.join(map(repr, others))}: `sheet={others[0]}`."
+        return DataError(f"{self.where}: the sheet {self.sheet!r} has no rows.", hint)
+
+    def note(self) -> str | None:
+        assumptions = ", ".join(self.assumptions())
+        return f"{self.where} is read with {assumptions}" if assumptions else None
