@@ -196,8 +196,8 @@ def relearning(version: Version, target: TargetTexts, workspace: Workspace) -> T
 class ActionEvaluation(FrozenModel):
     """The agreement of the rubric with the labels after one action; `skipped` says why the action was not possible.
 
-    `error` is the mean absolute error in points of the labels' scale. `gain` is the error of the unchanged rubric less
-    that of this action, on the texts that all actions scored.
+    `error` is the mean absolute error in points of the labels' scale, or the Brier score for labels of two levels.
+    `gain` is the error of the unchanged rubric less that of this action, on the texts that all actions scored.
     """
 
     action: Action
@@ -228,7 +228,7 @@ class Transfer(Displayed, FrozenModel):
     Attributes:
         calibrated_for: the judge that the version was fitted to.
         outside: the share of texts whose weighted ratings lie outside the training texts' range; `None` if unknown.
-        mean_error: error of giving every text the mean label of the other folds, in points of the labels' scale.
+        mean_error: the error, as of an action, of giving every text the mean label of the other folds.
         baselines: the free baselines of an evaluation, which need no judge.
         too_few_groups: whether the actions cannot be compared, as there are too few groups or the labels are constant.
     """
@@ -258,26 +258,41 @@ class Transfer(Displayed, FrozenModel):
         return next((each for each in self.actions if each.action == self.recommended), None)
 
 
-def recommend(
-    scores: Mapping[Action, FloatArray], labels: FloatArray, groups: Sequence[str], default: Action, label_points: float
-) -> tuple[Action, dict[Action, Interval], bool]:
-    """Return the action with the smallest mean absolute error, gains over `reuse`, and whether the choice is undecided.
+def text_errors(scores: FloatArray, labels: FloatArray, scale: Scale, label_scale: Scale) -> FloatArray:
+    """Return the error of each score on `scale`, shape (texts,), NaN for unscored texts.
 
-    Each score, NaN for unscored texts, was fitted without the text's own label. Of actions with equal errors, the
-    cheapest is chosen. The difference need not be significant: waiting for significance gave worse results in our
-    measurements. With fewer than `MIN_GROUPS` groups, or constant labels, the choice is undecided, and `default` is
-    returned. One point of the rubric's scale is `label_points` points of the labels' scale.
+    For labels of two levels, it is the squared distance from people's decision, whose mean is the Brier score, and NaN
+    for ties. Otherwise it is the absolute difference in points of `label_scale`.
     """
-    actions = [action for action in ACTIONS if action in scores]
-    errors_of = {action: label_points * np.abs(scores[action] - labels) for action in actions}
-    is_unscored = np.isnan(list(errors_of.values()))
-    scored_by_all: BoolArray = np.array(~is_unscored.any(axis=0))
-    scored_groups = np.array(groups)[scored_by_all].tolist()
+    if label_scale.names is None:
+        return label_scale.width / scale.width * np.abs(scores - labels)
+    return np.where(labels == 0.5, np.nan, np.square(scores - (labels > 0.5)))
+
+
+def mean_over_groups(values: FloatArray, groups: Sequence[str]) -> Interval:
+    """Return the mean of the values that are not NaN, with its 95 % interval over groups."""
+    is_known = ~np.isnan(values)
+    return paired_mean(values[is_known], units(np.array(groups)[is_known].tolist())).rounded()
+
+
+def recommend(
+    errors_of: Mapping[Action, FloatArray], labels: FloatArray, groups: Sequence[str], default: Action
+) -> tuple[Action, dict[Action, Interval], bool]:
+    """Return the action with the smallest mean error, gains over `reuse`, and whether the choice is undecided.
+
+    The errors of each action's scores, as of `text_errors`, are of scores fitted without the text's own label. Of
+    actions with equal errors, the cheapest is chosen. The difference need not be significant: waiting for significance
+    gave worse results in our measurements. With fewer than `MIN_GROUPS` groups, or constant labels, the choice is
+    undecided, and `default` is returned.
+    """
+    actions = [action for action in ACTIONS if action in errors_of]
+    has_no_error = np.isnan([errors_of[action] for action in actions])
+    scored_by_all: BoolArray = np.array(~has_no_error.any(axis=0))
     gains = {}
     for action in actions:
-        differences = (errors_of["reuse"] - errors_of[action])[scored_by_all]
-        gains[action] = paired_mean(differences, units(scored_groups)).rounded()
-    if len(set(scored_groups)) < MIN_GROUPS or np.ptp(labels[scored_by_all]) == 0:
+        differences = np.where(scored_by_all, errors_of["reuse"] - errors_of[action], np.nan)
+        gains[action] = mean_over_groups(differences, groups)
+    if len(set(np.array(groups)[scored_by_all])) < MIN_GROUPS or np.ptp(labels[scored_by_all]) == 0:
         return default, gains, True
     means = {action: rounded_number(errors_of[action][scored_by_all].mean()) for action in actions}
     return min(actions, key=lambda action: means[action]), gains, False
@@ -368,9 +383,9 @@ async def measure_transfer(
     default: Action = "reuse" if judge.name == source.provenance.judge else "recalibrate"
     labels, groups, scale = fitted_to.table.labels, fitted_to.table.groups, fitted_to.label_scale
     level = gate_level(labels, groups)
-    label_points = scale.width / fitted_to.rubric.scale.width
-    scores = {action: each.scores for action, each in adapted.items()}
-    recommended, gains, undecided = recommend(scores, labels, groups, default, label_points)
+    scales = fitted_to.rubric.scale, scale
+    errors_of = {action: text_errors(each.scores, labels, *scales) for action, each in adapted.items()}
+    recommended, gains, undecided = recommend(errors_of, labels, groups, default)
     evaluations = []
     for action in ACTIONS:
         if action not in adapted:
@@ -378,20 +393,18 @@ async def measure_transfer(
             continue
         raw_scores = adapted[action].raw
         measures = agreement(raw_scores, labels, groups, level=level)
-        has_score = ~np.isnan(scores[action])
-        absolute_errors = label_points * np.abs(scores[action] - labels)[has_score]
-        unit_numbers = units(np.array(groups)[has_score].tolist())
+        has_error = ~np.isnan(errors_of[action])
         evaluations.append(
             ActionEvaluation(
                 action=action,
                 criteria=len(adapted[action].rubric.criteria),
                 level=level,
-                n=int(has_score.sum()),
-                groups=len(set(unit_numbers.tolist())),
+                n=int(has_error.sum()),
+                groups=len(set(np.array(groups)[has_error])),
                 spearman=measures.spearman.rounded(),
                 pearson=measures.pearson.rounded(),
                 auroc=verdict_statistic("AUROC", [raw_scores], labels, groups) if scale.names else None,
-                error=paired_mean(absolute_errors, unit_numbers).rounded(),
+                error=mean_over_groups(errors_of[action], groups),
                 gain=gains[action],
             )
         )
@@ -402,7 +415,7 @@ async def measure_transfer(
     update = {
         "labels": len(labels),
         "groups": len(set(groups)),
-        "mean_error": paired_mean(label_points * np.abs(mean_labels - labels), units(groups)).rounded(),
+        "mean_error": mean_over_groups(text_errors(mean_labels, labels, *scales), groups),
         "baselines": tuple(
             FreeBaseline(
                 name=each.name,

@@ -21,9 +21,9 @@ from rubriclab.judges.judge import Reply
 from rubriclab.learning.adaptation import rate
 from rubriclab.methods.hypoeval.score import HypoEvalSettings
 from rubriclab.methods.sources import load_findings
-from rubriclab.models.text import Example
+from rubriclab.models.text import Example, Scale
 from rubriclab.models.version import Action, RecordedText, TrainingRecord
-from rubriclab.ops.transfer import TargetTexts, outside_training_range, recommend, relearning
+from rubriclab.ops.transfer import TargetTexts, outside_training_range, recommend, relearning, text_errors
 from rubriclab.ops.workspace import Workspace
 from rubriclab.prompts.prompt import Prompt
 from rubriclab.store.store import open_store
@@ -32,8 +32,15 @@ LABELS = np.array([1.0, 2, 3, 4, 5, 1, 2, 3, 4, 5])
 GROUPS = [f"g{number // 2}" for number in range(10)]
 
 
+PASS_OR_FAIL = Scale(low=0, high=1, whole=False, names=("fail", "pass"))
+
+
+def errors_of(scores: Mapping[str, np.ndarray], labels: np.ndarray = LABELS, scale: Scale = ONE_TO_FIVE) -> Any:
+    return {action: text_errors(each, labels, scale, scale) for action, each in scores.items()}
+
+
 def recommended(**scores: np.ndarray) -> Action:
-    return recommend(scores, LABELS, GROUPS, "reuse", 1.0)[0]  # type: ignore[arg-type]
+    return recommend(errors_of(scores), LABELS, GROUPS, "reuse")[0]
 
 
 def test_the_way_with_the_smallest_error_is_recommended() -> None:
@@ -44,12 +51,22 @@ def test_the_way_with_the_smallest_error_is_recommended() -> None:
     assert recommended(reuse=LABELS + 1, recalibrate=LABELS + 0.5, relearn=LABELS - 0.5) == "recalibrate"
 
 
+def test_decisions_are_recommended_by_brier_score_without_ties() -> None:
+    labels = np.array([0.0, 1, 0.5, 1, 0] * 2)
+    # Without ties, the mean absolute errors are 0.125 and 0.3, the Brier scores 0.125 and 0.09.
+    certain, careful = np.abs(labels - np.tile([1.0, 0, 0, 0, 0], 2)), np.abs(labels - 0.3)
+    certain[5:] = labels[5:]
+    scores = {"reuse": certain, "recalibrate": careful}
+    chosen, gains, _ = recommend(errors_of(scores, labels, PASS_OR_FAIL), labels, GROUPS, "reuse")
+    assert (chosen, gains["recalibrate"].value) == ("recalibrate", pytest.approx(0.035))
+
+
 def test_the_gain_is_the_mean_difference_of_errors_in_points_with_students_interval_over_groups() -> None:
+    wider = Scale(low=0, high=8, whole=True)
+    assert text_errors(LABELS + 1, LABELS, ONE_TO_FIVE, wider).tolist() == [2.0] * len(LABELS)
     other = LABELS + np.tile([0.5, 0.0], 5)
-    _, gains, _ = recommend({"reuse": LABELS + 1, "recalibrate": other}, LABELS, GROUPS, "reuse", 2.0)
-    assert gains["recalibrate"].value == pytest.approx(1.5)
     other[:2] = LABELS[:2] + 1
-    _, gains, _ = recommend({"reuse": LABELS + 1, "recalibrate": other}, LABELS, GROUPS, "reuse", 1.0)
+    _, gains, _ = recommend(errors_of({"reuse": LABELS + 1, "recalibrate": other}), LABELS, GROUPS, "reuse")
     means = np.array([0, 0.75, 0.75, 0.75, 0.75])
     margin = 2.776445 * means.std(ddof=1) / np.sqrt(5)
     assert gains["recalibrate"].value == pytest.approx(means.mean())
@@ -58,12 +75,11 @@ def test_the_gain_is_the_mean_difference_of_errors_in_points_with_students_inter
 
 def test_too_few_groups_or_equal_labels_show_no_difference() -> None:
     few = ["a", "b"] * 5
-    chosen, _, too_few = recommend(
-        {"reuse": LABELS + 1, "recalibrate": LABELS}, LABELS, few, default="reuse", label_points=1.0
-    )
+    chosen, _, too_few = recommend(errors_of({"reuse": LABELS + 1, "recalibrate": LABELS}), LABELS, few, "reuse")
     assert (chosen, too_few) == ("reuse", True)
     equal = np.full(10, 3.0)
-    chosen, _, too_few = recommend({"reuse": equal + 1, "recalibrate": equal}, equal, GROUPS, "recalibrate", 1.0)
+    found = errors_of({"reuse": equal + 1, "recalibrate": equal}, equal)
+    chosen, _, too_few = recommend(found, equal, GROUPS, "recalibrate")
     assert (chosen, too_few) == ("recalibrate", True)
 
 
