@@ -158,10 +158,18 @@ class GateVerdict(FrozenModel):
         return "not better" if outcomes == {"not better"} else "inconclusive"
 
     @property
+    def equal_in_order(self) -> bool:
+        """Whether both sides order the texts alike: of groups enough for an interval, none shows any difference."""
+        has_enough_groups = self.few_groups is not None and self.few_groups >= MIN_GROUPS
+        return has_enough_groups and self.difference.value == 0 and self.difference.low is None
+
+    @property
     def lacking_groups(self) -> int | None:
         """How many more groups the outcome needs at least; `None` if it does not lack groups."""
+        if self.few_groups is None or self.equal_in_order:
+            return None
         least = MIN_GROUPS if self.difference.low is None else MIN_GROUPS_TO_RULE_OUT
-        return None if self.few_groups is None else max(least - self.few_groups, 1)
+        return max(least - self.few_groups, 1)
 
 
 def deciding_verdict(

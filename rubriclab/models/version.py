@@ -75,8 +75,9 @@ class Version(Displayed):
     @property
     def lacks_direct(self) -> bool:
         """Whether an edit left the gate without a comparison with the same judge asked directly."""
-        validation, judged = self.provenance.validation, any(each.kind != "feature" for each in self.rubric.criteria)
-        return bool(self.provenance.edit and judged and validation and not validation.against(DIRECT))
+        validation, rubric = self.provenance.validation, self.rubric
+        is_judged = not rubric.asks_directly and any(each.kind != "feature" for each in rubric.criteria)
+        return bool(self.provenance.edit and is_judged and validation and not validation.against(DIRECT))
 
     @property
     def outcome(self) -> Outcome | None:
@@ -359,6 +360,11 @@ class Provenance(FrozenModel):
     @functools.cached_property
     def digest(self) -> str:
         return digest(self.model_dump(mode="json"))
+
+    @property
+    def reused(self) -> bool:
+        """Whether the rubric was transferred as it was, so that no label of these texts had a part in its scores."""
+        return self.transfer is not None and self.transfer.action == "reuse"
 
     @property
     def grades_sentence(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -39,13 +40,17 @@ LEVELS: tuple[Level, ...] = ("group", "dataset", "system")
 
 @dataclass(frozen=True, repr=False)
 class Evaluation(work.Answered, Displayed):
-    """Agreement of rubrics with human scores; `scores` holds each rubric's scores of texts with a label."""
+    """Agreement of rubrics with human scores; `scores` holds each rubric's scores of texts with a label.
+
+    `earlier` holds the records that the store had of these versions; it is empty if no verdict is stored.
+    """
 
     versions: tuple[Version, ...]
     examples: tuple[Example, ...]
     scores: Mapping[str, tuple[Score, ...]]
     effort: Effort
     unanswered: str | None = None
+    earlier: Mapping[str, stored.EvaluationRecord] = field(default_factory=dict)
 
     @cached_property
     def scored(self) -> list[ScoredVersion]:
@@ -96,6 +101,16 @@ class Evaluation(work.Answered, Displayed):
             chosen = {each.version.ref: found for each in scored if (found := each.version.provenance.baseline)}
             by_aspect.append((aspect, scored, baseline_evaluators(scored[0].texts, chosen)))
         return by_aspect
+
+    @cached_property
+    def kept(self) -> dict[str, tuple[stored.EvaluationRecord, str]]:
+        """The earlier records that count more than those of this evaluation, by version, each with the reason."""
+        kept = {}
+        for ref, record in self.records().items():
+            earlier = self.earlier.get(ref)
+            if earlier and (reason := reason_to_keep(earlier, record)):
+                kept[ref] = earlier, reason
+        return kept
 
     def records(self) -> dict[str, stored.EvaluationRecord]:
         """Return the verdicts by version, without those on texts that the version has learned from."""
@@ -158,7 +173,8 @@ def evaluate(
     trained_on = {text for version in versions if has_seen_labels(version.rubric) for text in version.provenance.texts}
     repeated = sum(words_digest(each) in trained_on for each in examples)
     repeats = f"{count(repeated, 'text')} equal to one of learning"
-    used = examples if options.include_training else unseen_examples(examples, versions)
+    unseen = unseen_examples(examples, versions)
+    used = examples if options.include_training else unseen
     if options.include_training and repeated:
         workspace.notify(f"{repeats}: figures on these are optimistic")
     if not used:
@@ -190,26 +206,46 @@ def evaluate(
                 workspace.notify(f"{scoring.name}: {message}")
         unanswered = next((scoring.unanswered for scoring in scorings if scoring.unanswered), None)
         evaluation = Evaluation(versions, used, scores, workspace.effort(), unanswered)
-        if not options.include_training:
-            await workspace.off_event_loop(_store_verdicts, workspace, evaluation)
+        if len(used) > len(unseen):
+            return evaluation
+        earlier = await workspace.off_event_loop(_stored_records, workspace, versions)
+        evaluation = replace(evaluation, earlier=earlier)
+        await workspace.off_event_loop(_store_verdicts, workspace, evaluation)
         return evaluation
 
     return work.Job(estimate, run)
 
 
+def _stored_records(workspace: work.Workspace, versions: Sequence[Version]) -> dict[str, stored.EvaluationRecord]:
+    records = {}
+    for version in versions:
+        with suppress(StoreError):  # The version is of another store, or damaged in this one.
+            found = workspace.store.load(version.ref)
+            if found.evaluation and found.provenance_digest == version.provenance_digest:
+                records[version.ref] = found.evaluation
+    return records
+
+
+def reason_to_keep(earlier: stored.EvaluationRecord, record: stored.EvaluationRecord) -> str:
+    """Return why an earlier record counts more than a new one; empty if the new one counts more."""
+    if earlier.compared_with_direct != record.compared_with_direct:
+        return "compares with the same judge asked directly" if earlier.compared_with_direct else ""
+    # Of the same texts, the new record counts, whatever an earlier release counted.
+    is_of_other_texts = earlier.judge == record.judge and earlier.data != record.data
+    has_more_texts = (earlier.groups, earlier.n) > (record.groups, record.n)
+    return "is on more texts" if is_of_other_texts and has_more_texts else ""
+
+
 def _store_verdicts(workspace: work.Workspace, evaluation: Evaluation) -> None:
     versions = {version.ref: version for version in evaluation.versions}
     for ref, record in evaluation.records().items():
+        if earlier := evaluation.earlier.get(ref):
+            basis = f"the verdict on {ref} on {count(earlier.n, 'text')} of {count(earlier.groups, 'group')}"
+            if ref in evaluation.kept:
+                workspace.notify(f"the store keeps {basis}, which {evaluation.kept[ref][1]}")
+                continue
+            workspace.notify(f"the store replaces {basis}")
         try:
-            if earlier := workspace.store.load(ref).evaluation:
-                basis = f"the verdict on {ref} on {count(earlier.n, 'text')} of {count(earlier.groups, 'group')}"
-                fewer = earlier.judge == record.judge and (record.groups, record.n) < (earlier.groups, earlier.n)
-                why = "as these are fewer" if fewer else ""
-                if earlier.compared_with_direct != record.compared_with_direct:
-                    why = "which compares with the same judge asked directly" if earlier.compared_with_direct else ""
-                workspace.notify(f"the store {f'keeps {basis}, {why}' if why else f'replaces {basis}'}")
-                if why:
-                    continue
             workspace.store.add_evaluation(versions[ref], record)
         except NotInStore:
             continue  # The version is of another store.
@@ -363,6 +399,11 @@ class ScoredVersion:
     def aspect(self) -> str:
         return self.version.rubric.aspect.name
 
+    @property
+    def seen(self) -> int:
+        """The number of texts that the version has learned from, or from whose groups it has."""
+        return len(self.texts) - len(unseen_examples(self.texts, [self.version]))
+
     def is_judge_of(self, other: ScoredVersion) -> bool:
         """Return whether this is the other version's judge, asked directly."""
         return self.version.rubric.asks_directly and self.scores[0].judge == other.scores[0].judge
@@ -459,7 +500,7 @@ class EvaluatorRow:
     """One evaluator's agreement, compared with others.
 
     `baselines` are methods such as the judge asked directly, the best first; `best_baseline` is the best free one.
-    `seen` is the number of evaluated texts from groups that the evaluator was learned from.
+    `seen` is as in `ScoredVersion`.
     """
 
     result: Result
@@ -567,10 +608,7 @@ def summarize(
         others = (*other_baselines, *calibrated_rows) if is_rubric else ()
         with_baselines = filter(None, (compare(row, other) for other in others))
         with_best = compare(row, ranked[0]) if is_rubric else None
-        scored_version = versions[row.evaluator]
-        version = scored_version.version
-        learned_from = version.provenance.groups if has_seen_labels(version.rubric) else ()
-        seen = sum(group in learned_from for group in scored_version.groups)
+        seen = versions[row.evaluator].seen
         evaluators.append(EvaluatorRow(row, tuple(with_baselines), compare(row, best_free), with_best, seen))
     errors = {ref: each.errors for ref, each in versions.items() if each.errors}
     return EvaluationSummary(aspect, level, tuple(evaluators), errors, scored[0].version.rubric.scores_on)

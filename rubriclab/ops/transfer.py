@@ -506,8 +506,9 @@ def _provenance(
     # `adapted.scores` are cross-validated unless the rubric is reused; `scores` are by the rubric that is saved.
     reused = adapted.action == "reuse"
     scores = adapted.scores if reused else adaptation.aggregate_scores(adapted.rubric, target.rated)
-    # A rating given in one call with other criteria does not measure direct judging.
-    has_direct = evaluation.DIRECT in table.methods and aggregation is not None and aggregation.ask == "by method"
+    # A rating given in one call with other criteria does not measure direct judging. No judge is compared with itself.
+    is_asked_alone = aggregation is not None and aggregation.ask == "by method"
+    has_direct = evaluation.DIRECT in table.methods and is_asked_alone and not adapted.rubric.asks_directly
     measured = validation(
         table,
         feature_values(examples, FEATURE_NAMES),

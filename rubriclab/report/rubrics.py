@@ -100,6 +100,8 @@ def headline(verdict: evaluation.GateVerdict | None, other: str, rubric: str = "
     """Return a verdict as a sentence for readers who know no method, without a full stop."""
     unknown = "It is not known whether " if verdict is None or verdict.overall == "inconclusive" else ""
     words = f"{unknown}{rubric} {claim(verdict)} than {other}{caveat}"
+    if verdict and verdict.equal_in_order and not (verdict.less_error and verdict.less_error.value):
+        words = f"{rubric} orders these texts just as {other}"
     return words if "@" in rubric else f"{words[0].upper()}{words[1:]}"
 
 
@@ -153,8 +155,8 @@ def learning_badge(version: Version) -> Badge:
     tone = "qualified" if limit else TONES.get(gated, "warning")
     shown, caveat = (deciding, limit) if gated == outcome else (None, "")
     place = f"on the {validation.n} texts that it was learned from, each scored by a rubric learned without its group"
-    if (made_by := version.provenance.held_out_by) != "learning":
-        place = f"on {count(validation.n, 'text')}, {MEASURED_AT[made_by]}"
+    if version.provenance.held_out_by != "learning":
+        place = f"on {count(validation.n, 'text')}"
     said = headline(shown, plain_name, wording.subject(version.rubric), caveat)
     names = (f"{claim(shown)}{caveat}", plain_name)
     return Badge(wording.outcome(gated), tone, remark, said, *names, place, ", ".join(figures), limit)
@@ -192,8 +194,9 @@ def gain_outcomes(verdict: evaluation.GateVerdict, level: str = "", groups: int 
         if outcome is None or gain is None or gain.value is None:
             return ""
         if gain.low is None and verdict.few_groups is not None:
-            lacks_systems = level == "system" and verdict.few_groups >= MIN_GROUPS
-            return f"too few {'systems' if lacks_systems else 'groups'} to tell"
+            if level == "system" and verdict.few_groups >= MIN_GROUPS:
+                return "too few systems to tell"
+            return "equal" if verdict.equal_in_order else "too few groups to tell"
         return wording.outcome(outcome)
 
     order = verdict.outcome
@@ -221,12 +224,15 @@ def more_labels(deciding: evaluation.GateVerdict, level: str = "", *, free: bool
         return "A decision takes more systems, not more texts: evaluate on labelled texts of other systems, too"
     if lacking := deciding.lacking_groups:
         return f"Label texts of at least {count(lacking, 'more group')} (sources)"
-    if deciding.outcome != "inconclusive":
+    errors_differ = deciding.equal_in_order and deciding.less_error and deciding.less_error.value
+    if deciding.outcome != "inconclusive" or errors_differ:
         return "Label more texts from new sources: these cannot tell the errors apart"
     if deciding.more_labels is None or deciding.more_labels.even is None:
         advice = "treat the rubric and what it is compared with as equal, or try another judge or definition"
         if free:
             advice = "do not use these scores, as a text feature may do as well; learn with another judge or definition"
+        if deciding.equal_in_order:
+            return f"Both order these texts alike, whatever the labels: {advice}"
         return f"A decision would take more than {evaluation.MAX_LABELS} more labels: {advice}"
     even, likely = deciding.more_labels.even, deciding.more_labels.likely
     shown = f"of showing which orders texts better, or that a gain of {evaluation.MIN_EFFECT} is ruled out"

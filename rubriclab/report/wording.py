@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from rubriclab.judges.cache import RECORDED_PREFIX as RECORDED, UNNAMED
 from rubriclab.judges.connect import EMBEDDED
-from rubriclab.methods.catalogue import JOINT, installed
+from rubriclab.methods.catalogue import DEFAULT_METHODS, JOINT, installed
 from rubriclab.methods.holistic import HolisticSettings
 from rubriclab.models import evaluation, version as stored
 from rubriclab.models.aggregation import Bounds, Term, threshold_by_hand
@@ -242,6 +242,16 @@ def judge(provenance: stored.Provenance, name: str | None = None, address: str |
         model = name.removeprefix(RECORDED).partition("#")[2] or join_names(provenance.model_versions)
         return f"{model if model and UNNAMED not in model else 'a language model'}, {SAVED_ANSWERS}"
     return judge_at(name, address)
+
+
+def method_options(version: Version) -> list[str]:
+    """Return the options to learn again by a version's methods; none for those that `learn` takes by itself."""
+    methods = [name for name in version.provenance.settings if name not in (JOINT, "text_features")]
+    options: list[str] = []
+    if set(methods) != set(DEFAULT_METHODS):
+        for name in methods:
+            options += ["--method", name]
+    return [*options, "--text-features", "include"] if "text_features" in version.provenance.settings else options
 
 
 def judge_option(version: Version | None) -> list[str]:
@@ -481,12 +491,15 @@ def method_note(name: str) -> str:
     return method.note if method else ""
 
 
-def procedure(validation: evaluation.Validation) -> str:
-    """Return the level, the procedure and the numbers of texts and groups of the agreement."""
-    return (
-        f"{LEVELS[validation.level]}, cross-validated on its {count(validation.n, 'training text')} of "
-        f"{count(validation.groups, 'group')}"
-    )
+def procedure(version: Version) -> str:
+    """Return the level, the procedure and the numbers of texts and groups of the agreement that a version records."""
+    validation = version.provenance.validation
+    if validation is None:
+        return ""
+    texts = f"cross-validated on its {count(validation.n, 'training text')}"
+    if version.provenance.reused:
+        texts = f"on {count(validation.n, 'text')}, to which it was not fitted,"
+    return f"{LEVELS[validation.level]}, {texts} of {count(validation.groups, 'group')}"
 
 
 # Outcomes that are shown in other words than those of JSON.
@@ -532,7 +545,7 @@ def recorded_agreement(version: Version) -> RecordedAgreement | None:
     """Return the least optimistic agreement that a version records, `None` if it records none."""
     validation, measured = version.provenance.validation, version.provenance.agreement
     if validation:
-        how = "cross-validated"
+        how = "on labels not used for learning" if version.provenance.reused else "cross-validated"
         if decisions := validation.verdict_agreements:
             value = decisions[0].balanced_accuracy
             return RecordedAgreement("balanced accuracy of decisions", "", how, value, validation.n)

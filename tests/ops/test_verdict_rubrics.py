@@ -14,11 +14,13 @@ from commands import HELDOUT, LABELLED
 from rubriclab import Lab, SettingsError, Version
 from rubriclab.errors import DataError
 from rubriclab.models.evaluation import is_baseline
+from rubriclab.ops.evaluate import reason_to_keep
 from rubriclab.ops.options import EditOptions
 from rubriclab.ops.scores import summarize_scores
 from rubriclab.prompts.render import prompts_digest
+from rubriclab.report import wording
 from rubriclab.report.results import names_view
-from rubriclab.report.rubrics import learned_view
+from rubriclab.report.rubrics import learned_view, training_view
 from rubriclab.web.studio.pages import Draft
 
 LEARN: dict[str, Any] = {"task": "summarization", "aspect": "ok", "definition": "The summary is coherent."}
@@ -114,6 +116,31 @@ def test_a_transfer_recalibrates_the_threshold_keeps_the_levels_and_states_auroc
     assert sum(own.cells[1:3]) == sum(text.decided_wrongly(None) for text in texts)
     assert own.auroc == validation.evaluators[0].auroc
     assert all(each.auroc.value > 0.5 for each in result.transfer.actions if not each.skipped)
+
+
+def test_a_reused_rubric_is_said_to_be_fitted_to_no_label_of_the_target(lab: Lab, rubric: Version) -> None:
+    reused = lab.transfer(rubric, as_verdicts(HELDOUT), action="reuse", save=True, no_relearn=True, name="reused").saved
+    assert reused is not None
+    for page in (str(learned_view(reused)), str(lab.gate(reused)), str(training_view(reused, None))):
+        shown = " ".join(page.split())
+        assert not re.search("in each fold, learned|cross-validated|Cross-validation|its 72 training texts", shown)
+        assert "on 72 texts, to which it was not fitted, of " in shown
+
+
+def test_a_judge_asked_directly_is_not_compared_with_itself_and_is_learned_again_as_one(lab: Lab) -> None:
+    rows = as_verdicts(HELDOUT)
+    direct = lab.learn(as_verdicts(LABELLED), **LEARN, methods="direct", name="itself")
+    moved = lab.transfer(direct, rows[:36], action="recalibrate", save=True, no_relearn=True, name="moved-itself").saved
+    assert moved is not None
+    assert moved.provenance.validation is not None
+    assert not {"direct", "direct, calibrated"} & {each.against for each in moved.provenance.validation.verdicts}
+    shown = " ".join(str(lab.gate(moved)).split())
+    assert "Compared with free baselines only, as it is itself the judge asked directly." in shown
+    assert "the same judge" not in shown
+    assert wording.method_options(moved) == ["--method", "direct"]
+    commands = re.findall("learn LABELLED .*", str(lab.evaluate(rows[36:], [moved, direct])))
+    assert commands
+    assert all("--method direct" in each for each in commands)
 
 
 def test_a_threshold_set_by_hand_is_used_recorded_and_kept_by_edits_and_transfers_until_it_is_lifted(
@@ -272,8 +299,15 @@ def test_an_evaluation_shows_the_verdicts_on_other_texts(lab: Lab, rubric: Versi
     assert kept
     assert kept.compared_with_direct
     assert re.search(r"store keeps the verdict on \S+ on 72 texts .*, which compares with the same judge", notes[-1])
+    counting = "The verdict of an earlier evaluation counts, as it "
+    assert f"{counting}compares with the same judge asked directly: " in " ".join(str(alone).split())
     noting.evaluate(as_verdicts(HELDOUT), [rubric, direct])
     assert re.search(r"store replaces the verdict on asked@1 on 72 texts of", notes[-1])
+    fewer = noting.evaluate(as_verdicts(HELDOUT)[:48], [rubric, direct])
+    assert f"{counting}is on more texts: " in " ".join(str(fewer).split())
+    # A new evaluation of the same texts counts, even if an earlier release counted more of them.
+    assert reason_to_keep(kept.model_copy(update={"n": kept.n + 1}), kept) == ""
+    assert reason_to_keep(kept.model_copy(update={"n": kept.n + 1, "data": "sha256:d"}), kept) == "is on more texts"
     for evaluation, compared_with_direct in ((beside_direct, True), (alone, False)):
         record = evaluation.records()[rubric.ref]
         assert is_baseline(record.verdict.against)

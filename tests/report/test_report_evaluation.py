@@ -99,7 +99,7 @@ def test_two_groups_give_no_interval_and_no_verdict() -> None:
     assert {comparison.gains.overall for _, comparison in found.comparisons} == {"inconclusive"}
     assert {(row["groups"], row["difference"]["low"]) for row in found.to_rows()} == {(2, None)}
     assert words(found).count("too few groups to tell") == 5
-    assert "3 more groups (sources). To select them: `rubriclab plan TEXTS --rubric news@1`" in words(found)
+    assert "at least 3 more groups (sources)." in words(found)
     between = GateVerdict(against="word count", outcome="inconclusive", difference=Interval(0.1), few_groups=9)
     assert rubrics.gain_outcomes(between, "system")[1] == "too few systems to tell"
     assert rubrics.more_labels(between, "system").startswith("A decision takes more systems, not more texts")
@@ -124,7 +124,7 @@ def test_baselines_are_no_rubrics_and_the_best_rubric_is_held_against_each() -> 
     assert [contest.gains.overall for contest in found.evaluators[0].baselines] == ["inconclusive", "better"]
     said = words(found)
     assert re.search(r"^INCONCLUSIVE It is not .* news@1 .* than shown@1 On 24 .* news@1 shown@1 difference ", said)
-    assert " - Label texts of at least 6 more groups (sources). To select them: " in said
+    assert " - Label texts of at least 6 more groups (sources). - Until then " in said
     assert re.search(r"error 0.00 \[0.00, 0.00\] 0.00 \[0.00, 0.00\] .* inconclusive Pearson within groups 1.00 ", said)
     assert re.search(r"news@1 plain@1, the same judge asked directly .* better", said)
     assert "The best of several" not in said

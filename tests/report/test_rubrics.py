@@ -24,6 +24,7 @@ from report_samples import (
 from syrupy.assertion import SnapshotAssertion
 from view_samples import VERDICTS, evaluated
 
+from rubriclab.learning.gate import verdict_on
 from rubriclab.learning.scoring import Score
 from rubriclab.learning.verdicts import raters_verdicts, verdict_agreement
 from rubriclab.methods.catalogue import METHODS
@@ -177,6 +178,26 @@ def test_a_headline_says_which_measure_decides() -> None:
     for order, error, said in cases:
         gains = GateVerdict(against="a", outcome=order, difference=Interval(0.1), error_outcome=error)
         assert headline(gains, "a", "news") == said
+
+
+def test_equal_orders_are_called_equal_and_not_a_lack_of_groups() -> None:
+    scale = joint_version().rubric.scores_on
+    equal = verdict_on("a", Interval(0.0), None, scale, labels=36, clusters=6)
+    assert rubrics.gain_outcomes(equal) == ("", "equal")
+    assert headline(equal, "a", "news@1") == "news@1 orders these texts just as a"
+    assert rubrics.more_labels(equal).startswith("Both order these texts alike, whatever the labels: treat ")
+    in_error = verdict_on("a", Interval(0.0), Interval(0.1, -0.1, 0.3), scale, labels=36, clusters=6)
+    assert rubrics.more_labels(in_error).endswith("these cannot tell the errors apart")
+    few = verdict_on("a", Interval(0.0), None, scale, labels=36, clusters=4)
+    assert rubrics.gain_outcomes(few)[1] == "too few groups to tell"
+    assert (equal.lacking_groups, few.lacking_groups) == (None, 1)
+
+
+def test_a_verdict_is_measured_at_one_place() -> None:
+    learned = CONCLUSIONS["worse than a free baseline on other texts, which counts beside the judge asked directly"]
+    shown = words_of(View(macro("outcome", edited(learned))), 200)
+    assert "At its edit (figures below), on 30 texts: better than" in shown
+    assert "At learning" not in shown
 
 
 def test_a_better_verdict_that_the_criteria_may_not_explain_says_so_in_the_headline_alone() -> None:

@@ -169,7 +169,8 @@ def _recorded_agreement(version: Version) -> tuple[Figures, str]:
         figures[GRADED.order] = (agreement.pearson, recorded.level)
     groups = validation.groups if validation else len(provenance.groups)
     how = recorded.how.removeprefix("on labels ")
-    return figures, f"at learning: {count(recorded.n, 'text')} of {count(groups, 'group')}, {how}"
+    measured_at = rubrics.MEASURED_AT[provenance.held_out_by]
+    return figures, f"{measured_at}: {count(recorded.n, 'text')} of {count(groups, 'group')}, {how}"
 
 
 def _store_option(studio: Studio) -> str:
