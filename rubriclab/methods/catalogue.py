@@ -65,7 +65,7 @@ class MethodCatalogue(Mapping[str, "Method"]):
         yield from plug_in_names()
 
     def __len__(self) -> int:
-        return len(list(iter(self)))
+        return sum(1 for _ in self)
 
 
 METHODS = MethodCatalogue()
@@ -79,37 +79,38 @@ def installed(name: str) -> Method | None:
 
 
 def baseline_method(rubric: Rubric) -> Method | None:
-    """Return the method of a rubric that consists of one baseline method, with which other rubrics are compared."""
+    """Return the method of a rubric that consists of one baseline; `None` for any other rubric."""
     method = installed(rubric.parts[0].method) if len(rubric.parts) == 1 else None
     return method if method and method.is_baseline else None
 
 
 def has_seen_labels(rubric: Rubric) -> bool:
-    """Return whether a rubric was made with labels; for a baseline they may only have measured the agreement."""
+    """Return whether labels may have influenced a rubric; a baseline that needs none is only compared with them."""
     methods = [installed(part.method) for part in rubric.parts]
-    unlabelled_baselines = all(method and method.is_baseline and not method.needs_labels for method in methods)
-    return rubric.aggregation is not None or not unlabelled_baselines
+    learns_nothing = all(method and method.is_baseline and not method.needs_labels for method in methods)
+    return rubric.aggregation is not None or not learns_nothing
 
 
 def plug_in_names() -> tuple[str, ...]:
-    return tuple(sorted({point.name for point in _points()} - set(BUILT_IN)))
+    return tuple(sorted({point.name for point in _installed_points()} - set(BUILT_IN)))
 
 
 @cache  # reading what is installed takes 10 ms
-def _points() -> EntryPoints:
+def _installed_points() -> EntryPoints:
     from rubriclab.prompts.render import METHOD_ENTRY_POINTS
 
     return entry_points(group=METHOD_ENTRY_POINTS)
 
 
 def settings_names() -> tuple[str, ...]:
+    """Return the names before the dot in `METHOD.SETTING`, as users write settings."""
     return (*METHOD_NAMES, *plug_in_names(), JOINT)
 
 
 def _load_plug_in(name: str) -> Method:
     from rubriclab.judges.plug_ins import load_plug_in
 
-    points = tuple(_points().select(name=name))
+    points = tuple(_installed_points().select(name=name))
     if not points:
         raise UnknownMethod(
             f"The method {name!r} is not installed.",
@@ -120,7 +121,7 @@ def _load_plug_in(name: str) -> Method:
 
 
 def guard(method: object, plug_in: PlugIn) -> Method:
-    """Return the method with errors that name its package; raises PlugInError if it is no `Method` with its name."""
+    """Return the method with errors that name its package; raises PlugInError unless it is a `Method` of that name."""
     from pydantic import ConfigDict, TypeAdapter
 
     from rubriclab.methods.holistic import require_scores
@@ -130,13 +131,13 @@ def guard(method: object, plug_in: PlugIn) -> Method:
         raise plug_in.error(f"is {method!r:.80}, expected a Method of that name")
 
     # Validation also turns numpy's numbers into Python's.
-    scored: TypeAdapter[Scored] = TypeAdapter(
+    adapter: TypeAdapter[Scored] = TypeAdapter(
         Scored, config=ConfigDict(revalidate_instances="always", allow_inf_nan=False)
     )
 
     async def score(example: Example, part: Part, assignment: Assignment, judge: Judge) -> Scored:
         with plug_in.translated_errors():
-            return scored.validate_python(await method.score(example, part, assignment, judge))
+            return adapter.validate_python(await method.score(example, part, assignment, judge))
 
     async def learn(training_input: TrainingInput, settings: Any, **options: Any) -> Learned:
         with plug_in.translated_errors():

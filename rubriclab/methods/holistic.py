@@ -38,7 +38,7 @@ from rubriclab.stats.correlation import floats, pearson
 from rubriclab.stats.intervals import DIGITS, rounded
 
 # The most alternatives that providers report at each position of a reply.
-ALTERNATIVES = 20
+MAX_ALTERNATIVES = 20
 # On scales with more whole scores, the reported alternatives are not a distribution over all of them.
 MAX_SCORES = 100
 # Sampling temperature of weighted scores, as in the papers of G-Eval and SEEval.
@@ -73,8 +73,8 @@ class HolisticSettings(BaseModel):
 
 def has_one_reasoned_score(settings: Mapping[str, Any]) -> bool:
     """Return whether one score with a reason is requested, as in a shared call."""
-    overall = HolisticSettings.model_validate(settings)
-    return overall.scoring == "once" and overall.form == "with a reason"
+    validated = HolisticSettings.model_validate(settings)
+    return validated.scoring == "once" and validated.form == "with a reason"
 
 
 # Without a reason, so that the probability of a score does not depend on one sampled reasoning.
@@ -90,7 +90,7 @@ class BareScore(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ScoreFormat:
-    """How a method requests a score: the template, its additional fields, and the replies with and without a reason."""
+    """How a method requests a score: the template, its further fields, and the models of the two kinds of replies."""
 
     template: str
     fields: Callable[[Criterion], Mapping[str, Any]] = lambda _: {}
@@ -115,15 +115,15 @@ def holistic_prompt(
         reply,
         temperature=TEMPERATURE if is_weighted else 0.0,
         max_tokens=64 if is_bare else form.max_tokens,
-        alternatives=ALTERNATIVES if is_bare and settings.scoring == "weighted" else 0,
+        alternatives=MAX_ALTERNATIVES if is_bare and settings.scoring == "weighted" else 0,
     )
 
 
 def with_answer_scale(assignment: Assignment, settings: HolisticSettings) -> Assignment:
-    """Return the assignment with the scale of single answers.
+    """Return the assignment with the scale of a single answer.
 
-    Weighted scores, and scores without a reason, are whole numbers if the ends of the scale are, so that each is a
-    single token. A weighted mean has values in between. A scale from 0 to 1 is reduced to its ends with `score only`.
+    If a score is weighted or has no reason, answers are whole numbers where the ends of the scale are, so that each is
+    a single token. A weighted mean lies in between. On a scale from 0 to 1, only `score only` allows just 0 and 1.
     """
     scale, score_only = assignment.scale, settings.form == "score only"
     has_whole_ends = scale.low.is_integer() and scale.high.is_integer()
@@ -142,28 +142,29 @@ async def holistic_rating(
     form: ScoreFormat,
     settings: HolisticSettings,
 ) -> interface.CriterionRating:
+    """Return the rating from one answer, from the reported probabilities of scores, or else from samples."""
     prompt = holistic_prompt(example, criterion, assignment, form, settings)
-    first = await ask(judge, prompt)
+    first_answer = await ask(judge, prompt)
     if settings.scoring == "once":
-        return prompting.answer_rating(criterion.id, first)
-    if probabilities := distribution(first, prompt):
-        expected = sum(score * share for score, share in probabilities.items())
-        reason = f"Probability-weighted: {_shares(probabilities)}."
-        return interface.CriterionRating(criterion.id, round(expected, DIGITS), reason)
+        return prompting.rating_of_answer(criterion.id, first_answer)
+    if probabilities := reported_probabilities(first_answer, prompt):
+        mean = sum(score * probability for score, probability in probabilities.items())
+        reason = f"Probability-weighted: {_percentages(probabilities)}."
+        return interface.CriterionRating(criterion.id, round(mean, DIGITS), reason)
     numbers = range(1, settings.samples)
     further_prompts = (replace(prompt, sample=STRIDE * number, alternatives=0) for number in numbers)
-    answers = [first, *await asyncio.gather(*(ask(judge, each) for each in further_prompts))]
+    answers = [first_answer, *await asyncio.gather(*(ask(judge, each) for each in further_prompts))]
     scores = [answer.value.score for answer in answers if answer.value is not None]
     if len(scores) < MIN_USABLE_SHARE * len(answers):
-        missing = next(answer.missing for answer in answers if answer.value is None)
-        reason = f"{len(answers) - len(scores)} of {len(answers)} samples failed; the first: {missing}"
+        first_failure = next(answer.missing for answer in answers if answer.value is None)
+        reason = f"{len(answers) - len(scores)} of {len(answers)} samples failed; the first: {first_failure}"
         return interface.CriterionRating(criterion.id, None, reason)
     shares = {score: count / len(scores) for score, count in Counter(scores).items()}
-    reason = f"Mean of {len(scores)} samples: {_shares(shares)}."
+    reason = f"Mean of {len(scores)} samples: {_percentages(shares)}."
     return interface.CriterionRating(criterion.id, round(sum(scores) / len(scores), DIGITS), reason)
 
 
-def distribution(answer: JudgeAnswer[Any], prompt: Prompt[Any]) -> Mapping[float, float] | None:
+def reported_probabilities(answer: JudgeAnswer[Any], prompt: Prompt[Any]) -> Mapping[float, float] | None:
     """Return the reported probability of each legal score; `None` without a usable reply or probabilities."""
     if answer.value is None or answer.reply is None or not prompt.alternatives:
         return None
@@ -180,7 +181,10 @@ def require_scores(ratings: Iterable[interface.CriterionRating]) -> None:
 def single_criterion_learning(
     score: interface.ScoreFunction, make: Callable[[interface.TrainingInput, Any, Judge, int], Awaitable[Part]]
 ) -> interface.LearnFunction:
-    """Return the learning function of a method with one criterion, whose part `make` returns."""
+    """Return the learning function of a method with one criterion.
+
+    `make` returns the method's part, given the training input, the settings, the generator and the seed.
+    """
 
     async def learn(
         training_input: interface.TrainingInput,
@@ -191,28 +195,30 @@ def single_criterion_learning(
         seed: int,
         on_progress: interface.Progress = interface.ignore_progress,
     ) -> interface.Learned:
-        """Return the part, evaluated on the labelled texts that its criterion does not show."""
         part = await make(training_input, settings, generator, seed)
         (criterion,) = part.criteria
+        # Texts that the criterion was made from cannot test it.
         texts = [each for each in training_input.in_order if each.id not in criterion.evidence.examples]
-        scored = await prompting.for_each(
+        scores_and_ratings = await prompting.for_each(
             texts, lambda text: score(text, part, training_input.assignment, judge), on_progress, "texts scored"
         )
+        ratings = tuple(ratings for _, ratings in scores_and_ratings)
         # The error quotes the first reason. Texts with units come first: a text without units has nothing to be
         # compared with, which is not the judge's fault.
-        require_scores(sorted((rating for _, (rating,) in scored), key=lambda rating: not rating.units))
-        scores, labels = floats(each for each, _ in scored), training_input.labels
-        own_labels = np.array([labels[text.id] for text in texts], dtype=float)
-        measured = interface.with_agreement(criterion, scores, own_labels, len(texts), min_scores=2)
+        require_scores(sorted((rating for (rating,) in ratings), key=lambda rating: not rating.units))
+        scores = floats(text_score for text_score, _ in scores_and_ratings)
+        labels_by_id = training_input.labels
+        labels = np.array([labels_by_id[text.id] for text in texts], dtype=float)
+        with_evidence = interface.with_agreement(criterion, scores, labels, len(texts), min_scores=2)
         notes: tuple[str, ...] = ()
         if training_input.examples and not texts:
-            count = len(training_input.examples)
-            notes = (f"all {count} labelled texts are shown, so that none is left to evaluate it on",)
+            n_texts = len(training_input.examples)
+            notes = (f"all {n_texts} labelled texts are shown, so that none is left to evaluate it on",)
         return interface.Learned(
-            part=part.model_copy(update={"criteria": (measured,)}),
+            part=part.model_copy(update={"criteria": (with_evidence,)}),
             examples=tuple(text.id for text in texts),
             candidates=(criterion.id,),
-            ratings=tuple(ratings for _, ratings in scored),
+            ratings=ratings,
             scores=scores,
             reselected=scores,
             optimistic=False,
@@ -223,16 +229,18 @@ def single_criterion_learning(
 
 
 def scorer(form: ScoreFormat) -> interface.ScoreFunction:
+    """Return the function that scores a text by the only criterion of a part."""
 
     async def score(example: Example, part: Part, assignment: Assignment, judge: Judge) -> interface.Scored:
         settings = HolisticSettings.model_validate(part.settings)
-        rated = await holistic_rating(example, part.criteria[0], assignment, judge, form=form, settings=settings)
-        return rated.score, (rated,)
+        rating = await holistic_rating(example, part.criteria[0], assignment, judge, form=form, settings=settings)
+        return rating.score, (rating,)
 
     return score
 
 
-def _shares(shares: Mapping[float, float]) -> str:
+def _percentages(shares: Mapping[float, float]) -> str:
+    # Smaller shares would be 0%.
     return ", ".join(f"{format_score(score)}: {share:.0%}" for score, share in sorted(shares.items()) if share >= 0.005)
 
 
@@ -249,20 +257,20 @@ def _baseline(
     make_criterion: Callable[[interface.TrainingInput, Any, Judge, int], Awaitable[Criterion]],
     settings: type[BaselineSettings] = BaselineSettings,
     *,
-    texts_shown: Callable[[Any], int] = lambda _settings: 0,
+    n_texts_shown: Callable[[Any], int] = lambda _settings: 0,
     generator_calls: int = 0,
-    **more: Any,
+    **attributes: Any,
 ) -> interface.Method:
-    """Return a baseline; `texts_shown` returns, for its settings, the number of labelled texts in its prompt."""
+    """Return a baseline; `n_texts_shown` gives the number of labelled texts in its prompt, by its settings."""
 
     async def make(training_input: interface.TrainingInput, settings: Any, generator: Judge, seed: int) -> Part:
         criterion = await make_criterion(training_input, settings, generator, seed)
         return Part(method=name, settings=settings.model_dump(mode="json"), criteria=(criterion,))
 
     def calls(training_input: interface.TrainingInput, settings: Any) -> interface.LearningCalls:
-        texts = max(0, len(training_input.examples) - texts_shown(settings))
-        unrated = int(bool(training_input.unrated))
-        return interface.LearningCalls(texts * settings.calls, generator_calls, unrated=unrated)
+        n_texts = max(0, len(training_input.examples) - n_texts_shown(settings))
+        unrated = 1 if training_input.unrated else 0  # the only criterion
+        return interface.LearningCalls(n_texts * settings.calls, generator_calls, unrated=unrated)
 
     score = scorer(form)
     defaults = {
@@ -280,11 +288,11 @@ def _baseline(
         score=score,
         learning_calls=calls,
         single_criterion=True,
-        **{**defaults, **more},
+        **{**defaults, **attributes},
     )
 
 
-async def _by_definition(training_input: interface.TrainingInput, *_unused: Any) -> Criterion:
+async def _definition_criterion(training_input: interface.TrainingInput, *_unused: Any) -> Criterion:
     return whole_aspect(training_input.assignment, training_input.assignment.aspect.definition)
 
 
@@ -294,6 +302,7 @@ def whole_aspect(
     evidence: Evidence | None = None,
     demonstrations: tuple[Demonstration, ...] = (),
 ) -> Criterion:
+    """Return the criterion of a single score of the whole aspect, by `statement`."""
     return Criterion(
         id="score",
         kind="score",
@@ -318,13 +327,15 @@ class Analysis(BaseModel):
 # The score depends on the analysis before it, so a weighted score is the mean over several analyses.
 ANALYSIS_FORM = ScoreFormat("analyze_rate/rate", with_reason=Analysis, score_only=Analysis, max_tokens=1024)
 
-ANALYZE_RATE = _baseline("analyze_rate", "one score, after an analysis of the text", ANALYSIS_FORM, _by_definition)
+ANALYZE_RATE = _baseline(
+    "analyze_rate", "one score, after an analysis of the text", ANALYSIS_FORM, _definition_criterion
+)
 
 DIRECT = _baseline(
     "direct",
     "one score, by the definition of the aspect",
     ScoreFormat("direct/rate"),
-    _by_definition,
+    _definition_criterion,
     shares_call=has_one_reasoned_score,
 )
 
@@ -336,50 +347,50 @@ class FewShotSettings(BaselineSettings):
     """Labelled texts in the prompt; 3 in HypoEval's baseline."""
 
 
-def _shown_demonstrations(criterion: Criterion) -> dict[str, Any]:
+def _demonstration_fields(criterion: Criterion) -> dict[str, Any]:
     return {"demonstrations": [each.model_dump(exclude={"example"}) for each in criterion.demonstrations]}
 
 
-async def _with_demonstrations(
+async def _criterion_with_demonstrations(
     training_input: interface.TrainingInput, settings: FewShotSettings, _generator: Judge, seed: int
 ) -> Criterion:
     if not training_input.examples:
         raise DataError("few_shot learns from labelled texts, and there are none.")
     aspect = training_input.assignment.aspect
-    shown_examples = demonstrations(training_input.examples, aspect.name, settings.k, seed)
-    evidence = Evidence(origin="labels", examples=tuple(each.example for each in shown_examples))
-    return whole_aspect(training_input.assignment, aspect.definition, evidence, shown_examples)
+    chosen = demonstrations(training_input.examples, aspect.name, settings.k, seed)
+    evidence = Evidence(origin="labels", examples=tuple(demonstration.example for demonstration in chosen))
+    return whole_aspect(training_input.assignment, aspect.definition, evidence, chosen)
 
 
 def demonstrations(examples: Sequence[Example], aspect: str, count: int, seed: int) -> tuple[Demonstration, ...]:
-    """Return `count` labelled texts with scores at the quantiles of the labels, lowest first, of different groups.
+    """Return up to `count` labelled texts, lowest score first, with scores near evenly spaced quantiles of the labels.
 
-    The seed decides between equally good texts.
+    They are of different groups as far as possible. The seed decides between equally good texts.
     """
     shuffled = list(content_order(examples))
     random.Random(f"demonstrations {seed}").shuffle(shuffled)
     labels = [example.scores[aspect] for example in examples]
-    shown_examples: list[Example] = []
+    chosen: list[Example] = []
     for index in range(min(count, len(shuffled))):
         target_label = float(np.quantile(labels, (index + 0.5) / count))
-        shown_groups = {example.group for example in shown_examples}
-        remaining = [example for example in shuffled if example not in shown_examples]
-        of_new_groups = [example for example in remaining if example.group not in shown_groups]
+        chosen_groups = {example.group for example in chosen}
+        remaining = [example for example in shuffled if example not in chosen]
+        of_new_groups = [example for example in remaining if example.group not in chosen_groups]
         nearest = min(of_new_groups or remaining, key=lambda example: abs(example.scores[aspect] - target_label))
-        shown_examples.append(nearest)
+        chosen.append(nearest)
     return tuple(
         Demonstration(example=e.id, output=e.output, source=e.source, context=e.context, score=e.scores[aspect])
-        for e in sorted(shown_examples, key=lambda example: example.scores[aspect])
+        for e in sorted(chosen, key=lambda example: example.scores[aspect])
     )
 
 
 FEW_SHOT = _baseline(
     "few_shot",
     "one score, beside labelled texts",
-    ScoreFormat("few_shot/rate", _shown_demonstrations),
-    _with_demonstrations,
+    ScoreFormat("few_shot/rate", _demonstration_fields),
+    _criterion_with_demonstrations,
     FewShotSettings,
-    texts_shown=lambda settings: int(settings.k),
+    n_texts_shown=lambda settings: int(settings.k),
     needs_labels=True,
     rated_later=lambda _settings: False,
 )
@@ -398,7 +409,7 @@ class Steps(BaseModel):
     steps: list[str] = Field(min_length=1)
 
     @model_validator(mode="after")
-    def _check(self) -> Self:
+    def _check_words(self) -> Self:
         if any(map(is_blank, self.steps)):
             raise ValueError("every step needs words")
         length = len(self.numbered())
@@ -410,7 +421,7 @@ class Steps(BaseModel):
         return "\n".join(f"{number}. {step.strip()}" for number, step in enumerate(self.steps, 1))
 
 
-async def _by_steps(
+async def _criterion_with_steps(
     training_input: interface.TrainingInput, settings: GEvalSettings, generator: Judge, _seed: int
 ) -> Criterion:
     steps = await write_steps(training_input.assignment, settings, generator)
@@ -429,7 +440,7 @@ GEVAL = _baseline(
     "geval",
     "one score, by steps that the judge writes",
     ScoreFormat("geval/rate", lambda criterion: {"steps": criterion.statement}),
-    _by_steps,
+    _criterion_with_steps,
     GEvalSettings,
     generator_calls=1,
     # Sections 2 and 4.1 of the paper: scores only; 20 samples at temperature 1 for models without log-probabilities.
@@ -440,7 +451,7 @@ GEVAL = _baseline(
 )
 
 
-_FEATURES: Mapping[str, TextFeature] = {entry.name: entry for entry in CATALOGUE}
+_FEATURES: Mapping[str, TextFeature] = {feature.name: feature for feature in CATALOGUE}
 
 
 class TextFeatureSettings(FrozenModel):
@@ -456,28 +467,25 @@ async def _learn_features(
 ) -> interface.Learned:
     """Return the text features that are defined for all labelled texts and vary; texts have no scores."""
     texts, labels = training_input.in_order, training_input.label_array
-    rows = [Features(text.output, text.source, text.context) for text in texts]
-    rated, evidence = dict[str, list[interface.CriterionRating]](), dict[str, Evidence]()
-    for entry in CATALOGUE:
-        column = [_measure(entry, row, text) for row, text in zip(rows, texts, strict=True)]
-        values = floats(each.score for each in column)
-        if len(set(values.tolist())) > 1 and not np.isnan(values).any():
-            rated[entry.name] = column
-            correlation = rounded(pearson(values, labels))
-            evidence[entry.name] = Evidence(origin="definition", pearson=correlation, judged=len(texts))
-    if not rated:
+    features_of_texts = [Features(text.output, text.source, text.context) for text in texts]
+    columns: dict[str, list[interface.CriterionRating]] = {}
+    criteria: list[Criterion] = []
+    for feature in CATALOGUE:
+        column = [_measure(feature, values, text) for values, text in zip(features_of_texts, texts, strict=True)]
+        scores = floats(rating.score for rating in column)
+        if len(set(scores.tolist())) > 1 and not np.isnan(scores).any():
+            columns[feature.name] = column
+            evidence = Evidence(origin="definition", pearson=rounded(pearson(scores, labels)), judged=len(texts))
+            criteria.append(feature_criterion(feature, evidence))
+    if not columns:
         raise DataError(f"No text feature varies over the {len(texts)} labelled texts.", "Give more texts.")
-    on_progress(f"{len(rated)} text features", 1.0)
+    on_progress(f"{len(columns)} text features", 1.0)
     no_scores = np.full(len(texts), np.nan)
     return interface.Learned(
-        part=Part(
-            method="text_features",
-            settings=settings.model_dump(mode="json"),
-            criteria=tuple(feature_criterion(name, each) for name, each in evidence.items()),
-        ),
+        part=Part(method="text_features", settings=settings.model_dump(mode="json"), criteria=tuple(criteria)),
         examples=tuple(text.id for text in texts),
-        candidates=tuple(rated),
-        ratings=tuple(zip(*rated.values(), strict=True)),
+        candidates=tuple(columns),
+        ratings=tuple(zip(*columns.values(), strict=True)),
         scores=no_scores,
         reselected=no_scores,
         optimistic=False,
@@ -485,34 +493,34 @@ async def _learn_features(
 
 
 async def _score_features(example: Example, part: Part, _assignment: Assignment, _judge: Judge) -> interface.Scored:
-    if fault := next(_unknown_features(part), None):
+    if fault := next(_feature_faults(part), None):
         raise DataError(f"The rubric uses a text feature of another rubriclab: {fault}.")
     features = Features(example.output, example.source, example.context)
     return None, tuple(_measure(_FEATURES[criterion.id], features, example) for criterion in part.criteria)
 
 
-def _measure(entry: TextFeature, features: Mapping[str, float], example: Example) -> interface.CriterionRating:
-    value = features[entry.name]
-    if math.isnan(value):
-        why, lacking = "it is undefined here", [need for need in sorted(entry.needs) if not getattr(example, need)]
-        if lacking:
-            why = f"it needs a {' and a '.join(lacking)}, and there is none"
-        return interface.CriterionRating(entry.name, None, f"Cannot be measured: {why}.", applies=False)
-    return interface.CriterionRating(entry.name, round(float(value), DIGITS), f"Measured: {value:.4g} ({entry.unit}).")
+def _measure(feature: TextFeature, values: Mapping[str, float], example: Example) -> interface.CriterionRating:
+    value = values[feature.name]
+    if not math.isnan(value):
+        reason = f"Measured: {value:.4g} ({feature.unit})."
+        return interface.CriterionRating(feature.name, round(float(value), DIGITS), reason)
+    why = "it is undefined here"
+    if lacking := [need for need in sorted(feature.needs) if not getattr(example, need)]:
+        why = f"it needs a {' and a '.join(lacking)}, and there is none"
+    return interface.CriterionRating(feature.name, None, f"Cannot be measured: {why}.", applies=False)
 
 
-def feature_criterion(name: str, evidence: Evidence | None = None) -> Criterion:
-    entry = _FEATURES[name]
+def feature_criterion(feature: TextFeature, evidence: Evidence) -> Criterion:
     return Criterion(
-        id=name,
+        id=feature.name,
         kind="feature",
-        trait=entry.title,
-        statement=f"Counted, not judged: {entry.title} ({entry.unit}).",
-        evidence=evidence or Evidence(origin="definition"),
+        trait=feature.title,
+        statement=f"Counted, not judged: {feature.title} ({feature.unit}).",
+        evidence=evidence,
     )
 
 
-def _unknown_features(part: Part) -> Iterator[str]:
+def _feature_faults(part: Part) -> Iterator[str]:
     for number, criterion in enumerate(part.criteria):
         if criterion.id not in _FEATURES:
             yield f"criteria[{number}].id: expected a text feature that rubriclab knows, got {describe(criterion.id)}"
@@ -528,5 +536,5 @@ TEXT_FEATURES = interface.Method(
     score=_score_features,
     learning_calls=lambda _input, _settings: interface.LearningCalls(0),
     criterion_kind="feature",
-    part_faults=_unknown_features,
+    part_faults=_feature_faults,
 )

@@ -22,7 +22,8 @@ Presets = Mapping[str, Mapping[str, Any]]
 # The current step, and the completed share of the whole, 0 to 1.
 Progress = Callable[[str, float], None]
 
-# A text has no score if this share of its answers or verdicts is missing: the rest would be those of another rubric.
+# A text has no score if this share of its answers or verdicts is missing: a score by the others would be one by another
+# rubric.
 MISSING_SHARE = 0.5
 # Up to this number of groups, each group is a fold; more groups share folds of about 2 % of the texts.
 MAX_FOLDS = 50
@@ -143,9 +144,10 @@ class Learned:
 
     Attributes:
         examples: ids of the training texts, the rows of `ratings`.
-        candidates: ids of the rated criteria, the columns of `ratings`: criteria of the part, kept or dropped.
-        scores: the examples' scores by the part, as scoring would give them; NaN if missing.
-        reselected: cross-validated scores: each group is scored by the criteria that the other groups' labels select.
+        candidates: ids of the rated criteria, the columns of `ratings`; the part has kept some and dropped the others.
+        scores: the examples' scores by the part, as scoring would give them, shape (examples,); NaN if missing.
+        reselected: cross-validated scores, shape (examples,): each group is scored by the criteria that the other
+            groups' labels select.
         optimistic: whether labels influenced the criteria or weights behind `scores`.
         notes: messages for the user: failed requests, and filters that were overruled.
     """
@@ -161,8 +163,8 @@ class Learned:
 
     @property
     def matrix(self) -> FloatArray:
-        """The ratings' scores, shape (examples, candidates), NaN if missing."""
-        return scores_of(self.ratings, len(self.candidates))
+        """The ratings' scores, shape (examples, candidates); NaN if missing."""
+        return score_matrix(self.ratings, len(self.candidates))
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,8 +259,9 @@ class Method:
     shows_reasons: Callable[[Any], bool] = lambda _settings: False
 
 
-def scores_of(ratings: Sequence[Sequence[CriterionRating]], criteria: int) -> FloatArray:
-    return float_table(([rated.score for rated in row] for row in ratings), criteria)
+def score_matrix(ratings: Sequence[Sequence[CriterionRating]], criterion_count: int) -> FloatArray:
+    """Return the scores of the ratings, which have a row for each text; shape (texts, criteria), NaN if missing."""
+    return float_table(([rating.score for rating in row] for row in ratings), criterion_count)
 
 
 def with_agreement(
@@ -266,25 +269,27 @@ def with_agreement(
     scores: FloatArray,
     labels: FloatArray,
     text_count: int,
-    answers: Mapping[str, int] | None = None,
+    answer_counts: Mapping[str, int] | None = None,
     *,
     min_scores: int = MIN_RATINGS,
 ) -> Criterion:
     """Return the criterion with its agreement with the labels as evidence; a correlation needs `min_scores` scores.
 
-    `scores` are NaN where missing; `text_count` counts the texts that the criterion was asked about and applies to.
+    `scores` are NaN where missing. `text_count` is the number of texts that the criterion was asked about and applies
+    to; `answer_counts` has the number of each answer to a question.
     """
     has_score = ~np.isnan(scores)
     score_count = int(has_score.sum())
     r = rounded(pearson(scores[has_score], labels[has_score])) if score_count >= min_scores else None
-    return criterion.with_evidence(pearson=r, judged=score_count, missing=text_count - score_count, answers=answers)
+    missing = text_count - score_count
+    return criterion.with_evidence(pearson=r, judged=score_count, missing=missing, answers=answer_counts)
 
 
 def cross_validated(groups: Sequence[str], predict: Callable[[np.ndarray, np.ndarray], FloatArray]) -> FloatArray:
-    """Return predictions, shape (texts,), by what `predict` learns from other groups; NaN with only one group.
+    """Return a prediction for each text from the texts of other groups, shape (texts,); NaN if there is one group.
 
-    `predict` takes masks of the training and held-out texts. A fold is a group, or several if there are more groups
-    than `MAX_FOLDS`.
+    `predict` takes masks of the training and held-out texts, and returns the predictions for the held-out texts. A
+    fold is a group, or several if there are more groups than `MAX_FOLDS`.
     """
     if len(set(groups)) < 2:
         return np.full(len(groups), np.nan)
@@ -300,10 +305,10 @@ def choose_settings(model: type[BaseModel], presets: Presets, values: Mapping[st
     preset = settings.pop("preset", None)
     if preset is None:
         return model(**settings)
-    if not (isinstance(preset, str) and preset in presets):
-        known = f"expected {' or '.join(map(repr, presets))}" if presets else "there is none"
-        raise ValueError(f"unknown preset {preset!r}; {known}")
-    return model(**{**presets[preset], **settings})
+    if isinstance(preset, str) and preset in presets:
+        return model(**{**presets[preset], **settings})
+    expected = f"expected {' or '.join(map(repr, presets))}" if presets else "there is none"
+    raise ValueError(f"unknown preset {preset!r}; {expected}")
 
 
 def pick_evenly(texts: Sequence[Example], max_texts: int) -> tuple[Example, ...]:

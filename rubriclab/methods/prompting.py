@@ -32,9 +32,10 @@ S = TypeVar("S")
 T = TypeVar("T")
 
 # The most independent samples that are requested until one is usable.
-SAMPLES = 3
+MAX_SAMPLES = 3
 # Reasons shown for one text. With more raters, some are drawn, since one text should not fill a prompt.
 MAX_REASONS_PER_TEXT = 6
+# One number, perhaps with words around it, as in "reason 3"; a minus sign before it makes it another number.
 _CITED_NUMBER = re.compile(r"[^\d-]*(\d{1,6})\D*", re.ASCII)
 
 
@@ -63,52 +64,59 @@ async def for_each(
     start: float = 0.0,
 ) -> list[T]:
     """Return the result of a request for each item, in order; progress starts at the share `start` of all work."""
-    done = 0
+    n_done = 0
 
-    async def counted(item: S) -> T:
-        nonlocal done
+    async def request_and_count(item: S) -> T:
+        nonlocal n_done
         result = await request(item)
-        done += 1
-        on_progress(f"{done} of {len(items)} {progress_words}", start + (1 - start) * done / len(items))
+        n_done += 1
+        on_progress(f"{n_done} of {len(items)} {progress_words}", start + (1 - start) * n_done / len(items))
         return result
 
-    return await asyncio.gather(*map(counted, items))
+    return await asyncio.gather(*map(request_and_count, items))
 
 
 def chunks(items: Sequence[T], max_items: int) -> list[Sequence[T]]:
     """Return `items` in as few runs of at most `max_items` as possible, all of about the same length."""
-    count = math.ceil(len(items) / max_items)
-    ends = [len(items) * number // count for number in range(count + 1)] if items else []
-    return [items[start:end] for start, end in itertools.pairwise(ends)]
+    if not items:
+        return []
+    n_runs = math.ceil(len(items) / max_items)
+    bounds = [len(items) * number // n_runs for number in range(n_runs + 1)]
+    return [items[start:end] for start, end in itertools.pairwise(bounds)]
 
 
-def by_source(examples: Sequence[Example]) -> list[Example]:
-    first_index: dict[str | None, int] = {}
-    for index, example in enumerate(examples):
-        first_index.setdefault(example.source, index)
-    return sorted(examples, key=lambda example: first_index[example.source])
+def group_by_source(examples: Sequence[Example]) -> list[Example]:
+    """Return the examples in order, except that each follows the earlier ones with the same source."""
+    by_source: dict[str | None, list[Example]] = {}
+    for example in examples:
+        by_source.setdefault(example.source, []).append(example)
+    return list(itertools.chain.from_iterable(by_source.values()))
 
 
 def show_once(texts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the fields of each text, with the number of an earlier text that has the same source or context.
+    """Return the fields of each text, with the number of the first text that has the same source or context.
 
-    The number, from 1, is in `source_as_in` or `context_as_in`, `None` if the text shows its own source or context.
+    The number, from 1, is in `source_as_in` or `context_as_in`; it is `None` if the text is the first with its source
+    or context, or has none.
     """
-    first: dict[tuple[str, str], int] = {}
-    shown = []
+    first_numbers: dict[tuple[str, str], int] = {}
+    fields_of_texts = []
     for number, text in enumerate(texts, 1):
-        earlier = {}
+        fields = dict(text)
         for name in ("source", "context"):
-            shown_in = first.setdefault((name, text[name] or ""), number)
-            is_repeated = shown_in < number and text[name]
-            earlier[f"{name}_as_in"] = shown_in if is_repeated else None
-        shown.append({**text, **earlier})
-    return shown
+            first_number = first_numbers.setdefault((name, text[name] or ""), number)
+            is_repeated = first_number < number and text[name]
+            fields[f"{name}_as_in"] = first_number if is_repeated else None
+        fields_of_texts.append(fields)
+    return fields_of_texts
 
 
 async def first_usable(prompt: Prompt[R], judge: Judge, *, salvage: type[R] | None = None) -> JudgeAnswer[R]:
-    """Return the first usable answer of up to `SAMPLES` independent samples, or the last one."""
-    for sample in range(SAMPLES):
+    """Return the first usable answer of up to `MAX_SAMPLES` independent samples; else the last answer.
+
+    A judge that gives no reply at all is not asked again.
+    """
+    for sample in range(MAX_SAMPLES):
         answer = await ask(judge, replace(prompt, sample=sample), salvage=salvage)
         if answer.value is not None or not answer.replied:
             break
@@ -148,9 +156,9 @@ def keep_valid(optional: Collection[str]) -> pydantic.WrapValidator:
         candidates = items if isinstance(items, list) else []
         for item in candidates:
             if isinstance(item, dict):
-                filled = dict.fromkeys(optional, "") | {name: each for name, each in item.items() if each is not None}
+                present = {name: value for name, value in item.items() if value is not None}
                 with contextlib.suppress(pydantic.ValidationError):
-                    entries += handler([filled])
+                    entries += handler([dict.fromkeys(optional, "") | present])
         if not entries:
             raise ValueError("no entry is usable")
         return entries
@@ -159,6 +167,7 @@ def keep_valid(optional: Collection[str]) -> pydantic.WrapValidator:
 
 
 def why_missing(prompt: Prompt[Any], answer: JudgeAnswer[Any], noun: str) -> str:
+    """Return why `answer` lacks a usable `noun`: it has no reply, or the last reply has a fault."""
     if answer.value is None or answer.reply is None:
         return answer.missing
     _, complaint = parse_reply(answer.reply, prompt)
@@ -185,6 +194,7 @@ def at_most(max_length: int) -> pydantic.AfterValidator:
 
 
 def _check_is_number(value: Any) -> Any:
+    # pydantic would accept `true` as 1 and "0_4" as 4.
     if isinstance(value, bool) or (isinstance(value, str) and "_" in value):
         raise ValueError(f"a number was expected; got {value}")
     return value
@@ -196,7 +206,7 @@ def _scale(low: float, high: float, whole: bool) -> Scale:
     return Scale(low=low, high=high, whole=whole)
 
 
-def _on_scale(score: float, info: pydantic.ValidationInfo) -> float:
+def _check_on_scale(score: float, info: pydantic.ValidationInfo) -> float:
     if info.context:
         fields = info.context["scale"]
         scale = _scale(fields["low"], fields["high"], fields["whole"])
@@ -205,26 +215,26 @@ def _on_scale(score: float, info: pydantic.ValidationInfo) -> float:
     return score
 
 
-# The reason for dropping a criterion is stored with some words around it.
+# The reason for dropping a criterion is stored with a few words and names before it.
 MAX_REASON_LENGTH = MAX_WORDING_LENGTH - 5 * MAX_NAME_LENGTH
 # What a rubric stores of a reply: names of traits or sub-dimensions, longer wordings, and reasons.
 NewName = Annotated[Words, at_most(MAX_NAME_LENGTH)]
 Wording = Annotated[Words, at_most(MAX_WORDING_LENGTH)]
 Reason = Annotated[str, at_most(MAX_REASON_LENGTH)]
 
-# pydantic would accept `true` as 1 and "0_4" as 4.
 Number = Annotated[float, pydantic.BeforeValidator(_check_is_number)]
+# A whole number.
 Whole = Annotated[int, pydantic.BeforeValidator(_check_is_number)]
 # A number that the prompt's scale allows.
-OnScale = Annotated[Number, pydantic.AfterValidator(_on_scale)]
+OnScale = Annotated[Number, pydantic.AfterValidator(_check_on_scale)]
 
 
-def _or_not_assessed(value: Any, handler: pydantic.ValidatorFunctionWrapHandler) -> float:
+def _nan_if_not_assessed(value: Any, handler: pydantic.ValidatorFunctionWrapHandler) -> float:
     not_assessed = isinstance(value, str) and value.strip(AROUND_ID).casefold() in CANNOT_ASSESS
     return math.nan if not_assessed else float(handler(value))
 
 
-def _number_or_not_assessed(number: dict[str, Any]) -> pydantic.WithJsonSchema:
+def _schema_with_not_assessed(number: dict[str, Any]) -> pydantic.WithJsonSchema:
     return pydantic.WithJsonSchema({"anyOf": [number, {"type": "string", "enum": ["n/a"]}]})
 
 
@@ -239,7 +249,9 @@ class AssessableRating(Rating):
     """A score with its reason, or n/a if the text cannot be assessed."""
 
     # NaN where the judge says n/a.
-    score: Annotated[OnScale, pydantic.WrapValidator(_or_not_assessed), _number_or_not_assessed({"type": "number"})]
+    score: Annotated[
+        OnScale, pydantic.WrapValidator(_nan_if_not_assessed), _schema_with_not_assessed({"type": "number"})
+    ]
 
 
 class ScoreEntry(pydantic.BaseModel):
@@ -256,35 +268,37 @@ def score_entry(fields: Mapping[str, Any]) -> type[ScoreEntry]:
 
 
 def bare_score(fields: Mapping[str, Any]) -> Any:
+    """Return the type of a score without a reason, with the same limits as in `score_entry`."""
     return score_entry(fields).model_fields["score"].rebuild_annotation()
 
 
 @functools.lru_cache(maxsize=64)
 def _score_entry(low: float, high: float, whole: bool, assessable: bool) -> type[ScoreEntry]:
-    low, high = (int(end) if float(end).is_integer() else end for end in (low, high))
-    number = {"type": "integer" if whole else "number", "minimum": low, "maximum": high}
+    # The schema has 1 instead of 1.0.
+    minimum, maximum = (int(end) if float(end).is_integer() else end for end in (low, high))
+    number = {"type": "integer" if whole else "number", "minimum": minimum, "maximum": maximum}
     score: Any = Annotated[OnScale, pydantic.WithJsonSchema(number)]
     if assessable:
-        score = Annotated[OnScale, pydantic.WrapValidator(_or_not_assessed), _number_or_not_assessed(number)]
+        score = Annotated[OnScale, pydantic.WrapValidator(_nan_if_not_assessed), _schema_with_not_assessed(number)]
     return pydantic.create_model("Score", __base__=ScoreEntry, __doc__=None, score=(score, ...))
 
 
-def answer_rating(criterion: str, answer: JudgeAnswer[Any]) -> CriterionRating:
+def rating_of_answer(criterion_id: str, answer: JudgeAnswer[Any]) -> CriterionRating:
     if answer.value is None:
-        return CriterionRating(criterion, None, answer.missing)
-    return rating(criterion, answer.value.score, answer.value.reasoning)
+        return CriterionRating(criterion_id, None, answer.missing)
+    return rating_of_score(criterion_id, answer.value.score, answer.value.reasoning)
 
 
-def rating(criterion: str, score: float, reason: str) -> CriterionRating:
-    """Return a judge's rating; NaN is the judge's answer that the text cannot be assessed."""
+def rating_of_score(criterion_id: str, score: float, reason: str) -> CriterionRating:
+    """Return the rating by a judge's score; NaN is the judge's answer that the text cannot be assessed."""
     if math.isnan(score):
-        return CriterionRating(criterion, None, reason, applies=False)
-    return CriterionRating(criterion, score, reason)
+        return CriterionRating(criterion_id, None, reason, applies=False)
+    return CriterionRating(criterion_id, score, reason)
 
 
 @dataclass(frozen=True, slots=True)
 class NumberedReason:
-    """A rater's reason, numbered from 1 in the order of the prompt, with the rater's own score, `None` if unknown."""
+    """A rater's reason, with its number in the prompt, from 1, the text's id and the rater's own score, if known."""
 
     number: int
     example: str
@@ -308,11 +322,12 @@ def numbered_reasons(examples: Iterable[Example], aspect: str) -> tuple[Numbered
     return tuple(numbered)
 
 
-def fields_of_reasons(reasons: Sequence[NumberedReason], example: str) -> list[dict[str, Any]]:
+def fields_of_reasons(reasons: Sequence[NumberedReason], example_id: str) -> list[dict[str, Any]]:
+    """Return what a prompt shows of the reasons for the score of one text."""
     return [
         {"number": reason.number, "text": plain(reason.text), "score": reason.score}
         for reason in reasons
-        if reason.example == example
+        if reason.example == example_id
     ]
 
 
@@ -321,7 +336,7 @@ def cited_reasons(numbers: Iterable[int], reasons: Sequence[NumberedReason]) -> 
     return tuple(CitedReason(example=each.example, rater=each.rater) for each in reasons if each.number in cited)
 
 
-def _numbers(value: Any) -> list[int]:
+def _read_numbers(value: Any) -> list[int]:
     entries = value if isinstance(value, list) else [value]
     texts = [str(entry) for entry in entries if isinstance(entry, int | str) and not isinstance(entry, bool)]
     matches = [_CITED_NUMBER.fullmatch(text) for text in texts]
@@ -329,6 +344,6 @@ def _numbers(value: Any) -> list[int]:
 
 
 # The numbers of the reasons that a criterion came from. A wrong number does not make a reply unusable.
-CitedNumbers = Annotated[list[int], pydantic.BeforeValidator(_numbers)]
+CitedNumbers = Annotated[list[int], pydantic.BeforeValidator(_read_numbers)]
 # Where no reasons are shown: absent from the schema, and ignored in a reply.
 NothingToCite = Annotated[list[int], pydantic.BeforeValidator(lambda _: []), SkipJsonSchema()]

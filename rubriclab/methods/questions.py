@@ -25,7 +25,14 @@ import numpy as np
 from pydantic import BaseModel, BeforeValidator, ValidationInfo, model_validator
 
 from rubriclab.judges.judge import Judge, ask
-from rubriclab.methods.method import CriterionRating, Learned, TrainingInput, cross_validated, scores_of, with_agreement
+from rubriclab.methods.method import (
+    CriterionRating,
+    Learned,
+    TrainingInput,
+    cross_validated,
+    score_matrix,
+    with_agreement,
+)
 from rubriclab.methods.prompting import Reason, bare_id, keep_valid
 from rubriclab.models.base import cached_by_size
 from rubriclab.models.rubric import Criterion, DroppedCriterion, Evidence, Part, Question
@@ -69,7 +76,7 @@ def read_answer(text: str) -> Answer | None:
     return answers.get(match["answer"], "n/a")
 
 
-def _among(*allowed: Answer) -> BeforeValidator:
+def _read_answer_among(*allowed: Answer) -> BeforeValidator:
     def check(value: Any) -> Answer:
         answer = read_answer(value) if isinstance(value, str) else None
         if answer is None or answer not in allowed:
@@ -80,8 +87,8 @@ def _among(*allowed: Answer) -> BeforeValidator:
 
 
 # Answers in a reply: one of two, or also that the question is not applicable.
-YesOrNo = Annotated[Literal["yes", "no"], _among("yes", "no")]
-ReadableAnswer = Annotated[Answer, _among("yes", "no", "n/a")]
+YesOrNo = Annotated[Literal["yes", "no"], _read_answer_among("yes", "no")]
+ReadableAnswer = Annotated[Answer, _read_answer_among("yes", "no", "n/a")]
 
 
 def question_of(criterion: Criterion) -> Question:
@@ -96,10 +103,11 @@ def is_seed(criterion: Criterion) -> bool:
 
 
 def is_handwritten(criterion: Criterion) -> bool:
+    # Seeds that the generator wrote are from prior knowledge.
     return is_seed(criterion) and criterion.evidence.origin != "prior knowledge"
 
 
-def by_trait(questions: Sequence[Criterion]) -> dict[str, list[Criterion]]:
+def group_by_trait(questions: Sequence[Criterion]) -> dict[str, list[Criterion]]:
     groups: dict[str, list[Criterion]] = {}
     for question in questions:
         groups.setdefault(question.trait, []).append(question)
@@ -107,10 +115,10 @@ def by_trait(questions: Sequence[Criterion]) -> dict[str, list[Criterion]]:
 
 
 def make_question(
-    name: str, trait: str, text: str, evidence: Evidence, question: Question, *, needs_source: bool = True
+    id_: str, trait: str, text: str, evidence: Evidence, question: Question, *, needs_source: bool = True
 ) -> Criterion:
     return Criterion(
-        id=name,
+        id=id_,
         kind="question",
         trait=trait,
         statement=text,
@@ -120,10 +128,11 @@ def make_question(
     )
 
 
-def payload(criterion: Criterion, *, with_default_answers: bool = True) -> dict[str, str | None]:
+def question_fields(criterion: Criterion, *, with_default_answers: bool = True) -> dict[str, str | None]:
     """Return the fields of a question in a prompt, without the good answer, which would influence the judge.
 
-    `with_default_answers` adds the answers for an absent subject and for a broken text.
+    `absent` and `broken` are the answers for an absent subject and for a broken text; `None` if they are unknown or
+    without `with_default_answers`.
     """
     fields = {"id": criterion.id, "text": criterion.statement, "absent": None, "broken": None}
     if with_default_answers:
@@ -136,14 +145,14 @@ MIN_ANSWERS = 10
 # Significance level (one-sided) at which a question with a negative correlation with the labels is dropped. On 30
 # labels this rule cost nothing if all questions were good (Spearman 0.65 on other texts with and without it), and
 # raised 0.53 to 0.59 if of 24 questions four were reversed and six were answered at random.
-AGAINST = 0.2
+SIGNIFICANCE_AGAINST_LABELS = 0.2
 # Significance level (one-sided) of the positive correlation with the labels that a proposed question needs to be kept.
-TRACKING = 0.2
-# Correlation of two questions' answers from which the later one is redundant.
+SIGNIFICANCE_OF_TRACKING = 0.2
+# Least correlation of two questions' answers at which the later question is redundant.
 REPEATED_CORRELATION = 0.95
-# Two questions with one or two rare answers may have them on the same texts by chance, among 400 pairs of questions and
-# 30 texts. With three rare answers of 30, one pair in 4,060 does.
-MIN_RARE = 3
+# Fewest rare answers that two redundant questions have. Two questions with one or two may have them on the same texts
+# by chance, among 400 pairs of questions and 30 texts. With three of 30, one pair in 4,060 does.
+MIN_RARE_ANSWERS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +160,7 @@ class AnswerMatrix:
     """The answers on the training texts, shape (texts, questions), and the human scores, shape (texts,).
 
     Attributes:
-        good: 1 for the good answer, 0 for the other, a share if units were judged; NaN if missing.
+        good: 1 for the good answer, 0 for the bad one, the share of good ones if units were judged; NaN if missing.
         applies: false if a question is not applicable to a text.
     """
 
@@ -159,12 +168,12 @@ class AnswerMatrix:
     applies: BoolArray
     labels: FloatArray
 
-    def rows(self, mask: BoolArray) -> AnswerMatrix:
+    def of_texts(self, mask: BoolArray) -> AnswerMatrix:
         return AnswerMatrix(self.good[mask], self.applies[mask], self.labels[mask])
 
 
-# Why questions are dropped, by id, and notes for the user.
-DroppedAndNotes = tuple[Mapping[str, str], tuple[str, ...]]
+# Why questions are dropped, by their ids, and notes for the user.
+ReasonsAndNotes = tuple[Mapping[str, str], tuple[str, ...]]
 
 
 def learn_from_answers(
@@ -173,9 +182,9 @@ def learn_from_answers(
     answers: Sequence[AnswersT],
     *,
     rate: Callable[[AnswersT, Criterion], CriterionRating],
-    counts: Callable[[Criterion], Mapping[str, int]],
+    count_answers: Callable[[Criterion], Mapping[str, int]],
     score: Callable[[AnswersT, Sequence[Criterion]], float | None],
-    select: Callable[[Sequence[Criterion], AnswerMatrix], DroppedAndNotes] | None,
+    select: Callable[[Sequence[Criterion], AnswerMatrix], ReasonsAndNotes] | None,
     cross_validate: bool,
 ) -> Learned:
     """Return the part with the questions that `select` keeps, and with the dropped questions and the reasons.
@@ -183,34 +192,35 @@ def learn_from_answers(
     Args:
         part: all questions that were asked, and those that were dropped before.
         answers: what the judge said about each of the labelled texts `in_order`.
-        counts: returns the number of each answer to a question, as evidence.
+        rate: returns a text's rating by a question from what the judge said about the text.
+        count_answers: returns the number of each answer to a question, as evidence.
         score: returns a text's score by some questions.
-        select: returns the questions that the labels speak against; `None` keeps all.
+        select: returns why the labels speak against questions; `None` keeps all questions.
         cross_validate: whether each text is also scored by the questions that the other groups' labels select.
     """
     texts, labels, questions = training_input.in_order, training_input.label_array, part.criteria
-    ratings = tuple(tuple(rate(each, question) for question in questions) for each in answers)
-    applies = np.array([[rated.applies for rated in row] for row in ratings], dtype=bool)
-    matrix = AnswerMatrix(scores_of(ratings, len(questions)), applies.reshape(len(ratings), len(questions)), labels)
+    ratings = tuple(tuple(rate(text_answers, question) for question in questions) for text_answers in answers)
+    applies = np.array([[rating.applies for rating in row] for row in ratings], dtype=bool)
+    matrix = AnswerMatrix(score_matrix(ratings, len(questions)), applies.reshape(len(ratings), len(questions)), labels)
     if texts:
         text_counts = matrix.applies.sum(axis=0).tolist()
         questions = tuple(
-            with_agreement(question, column, labels, number, counts(question))
-            for question, column, number in zip(questions, matrix.good.T, text_counts, strict=True)
+            with_agreement(question, column, labels, text_count, count_answers(question))
+            for question, column, text_count in zip(questions, matrix.good.T, text_counts, strict=True)
         )
 
-    def dropped_by(rows: AnswerMatrix) -> DroppedAndNotes:
-        return select(questions, rows) if select else ({}, ())
+    def select_by(training_answers: AnswerMatrix) -> ReasonsAndNotes:
+        return select(questions, training_answers) if select else ({}, ())
 
     def predict(training: BoolArray, held_out: BoolArray) -> FloatArray:
-        dropped_in_fold, _ = dropped_by(matrix.rows(training))
+        dropped_in_fold, _ = select_by(matrix.of_texts(training))
         fold_questions = [question for question in questions if question.id not in dropped_in_fold]
-        return floats(score(each, fold_questions) for each in itertools.compress(answers, held_out))
+        return floats(score(text_answers, fold_questions) for text_answers in itertools.compress(answers, held_out))
 
-    reasons, notes = dropped_by(matrix)
+    reasons, notes = select_by(matrix)
     kept_questions = tuple(question for question in questions if question.id not in reasons)
     dropped = (DroppedCriterion(criterion=each, reason=reasons[each.id]) for each in questions if each.id in reasons)
-    scores = floats(score(each, kept_questions) for each in answers)
+    scores = floats(score(text_answers, kept_questions) for text_answers in answers)
     return Learned(
         part=part.model_copy(update={"criteria": kept_questions, "dropped": (*part.dropped, *dropped)}),
         examples=tuple(text.id for text in texts),
@@ -224,48 +234,49 @@ def learn_from_answers(
 
 
 def select_questions(
-    questions: Sequence[Criterion], answers: AnswerMatrix, *, ends: float = 0, proposed_must_track: bool = False
-) -> DroppedAndNotes:
+    questions: Sequence[Criterion], answers: AnswerMatrix, *, end_share: float = 0, proposed_must_track: bool = False
+) -> ReasonsAndNotes:
     """Return why the labels speak against questions, by id; if against all, the best of each sub-dimension stay.
 
     Args:
-        ends: the share of the texts that count as the worst, and as the best, by their labels. A generated question
-            that the worst texts pass as often as the best is dropped. 0 skips this rule.
+        end_share: the share of the texts that count as the worst, and as the best, by their labels. A generated
+            question that the worst texts pass as often as the best is dropped. 0 skips this rule.
         proposed_must_track: whether proposed questions need a positive correlation with the labels, unless none has it.
     """
     correlations: list[float] = label_correlations(answers.good, answers.labels).tolist()
-    counts = (~np.isnan(answers.good)).sum(axis=0).tolist()
-    dropped, untracked = dict[int, str](), dict[int, str]()
-    for column, (question, correlation, n) in enumerate(zip(questions, correlations, counts, strict=True)):
+    answer_counts = (~np.isnan(answers.good)).sum(axis=0).tolist()
+    reasons: dict[int, str] = {}
+    untracked: dict[int, str] = {}
+    for column, (question, correlation, n) in enumerate(zip(questions, correlations, answer_counts, strict=True)):
         # Without a correlation, these p values drop no question, and other rules apply.
         p_as_high, p_as_low = 0.0, 1.0
         if n >= MIN_ANSWERS and not math.isnan(correlation):
             p_as_high, p_as_low = p_below(-correlation, n), p_below(correlation, n)
         figures = f"correlation {correlation:.2f} over {n} training texts"
-        if question_of(question).origin == "proposed" and p_as_high > TRACKING:
+        if question_of(question).origin == "proposed" and p_as_high > SIGNIFICANCE_OF_TRACKING:
             chance = f"so high by chance in {p_as_high:.1%} of cases"
             untracked[column] = f"does not track the labels: {figures}, {chance}"
-        reason = _why_constant(answers, column) or _why_not_discriminating(question, answers, column, ends)
+        reason = _why_constant(answers, column) or _why_not_discriminating(question, answers, column, end_share)
         # Questions are written to speak for a text, so a slightly negative correlation is more likely due to chance.
-        if correlation < 0 and p_as_low < AGAINST:
+        if correlation < 0 and p_as_low < SIGNIFICANCE_AGAINST_LABELS:
             reason = f"runs against the labels: {figures}, so low by chance in {p_as_low:.1%} of cases"
         if reason:
-            dropped[column] = reason
+            reasons[column] = reason
     if not proposed_must_track or len(untracked) == len(questions):
         untracked = {}
-    dropped |= untracked
-    order = sorted(range(len(questions)), key=lambda column: not is_seed(questions[column]))
-    dropped |= _repeating([column for column in order if column not in dropped], questions, answers)
+    reasons |= untracked
+    seeds_first = sorted(range(len(questions)), key=lambda column: not is_seed(questions[column]))
+    reasons |= _why_repeated([column for column in seeds_first if column not in reasons], questions, answers)
     notes: tuple[str, ...] = ()
-    if questions and len(dropped) == len(questions):
+    if questions and len(reasons) == len(questions):
         # An undefined correlation counts as lower than any other.
         ranks = {each.id: -2.0 if math.isnan(r) else r for each, r in zip(questions, correlations, strict=True)}
         tracked = [question for column, question in enumerate(questions) if column not in untracked]
-        best = [max(group, key=lambda question: ranks[question.id]) for group in by_trait(tracked).values()]
-        for each in best:
-            del dropped[questions.index(each)]
+        best = [max(group, key=lambda question: ranks[question.id]) for group in group_by_trait(tracked).values()]
+        for question in best:
+            del reasons[questions.index(question)]
         notes = (f"the labels speak against every question: the best of each sub-dimension stay ({len(best)})",)
-    return {questions[column].id: dropped[column] for column in sorted(dropped)}, notes
+    return {questions[column].id: reasons[column] for column in sorted(reasons)}, notes
 
 
 def _why_constant(answers: AnswerMatrix, column: int) -> str | None:
@@ -278,19 +289,19 @@ def _why_constant(answers: AnswerMatrix, column: int) -> str | None:
     return None
 
 
-def _why_not_discriminating(question: Criterion, answers: AnswerMatrix, column: int, ends: float) -> str | None:
+def _why_not_discriminating(question: Criterion, answers: AnswerMatrix, column: int, end_share: float) -> str | None:
     """Return why a generated question is dropped if the worst texts pass it as often as the best; else `None`.
 
     No question is dropped if the two ends of the labels overlap.
     """
     labels, ordered = answers.labels, np.sort(answers.labels)
-    count = math.floor(ends * len(labels))
-    if not count or ordered[count - 1] >= ordered[-count] or is_handwritten(question):
+    n_in_end = math.floor(end_share * len(labels))
+    if not n_in_end or ordered[n_in_end - 1] >= ordered[-n_in_end] or is_handwritten(question):
         return None
-    low = answers.good[labels <= ordered[count - 1], column]
-    high = answers.good[labels >= ordered[-count], column]
+    low = answers.good[labels <= ordered[n_in_end - 1], column]
+    high = answers.good[labels >= ordered[-n_in_end], column]
     low, high = low[~np.isnan(low)], high[~np.isnan(high)]
-    if min(len(low), len(high)) < MIN_RARE or low.mean() < high.mean():
+    if min(len(low), len(high)) < MIN_RARE_ANSWERS or low.mean() < high.mean():
         return None
     return (
         f"the worst texts earn it as often as the best: {low.sum():g} of the {len(low)} rated lowest, "
@@ -307,30 +318,34 @@ def p_below(r: float, n: int) -> float:
     return float(stdtr(n - 2, r * np.sqrt((n - 2) / (1 - r * r))))
 
 
-def _repeating(order: Sequence[int], questions: Sequence[Criterion], answers: AnswerMatrix) -> dict[int, str]:
-    # For each pair of columns: common texts, the correlation, and how many rarer answers the first column has on them.
-    has = (~np.isnan(answers.good)).astype(float)
-    filled = np.where(np.isnan(answers.good), 0.0, answers.good)
-    shared, ones, squares = has.T @ has, filled.T @ has, (filled**2).T @ has
-    spread = shared * squares - ones**2
+def _why_repeated(order: Sequence[int], questions: Sequence[Criterion], answers: AnswerMatrix) -> dict[int, str]:
+    """Return the columns whose answers repeat those of an earlier column of `order`, each with the reason."""
+    # Tables of pairs (a, b) of columns, over the texts with answers to both: the number of texts, the sums of a's
+    # values and of their squares, Pearson's correlation, and the number of the rarer of a's two answers.
+    has_answer = (~np.isnan(answers.good)).astype(float)
+    values = np.nan_to_num(answers.good)
+    n_texts = has_answer.T @ has_answer
+    sums = values.T @ has_answer
+    spread = n_texts * ((values**2).T @ has_answer) - sums**2
+    covariance = n_texts * (values.T @ values) - sums * sums.T
     scale = np.sqrt(np.maximum(spread * spread.T, 0))
-    r = np.divide(shared * (filled.T @ filled) - ones * ones.T, scale, out=np.zeros_like(scale), where=scale > 1e-9)
-    r, rare = np.round(r, 9), np.minimum(ones, shared - ones)
+    r = np.divide(covariance, scale, out=np.zeros_like(scale), where=scale > 1e-9).round(9)
+    n_rare = np.minimum(sums, n_texts - sums)
     distinct_columns: list[int] = []
-    repeated = {}
-    for column in order:
-        answered = ~np.isnan(answers.good[:, column])
-        for other in distinct_columns:
-            is_alike = r[other, column] >= REPEATED_CORRELATION and shared[other, column] >= MIN_ANSWERS
-            has_rare_answers = min(rare[other, column], rare[column, other]) >= MIN_RARE
-            # The later question has no answer where the earlier one does not apply.
-            if is_alike and has_rare_answers and not (answered & ~answers.applies[:, other]).any():
-                figures = f"correlation {r[other, column]:.2f} over {int(shared[other, column])} texts"
-                repeated[column] = f"answers as {questions[other].id} does ({figures})"
+    reasons = {}
+    for later in order:
+        is_answered = ~np.isnan(answers.good[:, later])
+        for earlier in distinct_columns:
+            is_alike = r[earlier, later] >= REPEATED_CORRELATION and n_texts[earlier, later] >= MIN_ANSWERS
+            has_rare_answers = min(n_rare[earlier, later], n_rare[later, earlier]) >= MIN_RARE_ANSWERS
+            # The later question must have no answer where the earlier one does not apply.
+            if is_alike and has_rare_answers and not (is_answered & ~answers.applies[:, earlier]).any():
+                figures = f"correlation {r[earlier, later]:.2f} over {int(n_texts[earlier, later])} texts"
+                reasons[later] = f"answers as {questions[earlier].id} does ({figures})"
                 break
         else:
-            distinct_columns.append(column)
-    return repeated
+            distinct_columns.append(later)
+    return reasons
 
 
 TEMPLATE = "deduplication/group"
@@ -339,7 +354,8 @@ MAX_SHOWN = 100
 TOKENS_PER_GROUP = 100
 # The share of the entries that may repeat others, since a weak judge puts nearly all of them into one group; and the
 # number that may repeat others in a small list.
-MAX_REPEATED_SHARE, MAX_REPEATED_OF_FEW = 1 / 3, 2
+MAX_REPEATED_SHARE = 1 / 3
+MAX_REPEATED_OF_FEW = 2
 
 Noun = Literal["question", "hypothesis"]
 Relation = Literal["same", "nested"]
@@ -378,7 +394,7 @@ class Group(BaseModel):
         return self
 
     def pairs(self) -> Iterator[tuple[str, str]]:
-        """Yield all pairs of equal members, or in a nested group the first with each other member."""
+        """Return all pairs of members that say the same; of a nested group, the first member with each other one."""
         members = list(dict.fromkeys(self.members))
         if self.relation == "same":
             return itertools.combinations(members, 2)
@@ -397,7 +413,7 @@ async def find_redundant(
     assignment: Assignment,
     judge: Judge,
     *,
-    most_shown: int = MAX_SHOWN,
+    max_shown: int = MAX_SHOWN,
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """Return the ids of the criteria that repeat a better one, each with the reason; and notes for the user.
 
@@ -406,21 +422,23 @@ async def find_redundant(
     a third of the criteria is not usable.
 
     Args:
-        most_shown: most entries in one prompt; with 2, every pair has a prompt of its own.
+        max_shown: most entries in one prompt; with 2, every pair has a prompt of its own.
     """
-    first: dict[tuple[str, ...], str] = {}
+    first_ids: dict[tuple[str, ...], str] = {}
     reasons = {}
-    for each in itertools.chain.from_iterable(tiers):
-        key = (wording(each.statement), *(wording(level.description) for level in each.levels))
-        if first.setdefault(key, each.id) != each.id:
-            reasons[each.id] = f"worded like {first[key]}"
+    for criterion in itertools.chain.from_iterable(tiers):
+        levels = (normalised_wording(level.description) for level in criterion.levels)
+        wordings = (normalised_wording(criterion.statement), *levels)
+        if first_ids.setdefault(wordings, criterion.id) != criterion.id:
+            reasons[criterion.id] = f"worded like {first_ids[wordings]}"
     remaining = [[criterion for criterion in tier if criterion.id not in reasons] for tier in tiers]
-    shown = blocks([criterion for tier in remaining for criterion in tier], most_shown)
+    blocks = make_blocks([criterion for tier in remaining for criterion in tier], max_shown)
+    results = await asyncio.gather(*(_redundant_pairs(block, noun, assignment, judge) for block in blocks))
     pairs: dict[frozenset[str], Group] = {}
     notes: tuple[str, ...] = ()
     plural = "hypotheses" if noun == "hypothesis" else "questions"
     # In reverse, so that the first block's verdict on a pair, and the first failure, count.
-    for result in reversed(await asyncio.gather(*(_redundant_pairs(each, noun, assignment, judge) for each in shown))):
+    for result in reversed(results):
         if isinstance(result, str):
             notes = (f"{plural} that repeat others in other words are kept: {result}",)
         else:
@@ -428,16 +446,17 @@ async def find_redundant(
     return reasons | _redundancy_reasons(remaining, pairs), notes
 
 
-def blocks(criteria: Sequence[Criterion], max_size: int) -> list[list[Criterion]]:
+def make_blocks(criteria: Sequence[Criterion], max_size: int) -> list[list[Criterion]]:
     """Return lists of at most `max_size` criteria, with every two together in at least one of them."""
     if len(criteria) <= max_size:
         return [list(criteria)] if len(criteria) > 1 else []
     half = max_size // 2
-    parts = [list(criteria[start : start + half]) for start in range(0, len(criteria), half)]
-    return [[*one, *other] for one, other in itertools.combinations(parts, 2)]
+    half_blocks = [criteria[start : start + half] for start in range(0, len(criteria), half)]
+    return [[*first, *second] for first, second in itertools.combinations(half_blocks, 2)]
 
 
-def wording(text: str) -> str:
+def normalised_wording(text: str) -> str:
+    """Return `text` without what may differ between equal wordings: case, space, quotes around it and a final mark."""
     plain = " ".join(text.translate(_QUOTES).casefold().split())
     quoted = _QUOTED.fullmatch(plain)
     return _CLOSING.sub("", quoted[2] if quoted else plain)
@@ -447,7 +466,9 @@ async def _redundant_pairs(
     block: Sequence[Criterion], noun: Noun, assignment: Assignment, judge: Judge
 ) -> dict[frozenset[str], Group] | str:
     """Return the group of each redundant pair, or a text that says why the block has no usable verdict."""
-    seeds = {each.id: each.question.seed for each in block if each.question and each.question.origin == "elaborated"}
+    own_seeds = {
+        each.id: each.question.seed for each in block if each.question and each.question.origin == "elaborated"
+    }
     entries = [
         {
             "id": each.id,
@@ -457,36 +478,38 @@ async def _redundant_pairs(
         for each in block
     ]
     fields = {**assignment.fields(), "noun": noun, "entries": entries}
-    prompt, fault = Prompt(TEMPLATE, fields, Groups, max_tokens=512 + TOKENS_PER_GROUP * len(block)), ""
-    for _ in range(2):
+    prompt = Prompt(TEMPLATE, fields, Groups, max_tokens=512 + TOKENS_PER_GROUP * len(block))
+    fault = ""
+    for _attempt in range(2):
         answer = await ask(judge, prompt, salvage=Groups)
         if answer.value is None or answer.reply is None:
             return answer.missing
         pairs: dict[frozenset[str], Group] = {}
         for group in answer.value.groups:
-            for one, other in group.pairs():
-                is_seed_with_its_own = seeds.get(one) == other or seeds.get(other) == one
+            for first, second in group.pairs():
+                is_seed_with_its_own = own_seeds.get(first) == second or own_seeds.get(second) == first
+                # An elaborated question is always nested in its seed, which is no reason to drop it.
                 if group.relation == "same" or not is_seed_with_its_own:
-                    pairs.setdefault(frozenset((one, other)), group)
-        repeated = len(_redundancy_reasons([block], pairs))
-        if repeated <= max(MAX_REPEATED_OF_FEW, MAX_REPEATED_SHARE * len(block)):
+                    pairs.setdefault(frozenset((first, second)), group)
+        n_repeated = len(_redundancy_reasons([block], pairs))
+        if n_repeated <= max(MAX_REPEATED_OF_FEW, MAX_REPEATED_SHARE * len(block)):
             return pairs
-        fault = f"at most a third of the {len(block)} entries may repeat others; by these groups {repeated} would."
+        fault = f"at most a third of the {len(block)} entries may repeat others; by these groups {n_repeated} would."
         prompt = prompt.repaired(answer.reply.text, fault)
     return fault
 
 
 def _redundancy_reasons(tiers: Sequence[Sequence[Criterion]], pairs: Mapping[frozenset[str], Group]) -> dict[str, str]:
-    best = {group.best for group in pairs.values()}
-    distinct_names: list[str] = []
-    dropped: dict[str, str] = {}
-    preferred = [each for tier in tiers for each in sorted(tier, key=lambda criterion: criterion.id not in best)]
-    for name in (criterion.id for criterion in preferred):
-        repeated = next((other for other in distinct_names if frozenset((name, other)) in pairs), None)
-        if repeated is None:
-            distinct_names.append(name)
+    best_ids = {group.best for group in pairs.values()}
+    distinct_ids: list[str] = []
+    reasons: dict[str, str] = {}
+    preferred = [each for tier in tiers for each in sorted(tier, key=lambda criterion: criterion.id not in best_ids)]
+    for id_ in (criterion.id for criterion in preferred):
+        repeated_id = next((distinct for distinct in distinct_ids if frozenset((id_, distinct)) in pairs), None)
+        if repeated_id is None:
+            distinct_ids.append(id_)
             continue
-        group = pairs[frozenset((name, repeated))]
-        how = f"says what {repeated} says" if group.relation == "same" else f"is nested with {repeated}"
-        dropped[name] = f"{how}: {group.reason.strip()}".removesuffix(": ")
-    return dropped
+        group = pairs[frozenset((id_, repeated_id))]
+        relation = f"says what {repeated_id} says" if group.relation == "same" else f"is nested with {repeated_id}"
+        reasons[id_] = f"{relation}: {group.reason.strip()}".removesuffix(": ")
+    return reasons

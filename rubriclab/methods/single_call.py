@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rubriclab.judges.judge import Judge, JudgeAnswer, ask
@@ -22,20 +21,21 @@ from rubriclab.prompts.prompt import ExpectedEntry, KeyedReply, Prompt, keyed_re
 from rubriclab.prompts.render import Message
 
 
-def judgments_form(fields: Mapping[str, Any], *, reasons: bool = True) -> type[KeyedReply]:
+def reply_form(fields: Mapping[str, Any], *, reasons: bool = True) -> type[KeyedReply]:
+    """Return the reply model with an entry for each criterion that a prompt's `fields` show."""
     score: Any = prompting.score_entry(fields) if reasons else prompting.bare_score(fields)
     answer: Any = AnswerEntry if reasons else ReadableAnswer
     questions = [question for sub in fields["sub_dimensions"] for question in sub["questions"]]
     # A judge may call the only score of the whole text by another name.
-    whole = ("whole", "overall", fields["aspect"]["name"]) if len(fields["overall"]) == 1 else ()
+    names_of_whole = ("whole", "overall", fields["aspect"]["name"]) if len(fields["overall"]) == 1 else ()
     expected = [ExpectedEntry(each["id"], score, "criterion", (each["trait"],)) for each in fields["criteria"]]
     expected += [ExpectedEntry(each["id"], answer, "question", (each["text"],)) for each in questions]
-    expected += [ExpectedEntry(each["id"], score, "whole", whole) for each in fields["overall"]]
+    expected += [ExpectedEntry(each["id"], score, "whole", names_of_whole) for each in fields["overall"]]
     return keyed_reply(tuple(expected))
 
 
 TEMPLATE = "single_call/judge"
-# Longest entries, in tokens: with an id, a sentence or two, and the verdict.
+# Longest entries, in tokens, with an id, a sentence or two, and the verdict: of a hypothesis, and of the whole aspect.
 TOKENS_PER_RATING = 128
 TOKENS_PER_SCORE = 256
 TOKENS_AROUND = 256
@@ -58,40 +58,47 @@ def judge_prompt(
     fields = {
         **assignment.assessable_fields(),
         **assignment.text_fields(example, with_source=any(each.needs_source for each in criteria)),
-        **shown_criteria(parts),
+        **criteria_fields(parts),
         "score_only": not reasons,
     }
     tokens = {"hypothesis": TOKENS_PER_RATING, "question": TOKENS_PER_ANSWER, "score": TOKENS_PER_SCORE}
-    longest = TOKENS_AROUND + sum(tokens[criterion.kind] for criterion in criteria)
-    return Prompt(TEMPLATE, fields, judgments_form(fields, reasons=reasons), max_tokens=longest)
+    max_tokens = TOKENS_AROUND + sum(tokens[criterion.kind] for criterion in criteria)
+    return Prompt(TEMPLATE, fields, reply_form(fields, reasons=reasons), max_tokens=max_tokens)
 
 
 def divide_criteria(parts: Sequence[Part], max_criteria: int | None) -> list[list[Part]]:
-    """Return as few runs of parts as possible, with at most `max_criteria` criteria in each; `None` sets no limit."""
+    """Return the parts of each call, in as few calls as possible with at most `max_criteria` criteria in each.
+
+    A part whose criteria are in several calls is in each of these calls, with its criteria there. `None` sets no limit.
+    """
     criteria = [(index, criterion) for index, part in enumerate(parts) for criterion in part.criteria]
-    runs = prompting.chunks(criteria, max_criteria or max(1, len(criteria)))
-    return [
-        [
-            parts[index].model_copy(update={"criteria": tuple(criterion for _, criterion in own), "dropped": ()})
-            for index, own in itertools.groupby(run, key=lambda each: each[0])
-        ]
-        for run in runs
-    ]
+    if max_criteria is None:
+        max_criteria = len(criteria)
+    calls = []
+    for run in prompting.chunks(criteria, max_criteria):
+        criteria_by_part: dict[int, list[Criterion]] = {}
+        for index, criterion in run:
+            criteria_by_part.setdefault(index, []).append(criterion)
+        updates = {index: {"criteria": tuple(own), "dropped": ()} for index, own in criteria_by_part.items()}
+        calls.append([parts[index].model_copy(update=update) for index, update in updates.items()])
+    return calls
 
 
-def shown_criteria(parts: Sequence[Part]) -> dict[str, list[dict[str, Any]]]:
-    """Return what a prompt shows of the criteria, whose ids are unique."""
+def criteria_fields(parts: Sequence[Part]) -> dict[str, list[dict[str, Any]]]:
+    """Return the fields of a prompt that show the criteria, whose ids are unique."""
     hypotheses: list[Criterion] = []
-    sub_dimensions, overall = [], []
+    sub_dimensions: list[dict[str, Any]] = []
+    overall: list[dict[str, Any]] = []
     for part in parts:
         hypotheses += (each for each in part.criteria if each.kind == "hypothesis")
         questions = [each for each in part.criteria if each.kind == "question"]
         sub_dimensions += sub_dimension_fields(questions, part.dimensions or {})
-        stated = METHODS[part.method].states
+        basis = METHODS[part.method].states
         for criterion in part.criteria:
             if criterion.kind == "score":
-                text = "" if stated == "definition" else criterion.statement
-                overall.append({"id": criterion.id, "by": stated, "text": text})
+                # The prompt has the definition of the aspect anyway.
+                text = "" if basis == "definition" else criterion.statement
+                overall.append({"id": criterion.id, "by": basis, "text": text})
     criteria = [criterion_payload(each) for each in in_prompt_order(hypotheses)]
     return {"criteria": criteria, "sub_dimensions": sub_dimensions, "overall": overall}
 
@@ -104,53 +111,59 @@ async def judge_all(
     All parts that `can_join` are rated in one call, or in several if the `form` says so; other parts are scored by
     their methods.
     """
-    max_criteria, reasons = (form.criteria, form.reasons) if form else (None, True)
-    calls = divide_criteria([part for part in parts if can_join(part)], max_criteria)
+    joinable = [part for part in parts if can_join(part)]
+    calls = divide_criteria(joinable, form.criteria if form else None)
+    reasons = form.reasons if form else True
     prompts = [judge_prompt(example, call_parts, assignment, reasons=reasons) for call_parts in calls]
-    answers, alone = await asyncio.gather(
-        asyncio.gather(*(ask(judge, prompt) for prompt in prompts)), _rate_alone(example, parts, assignment, judge)
+    answers, separate_ratings = await asyncio.gather(
+        asyncio.gather(*(ask(judge, prompt) for prompt in prompts)), _rate_separately(example, parts, assignment, judge)
     )
-    together = dict[str, CriterionRating]()
+    joint_ratings: dict[str, CriterionRating] = {}
     for call_parts, prompt, answer in zip(calls, prompts, answers, strict=True):
-        together |= _all_ratings(call_parts, answer.value, prompt, answer, "entry for it")
-    return _in_order(parts, together, alone)
+        joint_ratings |= _all_ratings(call_parts, answer.value, prompt, answer, "entry for it")
+    return _in_order_of_parts(parts, joint_ratings, separate_ratings)
 
 
-async def _rate_alone(
+async def _rate_separately(
     example: Example, parts: Sequence[Part], assignment: Assignment, judge: Judge
 ) -> list[tuple[CriterionRating, ...]]:
+    """Return the ratings by each of the parts that cannot share a call."""
     scored = (METHODS[part.method].score(example, part, assignment, judge) for part in parts if not can_join(part))
     return [ratings for _, ratings in await prompting.gather_in_order(scored)]
 
 
-def _in_order(
-    parts: Sequence[Part], together: Mapping[str, CriterionRating], alone: Sequence[tuple[CriterionRating, ...]]
+def _in_order_of_parts(
+    parts: Sequence[Part],
+    joint_ratings: Mapping[str, CriterionRating],
+    separate_ratings: Iterable[tuple[CriterionRating, ...]],
 ) -> tuple[CriterionRating, ...]:
     ratings: list[CriterionRating] = []
-    remaining = list(alone)
+    remaining = iter(separate_ratings)
     for part in parts:
-        ratings += [together[each.id] for each in part.criteria] if can_join(part) else remaining.pop(0)
+        ratings += [joint_ratings[each.id] for each in part.criteria] if can_join(part) else next(remaining)
     return tuple(ratings)
 
 
 def _all_ratings(
     parts: Sequence[Part], judgments: KeyedReply | None, prompt: Prompt[Any], answer: JudgeAnswer[Any], noun: str
 ) -> dict[str, CriterionRating]:
+    """Return a rating by each criterion of `parts`, by its id; those without a usable judgment say why."""
     criteria = {criterion.id: criterion for part in parts for criterion in part.criteria}
     usable = ratings_in(judgments, criteria) if judgments else {}
     missing = prompting.why_missing(prompt, answer, noun) if len(usable) < len(criteria) else ""
-    return {name: usable.get(name, CriterionRating(name, None, missing)) for name in criteria}
+    return {id_: usable.get(id_, CriterionRating(id_, None, missing)) for id_ in criteria}
 
 
 def ratings_in(judgments: KeyedReply, criteria: Mapping[str, Criterion]) -> dict[str, CriterionRating]:
+    """Return the ratings in a reply by the criterion's id; `criteria` are by id too."""
     ratings = {}
-    for name, each in judgments.entries.items():
-        if criteria[name].kind == "question":
-            ratings[name] = rate_question(criteria[name], each)
-        elif isinstance(each, prompting.ScoreEntry):
-            ratings[name] = prompting.rating(name, each.score, each.reason)
+    for id_, entry in judgments.entries.items():
+        if criteria[id_].kind == "question":
+            ratings[id_] = rate_question(criteria[id_], entry)
+        elif isinstance(entry, prompting.ScoreEntry):
+            ratings[id_] = prompting.rating_of_score(id_, entry.score, entry.reason)
         else:
-            ratings[name] = prompting.rating(name, each, "")
+            ratings[id_] = prompting.rating_of_score(id_, entry, "")
     return ratings
 
 
@@ -158,7 +171,7 @@ GROUP_TEMPLATE = "single_call/judge_rivals"
 # The most tokens of a call, prompt and longest reply together.
 MAX_TOKENS = 20_000
 # Longest entries, in tokens; reasons are shorter than if a text is judged alone.
-TOKENS_PER_ITEM = 80
+TOKENS_PER_GROUP_RATING = 80
 TOKENS_PER_TEXT = 32
 TOKENS_AROUND_GROUP = 128
 
@@ -172,22 +185,25 @@ def group_calls(
     that is too long for `MAX_TOKENS` by itself gets its own call.
     """
     joinable = [part for part in parts if can_join(part)]
-    calls, groups = list[list[int]](), dict[tuple[str | None, ...], list[int]]()
+    calls: list[list[int]] = []
+    groups: dict[tuple[str | None, ...], list[int]] = {}
     for index, example in enumerate(examples):
         groups.setdefault(shared_input(example), []).append(index)
     for group in groups.values():
         indices = sorted(group, key=lambda index: text_digest(examples[index]))
-        # Upper estimates of the tokens of a call without its texts, and of what each text adds to it.
-        around, sizes = 0, dict.fromkeys(indices, 0)
+        # Upper estimates of the tokens that each text adds to a call, and of those of a call without its texts.
+        text_tokens = dict.fromkeys(indices, 0)
+        other_tokens = 0
         if joinable:
-            first, longest = judge_group_prompt([examples[indices[0]]], joinable, assignment), _longest_entry(joinable)
             for index in indices:
-                content = Message(role="user", content=examples[index].output)
-                sizes[index] = estimated_tokens([content]) + longest
-            around = estimated_tokens(render(first)) + first.max_tokens - sizes[indices[0]]
-        for most in range(min(limits.texts, len(indices)), 0, -1):
-            runs = prompting.chunks(indices, most)
-            if most == 1 or all(around + sum(sizes[index] for index in run) <= MAX_TOKENS for run in runs):
+                message = Message(role="user", content=examples[index].output)
+                text_tokens[index] = estimated_tokens([message]) + _max_tokens_per_text(joinable)
+            first = judge_group_prompt([examples[indices[0]]], joinable, assignment)
+            other_tokens = estimated_tokens(render(first)) + first.max_tokens - text_tokens[indices[0]]
+        for max_texts in range(min(limits.texts, len(indices)), 0, -1):
+            runs = prompting.chunks(indices, max_texts)
+            tokens_of_runs = [other_tokens + sum(text_tokens[index] for index in run) for run in runs]
+            if max_texts == 1 or max(tokens_of_runs) <= MAX_TOKENS:
                 calls += map(list, runs)
                 break
     return calls
@@ -215,10 +231,10 @@ async def judge_group(
             ratings.append(_all_ratings(joinable, entries.get(f"text {number}"), prompt, answer, noun))
         return ratings
 
-    together, alone = await asyncio.gather(
-        rate_together(), asyncio.gather(*(_rate_alone(example, parts, assignment, judge) for example in examples))
-    )
-    return [_in_order(parts, *ratings) for ratings in zip(together, alone, strict=True)]
+    separately = (_rate_separately(example, parts, assignment, judge) for example in examples)
+    joint_ratings, separate_ratings = await asyncio.gather(rate_together(), asyncio.gather(*separately))
+    ratings_of_texts = zip(joint_ratings, separate_ratings, strict=True)
+    return [_in_order_of_parts(parts, joint, separate) for joint, separate in ratings_of_texts]
 
 
 def judge_group_prompt(
@@ -230,21 +246,22 @@ def judge_group_prompt(
         **assignment.assessable_fields(),
         "source": shown["source"],
         "context": shown["context"],
-        **shown_criteria(parts),
+        **criteria_fields(parts),
         "texts": [{"number": number, "output": example.output} for number, example in enumerate(examples, 1)],
     }
-    judgments = judgments_form(fields)  # each text has the entries that it would have alone
+    form_of_text = reply_form(fields)  # each text has the entries that it would have alone
     numbers = map(str, range(1, len(examples) + 1))
-    expected = tuple(ExpectedEntry(f"text {number}", judgments, names=(number,)) for number in numbers)
+    expected = tuple(ExpectedEntry(f"text {number}", form_of_text, names=(number,)) for number in numbers)
     form = keyed_reply(expected, after_text=True)
-    longest = TOKENS_AROUND_GROUP + len(examples) * _longest_entry(parts)
-    return Prompt(GROUP_TEMPLATE, fields, form, max_tokens=longest)
+    max_tokens = TOKENS_AROUND_GROUP + len(examples) * _max_tokens_per_text(parts)
+    return Prompt(GROUP_TEMPLATE, fields, form, max_tokens=max_tokens)
 
 
 def shared_input(example: Example) -> tuple[str | None, ...]:
+    """Return what texts in one call have in common: their group, source and context."""
     return example.group, example.source, example.context
 
 
-def _longest_entry(parts: Sequence[Part]) -> int:
-    kinds = [criterion.kind for part in parts for criterion in part.criteria]
-    return TOKENS_PER_TEXT + sum(TOKENS_PER_ANSWER if kind == "question" else TOKENS_PER_ITEM for kind in kinds)
+def _max_tokens_per_text(parts: Sequence[Part]) -> int:
+    is_question = [criterion.kind == "question" for part in parts for criterion in part.criteria]
+    return TOKENS_PER_TEXT + sum(TOKENS_PER_ANSWER if each else TOKENS_PER_GROUP_RATING for each in is_question)

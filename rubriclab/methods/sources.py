@@ -75,12 +75,10 @@ class Checklist(FrozenModel):
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> Checklist:
-        for kind, names in (
-            ("question id", [question.id for question in self.questions]),
-            ("sub-dimension", [sub.name for sub in self.sub_dimensions]),
-        ):
-            if repeated_names := [name for name, uses in Counter(names).items() if uses > 1]:
-                raise ValueError(f"the {kind} {repeated_names[0]!r} is given twice")
+        if repeated_ids := _repeated([question.id for question in self.questions]):
+            raise ValueError(f"the question id {repeated_ids[0]!r} is given twice")
+        if repeated_names := _repeated([sub.name for sub in self.sub_dimensions]):
+            raise ValueError(f"the sub-dimension {repeated_names[0]!r} is given twice")
         if self.aspect in self.others:
             raise ValueError(f"{self.aspect!r} is this checklist's own aspect and cannot be one of the others")
         return self
@@ -89,8 +87,8 @@ class Checklist(FrozenModel):
     def _materials_fit_units_and_questions(self) -> Checklist:
         kind = self.units.kind if self.units else None
         materials = self.units.beside if self.units else ()
-        if repeated_names := [name for name, uses in Counter(materials).items() if uses > 1]:
-            raise ValueError(f"units.beside names the {repeated_names[0]} twice")
+        if repeated_materials := _repeated(materials):
+            raise ValueError(f"units.beside names the {repeated_materials[0]} twice")
         if kind == "triple" and not {"source", "reference"} <= set(materials):
             raise ValueError('a triple is a text with its source and reference: "beside" must name both')
         for question in self.questions:
@@ -106,6 +104,10 @@ class Checklist(FrozenModel):
         return self
 
 
+def _repeated(names: Sequence[str]) -> list[str]:
+    return [name for name, n_uses in Counter(names).items() if n_uses > 1]
+
+
 # Folders of `stores/` with questions about whole texts, about their units, and about sentences beside another text.
 Folder = Literal["checklists", "units", "comparisons"]
 
@@ -117,10 +119,10 @@ def load_checklist(task: str, aspect: str, path: Path | None = None, folder: Fol
     """
     shipped = shipped_checklists(folder)
     if path is None and (task, aspect) not in shipped:
-        aspects = [name for shipped_task, name in shipped if shipped_task == task]
+        aspects_of_task = [shipped_aspect for shipped_task, shipped_aspect in shipped if shipped_task == task]
         tasks = dict.fromkeys(shipped_task for shipped_task, _ in shipped)
-        alternatives = f"For {task} there are: {', '.join(aspects)}."
-        if not aspects:
+        alternatives = f"For {task} there are: {', '.join(aspects_of_task)}."
+        if not aspects_of_task:
             alternatives = f"Tasks with checklists are: {', '.join(tasks)}."
         hint = f"Write one and give it with `checklist=FILE`; `rubriclab lint FILE` checks it. {_CHECKLIST_EXAMPLE}"
         if folder != "checklists":
@@ -140,7 +142,7 @@ def load_checklist(task: str, aspect: str, path: Path | None = None, folder: Fol
 def find_checklist(
     folder: Folder | None, task: str, aspect: str, path: Path | None = None, *, is_required: bool = True
 ) -> Checklist | None:
-    """Return what `load_checklist` returns; `None` without a folder, or if an optional checklist does not ship."""
+    """Return the checklist of `load_checklist`; `None` without a folder, or if an optional checklist does not ship."""
     is_optional = path is None and not is_required
     if folder is None or (is_optional and (task, aspect) not in shipped_checklists(folder)):
         return None
@@ -154,6 +156,7 @@ def shipped_checklists(folder: Folder = "checklists") -> tuple[tuple[str, str], 
 
 
 def read_checklist(file: Path) -> Checklist:
+    """Return the checklist in a file; raises ChecklistError if it cannot be read or used."""
     try:
         content = read_file(file)
     except Unreadable as error:
@@ -162,9 +165,9 @@ def read_checklist(file: Path) -> Checklist:
 
 
 def parse_checklist(content: bytes, where: str) -> Checklist:
-    """Return the checklist that `content` holds as JSON; `where` is what errors call it.
+    """Return the checklist that `content` holds as JSON; errors refer to it by the name `where`.
 
-    Questions without an id get the ids `s01`, `s02` ... in their order, except those that other questions have.
+    Questions without an id get the ids `s01`, `s02` ... in their order; ids that other questions have are skipped.
     """
     try:
         raw = parse_json(decode_text(content))
@@ -204,10 +207,13 @@ _FINDINGS_HINT = 'A findings file is a JSON list: [{"id": ..., "aspects": [...],
 
 
 class Finding(FrozenModel):
-    """What raters reward or penalise, according to one publication. Without `aspects`, it bears on every aspect.
+    """What raters reward or penalise, according to one publication.
 
-    `benchmarks` names the public data sets whose raters the finding is about. A rubric that is tested on one of them
-    must not have learned from the finding. `quotation` is the passage of the paper's `file` that supports it.
+    Attributes:
+        aspects: that the finding is about; if empty, it is about every aspect.
+        benchmarks: the public data sets whose raters the finding is about. A rubric that is tested on one of them must
+            not have learned from the finding.
+        quotation: the passage of the paper's `file` that supports the claim.
     """
 
     id: Words
@@ -263,9 +269,10 @@ def read_findings(file: Path) -> tuple[Finding, ...]:
 
 def write_findings(file: Path, findings: Sequence[Finding]) -> None:
     draft = file.with_suffix(".new")
+    content = json.dumps([finding.to_row() for finding in findings], ensure_ascii=False, indent=2)
     with name_in_errors(file):
         file.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(json.dumps([each.to_row() for each in findings], ensure_ascii=False, indent=2) + "\n", "utf-8")
+        draft.write_text(content + "\n", "utf-8")
         draft.replace(file)
 
 

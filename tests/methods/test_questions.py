@@ -15,7 +15,7 @@ from scipy.stats import pearsonr
 from scripted_judge import assignment, criterion, question
 
 from rubriclab.judges.judge import FakeJudge
-from rubriclab.methods.questions import AnswerMatrix, Noun, blocks, find_redundant, read_answer, select_questions
+from rubriclab.methods.questions import AnswerMatrix, Noun, find_redundant, make_blocks, read_answer, select_questions
 from rubriclab.models.rubric import Criterion
 from rubriclab.models.text import Assignment
 
@@ -44,7 +44,7 @@ def many(count: int, **fields: Any) -> list[Criterion]:
 
 def chosen(given_: AnswerMatrix, questions: list[Criterion] | None = None, ends: float = 0) -> dict[str, str]:
     """Return what is dropped; nothing is tried on the worst and the best texts unless a test asks for it."""
-    return dict(select_questions(questions or many(given_.good.shape[1]), given_, ends=ends)[0])
+    return dict(select_questions(questions or many(given_.good.shape[1]), given_, end_share=ends)[0])
 
 
 RNG = np.random.default_rng(3)
@@ -117,7 +117,7 @@ def test_at_least_one_question_stays(draw: int):
     good[rng.random((n, q)) < rng.choice([0, 0.3])] = np.nan
     questions = [question(f"q{at}", f"Side {at % 2}", seed="a1") for at in range(q)]
     given_ = AnswerMatrix(good, rng.random((n, q)) < 0.9, rng.integers(1, 4, n).astype(float))
-    with patch.multiple("rubriclab.methods.questions", MIN_ANSWERS=3, AGAINST=0.5):
+    with patch.multiple("rubriclab.methods.questions", MIN_ANSWERS=3, SIGNIFICANCE_AGAINST_LABELS=0.5):
         found, _ = select_questions(questions, given_)
     assert set(found) < {each.id for each in questions}
 
@@ -126,7 +126,7 @@ def test_at_least_one_question_stays(draw: int):
 @given(st.permutations(range(N)))
 def test_the_order_of_texts_does_not_matter(order: list[int]):
     given_ = sheet(GOOD, 1 - GOOD, GOOD, *UNRELATED, np.ones(N))
-    assert chosen(given_.rows(np.array(order))) == chosen(given_)
+    assert chosen(given_.of_texts(np.array(order))) == chosen(given_)
 
 
 READ = {
@@ -254,7 +254,7 @@ async def test_finer_points_are_nested_in_their_seed_by_design_and_stay():
 )
 def test_every_two_stand_together_in_a_prompt_of_bounded_size(count: int, most: int):
     bank = [criterion(f"h{place}") for place in range(count)]
-    shown = [{each.id for each in block} for block in blocks(bank, most)]
+    shown = [{each.id for each in block} for block in make_blocks(bank, most)]
     assert all(len(block) <= most for block in shown)
     assert all(any({a.id, b.id} <= block for block in shown) for a, b in itertools.combinations(bank, 2))
 

@@ -16,7 +16,7 @@ from scripted_judge import text
 from rubriclab.errors import ChecklistError, JudgeError
 from rubriclab.judges.judge import FakeJudge
 from rubriclab.methods.method import Learned, TrainingInput, choose_settings, ignore_progress
-from rubriclab.methods.prompting import SAMPLES
+from rubriclab.methods.prompting import MAX_SAMPLES
 from rubriclab.methods.seal.learn import SEAL, checklist_questions, learn, propose, texts_to_show
 from rubriclab.methods.seal.score import (
     PRESETS,
@@ -159,7 +159,7 @@ async def test_only_new_ones_are_taken_and_no_more_than_asked_for(sides: Any, ke
     questions, _, failure = await propose(training_input(), SealSettings(proposed=2), judge)
     assert [question.trait for question in questions] == (kept or [])
     assert (failure is None) == bool(kept)
-    assert len(scripts.of_kind(judge, "propose")) == (1 if kept else SAMPLES)
+    assert len(scripts.of_kind(judge, "propose")) == (1 if kept else MAX_SAMPLES)
 
 
 FACTS = pack("fact", sizes=(1,), beside=("source",), support={"a1": "source"})

@@ -32,7 +32,7 @@ from rubriclab.methods.questions import (
     is_seed,
     learn_from_answers,
     make_question,
-    payload,
+    question_fields,
     question_of,
     select_questions,
 )
@@ -131,8 +131,8 @@ async def augment(
             for sub in subs
         ]
         fields = {**assignment.fields(), "sub_dimensions": described, "count": count}
-        longest = _proposal_tokens(count)
-        prompt = Prompt("checkeval/diversify_dimension", fields, scoring.PlainDiversification, max_tokens=longest)
+        max_tokens = _proposal_tokens(count)
+        prompt = Prompt("checkeval/diversify_dimension", fields, scoring.PlainDiversification, max_tokens=max_tokens)
         requests.append(_Request(f"other sides of {aspect!r}", prompt, count))
     if settings.elaborated_most:
         for sub, seed in seeds:
@@ -365,11 +365,11 @@ async def _verdicts(
             fields: Mapping[str, Any] = {
                 **assignment.fields(),
                 "sub_dimension": {"name": sub.name, "definition": sub.definition},
-                "questions": [payload(question) for question in chunk],
+                "questions": [question_fields(question) for question in chunk],
                 "others": others,
             }
-            form, longest = scoring.reply_form(fields, scoring.QuestionVerdict), 256 + 128 * len(chunk)
-            prompts.append(Prompt("checkeval/filter", fields, form, max_tokens=longest))
+            form, max_tokens = scoring.reply_form(fields, scoring.QuestionVerdict), 256 + 128 * len(chunk)
+            prompts.append(Prompt("checkeval/filter", fields, form, max_tokens=max_tokens))
     answers = await asyncio.gather(*(ask(generator, prompt) for prompt in prompts))
     return {name: verdict for answer in answers if answer.value for name, verdict in answer.value.entries.items()}
 
@@ -400,7 +400,7 @@ def _with_verdict(question: Criterion, verdict: scoring.QuestionVerdict, aspect:
 AUGMENTED, FILTERED = 0.2, 0.4
 # Share of the labelled texts that count as the worst, and as the best: a generated question must tell them apart. On
 # recorded judgments of 14 good questions this rule cost 0.00 to 0.01 of Spearman correlation on other texts.
-ENDS = 0.4
+END_SHARE = 0.4
 
 
 async def learn(
@@ -436,7 +436,7 @@ async def learn(
     all_ratings = [each for ratings in answers for each in ratings.values()]
     prompting.require_any("answer", [(each.score if each.applies else "n/a", each.reason) for each in all_ratings])
 
-    def counts(question: Criterion) -> dict[str, int]:
+    def count_answers(question: Criterion) -> dict[str, int]:
         rated = [ratings[question.id] for ratings in answers]
         good, bad = sum(each.score == 1 for each in rated), sum(each.score == 0 for each in rated)
         inapplicable = sum(not each.applies for each in rated)
@@ -456,9 +456,9 @@ async def learn(
         training_input,
         answers,
         rate=lambda ratings, question: ratings[question.id],
-        counts=counts,
+        count_answers=count_answers,
         score=lambda ratings, some: scoring.text_score(some, ratings, assignment.scale),
-        select=functools.partial(select_questions, ends=ENDS) if by_labels else None,
+        select=functools.partial(select_questions, end_share=END_SHARE) if by_labels else None,
         cross_validate=by_labels and bool(texts),
     )
     on_progress(f"{len(learned.part.criteria)} questions kept", 1.0)

@@ -11,7 +11,7 @@ import pydantic
 from rubriclab.judges.judge import Judge
 from rubriclab.methods import prompting
 from rubriclab.methods.method import MISSING_SHARE, CriterionRating, Presets, Scored
-from rubriclab.methods.questions import Answer, ReadableAnswer, YesOrNo, by_trait, payload, question_of
+from rubriclab.methods.questions import Answer, ReadableAnswer, YesOrNo, group_by_trait, question_fields, question_of
 from rubriclab.models.base import MethodSettings
 from rubriclab.models.rubric import Criterion, Part
 from rubriclab.models.text import Assignment, Example, Scale
@@ -326,7 +326,7 @@ def answer_prompts(
     groups: dict[Ask, Iterable[Sequence[Criterion]]] = {
         "one by one": [[question] for question in questions],
         "together": [questions],
-        "by sub-dimension": by_trait(questions).values(),
+        "by sub-dimension": group_by_trait(questions).values(),
     }
     prompts = []
     for group in groups[settings.ask]:
@@ -338,8 +338,8 @@ def answer_prompts(
             "sub_dimensions": sub_dimension_fields(group, dimensions, with_default_answers=not bare),
         }
         form = reply_form(fields, YesOrNo if bare else AnswerEntry)
-        longest = 256 + TOKENS_PER_ANSWER * len(group)
-        prompts.append(Prompt("checkeval/answer", fields, form, max_tokens=longest))
+        max_tokens = 256 + TOKENS_PER_ANSWER * len(group)
+        prompts.append(Prompt("checkeval/answer", fields, form, max_tokens=max_tokens))
     return prompts
 
 
@@ -350,7 +350,7 @@ def sub_dimension_fields(
         {
             "name": name,
             "definition": dimensions.get(name, ""),
-            "questions": [payload(each, with_default_answers=with_default_answers) for each in group],
+            "questions": [question_fields(each, with_default_answers=with_default_answers) for each in group],
         }
-        for name, group in by_trait(questions).items()
+        for name, group in group_by_trait(questions).items()
     ]

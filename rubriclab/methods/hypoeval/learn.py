@@ -179,7 +179,7 @@ class ProposalContext:
     tolerance: float | None = None
 
     def reasons(self, aspect: str) -> tuple[prompting.NumberedReason, ...]:
-        return prompting.numbered_reasons(prompting.by_source(self.examples), aspect)
+        return prompting.numbered_reasons(prompting.group_by_source(self.examples), aspect)
 
     def fields(self, assignment: Assignment) -> dict[str, Any]:
         reasons = self.reasons(assignment.aspect.name)
@@ -190,7 +190,7 @@ class ProposalContext:
                 "predictions": list(self.predictions.get(example.id, ())),
                 "reasons": prompting.fields_of_reasons(reasons, example.id),
             }
-            for example in prompting.by_source(self.examples)
+            for example in prompting.group_by_source(self.examples)
         ]
         return {
             **assignment.fields(),
@@ -229,10 +229,10 @@ def propose_prompt(
     """Return the prompt for `count` hypotheses from `material`: new ones, or better ones than those `before`."""
     fields = material.fields(assignment)
     form = proposal_form(assignment.scale.anchors(), citing=bool(fields["reasons_shown"]))
-    longest = TOKENS_AROUND + TOKENS_PER_HYPOTHESIS * count
+    max_tokens = TOKENS_AROUND + TOKENS_PER_HYPOTHESIS * count
     if before is None:
-        return Prompt("hypoeval/propose", {**fields, "count": count}, form, max_tokens=longest)
-    return Prompt("hypoeval/refine", {**fields, "hypotheses": before}, form, max_tokens=longest)
+        return Prompt("hypoeval/propose", {**fields, "count": count}, form, max_tokens=max_tokens)
+    return Prompt("hypoeval/refine", {**fields, "hypotheses": before}, form, max_tokens=max_tokens)
 
 
 async def refine(
@@ -614,15 +614,15 @@ class _HypoEvalRun:
             if self.improved:
                 await self._drop_redundant([*rated, literature])
             else:
-                await self._drop_redundant(rated, most_shown=2)
-                await self._drop_redundant([[each] for each in literature], most_shown=2)
+                await self._drop_redundant(rated, max_shown=2)
+                await self._drop_redundant([[each] for each in literature], max_shown=2)
         size, draw = self.settings.bank_size, random.Random(f"union {self.seed}")
         bank = final_bank(*self._by_preference(), size, self.settings.procedure, draw)
         self._keep_only((each.id for each in bank), f"no place in the final bank of {size}")
         self.on_progress(f"{len(self.arms)} hypotheses without redundant ones", 0.5)
 
-    async def _drop_redundant(self, tiers: Sequence[Sequence[Criterion]], most_shown: int = MAX_SHOWN) -> None:
-        redundant, notes = await find_redundant(tiers, "hypothesis", self.assignment, self.judge, most_shown=most_shown)
+    async def _drop_redundant(self, tiers: Sequence[Sequence[Criterion]], max_shown: int = MAX_SHOWN) -> None:
+        redundant, notes = await find_redundant(tiers, "hypothesis", self.assignment, self.judge, max_shown=max_shown)
         self.notes += notes
         self.reasons |= redundant
         for name in redundant:

@@ -58,7 +58,7 @@ async def learn(
     faults = [(None, each.fault or "") for each in judged]
     require_any("verdict", verdicts or faults)
 
-    def counts(question: Criterion) -> dict[str, int]:
+    def count_answers(question: Criterion) -> dict[str, int]:
         # Answers are counted unit by unit; a rating on the scale is no answer.
         verified = (each for each in judged if not each.rated)
         counted = Counter(each.verdicts[unit.id, question.id].value for each in verified for unit in each.units)
@@ -79,7 +79,7 @@ async def learn(
         training_input,
         judged,
         rate=scoring.rate_question,
-        counts=counts,
+        count_answers=count_answers,
         score=lambda verdicts, criteria: scoring.score_verdicts(verdicts, criteria, assignment.scale)[0],
         select=functools.partial(select_questions, proposed_must_track=True) if by_labels else None,
         cross_validate=bool(texts) and (by_labels or any(each.evidence.examples for each in questions)),
@@ -173,8 +173,8 @@ async def propose(
         "count": settings.proposed,
         "texts": show_once(shown),
     }
-    longest = 1000 + TOKENS_PER_PROPOSAL * settings.proposed
-    prompt = Prompt("seal/propose", fields, SubDimensionProposal, max_tokens=longest)
+    max_tokens = 1000 + TOKENS_PER_PROPOSAL * settings.proposed
+    prompt = Prompt("seal/propose", fields, SubDimensionProposal, max_tokens=max_tokens)
     answer = await first_usable(prompt, generator)
     if answer.value is None:
         return (), {}, f"no sub-dimensions could be proposed: {answer.missing}"

@@ -287,8 +287,8 @@ def _verdict_prompt(
         "weigh": weigh,
         "bare": plan.settings.answers == "bare",
     }
-    longest = 256 + TOKENS_PER_VERDICT * len(units) * len(questions) + TOKENS_PER_WEIGHT * len(questions) * weigh
-    return Prompt(template, fields, unit_form(template, fields), max_tokens=longest)
+    max_tokens = 256 + TOKENS_PER_VERDICT * len(units) * len(questions) + TOKENS_PER_WEIGHT * len(questions) * weigh
+    return Prompt(template, fields, unit_form(template, fields), max_tokens=max_tokens)
 
 
 # Sentences in one call, and preceding sentences shown as context for pronouns.
@@ -336,8 +336,8 @@ async def extract_facts(
             "most": MAX_FACTS,
         }
         expected = tuple(ExpectedEntry(f"sentence {n}", StatedFacts, names=(str(n),)) for n, *_ in shown)
-        longest = 256 + TOKENS_PER_FACT * MAX_FACTS * len(indices)
-        prompt = Prompt("seal/facts", fields, keyed_reply(expected, after_text=True), max_tokens=longest)
+        max_tokens = 256 + TOKENS_PER_FACT * MAX_FACTS * len(indices)
+        prompt = Prompt("seal/facts", fields, keyed_reply(expected, after_text=True), max_tokens=max_tokens)
         entries, missing = await prompting.ask_entries(judge, prompt, "facts")
         distinct = {id_: list(dict.fromkeys(facts)) for id_, facts in entries.items()}
         return [distinct.get(each.id, missing) for each in expected]
@@ -423,9 +423,9 @@ async def decompose(
         sentences = tuple(text_model.Sentence(sentence, (index,)) for index, sentence in by_rules)
         if split_by_judge(kind, settings):
             # The reply repeats the text; twice the estimate, since the tokens of some scripts have fewer bytes.
-            longest = 256 + 2 * len(text.encode()) // BYTES_PER_TOKEN
+            max_tokens = 256 + 2 * len(text.encode()) // BYTES_PER_TOKEN
             fields = {"words": words.model_dump(), "text": text}
-            answer = await ask(judge, Prompt("seal/split", fields, SplitText, max_tokens=longest))
+            answer = await ask(judge, Prompt("seal/split", fields, SplitText, max_tokens=max_tokens))
             if answer.value is None:
                 fault = f"the judge did not split the text into sentences: {answer.missing}"
                 return kind, (replace(whole, fault=fault),)
