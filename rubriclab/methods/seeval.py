@@ -15,7 +15,7 @@ import asyncio
 import itertools
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -100,38 +100,29 @@ async def elicit(
     count: int, assignment: Assignment, judge: Judge, settings: SEEvalSettings, steps: str = ""
 ) -> tuple[str, ...]:
     """Return up to `count` different explanations, the one at temperature 0 first; raises JudgeError without any."""
-    prompts = (explain_prompt(number, assignment, settings, steps) for number in range(count))
-    answers = await asyncio.gather(*(ask(judge, prompt) for prompt in prompts))
+    fields = {**holistic.with_answer_scale(assignment, settings).fields(), "steps": steps}
+    first = Prompt("seeval/explain", fields, Explanation, max_tokens=EXPLANATION_TOKENS)
+    sample_numbers = (holistic.STRIDE * number for number in range(1, count))
+    samples = (replace(first, temperature=holistic.TEMPERATURE, sample=number) for number in sample_numbers)
+    answers = await asyncio.gather(*(ask(judge, prompt) for prompt in (first, *samples)))
     replies = prompting.require_reply(answers, "explanation", "judge")
     return tuple(dict.fromkeys(reply.explanation for reply in replies))
-
-
-def explain_prompt(
-    number: int, assignment: Assignment, settings: SEEvalSettings, steps: str = ""
-) -> Prompt[Explanation]:
-    return Prompt(
-        "seeval/explain",
-        {**holistic.with_answer_scale(assignment, settings).fields(), "steps": steps},
-        Explanation,
-        temperature=holistic.TEMPERATURE if number else 0.0,
-        max_tokens=EXPLANATION_TOKENS,
-        sample=holistic.STRIDE * number,
-    )
 
 
 def refine_prompt(
     explanation: str, mistakes: Sequence[tuple[Example, float]], assignment: Assignment
 ) -> Prompt[Refined]:
+    """Return the prompt for a better explanation, in view of texts with the judge's mistaken scores."""
     aspect = assignment.aspect.name
     reasons = prompting.numbered_reasons((text for text, _ in mistakes), aspect)
     observations = [
         {
             **assignment.text_fields(text),
             "score": float(text.scores[aspect]),
-            "given": judged,
+            "given": mistaken_score,
             "reasons": prompting.fields_of_reasons(reasons, text.id),
         }
-        for text, judged in mistakes
+        for text, mistaken_score in mistakes
     ]
     fields = {
         **assignment.fields(),
@@ -142,6 +133,7 @@ def refine_prompt(
     return Prompt("seeval/refine", fields, CitingRefined if reasons else Refined, max_tokens=REFINED_TOKENS)
 
 
+# Why texts outside the trial have no rating by an explanation.
 NOT_BEST = "not scored: another explanation agreed better with the labels of the texts in the trial"
 # Fewest labelled texts in the trial, which all explanations score; only the best one scores the other texts too.
 MIN_TRIAL = 10
@@ -172,56 +164,60 @@ class _SEEvalRun:
     on_progress: interface.Progress
 
     def __post_init__(self) -> None:
-        training_input, self.steps = self.training_input, ""
-        self.assignment, self.order = training_input.assignment, training_input.in_order
-        self.labels, self.groups = training_input.label_array, training_input.groups
-        self.ids = tuple(example.id for example in self.order)
+        self.steps = ""
+        self.assignment, self.texts = self.training_input.assignment, self.training_input.in_order
+        self.labels, self.groups = self.training_input.label_array, self.training_input.groups
+        self.ids = tuple(text.id for text in self.texts)
+        # By the explanation's id, then by the text's.
         self.ratings: dict[str, dict[str, CriterionRating]] = {}
 
     async def run(self) -> interface.Learned:
         settings = self.settings
         if settings.elicitation == "open":
             self.steps = await holistic.write_steps(self.assignment, settings, self.generator)
-        count = settings.explanations if self.order else 1
+        count = settings.explanations if self.texts else 1
         wordings = await elicit(count, self.assignment, self.judge, settings, self.steps)
         criteria = [self._criterion(f"e{number}", wording) for number, wording in enumerate(wordings, 1)]
         self.on_progress(f"{len(criteria)} explanations elicited", 0.1)
 
         best, held_out_scores = await self._choose(criteria)
         explanations = [self._with_evidence(each) for each in criteria]
-        base, reason = explanations[best], f"{criteria[best].id} tracks the labels better"
-        rubric_part, candidates = base, [each.id for each in criteria]
+        base = selected = explanations[best]
+        candidates = [each.id for each in criteria]
+        reason = f"{base.id} tracks the labels better"
         dropped = [DroppedCriterion(criterion=each, reason=reason) for each in explanations if each is not base]
         test = await self._test_rewriting(base)
         if test is not None:
-            gain, first_half, half_rewritings = test
+            gain, first_half, trial_rewritings = test
             change = f"rewriting changed the correlation on unseen texts by {gain:+.2f}"
             reason = f"a trial rewriting, from one half of the texts; {change}"
-            dropped += (DroppedCriterion(criterion=each, reason=reason) for each in half_rewritings)
-            rewritten = np.where(first_half, self._scores("r2"), self._scores("r1"))
+            dropped += (DroppedCriterion(criterion=each, reason=reason) for each in trial_rewritings)
+            # Each half by the rewriting from the other half.
+            by_rewrites = np.where(first_half, self._scores("r2"), self._scores("r1"))
             held_out_scores = cross_validate_rewriting(
-                held_out_scores, self._scores(base.id), rewritten, first_half, labels=self.labels, groups=self.groups
+                held_out_scores, self._scores(base.id), by_rewrites, first_half, labels=self.labels, groups=self.groups
             )
-            final = await self._rewrite("r", base, np.ones(len(self.order), dtype=bool)) if gain > 0 else None
-            scores = await self._rate(final, self.order) if final else None
-            if final and scores is not None and not np.isnan(_correlation(scores, self.labels)):
+            final = None
+            if gain > 0:
+                final = await self._rewrite("r", base, np.ones(len(self.texts), dtype=bool))
+            if final and not np.isnan(_correlation(await self._rate(final, self.texts), self.labels)):
                 heldout = rounded(_correlation(held_out_scores, self.labels))
-                rubric_part = self._with_evidence(final).with_evidence(heldout=heldout)
+                selected = self._with_evidence(final).with_evidence(heldout=heldout)
                 candidates.append(final.id)
                 dropped.append(DroppedCriterion(criterion=base, reason=change))
         self.on_progress("explanation chosen", 1.0)
-        part = Part(
-            method="seeval", settings=settings.model_dump(mode="json"), criteria=(rubric_part,), dropped=tuple(dropped)
-        )
+        ratings = []
+        for text_id in self.ids:
+            not_rated = (CriterionRating(name, None, NOT_BEST) for name in candidates)
+            ratings.append(tuple(self.ratings[each.id].get(text_id, each) for each in not_rated))
         return interface.Learned(
-            part=part,
+            part=Part(
+                method="seeval", settings=settings.model_dump(mode="json"), criteria=(selected,), dropped=tuple(dropped)
+            ),
             examples=self.ids,
             candidates=tuple(candidates),
-            ratings=tuple(
-                tuple(self.ratings[name].get(text, CriterionRating(name, None, NOT_BEST)) for name in candidates)
-                for text in self.ids
-            ),
-            scores=self._scores(rubric_part.id),
+            ratings=tuple(ratings),
+            scores=self._scores(selected.id),
             reselected=held_out_scores,
             optimistic=bool(dropped),
         )
@@ -231,28 +227,28 @@ class _SEEvalRun:
 
         All explanations score the texts of the trial, which are whole groups. Only the best one scores the other texts.
         """
-        trial, groups = np.ones(len(self.order), dtype=bool), np.array(self.groups)
-        if len(criteria) > 1 and len(self.order) > MIN_TRIAL:
-            trial[:] = False
+        in_trial = np.ones(len(self.texts), dtype=bool)
+        if len(criteria) > 1 and len(self.texts) > MIN_TRIAL:
+            in_trial[:] = False
             for group in dict.fromkeys(self.groups):
-                if trial.sum() < MIN_TRIAL:
-                    trial |= groups == group
+                if in_trial.sum() < MIN_TRIAL:
+                    in_trial |= np.array(self.groups) == group
         for criterion in criteria:
-            await self._rate(criterion, list(itertools.compress(self.order, trial)))
+            await self._rate(criterion, list(itertools.compress(self.texts, in_trial)))
         holistic.require_scores([each for criterion in criteria for each in self.ratings[criterion.id].values()])
 
         def choose(rows: BoolArray) -> int:
-            inside = rows & trial
-            columns = (self._scores(each.id)[inside] for each in criteria)
-            correlations = [_correlation(column, self.labels[inside]) for column in columns]
+            chosen_by = rows & in_trial
+            columns = (self._scores(each.id)[chosen_by] for each in criteria)
+            correlations = [_correlation(column, self.labels[chosen_by]) for column in columns]
             return int(np.argmax(np.nan_to_num(correlations, nan=-2.0)))
 
         def predict(training: BoolArray, held_out: BoolArray) -> FloatArray:
             return self._scores(criteria[choose(training)].id)[held_out]
 
-        best = choose(trial)
-        if not trial.all():
-            await self._rate(criteria[best], list(itertools.compress(self.order, ~trial)))
+        best = choose(in_trial)
+        if not in_trial.all():
+            await self._rate(criteria[best], list(itertools.compress(self.texts, ~in_trial)))
         return best, interface.cross_validated(self.groups, predict)
 
     async def _rate(self, criterion: Criterion, examples: Sequence[Example]) -> FloatArray:
@@ -261,22 +257,23 @@ class _SEEvalRun:
             holistic.holistic_rating(text, criterion, self.assignment, self.judge, form=FORM, settings=self.settings)
             for text in examples
         )
-        rated = dict(zip((text.id for text in examples), await asyncio.gather(*requests), strict=True))
-        self.ratings[criterion.id] = {**self.ratings.get(criterion.id, {}), **rated}
+        ratings = zip((text.id for text in examples), await asyncio.gather(*requests), strict=True)
+        self.ratings.setdefault(criterion.id, {}).update(ratings)
         self.on_progress(f"{len(examples)} texts scored by explanation {criterion.id}", 0.5)
         return self._scores(criterion.id)
 
-    def _scores(self, name: str) -> FloatArray:
-        rated = self.ratings[name]
-        return floats(rated[text].score if text in rated else None for text in self.ids)
+    def _scores(self, criterion_id: str) -> FloatArray:
+        """Return the scores of all texts by one criterion, shape (texts,); NaN if missing or not requested."""
+        ratings = self.ratings[criterion_id]
+        return floats(ratings[text_id].score if text_id in ratings else None for text_id in self.ids)
 
-    def _criterion(self, name: str, explanation: str, evidence: Evidence | None = None) -> Criterion:
+    def _criterion(self, id_: str, explanation: str, evidence: Evidence | None = None) -> Criterion:
         evidence = evidence or Evidence(origin="prior knowledge")
         criterion = holistic.whole_aspect(self.assignment, explanation, evidence)
-        return criterion.model_copy(update={"id": name, "steps": self.steps})
+        return criterion.model_copy(update={"id": id_, "steps": self.steps})
 
     def _with_evidence(self, criterion: Criterion) -> Criterion:
-        is_rated = np.array([text in self.ratings[criterion.id] for text in self.ids], dtype=bool)
+        is_rated = np.array([text_id in self.ratings[criterion.id] for text_id in self.ids], dtype=bool)
         scores, labels = self._scores(criterion.id)[is_rated], self.labels[is_rated]
         return interface.with_agreement(criterion, scores, labels, len(scores), min_scores=2)
 
@@ -286,31 +283,36 @@ class _SEEvalRun:
         Each rewriting is tested on the half that it is not from; no group is in both halves. `None` if there are too
         few texts, or if a rewriting failed.
         """
-        sizes, test_groups = Counter(self.groups), set[str]()
-        for group in sorted(sizes, key=lambda name: -sizes[name]):
-            if sum(sizes[each] for each in test_groups) + sizes[group] <= (len(self.order) + 1) // 2:
-                test_groups.add(group)
-        first_half = np.array([group in test_groups for group in self.groups], dtype=bool)
+        group_sizes = Counter(self.groups)
+        half_groups: set[str] = set()
+        half_size = 0
+        # The largest groups first, since small ones fill what is left of a half.
+        for group, size in group_sizes.most_common():
+            if half_size + size <= (len(self.texts) + 1) // 2:
+                half_groups.add(group)
+                half_size += size
+        first_half = np.array([group in half_groups for group in self.groups], dtype=bool)
         if not self.settings.refine or min(first_half.sum(), (~first_half).sum()) < MIN_IN_HALF:
             return None
-        gains, criteria, by_base = [], [], self._scores(base.id)
-        for name, seen in (("r1", first_half), ("r2", ~first_half)):
-            rewritten = await self._rewrite(name, base, seen)
+        gains, rewritings, by_base = [], [], self._scores(base.id)
+        for criterion_id, seen in (("r1", first_half), ("r2", ~first_half)):
+            rewritten = await self._rewrite(criterion_id, base, seen)
             if rewritten is None:
                 return None
-            scores = await self._rate(rewritten, list(itertools.compress(self.order, ~seen)))
+            scores = await self._rate(rewritten, list(itertools.compress(self.texts, ~seen)))
             labels = self.labels[~seen]
             gains.append(_correlation(scores[~seen], labels) - _correlation(by_base[~seen], labels))
             tested = self._with_evidence(rewritten)
-            criteria.append(tested.with_evidence(heldout=tested.evidence.pearson))
+            rewritings.append(tested.with_evidence(heldout=tested.evidence.pearson))
         gain = float(np.mean(gains))
-        return None if np.isnan(gain) else (gain, first_half, criteria)
+        return None if np.isnan(gain) else (gain, first_half, rewritings)
 
-    async def _rewrite(self, name: str, base: Criterion, seen: BoolArray) -> Criterion | None:
-        """Return the explanation rewritten from the texts of `seen` with the largest errors; `None` if that fails.
+    async def _rewrite(self, criterion_id: str, base: Criterion, seen: BoolArray) -> Criterion | None:
+        """Return the explanation rewritten in view of its largest errors on the texts of the mask `seen`.
 
-        Errors are residuals of the regression of labels on scores; half of those shown are positive, half negative.
-        If errors were plain differences, a judge that is only more lenient would be wrong on every text.
+        `None` if that fails. Errors are residuals of the regression of labels on scores; half of those shown are
+        positive, half negative. If errors were plain differences, a judge that is only more lenient would be wrong on
+        every text.
         """
         scores = self._scores(base.id)
         indices = np.flatnonzero(seen & ~np.isnan(scores))
@@ -320,10 +322,11 @@ class _SEEvalRun:
         slope = float(np.cov(x, y)[0, 1] / np.var(x, ddof=1)) if np.ptp(x) else 0.0
         # With a negative slope, a reversed judge would have small residuals.
         errors = (y - y.mean() - max(slope, 0.0) * (x - x.mean())).round(DIGITS)
-        by_error = sorted(range(len(indices)), key=lambda i: (-abs(errors[i]), i))
-        above = [i for i in by_error if errors[i] > 0][: TEXTS_SHOWN // 2]
-        below = [i for i in by_error if errors[i] < 0][: TEXTS_SHOWN // 2]
-        mistakes = [(self.order[indices[i]], float(x[i])) for i in sorted((*above, *below), key=by_error.index)]
+        largest_first = sorted(range(len(indices)), key=lambda i: (-abs(errors[i]), i))
+        positive = [i for i in largest_first if errors[i] > 0][: TEXTS_SHOWN // 2]
+        negative = [i for i in largest_first if errors[i] < 0][: TEXTS_SHOWN // 2]
+        shown = sorted((*positive, *negative), key=largest_first.index)
+        mistakes = [(self.texts[indices[i]], float(x[i])) for i in shown]
         if not mistakes:
             return None
         answer = await ask(self.generator, refine_prompt(base.statement, mistakes, self.assignment))
@@ -337,58 +340,65 @@ class _SEEvalRun:
             reasons=prompting.cited_reasons(getattr(reply, "reasons", ()), reasons),
             refined=1,
         )
-        return self._criterion(name, reply.explanation, evidence)
+        return self._criterion(criterion_id, reply.explanation, evidence)
 
 
 def cross_validate_rewriting(
     cross_validated: FloatArray,
     by_base: FloatArray,
-    rewritten: FloatArray,
+    by_rewrites: FloatArray,
     first_half: BoolArray,
     *,
     labels: FloatArray,
     groups: Sequence[str],
 ) -> FloatArray:
-    """Return cross-validated scores: each group's by the rewriting from the other half, or else `cross_validated`.
+    """Return each group's cross-validated scores: by the rewriting from the other half if it gains, else unchanged.
 
-    The rewriting is used if, on the other groups of the same half, it gains over `by_base`: scores by the explanation
-    that was rewritten. Gains on the half that does not hold the group are left out: the rewriting tested on it was made
-    with the group's own labels. `first_half` is a mask of one of the halves.
+    It must gain on the other groups of the same half. Gains on the other half are left out, since the rewriting tested
+    there was made with the group's own labels.
+
+    Args:
+        cross_validated: scores of each group by the explanation that the other groups choose.
+        by_base: scores by the explanation that was rewritten.
+        by_rewrites: scores of each half by the rewriting from the other half.
+        first_half: a mask of one of the halves.
     """
 
     def predict(training: BoolArray, held_out: BoolArray) -> FloatArray:
         scores = cross_validated.copy()
         for half in (first_half, ~first_half):
             rows = training & half
-            gain = _correlation(rewritten[rows], labels[rows]) - _correlation(by_base[rows], labels[rows])
-            # Only the base explanation was rewritten: scores by another one, which differ from `by_base`, stay.
-            replaced = half & (gain > 0) & (cross_validated == by_base)
-            scores[replaced] = rewritten[replaced]
+            gain = _correlation(by_rewrites[rows], labels[rows]) - _correlation(by_base[rows], labels[rows])
+            if gain > 0:
+                # Only the base explanation was rewritten: scores by another one, which differ from `by_base`, stay.
+                replaced = half & (cross_validated == by_base)
+                scores[replaced] = by_rewrites[replaced]
         return scores[held_out]
 
     return interface.cross_validated(groups, predict)
 
 
 def _correlation(scores: FloatArray, labels: FloatArray) -> float:
-    """Return Pearson's correlation: 0 if undefined or of two scores, NaN if less than half of the texts are scored."""
+    """Return Pearson's correlation: NaN if less than half of the texts are scored, 0 of two scores or if undefined."""
     has_score = ~np.isnan(scores)
     if has_score.sum() < len(scores) / 2:
         return np.nan
-    # Two scores always have a correlation of 1 or -1, or none.
+    # The correlation of two scores is always 1 or -1, or undefined.
     r = pearson(scores[has_score], labels[has_score]) if has_score.sum() > 2 else 0.0
     return 0.0 if np.isnan(r) else float(r)
 
 
 def learning_calls(training_input: interface.TrainingInput, settings: SEEvalSettings) -> interface.LearningCalls:
-    n, steps = len(training_input.examples), int(settings.elicitation == "open")
-    if not n:
-        return interface.LearningCalls(1, steps, unrated=int(bool(training_input.unrated)))
-    tried = min(MIN_TRIAL, n)
-    scores, rewritings = n + tried * (settings.explanations - 1), 0
+    n_texts = len(training_input.examples)
+    generator_calls = 1 if settings.elicitation == "open" else 0  # writes the steps
+    if not n_texts:
+        return interface.LearningCalls(1, generator_calls, unrated=1 if training_input.unrated else 0)
+    n_scores = n_texts + min(MIN_TRIAL, n_texts) * (settings.explanations - 1)
     if settings.refine:
         # Each half is scored by the rewriting from the other half, and all texts by the last rewriting.
-        scores, rewritings = scores + 2 * n, 3
-    return interface.LearningCalls(settings.explanations + scores * settings.calls, steps + rewritings, TEXTS_SHOWN)
+        n_scores += 2 * n_texts
+        generator_calls += 3
+    return interface.LearningCalls(settings.explanations + n_scores * settings.calls, generator_calls, TEXTS_SHOWN)
 
 
 SEEVAL = interface.Method(
