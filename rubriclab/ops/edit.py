@@ -38,7 +38,7 @@ from rubriclab.stats.intervals import Interval
 # The least correlation of redundant criteria: as none reaches it, only the person decides which criteria to keep.
 KEEP_ALL = 2.0
 
-# The ratings of each text, by its id and by the criterion's id.
+# Ratings by the text's id, then by the criterion's id.
 Cells = Mapping[str, Mapping[str, stored.Cell]]
 
 
@@ -169,18 +169,20 @@ def edited_rubric(
 
     `new_cells` has a row for each text, with a cell for each new criterion. `author` made the edit.
     """
-    made_from = {each.criterion.id: each.made_from for each in parent.candidates}
+    made_from = {candidate.criterion.id: candidate.made_from for candidate in parent.candidates}
     replaced = {change.result: change.criteria for change in plan.changes}
-    removed = {"kept": False, "by_hand": "removed"}
-    old = [each.model_copy(update=removed) if each.criterion.id in plan.removed else each for each in parent.candidates]
-    new = []
-    for name, each in plan.new.items():
-        sources = {text for criterion in replaced[name] for text in made_from[criterion]}
-        new.append(each.model_copy(update={"made_from": tuple(sorted(sources))}))
+    candidates = []
+    for candidate in parent.candidates:
+        is_removed = candidate.criterion.id in plan.removed
+        update = {"kept": False, "by_hand": "removed"} if is_removed else {}
+        candidates.append(candidate.model_copy(update=update))
+    for name, candidate in plan.new.items():
+        text_ids = {text_id for criterion in replaced[name] for text_id in made_from[criterion]}
+        candidates.append(candidate.model_copy(update={"made_from": tuple(sorted(text_ids))}))
     return replace(
         parent,
         rubric=parent.rubric.model_copy(update={"aspect": plan.aspect}),
-        candidates=(*old, *new),
+        candidates=tuple(candidates),
         cells=tuple((*row, *cells) for row, cells in zip(parent.cells, new_cells, strict=True)),
         bounds=plan.bounds,
         threshold=plan.threshold,
@@ -199,7 +201,7 @@ class FoldSelection:
 def select_in_folds(rated: RatedRubric) -> FoldSelection:
     """Return the criteria that labels select in each fold, among all candidates but those added by people."""
     unlimited = replace(rated.table, limits=None)
-    learned_columns = [column for column, each in enumerate(rated.candidates) if each.by_hand != "added"]
+    learned_columns = [column for column, candidate in enumerate(rated.candidates) if candidate.by_hand != "added"]
     if not learned_columns:
         return FoldSelection(fitting.divisions(unlimited.groups, rated.fit_settings), ())
     held_out = fitting.select_rubric(unlimited.columns(learned_columns), rated.fit_settings, rated.ask).held_out
@@ -218,9 +220,10 @@ def refit_rubric(rated: RatedRubric, selection: FoldSelection) -> fitting.Select
         """Return the criteria of a fold: selected and not removed by hand, or added or limited by hand."""
         learned = selection.criteria[repetition][fold] if selection.criteria else frozenset[str]()
         columns = []
-        for column, each in enumerate(rated.candidates):
-            is_selected = each.criterion.id in learned and each.by_hand != "removed"
-            is_set_by_hand = each.kept and (each.by_hand == "added" or each.criterion.id in rated.bounds)
+        for column, candidate in enumerate(rated.candidates):
+            name = candidate.criterion.id
+            is_selected = name in learned and candidate.by_hand != "removed"
+            is_set_by_hand = candidate.kept and (candidate.by_hand == "added" or name in rated.bounds)
             if is_selected or is_set_by_hand:
                 columns.append(column)
         return fitting.CandidatePool(tuple(columns) or rated.kept_columns, keep_weightless=True)
@@ -233,16 +236,16 @@ def refit_rubric(rated: RatedRubric, selection: FoldSelection) -> fitting.Select
 
 
 def refit_study(rated: RatedRubric, refit: fitting.SelectedRubric) -> Study:
-    reasons = {**{each.criterion.id: each.reason for each in rated.rubric.dropped}, **rated.reasons}
+    reasons = {dropped.criterion.id: dropped.reason for dropped in rated.rubric.dropped} | dict(rated.reasons)
     assignment, settings = rated.rubric.assignment, rated.fit_settings
     return Study(rated.ratings, assignment, settings, refit, reasons, rated.threshold, rated.direct)
 
 
 def check_kept(rated: RatedRubric, refit: fitting.SelectedRubric) -> dict[str, str]:
     """Return the reason, by id, for each criterion that cannot be weighted; SettingsError if its weight is limited."""
-    ids = [each.criterion.id for each in rated.candidates]
-    dropped = refit.fit.dropped.items()
-    reasons = {ids[column]: why.reason(ids) for column, why in dropped if column in rated.kept_columns}
+    ids = [candidate.criterion.id for candidate in rated.candidates]
+    dropped = {column: drop for column, drop in refit.fit.dropped.items() if column in rated.kept_columns}
+    reasons = {ids[column]: drop.reason(ids) for column, drop in dropped.items()}
     for name in rated.bounds:
         if name in reasons:
             raise SettingsError(f"The weight of {name} cannot be limited: it {reasons[name]}.", f"Drop {name}.")
@@ -255,17 +258,18 @@ def check_kept(rated: RatedRubric, refit: fitting.SelectedRubric) -> dict[str, s
 def unmeasured_ids(rated: RatedRubric, refit: fitting.SelectedRubric, ids: Collection[str]) -> tuple[str, ...]:
     """Return the `ids` of criteria that are in no fold's rubric: cross-validated scores do not depend on them."""
     columns = {column for fits in refit.held_out.fits for fit in fits for column in fit.columns}
-    used = {rated.candidates[column].criterion.id for column in columns}
-    return tuple(name for name in ids if name not in used)
+    ids_in_folds = {rated.candidates[column].criterion.id for column in columns}
+    return tuple(name for name in ids if name not in ids_in_folds)
 
 
 def redundant_pairs(rated: RatedRubric, refit: fitting.SelectedRubric) -> tuple[tuple[str, str, float], ...]:
-    """Return pairs of weighted criteria that measure the same, the later one first, with their correlation."""
-    ids = [each.criterion.id for each in rated.candidates]
+    """Return pairs of weighted criteria that measure the same, the later criterion first, with their correlation."""
+    ids = [candidate.criterion.id for candidate in rated.candidates]
     correlations = design(rated.table).correlations
     weighted = [column for column, weight in zip(refit.fit.columns, refit.fit.weights, strict=True) if weight]
-    pairs = ((i, j) for j in weighted for i in weighted if i < j)
-    return tuple((ids[j], ids[i], float(correlations[i, j])) for i, j in pairs if correlations[i, j] >= REDUNDANT)
+    pairs = [(earlier, later) for later in weighted for earlier in weighted if earlier < later]
+    redundant = [(earlier, later) for earlier, later in pairs if correlations[earlier, later] >= REDUNDANT]
+    return tuple((ids[later], ids[earlier], float(correlations[earlier, later])) for earlier, later in redundant)
 
 
 def measure_effect(
@@ -276,12 +280,12 @@ def measure_effect(
     before, after = (refit.held_out for refit in refits)
     level = gate_level(table.labels, table.groups)
     correlations, calls, passed = [], [], []
-    for each, refit in zip((parent, edited), refits, strict=True):
-        measures = fitting.refitted_agreement(each.table, refit.held_out, level=level)
+    for rated, refit in zip((parent, edited), refits, strict=True):
+        measures = fitting.refitted_agreement(rated.table, refit.held_out, level=level)
         correlations.append(measures["pearson"].rounded())
-        ids = [each.candidates[column].criterion.id for column in each.kept_columns]
-        calls.append(round(each.ratings.calls(ids, each.rubric.assignment, each.ask), 6))
-        passed.append(refit_study(each, refit).verdicts)
+        ids = [rated.candidates[column].criterion.id for column in rated.kept_columns]
+        calls.append(round(rated.ratings.calls(ids, rated.rubric.assignment, rated.ask), 6))
+        passed.append(refit_study(rated, refit).verdicts)
     effect = EditEffect(
         level=level,
         n=int((~np.isnan(after.raw + before.raw)).sum()),
@@ -316,11 +320,12 @@ def measure_effect(
 
 
 def weight_changes(before: Rubric, after: Rubric) -> tuple[WeightChange, ...]:
+    """Return the change of each criterion's weight: the criteria of the edited rubric, then those removed."""
     old = {name: term.weight for name, term in before.terms.items()}
     new = {name: term.weight for name, term in after.terms.items()}
     limits = bounds_of(after.aggregation)
     ids = {criterion.id for criterion in after.criteria}
-    removed = (each for each in before.criteria if each.id not in ids)
+    removed = (criterion for criterion in before.criteria if criterion.id not in ids)
     return tuple(
         WeightChange(each.id, each.trait, each.statement, old.get(each.id), new.get(each.id), limits.get(each.id))
         for each in (*after.criteria, *removed)
@@ -346,10 +351,10 @@ class EditableVersion:
     def rated(self) -> RatedRubric:
         """The rubric with the kept ratings; candidates without a rating of every text are left out."""
         rubric, provenance = self.version.rubric, self.version.provenance
-        aspect, scale, of_criteria = rubric.aspect.name, rubric.scores_on, rubric.scale
+        aspect, label_scale, criteria_scale = rubric.aspect.name, rubric.scores_on, rubric.scale
         recorded = self.record.candidates if self.record else ()
         texts = self.record.texts if self.record else ()
-        recorded_ids = {each.criterion.id for each in recorded}
+        recorded_ids = {candidate.criterion.id for candidate in recorded}
         unrecorded = [
             stored.Candidate(method=part.method, criterion=criterion, kept=True, made_from=criterion.evidence.examples)
             for part in rubric.parts
@@ -357,22 +362,24 @@ class EditableVersion:
             if criterion.id not in recorded_ids
         ]
         # A recorded text may have another id in `examples`. If it is absent, a text of its group replaces it.
-        id_of = {text_digest(text): text.id for text in self.examples}
+        id_by_digest = {text_digest(text): text.id for text in self.examples}
         first_of_group = {text.group: text.id for text in reversed(self.examples)}
         current_id = {text.id: text.id for text in self.examples}
-        direct_of = {text_digest(text.example): text.direct for text in texts}
-        has_direct = id_of.keys() <= direct_of.keys() and set(direct_of.values()) != {None}
-        direct = floats(direct_of[text_digest(text)] for text in self.examples) if has_direct else None
+        direct_by_digest = {text_digest(text.example): text.direct for text in texts}
+        direct = None
+        if id_by_digest.keys() <= direct_by_digest.keys() and set(direct_by_digest.values()) != {None}:
+            scores = floats(direct_by_digest[text_digest(text)] for text in self.examples)
+            direct = rescale(scores, label_scale, criteria_scale)
         for text in texts:
-            if shown_id := id_of.get(text_digest(text.example)) or first_of_group.get(text.group):
-                current_id[text.id] = shown_id
+            if text_id := id_by_digest.get(text_digest(text.example)) or first_of_group.get(text.group):
+                current_id[text.id] = text_id
         rows = [self.cells.get(text.id, {}) for text in self.examples]
         candidates = []
-        for each in (*recorded, *unrecorded):
-            if all(each.criterion.id in row for row in rows):
-                made_from = {current_id[old] for old in each.made_from if old in current_id}
-                candidates.append(each.model_copy(update={"made_from": tuple(sorted(made_from))}))
-        move = partial(scale.moved_to, of_criteria)
+        for candidate in (*recorded, *unrecorded):
+            if all(candidate.criterion.id in row for row in rows):
+                made_from = {current_id[text_id] for text_id in candidate.made_from if text_id in current_id}
+                candidates.append(candidate.model_copy(update={"made_from": tuple(sorted(made_from))}))
+        move = partial(label_scale.moved_to, criteria_scale)
         examples = (
             replace(
                 example,
@@ -385,11 +392,11 @@ class EditableVersion:
             rubric=rubric,
             examples=tuple(examples),
             candidates=tuple(candidates),
-            cells=tuple(tuple(row[each.criterion.id] for each in candidates) for row in rows),
+            cells=tuple(tuple(row[candidate.criterion.id] for candidate in candidates) for row in rows),
             settings=provenance.settings,
             bounds=bounds_of(rubric.aggregation),
             threshold=threshold_by_hand(rubric.aggregation),
-            direct=None if direct is None else rescale(direct, scale, of_criteria),
+            direct=direct,
         )
 
     @cached_property
@@ -401,12 +408,12 @@ class EditableVersion:
         return refit_rubric(self.rated, self.selection)
 
     def on_label_scale(self, record: stored.TrainingRecord) -> stored.TrainingRecord:
+        """Return the record with labels and scores on the raters' scale instead of the scale of the criteria."""
         by_id, rubric = {text.id: text for text in self.examples}, self.version.rubric
-        names = ("predicted", "low", "high", "direct")
-        scores = {name: floats(getattr(text, name) for text in record.texts) for name in names}
-        on_scale = {name: rescale(each, rubric.scale, rubric.scores_on) for name, each in scores.items()}
-        on_scale["verdicts"] = floats(text.passed for text in record.texts)
-        texts = recorded_texts([by_id[text.id] for text in record.texts], rubric.aspect.name, **on_scale)
+        scores = {"verdicts": floats(text.passed for text in record.texts)}
+        for name in ("predicted", "low", "high", "direct"):
+            scores[name] = rescale(floats(getattr(text, name) for text in record.texts), rubric.scale, rubric.scores_on)
+        texts = recorded_texts([by_id[text.id] for text in record.texts], rubric.aspect.name, **scores)
         return record.model_copy(update={"texts": texts})
 
 
@@ -427,21 +434,21 @@ def editable_version(workspace: Workspace, rubric: str | stored.Version, options
         texts = tuple(_labelled_example(text, version.rubric.aspect.name) for text in record.texts)
     cells = dict[str, Mapping[str, stored.Cell]]()
     if record:
-        row_of = {text_digest(text.example): row for text, row in zip(record.texts, record.cells, strict=True)}
-        ids = [each.criterion.id for each in record.candidates]
+        row_by_digest = {text_digest(text.example): row for text, row in zip(record.texts, record.cells, strict=True)}
+        ids = [candidate.criterion.id for candidate in record.candidates]
         for text in texts:
-            if row := row_of.get(text_digest(text)):
+            if row := row_by_digest.get(text_digest(text)):
                 cells[text.id] = dict(zip(ids, row, strict=True))
     return EditableVersion(version, record, tuple(sorted(texts, key=lambda text: text.id)), cells)
 
 
 def _labelled_example(text: stored.RecordedText, aspect: str) -> Example:
-    own: dict[str, Any] = {"scores": {aspect: text.label}}
+    fields: dict[str, Any] = {"scores": {aspect: text.label}}
     if text.reasons:
-        own["reasons"] = {aspect: text.reasons.get("") or dict(text.reasons)}
+        fields["reasons"] = {aspect: text.reasons.get("") or dict(text.reasons)}
     if text.raters:
-        own |= {"annotations": {aspect: tuple(text.raters.values())}, "raters": {aspect: tuple(text.raters)}}
-    return replace(text.example, **own)
+        fields |= {"annotations": {aspect: tuple(text.raters.values())}, "raters": {aspect: tuple(text.raters)}}
+    return replace(text.example, **fields)
 
 
 def edit(
@@ -460,14 +467,16 @@ def edit(
     plan = plan_edits(parent, version.ref, options)
     labelled = editable or editable_version(workspace, version, options)
     # All texts are rated by new criteria, and with a new definition also by the criteria that stay.
-    to_rate = {
-        part.method: [each for each in part.criteria if plan.redefined and each.id not in plan.removed]
-        for part in parent.parts
-    }
+    criteria_to_rate: dict[str, list[Criterion]] = {part.method: [] for part in parent.parts}
+    if plan.redefined:
+        for part in parent.parts:
+            criteria_to_rate[part.method] = [each for each in part.criteria if each.id not in plan.removed]
     for candidate in plan.new.values():
-        to_rate.setdefault(candidate.method, []).append(candidate.criterion)
-    parts = tuple(part_with(parent, method, provenance.settings, each) for method, each in to_rate.items() if each)
+        criteria_to_rate.setdefault(candidate.method, []).append(candidate.criterion)
+    with_criteria = partial(part_with, parent, recorded=provenance.settings)
+    parts = tuple(with_criteria(method, criteria=each) for method, each in criteria_to_rate.items() if each)
     new_parts = parent.model_copy(update={"aspect": plan.aspect, "parts": parts})
+    # The ratings to ask for: by which rubric, and of which texts.
     requests = []
     if labelled.unrated:
         requests.append((parent, labelled.unrated))
@@ -475,36 +484,36 @@ def edit(
         requests.append((new_parts, labelled.examples))
     choice = JudgeChoice(provenance.judge, provenance.judge_address)
     if requests:
-        judge_name, own = options.judge, provenance.judge
-        if judge_name and judge_name != own and not judge_name.startswith(RECORDED_PREFIX):
-            mixed = (
-                f"The kept ratings of {version.ref} are by {own}; ratings by {judge_name} cannot be combined with them."
-            )
-            transfer = f"`rubriclab transfer {version.ref} --to LABELLED --judge {judge_name} --save`"
-            raise SettingsError(mixed, f"Leave out `judge`, or first run: {transfer}")
-        choice = choose_judge(version, options.judge, workspace.store, workspace.notify)
+        judge, learned_with = options.judge, provenance.judge
+        if judge and judge != learned_with and not judge.startswith(RECORDED_PREFIX):
+            kept_by = f"The kept ratings of {version.ref} are by {learned_with}"
+            transfer = f"`rubriclab transfer {version.ref} --to LABELLED --judge {judge} --save`"
+            hint = f"Leave out `judge`, or first run: {transfer}"
+            raise SettingsError(f"{kept_by}; ratings by {judge} cannot be combined with them.", hint)
+        choice = choose_judge(version, judge, workspace.store, workspace.notify)
 
     def estimate() -> DryRun:
-        total = sum((estimate_scoring(asked, texts) for asked, texts in requests), CallEstimate())
+        total = sum((estimate_scoring(scored_by, texts) for scored_by, texts in requests), CallEstimate())
         return dry_run({"judge": (choice.spec, total)}, workspace.options)
 
     async def run() -> EditResult:
         if not options.preview and not (options.author and options.because):
             hint = "Give `author=NAME` and `because=REASON`, or `preview` to save nothing."
             raise SettingsError("A version that a person makes records who made it and why.", hint)
-        judge = workspace.judge(choice) if requests else None
+        connected = workspace.judge(choice) if requests else None
         parent_cells: dict[str, dict[str, stored.Cell]] = {name: dict(row) for name, row in labelled.cells.items()}
         new_cells: dict[str, dict[str, stored.Cell]] = {}
-        for asked, texts in requests:
-            assert judge
+        for scored_by, texts in requests:
+            assert connected
+            rate = partial(rate_parts, scored_by.parts, scored_by, texts, connected, workspace.under_way)
             with workspace.progress(workspace.ledger) as on_progress:
-                rated = await rate_parts(asked.parts, asked, texts, judge, workspace.under_way, on_progress=on_progress)
-            ids = [each.criterion.id for each in rated.candidates]
+                rated = await rate(on_progress=on_progress)
+            ids = [candidate.criterion.id for candidate in rated.candidates]
             columns = zip(*rated.cells, strict=True)
             for name, column in zip(ids, columns, strict=True):
                 if all(cell.score is None and cell.applies for cell in column):
                     raise JudgeError(f"No text could be rated by {name}; the latest reason: {column[-1].reason}")
-            cells = parent_cells if asked is parent else new_cells
+            cells = parent_cells if scored_by is parent else new_cells
             for text, row in zip(rated.examples, rated.cells, strict=True):
                 cells.setdefault(text.id, {}).update(zip(ids, row, strict=True))
         # A copy would lose what `labelled` has computed already.
@@ -522,25 +531,26 @@ def _finish(
     edited = edited_rubric(parent, plan, cells, options.signature)
     if plan.redefined:
         # Candidates outside of the rubric, and the judge asked directly, have no ratings by the new definition.
-        candidates = tuple(each for each in edited.candidates if each.kept)
-        rows = tuple(tuple(new_cells[text.id][each.criterion.id] for each in candidates) for text in edited.examples)
+        candidates = tuple(candidate for candidate in edited.candidates if candidate.kept)
+        ids = [candidate.criterion.id for candidate in candidates]
+        rows = tuple(tuple(new_cells[text.id][name] for name in ids) for text in edited.examples)
         edited = replace(edited, candidates=candidates, cells=rows, direct=None)
     refit_before, refit_after = editable.refit, refit_rubric(edited, editable.selection)
     dropped = [name for name, reason in plan.removed.items() if reason == "dropped"]
     limited = [name for change in plan.changes if change.action in ("pin", "bound") for name in change.criteria]
-    added = [*plan.new, *(name for name in limited if name in plan.bounds and name not in plan.new)]
+    limited_or_new = dict.fromkeys([*plan.new, *(name for name in limited if name in plan.bounds)])
     notes = [f"{name} is left out: it {reason}" for name, reason in check_kept(edited, refit_after).items()]
     for name, earlier_name, correlation in redundant_pairs(edited, refit_after):
         notes.append(f"{name} says what {earlier_name} says (r = {correlation:.2f}): the same thing counts twice")
-    unmeasured = unmeasured_ids(parent, refit_before, dropped) + unmeasured_ids(edited, refit_after, added)
+    unmeasured = unmeasured_ids(parent, refit_before, dropped) + unmeasured_ids(edited, refit_after, limited_or_new)
     for name in unmeasured:
         why = "as it was made from labels of each fold or is not selected without them"
         notes.append(f"the effect of {name} on cross-validated agreement is unknown: it is in no fold's rubric, {why}")
     study = refit_study(edited, refit_after)
-    rubric, before, provenance = study.rubric(), version.rubric.aggregation, version.provenance
-    if rubric.aggregation and before and before.onto:
-        threshold = before.threshold if plan.threshold is None else plan.threshold
-        update = {"onto": before.onto, "threshold": threshold, "threshold_by_hand": plan.threshold is not None}
+    rubric, old_aggregation, provenance = study.rubric(), version.rubric.aggregation, version.provenance
+    if rubric.aggregation and old_aggregation and old_aggregation.onto:
+        threshold = old_aggregation.threshold if plan.threshold is None else plan.threshold
+        update = {"onto": old_aggregation.onto, "threshold": threshold, "threshold_by_hand": plan.threshold is not None}
         rubric = rubric.model_copy(update={"aggregation": rubric.aggregation.model_copy(update=update)})
     recorded = Interval(None)
     if validation := provenance.validation:

@@ -22,13 +22,13 @@ from rubriclab.ops.options import Edit, Threshold
 
 # The methods that rate an added statement and an added question.
 STATEMENTS, QUESTIONS = "hypoeval", "checkeval"
-# The better answer at the end of a question.
-_BETTER = re.compile(r"\s*\(better:\s*(yes|no)\)\s*$")
-# A statement that begins with its name, as in `Order: each sentence follows from the one before`.
-_NAMED = re.compile(r"\s*([^:.]{1,60}):\s+\S")
+_BETTER_ANSWER_AT_END = re.compile(r"\s*\(better:\s*(yes|no)\)\s*$")
+# The name at the beginning of a statement, as in `Order: each sentence follows from the one before`.
+_NAME_AT_START = re.compile(r"\s*([^:.]{1,60}):\s+\S")
+# A statement without a name is named by this many of its first words.
 TRAIT_WORDS = 6
 # The levels of a statement, from the lowest to the highest.
-TRUTH = (
+LEVELS_OF_TRUTH = (
     "Not true of it at all.",
     "Almost entirely untrue of it.",
     "Mostly untrue of it.",
@@ -66,21 +66,22 @@ class EditPlan:
     @property
     def kept(self) -> dict[str, Criterion]:
         """The criteria of the edited rubric, by id."""
-        criteria = [*self.rubric.criteria, *(each.criterion for each in self.new.values())]
-        return {each.id: each for each in criteria if each.id not in self.removed}
+        criteria = [*self.rubric.criteria, *(candidate.criterion for candidate in self.new.values())]
+        return {criterion.id: criterion for criterion in criteria if criterion.id not in self.removed}
 
     @property
     def used_ids(self) -> set[str]:
-        known = (*self.rubric.criteria, *(entry.criterion for entry in self.rubric.all_dropped))
-        return {*(each.id for each in known), *self.new}
+        old_criteria = (*self.rubric.criteria, *(dropped.criterion for dropped in self.rubric.all_dropped))
+        return {*(criterion.id for criterion in old_criteria), *self.new}
 
     def add(self, action: EditAction, method: str, new: Criterion, replaced: Sequence[Criterion] = ()) -> None:
-        ids = tuple(each.id for each in replaced)
-        before = "\n".join(each.statement for each in replaced) if replaced else None
+        """Add a criterion and remove those that it replaces; a reworded criterion keeps the limits of its weight."""
+        ids = tuple(criterion.id for criterion in replaced)
+        before = "\n".join(criterion.statement for criterion in replaced) if replaced else None
         if action == "reword" and ids[0] in self.bounds:
             self.bounds[new.id] = self.bounds[ids[0]]
-        done = "merged" if action == "merge" else "reworded"
-        self.removed |= dict.fromkeys(ids, f"{done}: {new.id} replaces it")
+        action_done = "merged" if action == "merge" else "reworded"
+        self.removed |= dict.fromkeys(ids, f"{action_done}: {new.id} replaces it")
         self.new[new.id] = Candidate(method=method, criterion=new, kept=True, by_hand="added")
         change = EditChange(action=action, criteria=ids, result=new.id, before=before, after=new.statement)
         self.changes.append(change)
@@ -99,12 +100,10 @@ class EditPlan:
     def limit(self, criterion: str, limits: Bounds | None) -> None:
         """Limit the weight of a criterion, or lift its limits; `criterion` may be the id before it was reworded."""
         new_ids = {change.criteria[0]: change.result for change in self.changes if change.action == "reword"}
-        name = criterion
-        if criterion not in self.kept:
-            name = new_ids.get(criterion) or criterion
+        name = criterion if criterion in self.kept else new_ids.get(criterion) or criterion
         if name in self.removed:
-            done = self.removed[name].partition(":")[0]
-            raise SettingsError(f"{name} is {done} by this edit, so its weight cannot be limited.")
+            action_done = self.removed[name].partition(":")[0]
+            raise SettingsError(f"{name} is {action_done} by this edit, so its weight cannot be limited.")
         if name not in self.kept:
             raise unknown_criterion(criterion, self.ref, self.kept)
         self.bounds.pop(name, None)
@@ -115,7 +114,7 @@ class EditPlan:
         low, high = limits
         action: EditAction = "pin" if low == high else "bound"
         limits_text = f"{low:g}" if action == "pin" else f"{low:g}:{high:g}"
-        is_feature = any(each.id == name and each.kind == "feature" for each in self.rubric.criteria)
+        is_feature = self.kept[name].kind == "feature"
         lowest = -1 if is_feature else 0
         if not lowest <= low <= high <= 1:
             weight = "a text feature's weight" if is_feature else "a weight"
@@ -125,23 +124,24 @@ class EditPlan:
 
 
 def plan_edits(rubric: Rubric, ref: str, edit: Edit) -> EditPlan:
+    """Return the plan of an edit; SettingsError if it names an unknown criterion or contradicts itself."""
     edit = _with_ids(rubric, ref, edit)
     _check_named(rubric, ref, edit)
     threshold = threshold_by_hand(rubric.aggregation)
     plan = EditPlan(rubric, ref, rubric.aspect, threshold, dict(bounds_of(rubric.aggregation)))
-    method_of = {each.id: part.method for part in rubric.parts for each in part.criteria}
-    criteria = {each.id: each for each in rubric.criteria}
+    method_of = {criterion.id: part.method for part in rubric.parts for criterion in part.criteria}
+    criteria = {criterion.id: criterion for criterion in rubric.criteria}
     for name in edit.drop:
         plan.removed[name] = "dropped"
         plan.changes.append(EditChange(action="drop", criteria=(name,)))
     for name, text in edit.reword.items():
         old = criteria[name]
-        # The next free id: `h03.2` for `h03`, then `h03.3`.
         stem, _, number = name.rpartition(".")
         is_numbered = stem and number.isdigit()
         first_id = stem if is_numbered else name
-        numbered_ids = (f"{first_id}.{each}" for each in count(2))
-        new_id = next(each for each in numbered_ids if each not in plan.used_ids)
+        # The next unused id: `h03.2` for `h03`, then `h03.3`.
+        ids = (f"{first_id}.{number}" for number in count(2))
+        new_id = next(each for each in ids if each not in plan.used_ids)
         new = reword(old, method_of[name], text, new_id)
         if (new.statement, new.question) == (old.statement, old.question):
             raise SettingsError(f"{name} has this wording already.", "Give another one, or leave it out.")
@@ -170,35 +170,36 @@ def plan_edits(rubric: Rubric, ref: str, edit: Edit) -> EditPlan:
     if not plan.kept:
         raise SettingsError(f"No criterion of {ref} would be left.", "Keep or add at least one.")
     plan.bounds = {name: plan.bounds[name] for name in plan.kept if name in plan.bounds}
-    check_bounds(plan.bounds, len(plan.kept))
+    check_bounds(plan.bounds, n_criteria=len(plan.kept))
     return plan
 
 
 def _with_ids(rubric: Rubric, ref: str, edit: Edit) -> Edit:
     """Return the edit with the id of each criterion that it names by its title, whole or shortened by `…`."""
-    titles = {each.id: each.title.casefold() for each in rubric.criteria}
+    titles = {criterion.id: criterion.title.casefold() for criterion in rubric.criteria}
 
     def id_of(name: str) -> str:
+        """Return the id of a criterion named by its title; any other name is returned unchanged."""
         start = name.strip().removesuffix("…").rstrip().casefold()
-        ids = [each for each, title in titles.items() if title == start]
+        ids = [criterion_id for criterion_id, title in titles.items() if title == start]
         if name.endswith("…"):
-            ids = [each for each, title in titles.items() if title.startswith(start)]
+            ids = [criterion_id for criterion_id, title in titles.items() if title.startswith(start)]
         if name in titles or not ids:
             return name
         if len(ids) > 1:
             raise SettingsError(f"{ref} has several criteria {name!r}.", f"Give an id: {', '.join(ids)}.")
         return ids[0]
 
-    tables = {}
+    drop = tuple(map(id_of, edit.drop))
+    merge = tuple((tuple(map(id_of, names)), text) for names, text in edit.merge)
+    update: dict[str, object] = {"drop": drop, "merge": merge}
     for option in ("reword", "pin", "bound"):
         by_name = getattr(edit, option)
         by_id = {id_of(name): value for name, value in by_name.items()}
         if len(by_id) < len(by_name):
             raise SettingsError(f"`{option}` names one of {', '.join(by_id)} by id and by title.", "Name it once.")
-        tables[option] = by_id
-    drop = tuple(id_of(name) for name in edit.drop)
-    merged = tuple((tuple(id_of(name) for name in names), text) for names, text in edit.merge)
-    return edit.model_copy(update={"drop": drop, "merge": merged, **tables})
+        update[option] = by_id
+    return edit.model_copy(update=update)
 
 
 def _check_named(rubric: Rubric, ref: str, edit: Edit) -> None:
@@ -209,10 +210,10 @@ def _check_named(rubric: Rubric, ref: str, edit: Edit) -> None:
         raise SettingsError("No change was asked for.", hint)
     merged = [name for names, _ in edit.merge for name in names]
     names = [*edit.drop, *edit.reword, *merged]
-    known = {each.id: each for each in rubric.criteria}
+    criteria = {criterion.id: criterion for criterion in rubric.criteria}
     for index, name in enumerate(names):
-        if name not in known:
-            raise unknown_criterion(name, ref, known)
+        if name not in criteria:
+            raise unknown_criterion(name, ref, criteria)
         if name in names[:index]:
             raise SettingsError(f"{name} is changed twice.", "Drop it, reword it or merge it.")
     texts = (*edit.reword.values(), *(text for _, text in edit.merge), *edit.add, edit.definition)
@@ -220,17 +221,17 @@ def _check_named(rubric: Rubric, ref: str, edit: Edit) -> None:
         raise SettingsError("Expected the wording of a criterion or a definition, got an empty text.")
 
 
-def unknown_criterion(name: str, ref: str, known: Mapping[str, Criterion]) -> SettingsError:
-    listed = "; ".join(f"{known_id} ({shorten(each.title, 60, placeholder=' …')})" for known_id, each in known.items())
-    hint = f"{did_you_mean(name, known)}It has: {listed}."
-    return SettingsError(f"{ref} has no criterion {name!r}.", hint)
+def unknown_criterion(name: str, ref: str, criteria: Mapping[str, Criterion]) -> SettingsError:
+    titles = {known: shorten(criterion.title, 60, placeholder=" …") for known, criterion in criteria.items()}
+    listed = "; ".join(f"{known} ({title})" for known, title in titles.items())
+    return SettingsError(f"{ref} has no criterion {name!r}.", f"{did_you_mean(name, titles)}It has: {listed}.")
 
 
-def check_bounds(bounds: Mapping[str, Bounds], criteria: int) -> None:
-    """Raise SettingsError if the absolute weights of this many criteria cannot sum to 1 within the limits."""
+def check_bounds(bounds: Mapping[str, Bounds], n_criteria: int) -> None:
+    """Raise SettingsError if the absolute weights of the criteria cannot sum to 1 within the limits."""
     # Limits of opposite signs allow 0; a criterion without limits may have a weight of 1.
     min_total = sum(min(abs(low), abs(high)) if low * high > 0 else 0.0 for low, high in bounds.values())
-    max_total = sum(max(abs(low), abs(high)) for low, high in bounds.values()) + criteria - len(bounds)
+    max_total = sum(max(abs(low), abs(high)) for low, high in bounds.values()) + n_criteria - len(bounds)
     if min_total > 1 + 1e-9 or max_total < 1 - 1e-9:
         allowed_range = f"at least {min_total:g}" if min_total > 1 else f"at most {max_total:g}"
         limits = ", ".join(f"{name} {low:g}:{high:g}" for name, (low, high) in bounds.items())
@@ -265,11 +266,9 @@ def _replacement(criteria: Sequence[Criterion], text: str, name: str) -> Criteri
     """Return a copy of the first criterion with another wording and the evidence of all criteria."""
     statement, better = _split_better_answer(text)
     question = criteria[0].question
-    evidence = Evidence(
-        origin="written by hand",
-        examples=tuple(dict.fromkeys(example for each in criteria for example in each.evidence.examples)),
-        reasons=tuple(dict.fromkeys(reason for each in criteria for reason in each.evidence.reasons)),
-    )
+    examples = dict.fromkeys(example for criterion in criteria for example in criterion.evidence.examples)
+    reasons = dict.fromkeys(reason for criterion in criteria for reason in criterion.evidence.reasons)
+    evidence = Evidence(origin="written by hand", examples=tuple(examples), reasons=tuple(reasons))
     # Another wording may compare the text with its source.
     update = {"id": name, "statement": statement if question else text, "evidence": evidence, "needs_source": True}
     if question and better:
@@ -297,7 +296,8 @@ def new_criterion(text: str, rubric: Rubric, used_ids: Collection[str]) -> tuple
 
 
 def default_trait(statement: str) -> str:
-    if match := _NAMED.match(statement):
+    """Return the name that a statement begins with, or else its first words."""
+    if match := _NAME_AT_START.match(statement):
         return match[1].strip()
     words = statement.split()
     return " ".join(words[:TRAIT_WORDS]) + (" …" if len(words) > TRAIT_WORDS else "")
@@ -306,13 +306,14 @@ def default_trait(statement: str) -> str:
 def levels(scale: Scale) -> tuple[Level, ...]:
     """Return levels for a statement that has none: how true it is of the text."""
     anchors = scale.anchors()
-    indices = np.linspace(0, len(TRUTH) - 1, len(anchors)).round().astype(int).tolist()
-    return tuple(Level(score=score, description=TRUTH[index]) for score, index in zip(anchors, indices, strict=True))
+    indices = np.linspace(0, len(LEVELS_OF_TRUTH) - 1, len(anchors)).round().astype(int).tolist()
+    descriptions = [LEVELS_OF_TRUTH[index] for index in indices]
+    return tuple(Level(score=score, description=each) for score, each in zip(anchors, descriptions, strict=True))
 
 
 def _split_better_answer(text: str) -> tuple[str, Literal["yes", "no"] | None]:
     """Return a wording without the better answer at its end, and this answer, `None` if there is none."""
-    match = _BETTER.search(text)
+    match = _BETTER_ANSWER_AT_END.search(text)
     if match is None:
         return text, None
     return text[: match.start()], "no" if match[1] == "no" else "yes"

@@ -97,7 +97,7 @@ class Improvement:
     def outcome(self) -> RevisionOutcome:
         if self.unscored:
             return "unscored"
-        if any(each.accepted for each in self.rounds):
+        if any(revision.accepted for revision in self.rounds):
             return "improved"
         rejected = self.rounds[-1].rejected if self.rounds else None
         if rejected:
@@ -115,8 +115,8 @@ class Improvement:
         criteria = dict[str, Pair]()
         if self.before and self.after:
             scores = (self.before.score, self.after.score)
-            after = {criterion.id: criterion.score for criterion in self.after.criteria}
-            criteria = {each.id: (each.score, after.get(each.id)) for each in self.before.criteria}
+            ratings_after = {rating.id: rating.score for rating in self.after.criteria}
+            criteria = {rating.id: (rating.score, ratings_after.get(rating.id)) for rating in self.before.criteria}
         return RevisionMetrics(group, self.outcome, scores, criteria, sentences, changed)
 
     def to_row(self) -> dict[str, Any]:
@@ -129,13 +129,13 @@ class Improvement:
             "judge": self.judge,
             "writer": self.writer,
             "outcome": self.outcome,
-            "before": self.before and self.before.score,
-            "after": self.after and self.after.score,
-            "criteria_before": [each.to_row() for each in self.before.criteria] if self.before else [],
-            "criteria_after": [each.to_row() for each in self.after.criteria] if self.after else [],
+            "before": self.before.score if self.before else None,
+            "after": self.after.score if self.after else None,
+            "criteria_before": [rating.to_row() for rating in self.before.criteria] if self.before else [],
+            "criteria_after": [rating.to_row() for rating in self.after.criteria] if self.after else [],
             "faults_before": self.faults_before,
             "faults_left": self.faults_left,
-            "rounds": [each.to_row() for each in self.rounds],
+            "rounds": [revision.to_row() for revision in self.rounds],
             "stopped": self.stopped,
             "unscored": self.unscored,
         }
@@ -198,10 +198,11 @@ def summarize_revisions(rubric: Rubric, ref: str, texts: Sequence[RevisionMetric
 
 
 def _gain(name: str, pairs: Sequence[Pair], texts: Sequence[RevisionMetrics]) -> ScoreGain:
-    all_before, all_after = float_table(pairs, 2).T
-    has_both: BoolArray = ~np.isnan(all_before) & ~np.isnan(all_after)
-    before, after = all_before[has_both], all_after[has_both]
-    groups = [text.group for text, used in zip(texts, has_both, strict=True) if used]
+    """Return the gain over the texts that have a score before and after."""
+    scores = float_table(pairs, 2)
+    has_both: BoolArray = ~(np.isnan(scores[:, 0]) | np.isnan(scores[:, 1]))
+    before, after = scores[has_both].T
+    groups = [text.group for text, is_used in zip(texts, has_both, strict=True) if is_used]
     if not groups:
         return ScoreGain(name, 0, None, None, Interval(None))
     gain = paired_mean(after - before, units(groups))
@@ -209,7 +210,7 @@ def _gain(name: str, pairs: Sequence[Pair], texts: Sequence[RevisionMetrics]) ->
 
 
 class _ScoredText(NamedTuple):
-    """A text between two rounds; `any_sentence`: no criterion judged sentences, so any sentence may change."""
+    """A text between two rounds; with `any_sentence`, any sentence may change, as no criterion judged sentences."""
 
     example: Example
     score: Score
@@ -218,6 +219,7 @@ class _ScoredText(NamedTuple):
 
     @property
     def stopped(self) -> str | None:
+        """Why no sentence may be rewritten for the faults; `None` if one may, or if there is no fault."""
         if self.any_sentence or not self.faults or any(fault.sentences for fault in self.faults):
             return None
         return "every sentence passed, and faults of the whole text do not allow changing a sentence"
@@ -273,11 +275,11 @@ class Reviser:
         return _ScoredText(example, score, faults, any_sentence)
 
     async def _round(self, current: _ScoredText, earlier: Sequence[RevisionRound]) -> tuple[RevisionRound, _ScoredText]:
-        """Return the finished round, and the text to continue with: the new one if it was accepted."""
+        """Return the finished round, and the text to continue with: the rewritten text if it was accepted."""
         number = len(earlier) + 1
         text, score, faults, any_sentence = current
         # After a rejected rewriting the prompt is the same, so another sample is requested.
-        sample = number if earlier and not earlier[-1].accepted else 0
+        sample = number if earlier and earlier[-1].rejected else 0
         prompt = rewriting.rewrite_prompt(self.rubric, text, faults, sample, any_sentence=any_sentence)
         draft = await rewriting.rewrite(self.writer, prompt, text.output)
         finished = partial(RevisionRound, number, faults, draft.changes)
@@ -289,15 +291,15 @@ class Reviser:
         if before is None or after is None:
             return finished(None, "rejected by the judge", f"the judge gives no score: {new.score.unscored}"), current
         reason = f"the judge: {format_score(before)} to {format_score(after)}"
-        if fault := incomparable(score, new.score, draft.origins):
-            reason += f", but {fault}"
-        if self.settings.take == "every" or (after > before and not fault):
+        if why_incomparable := incomparable(score, new.score, draft.origins):
+            reason += f", but {why_incomparable}"
+        if self.settings.take == "every" or (after > before and not why_incomparable):
             return finished(after, None, reason), new
         return finished(after, "rejected by the judge", reason), current
 
 
-def judged_by_sentence(criterion: CriterionRating) -> bool:
-    return any(unit.sentences for unit in criterion.units)
+def judged_by_sentence(rating: CriterionRating) -> bool:
+    return any(unit.sentences for unit in rating.units)
 
 
 def incomparable(before: Score, after: Score, origins: rewriting.Origins) -> str | None:
@@ -306,23 +308,24 @@ def incomparable(before: Score, after: Score, origins: rewriting.Origins) -> str
     A rating is a mean over the available verdicts, so it rises if a bad verdict is missing. A mean of verdicts on
     sentences is not comparable with a verdict on the whole text, which SEAL gives to short texts.
     """
-    ratings = {rating.id: rating for rating in after.criteria}
+    ratings_after = {rating.id: rating for rating in after.criteria}
     for old in before.criteria:
-        new = ratings.get(old.id)
+        new = ratings_after.get(old.id)
         if new is None:
             return f"{old.id} was judged before only"
         more_missing = _missing_verdicts(new) - _missing_verdicts(old)
         if more_missing > 0:
             return f"{old.id} lacks {more_missing} more of its verdicts on the whole text"
-        kinds = ["by sentence" if judged_by_sentence(rating) else "as a whole" for rating in (old, new)]
-        if kinds[0] != kinds[1]:
-            return f"{old.id} judged the text {kinds[0]} before and {kinds[1]} after"
-        verdicts_before, verdicts_after = _by_sentence(old), _by_sentence(new)
+        kind_before, kind_after = ("by sentence" if judged_by_sentence(each) else "as a whole" for each in (old, new))
+        if kind_before != kind_after:
+            return f"{old.id} judged the text {kind_before} before and {kind_after} after"
+        verdicts_before, verdicts_after = _verdicts_by_sentence(old), _verdicts_by_sentence(new)
         for sentence, origin in enumerate(origins):
-            earlier = [verdict for index in origin for verdict in verdicts_before.get(index, ())]
-            later = verdicts_after.get(sentence, [])
-            lost_all = any(verdict is not None for verdict in earlier) and all(verdict is None for verdict in later)
-            if lost_all or later.count(None) > earlier.count(None):
+            old_verdicts = [verdict for index in origin for verdict in verdicts_before.get(index, ())]
+            new_verdicts = verdicts_after.get(sentence, [])
+            had_verdict = any(verdict is not None for verdict in old_verdicts)
+            has_verdict = any(verdict is not None for verdict in new_verdicts)
+            if (had_verdict and not has_verdict) or new_verdicts.count(None) > old_verdicts.count(None):
                 return f"{old.id} lacks a verdict on sentence {sentence + 1}, which had one before"
     return None
 
@@ -334,10 +337,10 @@ def _missing_verdicts(rating: CriterionRating) -> int:
     return sum(unit.value is None and not unit.sentences for unit in rating.units)
 
 
-def _by_sentence(criterion: CriterionRating) -> Mapping[int, list[float | None]]:
+def _verdicts_by_sentence(rating: CriterionRating) -> Mapping[int, list[float | None]]:
     """Return the verdicts on each sentence, by its index; `None` for a missing verdict."""
     verdicts: dict[int, list[float | None]] = {}
-    for unit in criterion.units:
+    for unit in rating.units:
         for sentence in unit.sentences:
             verdicts.setdefault(sentence, []).append(unit.value)
     return verdicts
@@ -392,15 +395,16 @@ class Improving:
         judge, writer = Metered(judge, self.ledgers["judge"]), Metered(writer, self.ledgers["writer"])
         reviser = Reviser(self.rubric, self.version.ref, judge, writer, options)
         texts = reviser.stream(append_pending(rows, pending), workspace.under_way)
-        async with aclosing(with_progress(workspace, texts, self.data)) as revised:
-            async for improved in revised:
-                text = replace(improved, columns=other_columns(pending.popleft()[0], options.mapping))
-                self.metrics.append(text.metrics)
-                if text.before and text.before.unscored:
-                    self.failures["judge"] = text.before.unscored
-                if text.rounds and text.rounds[-1].rejected == "no usable rewriting":
-                    self.failures["writer"] = text.rounds[-1].reason
-                yield text
+        async with aclosing(with_progress(workspace, texts, self.data)) as improvements:
+            async for revised in improvements:
+                row, _ = pending.popleft()
+                improvement = replace(revised, columns=other_columns(row, options.mapping))
+                self.metrics.append(improvement.metrics)
+                if improvement.before and improvement.before.unscored:
+                    self.failures["judge"] = improvement.before.unscored
+                if improvement.rounds and improvement.rounds[-1].rejected == "no usable rewriting":
+                    self.failures["writer"] = improvement.rounds[-1].reason
+                yield improvement
         notify_left_out(rows, workspace.notify)
 
     def summary(self) -> RevisionSummary:
@@ -409,22 +413,23 @@ class Improving:
     def raise_if_unanswered(self) -> None:
         """Raise JudgeError if a role was prompted and never replied."""
         for role, ledger in self.ledgers.items():
-            if ledger.failed and not (ledger.calls or ledger.cached) and role in self.failures:
+            n_replies = ledger.calls + ledger.cached
+            if ledger.failed and n_replies == 0 and role in self.failures:
                 raise JudgeError(f"The {role} gave no reply at all; the latest reason: {self.failures[role]}")
 
 
 def prepare_improvement(workspace: Workspace, data: Data, rubric: str | Version, options: ImproveOptions) -> Improving:
     version = load_version(workspace, rubric)
     rewriting.require_reasons(version.rubric, version.ref)
-    apart = without_rivals(version.rubric)
-    if apart is not version.rubric:
-        learned = f"{version.ref} was learned from scores of texts that were rated together"
-        workspace.notify(f"{learned}; here each text is rated by itself, as a rewrite has no rivals")
+    rubric_apart = without_rivals(version.rubric)
+    if rubric_apart is not version.rubric:
+        learned_from = f"{version.ref} was learned from scores of texts that were rated together"
+        workspace.notify(f"{learned_from}; here each text is rated by itself, as a rewrite has no rivals")
     judge = choose_judge(version, options.judge, workspace.store, workspace.notify)
     writer = judge
     if options.writer and options.writer != judge.spec:
         writer = JudgeChoice(judge_or_offline(options.writer, workspace.notify))
-    return Improving(workspace, data, version, apart, {"judge": judge, "writer": writer}, options)
+    return Improving(workspace, data, version, rubric_apart, {"judge": judge, "writer": writer}, options)
 
 
 async def improve(workspace: Workspace, data: Data, rubric: str | Version, options: ImproveOptions) -> ImproveResult:

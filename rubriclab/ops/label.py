@@ -39,7 +39,8 @@ EARLIER = "earlier"
 class LabelResult(Displayed):
     """The labels so far, as `learn` reads them: labelled texts, then the preferences that came with them.
 
-    `unlabelled` counts texts that are not in `rows`. `learn` holds the options of `learn` for these rows, by name.
+    `texts` counts the texts rated on the page, `unlabelled` those that are not in `rows`. `learn` holds the options of
+    `learn` for these rows, by name.
     """
 
     aspect: str
@@ -137,15 +138,14 @@ class Labeling:
     def next_position(self, rater: str, after: int = -1, *, among_skipped: bool = False) -> int | None:
         """Return the first position after `after`, or else before it, that the rater has neither answered nor skipped.
 
-        With `among_skipped`, return the next position that the rater has skipped.
+        With `among_skipped`, return the next position that the rater has skipped. `None` if no such item is left.
         """
         judgments = self._history.by_rater(rater)
         wanted_kind = "skipped" if among_skipped else None
         kinds = [judgments[item].kind if item in judgments else None for item in self.items(rater)]
         wanted = [position for position, kind in enumerate(kinds) if kind == wanted_kind]
-        later = [position for position in wanted if position > after]
-        candidates = later or wanted
-        return candidates[0] if candidates else None
+        first_wanted = wanted[0] if wanted else None
+        return next((position for position in wanted if position > after), first_wanted)
 
     def judge(self, rater: str, submission: Submission) -> int:
         """Store a rater's decision, and return the item's position; a repeated submission changes nothing.
@@ -178,18 +178,18 @@ class Labeling:
         return list(items).index(submission.item)
 
     def undo(self, rater: str, request: str) -> int | None:
-        """Withdraw a rater's latest judgment on this page, once for each id `request`; return the item's position."""
+        """Withdraw a rater's latest judgment on this page, once for each id `request`; return its item's position."""
         with self._lock:
-            withdrawn = self._history.find(rater, request)
-            if withdrawn is None:
+            withdrawal = self._history.find(rater, request)
+            if withdrawal is None:
                 latest = self._history.latest(rater, self._positions(rater))
                 if latest is None:
                     return None
-                withdrawn = self._judgment(rater, latest.item, id=request, kind="withdrawal", withdraws=latest.id)
-            if withdrawn.kind != "withdrawal":
+                withdrawal = self._judgment(rater, latest.item, id=request, kind="withdrawal", withdraws=latest.id)
+            if withdrawal.kind != "withdrawal":
                 raise SettingsError("This id belongs to a judgment.", "Load the page again.")
-            self._add(withdrawn)
-            return self._positions(rater).get(withdrawn.item)
+            self._add(withdrawal)
+            return self._positions(rater).get(withdrawal.item)
 
     def progress(self, rater: str) -> judging.RaterProgress:
         with self._lock:
@@ -200,18 +200,20 @@ class Labeling:
 
     def result(self) -> LabelResult:
         history = self._snapshot()
-        judgments = dict[str, list[judging.HumanJudgment]]()
+        rated_texts, raters = set[str](), dict[str, judging.RaterProgress]()
         for rater in history.raters:
             # The history may have judgments of texts in other files.
             positions = self._positions(rater)
-            judgments[rater] = [each for item, each in history.by_rater(rater).items() if item in positions]
-        ratings = [each for by_rater in judgments.values() for each in by_rater if each.kind == "rating"]
+            judgments = [judgment for item, judgment in history.by_rater(rater).items() if item in positions]
+            rated_texts |= {each.text for each in judgments if each.kind == "rating" and not each.again}
+            if judgments:
+                raters[rater] = self.progress(rater)
         rows = tuple(labelled_rows(self.texts, history, self.question, self._preferences, self.options.mapping))
         return LabelResult(
             aspect=self.question.aspect.name,
             rows=rows,
-            texts=len({each.text for each in ratings if not each.again}),
-            raters={rater: self.progress(rater) for rater, by_rater in judgments.items() if by_rater},
+            texts=len(rated_texts),
+            raters=raters,
             agreement=judging.rater_agreement(history, self.texts),
             unlabelled=len(self.texts) - _count_texts(rows),
             learn=learn_options(self.options, self.question.scale),
@@ -268,8 +270,8 @@ def prepare_labeling(workspace: Workspace, data: Data, options: LabelOptions) ->
     faults += map(str, comparison_faults(rows.where, rows.comparisons, examples))
     notify_faulty(rows, workspace.notify)
     if faults:
-        more = f"Also: {'; '.join(faults[1:4])}. " if len(faults) > 1 else ""
-        hint = f"{more}Correct them, or leave them out: `skip_faulty`."
+        next_faults = f"Also: {'; '.join(faults[1:4])}. " if len(faults) > 1 else ""
+        hint = f"{next_faults}Correct them, or leave them out: `skip_faulty`."
         raise DataError(f"{count(len(faults), 'faulty row')}: {faults[0]}", hint, faults)
     if not texts:
         raise DataError(f"{rows.where} has no texts to label.", "Give rows with a field 'output'.")
@@ -289,10 +291,11 @@ def label_question(options: LabelOptions, examples: Sequence[text_model.Example]
 
 
 def _scale(scale_text: str | None, labels: Sequence[float]) -> text_model.Scale:
+    """Return the scale in an option, else that of the labels, else 1 to 5; words of the labels name its two levels."""
     shows_levels = len(set(labels)) > 1 or any(isinstance(label, text_model.WordScore) for label in labels)
     two_levels = text_model.two_level_scale(labels) if shows_levels else None
-    levels = tuple(level.strip() for level in scale_text.split(":")) if scale_text else ()
-    has_digits = any(character.isdigit() for character in "".join(levels))
+    levels = [level.strip() for level in (scale_text or "").split(":")]
+    has_digits = any(map(str.isdigit, scale_text or ""))
     if len(levels) == 2 and all(levels) and not has_digits:
         scale = text_model.Scale(low=0, high=1, whole=True, names=(levels[0], levels[1]))
     elif scale_text:
@@ -308,15 +311,17 @@ def _scale(scale_text: str | None, labels: Sequence[float]) -> text_model.Scale:
         first = text_model.format_score(outside[0])
         problem = f"Not all labels in the file are on the scale, {scale.describe()}: {first}."
         raise DataError(problem, "Give the scale of these labels, or leave `scale` out.")
-    has_words = two_levels and two_levels.names != ("0", "1")
-    if two_levels and has_words and scale.whole and not scale.names and two_levels.same_ends(scale):
-        return scale.model_copy(update={"names": two_levels.names})
+    if two_levels and two_levels.names != ("0", "1"):
+        lacks_names = scale.whole and not scale.names
+        if lacks_names and two_levels.same_ends(scale):
+            return scale.model_copy(update={"names": two_levels.names})
     return scale
 
 
 def learn_options(options: LabelOptions, scale: text_model.Scale) -> dict[str, str]:
-    words = {word: score for score, word in enumerate(scale.names or ()) if word.casefold() not in VERDICT_WORDS}
-    levels = {word: text_model.format_score(score) for word, score in (options.level_scores or words).items()}
+    """Return the options that `learn` needs for the labels, by name."""
+    own_words = {word: score for score, word in enumerate(scale.names or ()) if word.casefold() not in VERDICT_WORDS}
+    levels = {word: text_model.format_score(score) for word, score in (options.level_scores or own_words).items()}
     ends = f"{text_model.format_score(scale.low)}:{text_model.format_score(scale.high)}"
     scale_text = ends if scale.whole else f"{ends}:any"
     values = {"task": options.task, "aspect": options.aspect, "scale": scale_text, "levels": mapping_text(levels)}
@@ -356,8 +361,8 @@ def labelled_rows(
             yield _with_user_columns(row, columns)
     for each in preferences:
         preference = {"preferred": each.better, "over": each.worse, "tie": each.tie or None}
-        about = {**preference, "aspect": each.aspect, "rater": each.rater}
-        yield {name: value for name, value in about.items() if value is not None}
+        row = {**preference, "aspect": each.aspect, "rater": each.rater}
+        yield {name: cell for name, cell in row.items() if cell is not None}
 
 
 def user_columns(mapping: FieldMap) -> dict[str, str]:
@@ -387,20 +392,20 @@ def _with_user_columns(row: dict[str, Any], columns: Mapping[str, str]) -> dict[
 
 
 def _row(text: LabelText, ratings: Sequence[judging.HumanJudgment], question: judging.LabelQuestion) -> dict[str, Any]:
+    """Return a text's row with its columns, and with the labels and reasons of the file and of `ratings`."""
     example, aspect = text.example, question.aspect.name
     scores, reasons = dict(example.scores), dict(example.reasons)
     annotations: dict[str, Any] = {
-        name: text_model.named_annotations(example, name) or list(numbers)
-        for name, numbers in example.annotations.items()
+        name: text_model.named_annotations(example, name) or list(values)
+        for name, values in example.annotations.items()
     }
-    if values := {each.rater: each.value for each in ratings if each.value is not None}:
+    if new_scores := {each.rater: each.value for each in ratings if each.value is not None}:
         # The scores that the file has already; unknown raters are named `earlier`.
-        numbers = example.annotations.get(aspect, ())
-        earlier = {EARLIER: scores[aspect]} if aspect in scores else {}
-        if numbers:
-            numbered = {f"{EARLIER} {number}": value for number, value in enumerate(numbers, start=1)}
-            earlier = text_model.named_annotations(example, aspect) or numbered
-        by_rater = earlier | values
+        earlier_scores = {EARLIER: scores[aspect]} if aspect in scores else {}
+        if values := example.annotations.get(aspect, ()):
+            numbered = {f"{EARLIER} {number}": value for number, value in enumerate(values, start=1)}
+            earlier_scores = text_model.named_annotations(example, aspect) or numbered
+        by_rater = earlier_scores | new_scores
         annotations[aspect] = by_rater
         scores[aspect] = math.fsum(by_rater.values()) / len(by_rater)
     if new_reasons := {each.rater: each.reason for each in ratings if each.reason}:

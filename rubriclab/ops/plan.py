@@ -44,10 +44,11 @@ class PlanResult(Displayed):
         """Return the rows to label, unchanged but for the reasons in `plan`."""
         from rubriclab.report.results import plan_reason
 
-        return [
-            {**each.text.row, "plan": {"rank": each.rank, "new_group": each.new_group, "why": plan_reason(each)}}
-            for each in self.texts
-        ]
+        rows = []
+        for planned in self.texts:
+            plan_cells = {"rank": planned.rank, "new_group": planned.new_group, "why": plan_reason(planned)}
+            rows.append({**planned.text.row, "plan": plan_cells})
+        return rows
 
 
 def plan(workspace: Workspace, data: Data, rubric: str | Version, options: PlanOptions) -> Job[PlanResult]:
@@ -57,36 +58,37 @@ def plan(workspace: Workspace, data: Data, rubric: str | Version, options: PlanO
     record = workspace.store.training(version.ref)
     if record is None or version.rubric.aggregation is None:
         hint = "Learn the rubric again from these texts, without `methods`, in this store."
-        raise NotInStore(f"Planning takes the ratings of training texts. {missing_record(version)}", hint)
+        raise NotInStore(f"Planning needs the ratings of training texts. {missing_record(version)}", hint)
     choice = choose_judge(version, options.judge, workspace.store, workspace.notify)
     pool = _pool(rows, version, options, workspace.notify)
     examples = [text.example for text in pool]
     scoring = Scoring(workspace, examples, version.rubric, version.ref, choice, ScoreOptions())
 
     async def run() -> PlanResult:
-        scores = [each.score async for each in scoring.stream()]
-        rated = [
-            replace(text, ratings={rating.id: rating.score for rating in score.criteria if rating.applies})
-            for text, score in zip(pool, scores, strict=True)
-            if not score.unscored
-        ]
-        reasons = [score.unscored for score in scores if score.unscored]
+        scores = [scored.score async for scored in scoring.stream()]
+        rated_texts, reasons = list[PoolText](), list[str]()
+        for text, score in zip(pool, scores, strict=True):
+            if score.unscored:
+                reasons.append(score.unscored)
+                continue
+            ratings = {rating.id: rating.score for rating in score.criteria if rating.applies}
+            rated_texts.append(replace(text, ratings=ratings))
         if reasons:
-            if not rated:
+            if not rated_texts:
                 raise JudgeError(f"None of {len(reasons)} texts could be scored; the latest reason: {reasons[-1]}")
             unscored = f"{count(len(reasons), 'text')} that could not be scored"
             workspace.notify(f"left out: {unscored}; the latest reason: {reasons[-1]}")
-        labelling_plan = make_plan(version.rubric, record, rated, options.count or DEFAULT_COUNT)
+        planned_texts = make_plan(version.rubric, record, rated_texts, options.count or DEFAULT_COUNT)
         validation = version.provenance.validation
-        deciding = validation.deciding if validation else None
+        verdict = validation.deciding if validation else None
         if version.deciding_evaluation:
-            deciding = version.deciding_evaluation.verdict
-        lacking = deciding.lacking_groups if deciding and deciding.overall == "inconclusive" else None
-        new_groups = {text.example.group for text in rated} - {text.group for text in record.texts}
-        if lacking and len(new_groups) < lacking:
-            lack = f"a verdict needs labels of at least {count(lacking, 'more group')}"
-            workspace.notify(f"{lack}, and these texts are of {count(len(new_groups), 'new group')}")
-        return PlanResult(version, labelling_plan, len(rated), workspace.effort())
+            verdict = version.deciding_evaluation.verdict
+        groups_needed = verdict.lacking_groups if verdict and verdict.overall == "inconclusive" else None
+        n_new_groups = len({text.example.group for text in rated_texts} - {text.group for text in record.texts})
+        if groups_needed and n_new_groups < groups_needed:
+            needed = f"a verdict needs labels of at least {count(groups_needed, 'more group')}"
+            workspace.notify(f"{needed}, and these texts are of {count(n_new_groups, 'new group')}")
+        return PlanResult(version, planned_texts, len(rated_texts), workspace.effort())
 
     return Job(scoring.estimate, run)
 
@@ -95,42 +97,43 @@ def _pool(rows: Rows, version: Version, options: PlanOptions, notify: Notify) ->
     """Return the texts to rate, and notify of rows left out; memory holds the digests of all texts, but few rows."""
     trained_on, aspect = frozenset(version.provenance.texts), version.rubric.aspect.name
     faults, counts = list[str](), Counter[str]()
-    # A sample by digests is as good as a random one, and does not depend on the order of the rows.
-    distinct, sampled, sample = set[str](), list[str](), dict[str, PoolText]()
+    # The texts with the lowest digests: a sample as good as a random one, independent of the order of the rows.
+    digests, sampled_digests, sample = set[str](), list[str](), dict[str, PoolText]()
     for row in rows:
         if isinstance(row, RowError):
             faults.append(str(row))
             continue
-        key, text = text_model.words_digest(row), PoolText(row, rows.row)
-        if key in trained_on or aspect in row.scores:
-            counts["learned" if key in trained_on else "labelled"] += 1
+        digest, text = text_model.words_digest(row), PoolText(row, rows.row)
+        if digest in trained_on or aspect in row.scores:
+            reason = "learned" if digest in trained_on else "labelled"
+            counts[reason] += 1
             continue
         counts["usable"] += 1
-        distinct.add(key)
-        if key in sample:
-            sample[key] = min(sample[key], text, key=lambda each: each.example.id)
+        digests.add(digest)
+        if digest in sample:
+            sample[digest] = min(sample[digest], text, key=lambda equal_text: equal_text.example.id)
             continue
-        bisect.insort(sampled, key)
-        sample[key] = text
-        if len(sampled) > options.sample:
-            del sample[sampled.pop()]
-    pool = tuple(sample[key] for key in sampled)
+        bisect.insort(sampled_digests, digest)
+        sample[digest] = text
+        if len(sampled_digests) > options.sample:
+            del sample[sampled_digests.pop()]
+    pool = tuple(sample[digest] for digest in sampled_digests)
     notify_faulty(rows, notify)
     for fault in first_faults(faults):
         notify(f"left out: {fault}")
     left_out = (
         (counts["learned"], "text", f" that {version.ref} has learned from"),
         (counts["labelled"], "text", f" with a label that {version.ref} has not learned from yet"),
-        (counts["usable"] - len(distinct), "row", " with the same text as another one"),
+        (counts["usable"] - len(digests), "row", " with the same text as another one"),
     )
     for number, noun, why in left_out:
         if number > 0:
             notify(f"left out: {count(number, noun)}{why}")
-    if len(pool) < len(distinct):
-        notify(f"rating {count(len(pool), 'text')} of {len(distinct):,} (`sample`)")
-    labelled = counts["learned"] + counts["labelled"]
-    if not pool and labelled:
-        raise DataError(f"All {labelled} usable rows have a label for {aspect!r} already.", "Give texts without one.")
+    if len(pool) < len(digests):
+        notify(f"rating {count(len(pool), 'text')} of {len(digests):,} (`sample`)")
+    n_labelled = counts["learned"] + counts["labelled"]
+    if not pool and n_labelled:
+        raise DataError(f"All {n_labelled} usable rows have a label for {aspect!r} already.", "Give texts without one.")
     if not pool:
         raise DataError(f"None of {count(len(faults), 'row')} can be used.", *faults[:1])
     if options.count is not None and options.count > len(pool):
@@ -173,12 +176,12 @@ def make_plan(rubric: Rubric, record: TrainingRecord, pool: Sequence[PoolText], 
     shares = absolute_weights / absolute_weights.sum()
     # Both matrices are standardised over all texts together; missing ratings become 0.
     scale = centers_and_spreads(np.vstack([ratings, labelled_ratings]))
-    z, labelled_z = standardise(ratings, *scale), standardise(labelled_ratings, *scale)
+    z_scores, labelled_z_scores = standardise(ratings, *scale), standardise(labelled_ratings, *scale)
     groups, labelled_groups = [text.example.group for text in ordered], [text.group for text in record.texts]
     criteria = {criterion.id: criterion for criterion in rubric.criteria}
     texts: list[PlannedText] = []
-    for row in select_texts(z, groups, labelled_z, labelled_groups, shares)[:count]:
-        distances = shares * np.abs(z[row])
+    for row in select_texts(z_scores, groups, labelled_z_scores, labelled_groups, shares)[:count]:
+        distances = shares * np.abs(z_scores[row])
         column = int(np.argmax(distances))
         unusual = criteria[terms[column].criterion] if distances[column] > 0 else None
         mean = round(float(np.nanmean(labelled_ratings[:, column])), DIGITS)
@@ -202,8 +205,9 @@ def select_texts(
     """
     points, labelled_points = pool * np.sqrt(shares), labelled * np.sqrt(shares)
     names, rows, means = _group_means(points, groups)
-    _, _, covered = _group_means(labelled_points, labelled_groups)
-    distance = np.linalg.norm(means[:, np.newaxis] - covered, axis=2).min(axis=1)
+    _, _, labelled_means = _group_means(labelled_points, labelled_groups)
+    # From each group's mean to the nearest mean of a group that is labelled or selected.
+    distance = np.linalg.norm(means[:, np.newaxis] - labelled_means, axis=2).min(axis=1)
     labelled_already = np.isin(names, list(labelled_groups))
     remaining = np.ones(len(names), dtype=bool)
     selected_rows: list[int] = []
@@ -221,9 +225,10 @@ def select_texts(
 
 
 def _group_means(points: FloatArray, groups: Sequence[str]) -> tuple[list[str], list[IntArray], FloatArray]:
-    """Return the names of the groups, the rows of each, and the mean point of each."""
-    rows_of: dict[str, list[int]] = {}
+    """Return the names of the groups, the rows of each group, and the mean point of each group."""
+    rows_by_group: dict[str, list[int]] = {}
     for row, group in enumerate(groups):
-        rows_of.setdefault(group, []).append(row)
-    rows = [np.array(each) for each in rows_of.values()]
-    return list(rows_of), rows, np.array([points[each].mean(axis=0) for each in rows])
+        rows_by_group.setdefault(group, []).append(row)
+    rows = [np.array(group_rows) for group_rows in rows_by_group.values()]
+    means = np.array([points[group_rows].mean(axis=0) for group_rows in rows])
+    return list(rows_by_group), rows, means

@@ -46,15 +46,15 @@ Rivals = RivalLimits | Literal["apart"] | None
 
 def resolve_rivals(options: RivalOptions, rubric: Rubric, name: str, notify: work.Notify) -> Rivals:
     """Return how `score_stream` asks about the texts, and notify if the rubric was learned in another way."""
-    learned = rubric.aggregation.rivals if rubric.aggregation else None
-    apart = options.rivals == "apart" or not (options.rivals or learned)
-    if rubric.aggregation and apart == bool(learned):
-        before, now = ("together", "apart") if learned else ("apart", "together")
-        learned_from = f"{name} was learned from scores of texts that were rated {before}"
+    learned_rivals = rubric.aggregation.rivals if rubric.aggregation else None
+    at_learning = "together" if learned_rivals else "apart"
+    now = options.rivals or at_learning
+    if rubric.aggregation and now != at_learning:
+        learned_from = f"{name} was learned from scores of texts that were rated {at_learning}"
         notify(f"{learned_from}; its agreement and intervals hold for such scores, not for texts rated {now}")
-    if apart:
+    if now == "apart":
         return "apart" if options.rivals else None
-    return rival_limits(rubric, learned or RivalLimits())
+    return rival_limits(rubric, learned_rivals or RivalLimits())
 
 
 # The rubric's name in scores without a learned rubric, and in scores by a rubric that is not stored.
@@ -64,7 +64,7 @@ UNSAVED = "unsaved"
 
 @dataclass(eq=False)
 class Scoring:
-    """A prepared scoring: iterate over `stream()` for one scored row for each row, in order."""
+    """A prepared scoring, whose `stream` yields one scored row for each row, in order."""
 
     workspace: work.Workspace
     data: Data
@@ -93,7 +93,7 @@ class Scoring:
                 raise SettingsError(problem, f"leave `{option}` out.")
         self.summary = results.ScoreDistribution(self.rubric.scores_on, threshold=self.rubric.threshold)
         self.bad_labels: list[str] = []
-        self.filled_options: set[str] = set()  # options whose column has a cell in some row
+        self.filled_options: set[str] = set()  # the options that name a column with a cell in some row
         self.columns: list[str] = []  # of the first row
 
     def estimate(self) -> DryRun:
@@ -102,16 +102,17 @@ class Scoring:
 
     async def stream(self) -> AsyncGenerator[results.ScoredRow]:
         """Yield one scored row for each row, in order; a faulty row is unscored, with its fault as the reason."""
-        notify, rivals, rows_kept = self.workspace.notify, self.counts.rivals, self.counts.rows
+        notify, rivals = self.workspace.notify, self.counts.rivals
+        n_resumed = self.counts.rows
         rows = self._rows()
         pending = deque[inputs.ReadRow]()
         stream = self._scores(inputs.append_pending(rows, pending))
-        async with aclosing(inputs.with_progress(self.workspace, stream, self.data, rows_kept)) as scores:
+        async with aclosing(inputs.with_progress(self.workspace, stream, self.data, n_resumed)) as scores:
             async for score in scores:
                 row, example = pending.popleft()
                 if self.version and example:
                     self.counts.missing_fields.update(inputs.missing_fields(self.version, [example]))
-                scored = results.ScoredRow(score, row, example, example is not None and addresses_judge(example.output))
+                scored = results.ScoredRow(score, row, example, bool(example and addresses_judge(example.output)))
                 self.count(scored)
                 yield scored
         inputs.notify_left_out(rows, notify)
@@ -121,14 +122,14 @@ class Scoring:
         if rivals.without_rivals:
             advice = "" if rivals.without_rivals < rivals.texts else ": give `group` or `source`"
             notify(f"{self.name}: {rivals.without_rivals:,} of these texts had no rival in their call{advice}")
-        for warning in self.warnings(self.counts.rows - rows_kept):
+        for warning in self.warnings(self.counts.rows - n_resumed):
             notify(warning)
 
-    def warnings(self, texts: int) -> list[str]:
-        """Return warnings of fields that some of the scored `texts` lack, and of texts that address the judge."""
+    def warnings(self, n_texts: int) -> list[str]:
+        """Return warnings of fields that some of `n_texts` scored texts lack, and of texts that address the judge."""
         counts, name, warnings = self.counts, inputs.describe(self.data), list[str]()
         if self.version:
-            warnings += inputs.notes_of_missing_fields(self.version, counts.missing_fields, name, texts)
+            warnings += inputs.notes_of_missing_fields(self.version, counts.missing_fields, name, n_texts)
         if counts.addresses_judge:
             warnings.append(f"{counts.addresses_judge:,} of {counts.rows:,} texts address the judge")
         return warnings
@@ -141,13 +142,14 @@ class Scoring:
         columns = {"labels_in": self.options.labels_in, "by": self.options.by}
         cells = {name: inputs.find_cell(scored.row, column) for name, column in columns.items() if column}
         self.filled_options |= {name for name, cell in cells.items() if cell is not None}
-        cell, slice_cell = cells.get("labels_in"), cells.get("by")
+        label_cell, slice_cell = cells.get("labels_in"), cells.get("by")
         in_training = self.version is not None and group in self.version.provenance.groups
-        label = math.nan if cell is None or in_training else self._label(scored.score.id, cell)
+        label = math.nan if label_cell is None or in_training else self._label(scored.score.id, label_cell)
         slice_name = "" if slice_cell is None else str(slice_cell)
         self.summary.add(scored.score, group, label, slice_name)
 
-    def _label(self, name: str, cell: Any) -> float:
+    def _label(self, text_id: str, cell: Any) -> float:
+        """Return the label in a cell, NaN if there is none; other cells are noted in `bad_labels`."""
         rules = self.options.rules(typed=False, decimal=self.options.decimal)
         if rules.is_missing(cell):
             return math.nan
@@ -158,7 +160,7 @@ class Scoring:
             inputs.check_labels([label], self.rubric, self.name, lambda _outside: None)
             if self.rubric.scores_on.contains(label):
                 return label
-        self.bad_labels.append(f"{name}: {cell!r}")
+        self.bad_labels.append(f"{text_id}: {cell!r}")
         return math.nan
 
     def correct_mean(self) -> None:
@@ -180,9 +182,9 @@ class Scoring:
         if self.bad_labels:
             cells = f"{count(len(self.bad_labels), 'cell')}; expected scores from {self.rubric.scores_on.describe()}"
             self.workspace.notify(f"left out of `labels_in={column}`: {cells}; the first: {self.bad_labels[0]}")
-        groups = labelled.groups if labelled else 0
-        if groups < MIN_GROUPS:
-            got = f"labels of {count(groups, 'group')}, not counting those that the rubric was learned from"
+        n_groups = labelled.groups if labelled else 0
+        if n_groups < MIN_GROUPS:
+            got = f"labels of {count(n_groups, 'group')}, not counting those that the rubric was learned from"
             hint = "Label more texts, drawn at random, or leave the option out."
             raise DataError(f"`labels_in={column}`: got {got}; expected at least {MIN_GROUPS}.", hint)
 
@@ -204,20 +206,21 @@ class Scoring:
 
     @property
     def unanswered(self) -> str | None:
-        scored = self.counts.rows - self.counts.unscored
-        return work.no_reply_message(self.choice.spec, self.name, scored, self.counts.reason, self.workspace.ledger)
+        """The message that the judge gave no usable reply; `None` if a text has a score, or if no reply failed."""
+        n_scored = self.counts.rows - self.counts.unscored
+        return work.no_reply_message(self.choice.spec, self.name, n_scored, self.counts.reason, self.workspace.ledger)
 
     def raise_if_unanswered(self) -> None:
         """Raise DataError if no row has a text, JudgeError if all replies failed, BelowThreshold for `max_unscored`."""
-        counts, most = self.counts, self.options.max_unscored
+        counts, max_unscored = self.counts, self.options.max_unscored
         if counts.rows and counts.faulty == counts.rows:
             hint = "If a column has another name, give it: `mapping=output=COLUMN`."
             raise DataError(f"None of the {count(counts.rows, 'row')} can be scored; the first: {counts.fault}.", hint)
         if self.unanswered:
             raise JudgeError(self.unanswered)
-        if most is not None and counts.unscored > most * counts.rows:
+        if max_unscored is not None and counts.unscored > max_unscored * counts.rows:
             problem = f"{counts.unscored:,} of {counts.rows:,} texts have no score"
-            raise BelowThreshold(f"{problem}; at most {most:.4g} of them may have none.")
+            raise BelowThreshold(f"{problem}; at most {max_unscored:.4g} of them may have none.")
 
 
 def prepare_scoring(
@@ -252,9 +255,9 @@ async def score(
 
 
 async def score_all(scoring: Scoring) -> results.Scores:
-    scored = tuple([row async for row in scoring.stream()])
-    warnings = tuple(scoring.warnings(len(scored)))
-    return results.Scores(scored, scoring.name, scoring.workspace.effort(), scoring.summary, warnings)
+    scored_rows = tuple([row async for row in scoring.stream()])
+    warnings = tuple(scoring.warnings(len(scored_rows)))
+    return results.Scores(scored_rows, scoring.name, scoring.workspace.effort(), scoring.summary, warnings)
 
 
 def _prepare_unvalidated(workspace: work.Workspace, data: Data, options: ScoreOptions) -> Scoring:
@@ -315,7 +318,8 @@ def resume_scores(scoring: Scoring, output: str) -> int:
         if not file.readline().endswith(b"\n"):
             write_record(scoring, output)
             return 0
-        if has_record := record.exists():
+        has_record = record.exists()
+        if has_record:
             written: Any = None
             with suppress(OSError, orjson.JSONDecodeError):
                 written = orjson.loads(record.read_bytes())
@@ -334,8 +338,8 @@ def resume_scores(scoring: Scoring, output: str) -> int:
                 break
             end += len(line)
             row = _read_score(line, rows, f"{output}:{number}")
-            is_own = row.score.rubric == scoring.name and recorded_name(row.score.judge) == judge
-            if not has_record and not is_own:
+            has_same_judge = row.score.rubric == scoring.name and recorded_name(row.score.judge) == judge
+            if not has_record and not has_same_judge:
                 raise no_record
             scoring.count(row)
     if not has_record and next(rows, None) is not None:
@@ -344,6 +348,7 @@ def resume_scores(scoring: Scoring, output: str) -> int:
 
 
 def _record(scoring: Scoring) -> dict[str, Any]:
+    """Return what a run must share with the run that it continues: rubric, judge and options of reading."""
     assert scoring.version
     options = scoring.options.model_dump(mode="json", include=set(ReadingOptions.model_fields))
     return {"rubric": scoring.name, "digest": scoring.version.digest, "judge": scoring.choice.spec, **options}
@@ -358,7 +363,7 @@ def _read_score(line: bytes, rows: Rows, where: str) -> results.ScoredRow:
     try:
         written = orjson.loads(line)
         # Columns of the text's row come before the score, and may have names of optional fields of a score.
-        score_cells = dict(dropwhile(lambda cell: cell[0] != "id", written.items()))
+        score_cells = dict(dropwhile(lambda item: item[0] != "id", written.items()))
         score = results.parse_score(score_cells)
         addresses_judge = score_cells["addresses_judge"]
     except (ValueError, KeyError, AttributeError):
@@ -446,7 +451,7 @@ class TextScorer(Closing):
         return await self._loop.run_async(lambda: self._score_all(rows))
 
     async def respond(self) -> None:
-        """Return once the scoring thread responds; StoreUnavailable if the file of the store is gone."""
+        """Return once the scoring thread responds; StoreUnavailable if the store's file was removed or replaced."""
         await self._loop.run_async(self._check_store)
 
     @property

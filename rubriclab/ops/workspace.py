@@ -229,7 +229,7 @@ class Workspace(Closing):
         self._store: Store | None = None
         self.shows_progress = self.progress is not no_progress
         self.progress = with_logging(self.progress)
-        # Each message is passed on once, since operations that score twice repeat messages.
+        # `cache` passes each message on once; operations that score texts twice repeat their messages.
         self.notify = cache(self.notify)
 
     @property
@@ -250,15 +250,14 @@ class Workspace(Closing):
         """
         if choice == judged_by:
             return judge
-        variable = None
+        has_own_key = False
         if is_language_model(choice.spec):
             if makes_requests(judged_by.spec) and account(choice.spec) == account(judged_by.spec):
                 addresses = {server_address(each.spec, self._address(each)) for each in (judged_by, choice)}
                 has_own_key = len(addresses) == 2
             else:
                 has_own_key = choice.has_own_address and bool(os.environ.get(GENERATOR_KEY))
-            variable = GENERATOR_KEY if has_own_key else None
-        return self.judge(choice, key_from=variable)
+        return self.judge(choice, key_from=GENERATOR_KEY if has_own_key else None)
 
     def _address(self, choice: JudgeChoice) -> str | None:
         assert self.given_address
@@ -308,6 +307,7 @@ class Workspace(Closing):
         return sorted(self.ledger.model_versions)
 
     def effort(self) -> Effort:
+        """Return the calls, tokens and cost so far, and the seconds since the workspace was opened."""
         return self.ledger.effort(round(time.monotonic() - self._started, 3))
 
     def close(self) -> None:
@@ -351,8 +351,9 @@ def load_version(workspace: Workspace, rubric: str | Version | None) -> Version:
 
 
 def load_versions(workspace: Workspace, rubrics: Any) -> tuple[Version, ...]:
-    several = isinstance(rubrics, Iterable) and not isinstance(rubrics, str | bytes | Version)
-    refs = tuple(rubrics) if several else (rubrics,)
+    """Return the version of one rubric, or the different versions of several rubrics."""
+    are_several = isinstance(rubrics, Iterable) and not isinstance(rubrics, str | bytes | Version)
+    refs = tuple(rubrics) if are_several else (rubrics,)
     if not refs:
         raise SettingsError("Expected one rubric or more, got none.", _REFERENCES)
     versions = [load_version(workspace, ref) for ref in refs]
@@ -386,14 +387,15 @@ def iterate(stream: Callable[[], AsyncGenerator[T]]) -> Generator[T]:
     with closing(BackgroundLoop()) as loop:
         running = stream()
 
-        async def take() -> list[T]:
+        async def take_next() -> list[T]:
+            """Return a list with the next result, empty at the end of the stream."""
             async for result in running:
                 return [result]
             return []
 
         try:
-            while result := loop.run(take):
-                yield result[0]
+            while results := loop.run(take_next):
+                yield results[0]
         finally:
             loop.run(running.aclose)
 
@@ -437,11 +439,11 @@ class UnderWay(set[asyncio.Task[Any]]):
         if not task.cancelled():
             task.exception()  # marks it as retrieved: the caller may not wait for the result
 
-    async def finish(self, patience: float) -> int:
-        """Wait up to `patience` seconds for all tasks; return the number of tasks that have not ended."""
+    async def finish(self, max_seconds: float) -> int:
+        """Wait up to `max_seconds` for all tasks; return the number of tasks that have not ended."""
         if not self:
             return 0
-        _ended, unfinished = await asyncio.wait(self, timeout=patience)
+        _ended, unfinished = await asyncio.wait(self, timeout=max_seconds)
         return len(unfinished)
 
 
@@ -473,14 +475,14 @@ class BackgroundLoop:
             return
         self._closed = True
 
-        async def ended() -> None:
+        async def end() -> None:
             await closing_connections(asyncio.sleep(0))
             await self._loop.shutdown_default_executor()
             if at_end:
                 at_end()
 
         try:
-            asyncio.run_coroutine_threadsafe(ended(), self._loop).result()
+            asyncio.run_coroutine_threadsafe(end(), self._loop).result()
         finally:
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
@@ -523,15 +525,15 @@ def terminal_bar(ledger: Ledger) -> Iterator[Progress]:
 @contextmanager
 def regular_lines(ledger: Ledger) -> Iterator[Progress]:
     """Write a line to standard error, at most once a minute, with what is done and what is left."""
-    begun = last = time.monotonic()
+    start = last_line = time.monotonic()
 
     def advance(stage: str, share: float) -> None:
-        nonlocal last
+        nonlocal last_line
         now = time.monotonic()
-        if now - last < LINE_INTERVAL:
+        if now - last_line < LINE_INTERVAL:
             return
-        last = now
-        seconds = now - begun
+        last_line = now
+        seconds = now - start
         parts = [stage, f"{seconds / 60:.0f} min"]
         if share > 0:
             parts += [f"{share:.0%} done", f"about {seconds * (1 - share) / share / 60:.0f} min left"]
@@ -543,21 +545,21 @@ def regular_lines(ledger: Ledger) -> Iterator[Progress]:
 @contextmanager
 def notebook_bar(ledger: Ledger) -> Iterator[Progress]:
     display: Any = importlib.import_module("IPython.display")
-    shown = display.display(display.HTML(""), display_id=True)
-    last = 0.0
+    handle = display.display(display.HTML(""), display_id=True)
+    last_update = 0.0
 
     def advance(stage: str, share: float) -> None:
-        nonlocal last
-        if time.monotonic() - last < UPDATE_INTERVAL:
+        nonlocal last_update
+        if time.monotonic() - last_update < UPDATE_INTERVAL:
             return
-        last = time.monotonic()
+        last_update = time.monotonic()
         value = f' value="{share:.3f}"' if share >= 0 else ""
-        shown.update(display.HTML(f"<progress{value}></progress> {html.escape(stage)}; {html.escape(spent(ledger))}"))
+        handle.update(display.HTML(f"<progress{value}></progress> {html.escape(stage)}; {html.escape(spent(ledger))}"))
 
     try:
         yield advance
     finally:
-        shown.update(display.HTML(""))
+        handle.update(display.HTML(""))
 
 
 def spent(ledger: Ledger) -> str:
@@ -576,24 +578,24 @@ def spent(ledger: Ledger) -> str:
 ProgressDisplay = Callable[[Ledger], AbstractContextManager[Progress]]
 
 # Seconds between two messages about the same phase.
-INTERVAL = 10.0
+LOG_INTERVAL = 10.0
 
 _log = logging.getLogger(__name__)
 
 
 def with_logging(display: ProgressDisplay) -> ProgressDisplay:
-    """Return a progress display that also logs a line for each new phase, and a line every `INTERVAL` seconds."""
+    """Return a progress display that also logs a line for each new phase, and a line every `LOG_INTERVAL` seconds."""
 
     @contextmanager
     def show(ledger: Ledger) -> Iterator[Progress]:
-        begun = last = time.monotonic()
+        start = last_line = time.monotonic()
         phase = ""
 
         def log(text: str) -> None:
-            nonlocal last
-            last = time.monotonic()
+            nonlocal last_line
+            last_line = time.monotonic()
             counts = (ledger.calls, ledger.cached, ledger.failed)
-            _log.info("%s; %.0f s, %d calls, %d cached, %d failed", text, last - begun, *counts)
+            _log.info("%s; %.0f s, %d calls, %d cached, %d failed", text, last_line - start, *counts)
 
         with display(ledger) as on_progress:
 
@@ -602,7 +604,7 @@ def with_logging(display: ProgressDisplay) -> ProgressDisplay:
                 on_progress(text, share)
                 # Counts change with every text, the words around them with the phase.
                 words = re.sub(r"[\d,]+", "", text)
-                if words != phase or time.monotonic() - last >= INTERVAL:
+                if words != phase or time.monotonic() - last_line >= LOG_INTERVAL:
                     phase = words
                     log(text)
 
