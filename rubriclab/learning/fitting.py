@@ -436,8 +436,9 @@ def refitted_agreement(table: RatingMatrix, held_out: HeldOut, *, level: Level) 
                 moments = matrix.moments(training)
             weights = weighting.posterior(table, moments, columns)
             raw[left_out, in_fold] = matrix.z[in_fold][:, columns] @ weights.mean * (weights.spread or 1.0)
-    # The agreement without a bundle is that of the other bundles' texts.
+    # The agreement without a bundle is that of the other bundles' texts, of those with a held-out score.
     raw[bundle, np.arange(len(bundle))] = np.nan
+    raw[:, np.isnan(held_out.raw)] = np.nan
     intervals = {}
     for name, coefficient in (("spearman", spearman_rows), ("pearson", pearson_rows)):
         value, *replicates = (

@@ -295,9 +295,9 @@ class EditOrigin(FrozenModel):
     """How a person made a version from its parent.
 
     Attributes:
-        labels: the number of texts that the weights were fitted to; 0 if nothing was fitted or measured.
+        labels: the number of labelled texts that both versions scored; 0 if nothing was measured.
         folds: the number of folds of the cross-validated figures; 0 if nothing was fitted to the labels.
-        before, after: agreement of the parent and of this version with the labels, on the same folds.
+        before, after: agreement of the parent and of this version with these labels, on the same folds.
         difference: after minus before, paired. The person may have known the labels.
     """
 

@@ -26,6 +26,7 @@ from rubriclab.learning.weighting import REDUNDANT, design
 from rubriclab.methods.catalogue import JOINT, METHODS
 from rubriclab.models import evaluation, version as stored
 from rubriclab.models.aggregation import Bounds, CallGrouping, bounds_of, threshold_by_hand
+from rubriclab.models.characters import count
 from rubriclab.models.rubric import Criterion, Part, Rubric
 from rubriclab.models.text import Example, data_digest, text_digest, words_digest
 from rubriclab.ops.edits import EditPlan, check_bounds, plan_edits
@@ -275,21 +276,28 @@ def redundant_pairs(rated: RatedRubric, refit: fitting.SelectedRubric) -> tuple[
 def measure_effect(
     parent: RatedRubric, edited: RatedRubric, refits: Sequence[fitting.SelectedRubric], rubric: Rubric
 ) -> EditEffect:
-    """Return the effect of an edit, in balanced accuracy for verdicts; `rubric` is the edited and refitted rubric."""
+    """Return the effect of an edit on the texts that both rubrics score, in balanced accuracy for verdicts.
+
+    `rubric` is the edited and refitted rubric.
+    """
     table = edited.table
     before, after = (refit.held_out for refit in refits)
+    is_compared = ~np.isnan(after.raw + before.raw)
+    if table.scale.names:
+        is_compared &= table.labels != 0.5  # ties are no decisions
     level = gate_level(table.labels, table.groups)
     correlations, calls, passed = [], [], []
     for rated, refit in zip((parent, edited), refits, strict=True):
-        measures = fitting.refitted_agreement(rated.table, refit.held_out, level=level)
+        compared = replace(refit.held_out, raw=np.where(is_compared, refit.held_out.raw, np.nan))
+        measures = fitting.refitted_agreement(rated.table, compared, level=level)
         correlations.append(measures["pearson"].rounded())
         ids = [rated.candidates[column].criterion.id for column in rated.kept_columns]
         calls.append(round(rated.ratings.calls(ids, rated.rubric.assignment, rated.ask), 6))
         passed.append(refit_study(rated, refit).verdicts)
     effect = EditEffect(
         level=level,
-        n=int((~np.isnan(after.raw + before.raw)).sum()),
-        groups=len(set(table.groups)),
+        n=int(is_compared.sum()),
+        groups=len(set(np.array(table.groups)[is_compared])),
         folds=len(before.fits[0]),
         before=correlations[0],
         after=correlations[1],
@@ -301,12 +309,13 @@ def measure_effect(
         threshold_before=parent.rubric.threshold,
         threshold_after=rubric.threshold,
     )
+    labels = table.labels, table.groups
     passed_before, passed_after = passed
     if passed_before is None or passed_after is None:
         return effect
     verdicts = [
-        verdict_agreement(name, held_out.scores, decided, table.labels, table.groups, order=held_out.raw)
-        for name, held_out, decided in (("before", before, passed_before), ("after", after, passed_after))
+        verdict_agreement(name, each.scores, np.where(is_compared, decided, np.nan), *labels, order=each.raw)
+        for name, each, decided in (("before", before, passed_before), ("after", after, passed_after))
     ]
     return replace(
         effect,
@@ -314,7 +323,7 @@ def measure_effect(
         statistic="balanced accuracy",
         before=verdicts[0].balanced_accuracy,
         after=verdicts[1].balanced_accuracy,
-        difference=verdict_statistic("balanced accuracy", [passed_after, passed_before], table.labels, table.groups),
+        difference=verdict_statistic("balanced accuracy", [passed_after, passed_before], *labels),
         verdicts=tuple(each.model_copy(update={"reliability": ()}) for each in verdicts),
     )
 
@@ -546,6 +555,10 @@ def _finish(
     for name in unmeasured:
         why = "as it was made from labels of each fold or is not selected without them"
         notes.append(f"the effect of {name} on cross-validated agreement is unknown: it is in no fold's rubric, {why}")
+    unscored = np.isnan(refit_after.held_out.raw) & ~np.isnan(refit_before.held_out.raw)
+    if unscored.any():
+        without_score = f"{count(int(unscored.sum()), 'text')} would have no score"
+        notes.append(f"{without_score}, as too few criteria are rated; the figures before and after leave them out")
     study = refit_study(edited, refit_after)
     rubric, old_aggregation, provenance = study.rubric(), version.rubric.aggregation, version.provenance
     if rubric.aggregation and old_aggregation and old_aggregation.onto:
@@ -595,7 +608,7 @@ def _save(
             author=options.author or "",
             because=options.because or "",
             changes=tuple(plan.changes),
-            labels=len(examples),
+            labels=effect.n,
             folds=effect.folds,
             statistic=effect.statistic,
             before=effect.before,

@@ -288,6 +288,14 @@ def test_the_difference_is_paired_on_the_same_texts_and_folds(rated: RatedRubric
     # The same texts are hard for both rubrics, so a paired interval is narrower than that of two separate samples.
     separate = np.hypot(effect.before.high - effect.before.low, effect.after.high - effect.after.low)
     assert effect.difference.high - effect.difference.low < separate
+    # Texts that the edit leaves unscored are left out of both figures.
+    scored = np.arange(len(rated.examples)) >= 5
+    lost = replace(paths[1].held_out, raw=np.where(scored, paths[1].held_out.raw, np.nan))
+    effect = measure_effect(rated, changed, (paths[0], replace(paths[1], held_out=lost)), rated.rubric)
+    left = agreement(lost.raw * 0 + paths[0].held_out.raw, labels_of(rated), rated.table.groups, level=effect.level)
+    assert (effect.n, effect.groups) == (int(scored.sum()), len(set(np.array(rated.table.groups)[scored])))
+    assert effect.before.value == pytest.approx(left.pearson.value, abs=1e-6)
+    assert effect.difference.value == pytest.approx(effect.after.value - effect.before.value, abs=1e-5)
 
 
 def test_limits_that_the_criteria_with_varying_ratings_cannot_meet_are_refused(
