@@ -198,7 +198,7 @@ def write_figures(context: click.Context, *, check: bool) -> None:
 @click.option("--api-base", metavar="URL", help="The server's address, for a server of your own.")
 @click.pass_context
 def record_demo(context: click.Context, *, model: str, api_base: str | None) -> None:
-    """Record a language model's answers to the commands of `rubriclab demo`, about 460 requests."""
+    """Record a language model's answers to the commands of `rubriclab demo`, about 530 requests."""
     from tempfile import TemporaryDirectory
 
     from rubriclab.cli.commands import demo_parts, run_in

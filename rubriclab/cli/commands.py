@@ -129,16 +129,17 @@ MAP = "--map scores.coherence=coherence"
 PARTS = {
     "Part 1: ratings from 1 to 5": (
         f"learn labelled.jsonl {LEARN} --scale 1:5 --name {NAME}",
-        f"report {NAME} -o rubric.html",
-        f"score heldout.jsonl --rubric {NAME} -o scores.csv JUDGE",
         f"learn labelled.jsonl {LEARN} --scale 1:5 --method direct --name {NAME}-direct",
         f"evaluate heldout.jsonl --rubric {NAME} --rubric {NAME}-direct --html evaluation.html JUDGE",
+        f"report {NAME} -o rubric.html",
+        f"score heldout.jsonl --rubric {NAME} -o scores.csv JUDGE",
         f"export {NAME} -o {NAME}.json",
     ),
     "Part 2: the same summaries, labelled pass or fail": (
         f"learn verdicts-labelled.csv {LEARN} {MAP} --method hypoeval --method direct --name {PASS_FAIL}",
+        f"learn verdicts-labelled.csv {LEARN} {MAP} --method direct --name {PASS_FAIL}-direct",
+        f"evaluate verdicts-heldout.csv {MAP} --rubric {PASS_FAIL} --rubric {PASS_FAIL}-direct JUDGE",
         f"report {PASS_FAIL} -o pass-fail.html",
-        f"evaluate verdicts-heldout.csv {MAP} --rubric {PASS_FAIL} JUDGE",
     ),
 }
 
@@ -147,7 +148,7 @@ PARTS = {
 @flag("--sample-only", help="Write the files of the sample, and run no command.")
 @click.argument("folder", default="demo", type=click.Path(path_type=Path))
 def demo(call: Call, folder: Path, *, sample_only: bool) -> None:
-    """Learn, report, score and evaluate on people's ratings of summaries; needs no key and no language model.
+    """Learn, evaluate, report and score on people's ratings of summaries; needs no key and no language model.
 
     FOLDER is for the ratings and all results: a new one, an empty one, or that of an earlier demonstration.
     [default: demo]
