@@ -262,6 +262,8 @@ class Replay:
             beside = (folder or path.parent) / path.name
             return beside if beside.exists() and not path.exists() else path
 
+        if spec == RECORDED_PREFIX:
+            raise SettingsError("A recording needs its path;", f"write `judge={spec}PATH`.")
         path, judge = find(Path(spec.removeprefix(RECORDED_PREFIX))), None
         if "#" in spec and not path.exists():
             path, judge = find(Path(str(path).rpartition("#")[0])), recorded_name(spec)

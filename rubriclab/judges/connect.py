@@ -98,8 +98,14 @@ def connect(
             )
         judge = retried(budgeted(plug_in_judge(entry_points, spec, options), price=options.price))
     else:
+        name, colon, _ = spec.partition(":")
+        if colon and name in LOCAL_JUDGES:
+            raise SettingsError(f"The judge {name!r} takes no argument;", f"write `judge={name}`.")
+        if f"{name}:" in LOCAL_JUDGES:
+            hint = f"write `judge={name}:`, with any argument right after the colon."
+            raise SettingsError(f"The judge {name!r} needs its colon;", hint)
         settings = options.model_dump(include=MODEL_OPTIONS) | {"price": options.price, "key_from": key_from}
-        settings["other_judges"] = (*(name.rstrip(":") for name in LOCAL_JUDGES), *judge_points())
+        settings["other_judges"] = (*LOCAL_JUDGES, *judge_points())
         by_batch = options.batch and answers is not None and batches is not None
         model = BatchModel(spec, **settings) if by_batch else LanguageModel(spec, **settings)
         # The price and the bounds of tokens need litellm, whose import takes seconds: only a cap on cost is worth that.

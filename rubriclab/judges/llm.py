@@ -228,7 +228,7 @@ class LanguageModel:
         key_from: the environment variable with the server's key; by default the provider's.
         reasoning_tokens: tokens for hidden reasoning; `None` for `REASONING_TOKENS` if litellm knows that the model
             reasons, else 0. They are raised once if a reply reaches its limit before any text.
-        other_judges: names to propose if litellm does not know the model string.
+        other_judges: judges to propose if litellm does not know the model string, each with any colon at its end.
     """
 
     def __init__(
@@ -469,7 +469,8 @@ class LanguageModel:
             model, provider, _, _ = litellm.get_llm_provider(self.model, api_base=self.api_base)
         except litellm.BadRequestError:
             _, colon, argument = self.model.partition(":")
-            other_forms = [f"{name}{colon}{argument}" for name in self._other_judges]
+            # Without a colon in the model string, a judge's own colon stays.
+            other_forms = [f"{name.removesuffix(colon)}{colon}{argument}" for name in self._other_judges]
             judges = f"a judge ({', '.join(self._other_judges)}), " if other_forms else ""
             raise JudgeRefused(
                 f"{self.model!r} is neither a judge nor a model that litellm knows a provider of.",

@@ -15,7 +15,7 @@ LEARN = f"learn {LABELLED} --task summarization --aspect coherence"
 ALONE = f"{LEARN} --method hypoeval"
 SCORE = f"score {HELDOUT} --rubric news"
 RATED = "--task summarization --aspect coherence"
-LOCAL = ", ".join(name.rstrip(":") for name in LOCAL_JUDGES)
+LOCAL = ", ".join(LOCAL_JUDGES)
 DEAD = "--judge openai/dead --api-base http://127.0.0.1:9/v1 --attempts 1"
 FILES = {
     "texts.jsonl": b"".join(HELDOUT.read_bytes().splitlines(keepends=True)[:12]),
@@ -50,6 +50,14 @@ REFUSALS: list[tuple[str, int, str]] = [
     # learn
     (f"learn {LABELLED} --task summarization", 2, "Name the aspect to learn: --aspect ASPECT."),
     (f"{LEARN} --judge embeded", 4, f"Did you mean 'embedded'? Write a judge ({LOCAL}), PROVIDER/MODEL"),
+    (f"{LEARN} --judge recordd:x", 4, "Did you mean 'recorded:x'?"),
+    *(
+        (f"{LEARN} --judge {name[:-1]}", 2, f"The judge '{name[:-1]}' needs its colon; write --judge {name}, with any")
+        if name.endswith(":")
+        else (f"{LEARN} --judge {name}:x", 2, f"The judge '{name}' takes no argument; write --judge {name}.")
+        for name in LOCAL_JUDGES
+    ),
+    (f"{LEARN} --judge recorded:", 2, "A recording needs its path; write --judge recorded:PATH."),
     (f"{LEARN} --judge recorded:none.jsonl", 2, "The recording none.jsonl cannot be read"),
     (f"{LEARN} --scale 1-5", 2, "The scale '1-5' is not understood; write the lowest and the highest score, as in 1:5"),
     (f"{LEARN} --scale no:yes", 2, "expected a score from 0 to 1"),
