@@ -70,19 +70,19 @@ class BatchStatus:
 class BatchModel(LanguageModel):
     """A language model that is asked in batches. A provider without batches is a `SettingsError`."""
 
-    def __init__(self, model: str, **settings: Any) -> None:
-        super().__init__(model, **settings)
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self._sent_with = self._adjusted
-        if providers.provider_of(model) not in PROVIDERS:
+        if providers.provider_of(self.model) not in PROVIDERS:
             raise errors.SettingsError(
-                f"`batch`: {model} cannot be asked in batches; that is possible with the providers "
+                f"`batch`: {self.model} cannot be asked in batches; that is possible with the providers "
                 f"{', '.join(PROVIDERS)}.",
                 "Leave `batch` out, or name a model of one of these.",
             )
 
     @cached_property
     def batch_price(self) -> Price | None:
-        return self._price.times(ASSUMED_SHARE) if self._price else batch_price_of(self.model)[0]
+        return self.price.times(ASSUMED_SHARE) if self.price else batch_price_of(self.model)[0]
 
     def request_line(self, name: str, prompt: Prompt[Any]) -> bytes:
         self._sent_with = self._adjusted
@@ -114,7 +114,7 @@ class BatchModel(LanguageModel):
             raise errors.JudgeUnavailable(
                 f"{self.model}: damaged reply in a batch: {providers.provider_message(error)}"
             ) from error
-        reply, limit = self._read(response, self.batch_price), self._max_reply_bytes
+        reply, limit = self._read(response, self.batch_price), self.max_reply_bytes
         if prompt:
             limit = text_limit(prompt, max(self.spare_tokens, REASONING_TOKENS), limit)
         if len(reply.text.encode()) > limit:
@@ -158,7 +158,7 @@ class BatchModel(LanguageModel):
                 token = page.get("next_page_token")
                 page = await self._call("alist_batches", limit=PAGE, after=token) if token else None
             else:  # litellm cannot request a later page of Azure
-                page = await self._await_answer(page.get_next_page(), self._timeout) if page.has_next_page() else None
+                page = await self._await_answer(page.get_next_page(), self.timeout) if page.has_next_page() else None
         return None
 
     async def status(self, batch_id: str) -> BatchStatus:
@@ -170,7 +170,7 @@ class BatchModel(LanguageModel):
         return _status(await self._call("acancel_batch", batch_id=batch_id))
 
     async def content(self, file_id: str, prompts: int) -> bytes:
-        most_bytes = min(MAX_DOWNLOAD_BYTES, prompts * (FRAME_BYTES + self._max_reply_bytes))
+        most_bytes = min(MAX_DOWNLOAD_BYTES, prompts * (FRAME_BYTES + self.max_reply_bytes))
         file = await self._call("afile_content", FILE_SECONDS, most_bytes=most_bytes, file_id=file_id)
         return bytes(file.content)
 
@@ -195,7 +195,7 @@ class BatchModel(LanguageModel):
     async def _call(
         self, function: str, seconds: float | None = None, *, most_bytes: int = STATUS_BYTES, **options: Any
     ) -> Any:
-        call, timeout = getattr(providers.load_litellm(), function), seconds or self._timeout
+        call, timeout = getattr(providers.load_litellm(), function), seconds or self.timeout
         _, provider = self._model_and_provider
         request = call(custom_llm_provider=provider, timeout=timeout, max_retries=0, **self._address_and_key, **options)
         return await self._await_answer(request, timeout, most_bytes)

@@ -46,7 +46,6 @@ def connect(
     batches: BatchStore | None = None,
     notify: Callable[[str], None] = lambda _text: None,
     metrics: Metrics | None = None,
-    breaker: judge_limits.Breaker | None = None,
     key_from: str | None = None,
     in_flight: InFlight | None = None,
     folder: Path | None = None,
@@ -58,7 +57,7 @@ def connect(
     takes no slot. `SchemaProbed` wraps `Retried`, and sends its probe through the cache and the ledger too.
 
     Args:
-        budget, limits, breaker: shared by several judges or processes; by default those in `options`.
+        budget, limits: shared by several judges or processes; by default those in `options`.
         answers, batches: the cache and the open batches; both are needed to ask by batches.
         in_flight: requests under way that several judges share, so that none is sent twice at the same time.
         key_from: the environment variable with a language model's key; by default the provider's.
@@ -70,7 +69,7 @@ def connect(
         requests_per_minute=options.requests_per_minute,
         tokens_per_minute=options.tokens_per_minute,
     )
-    breaker = breaker or judge_limits.LocalBreaker(concurrency=options.concurrency)
+    breaker = judge_limits.Breaker(concurrency=options.concurrency)
 
     def budgeted(judge: Judge, **bounds: Any) -> Judge:
         if metrics:
@@ -78,9 +77,10 @@ def connect(
         return judge_limits.Budgeted(judge, budget, **bounds)
 
     def retried(judge: Judge, attempts: int = options.attempts) -> Judge:
-        judge, on_retry = judge_limits.Limited(judge, limits), lambda: None
+        judge = judge_limits.Limited(judge, limits)
         if metrics:
-            judge, on_retry = metrics.queued(judge), metrics.retries.inc
+            judge = metrics.queued(judge)
+        on_retry = metrics.retries.inc if metrics else lambda: None
         return judge_limits.Retried(judge, attempts=attempts, breaker=breaker, on_retry=on_retry)
 
     entry_points = judge_points().get(spec.partition(":")[0])
@@ -98,12 +98,7 @@ def connect(
             )
         judge = retried(budgeted(plug_in_judge(entry_points, spec, options), price=options.price))
     else:
-        name, colon, _ = spec.partition(":")
-        if colon and name in LOCAL_JUDGES:
-            raise SettingsError(f"The judge {name!r} takes no argument;", f"write `judge={name}`.")
-        if f"{name}:" in LOCAL_JUDGES:
-            hint = f"write `judge={name}:`, with any argument right after the colon."
-            raise SettingsError(f"The judge {name!r} needs its colon;", hint)
+        _check_colon(spec)
         settings = options.model_dump(include=MODEL_OPTIONS) | {"price": options.price, "key_from": key_from}
         settings["other_judges"] = (*LOCAL_JUDGES, *judge_points())
         by_batch = options.batch and answers is not None and batches is not None
@@ -146,6 +141,16 @@ def makes_requests(spec: str) -> bool:
 def _local_judge(spec: str) -> Callable[[str, Path | None], Judge] | None:
     name, colon, _ = spec.partition(":")
     return LOCAL_JUDGES.get(name + colon)
+
+
+def _check_colon(spec: str) -> None:
+    """Raise `SettingsError` for a local judge with a colon that it does not take, or without the one that it needs."""
+    name, colon, _ = spec.partition(":")
+    if colon and name in LOCAL_JUDGES:
+        raise SettingsError(f"The judge {name!r} takes no argument;", f"write `judge={name}`.")
+    if not colon and f"{name}:" in LOCAL_JUDGES:
+        hint = f"write `judge={name}:`, with any argument right after the colon."
+        raise SettingsError(f"The judge {name!r} needs its colon;", hint)
 
 
 def is_language_model(spec: str) -> bool:

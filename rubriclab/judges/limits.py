@@ -142,8 +142,8 @@ class Budgeted(JudgeWrapper):
             )
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        capped = self.budget.max_cost is not None
-        reserved = self.price.cost(*self.tokens(prompt)) if self.price and capped else 0.0
+        is_capped = self.budget.max_cost is not None
+        reserved = self.price.cost(*self.tokens(prompt)) if self.price and is_capped else 0.0
         await self.budget.reserve(reserved)
         request = asyncio.create_task(self.judge.reply(prompt), name=IN_FLIGHT)
         request.add_done_callback(functools.partial(self._settle, reserved))
@@ -183,7 +183,8 @@ class Bucket:
         self._rate = per_minute / 60
         self._burst = max(1.0, BURST * self._rate)
         self._clock = clock
-        self._level, self._updated = self._burst, clock()
+        self._level = self._burst  # may be negative, if overdrawn
+        self._updated = clock()
 
     def take(self, amount: float) -> float:
         """Take `amount` and return the seconds to wait until it is available."""
@@ -271,8 +272,10 @@ class Limited(JudgeWrapper):
         refusal_before = self._refusal
         expected = estimated_tokens(messages_of(prompt)) if self.limits.counts_tokens else 0
         await self.limits.acquire(expected)
-        used, pause = None, 0.0
+        used: int | None = None
+        pause = 0.0
         try:
+            # Only a refusal during this prompt's wait ends it; an earlier one may not concern it.
             if self._refusal and self._refusal is not refusal_before:
                 raise self._refusal
             reply = await self.judge.reply(prompt)
@@ -289,33 +292,28 @@ class Limited(JudgeWrapper):
         return reply
 
 
-class Breaker(Protocol):
-    """Counts the prompts in a row that failed after all attempts, also across processes."""
+class Breaker:
+    """Counts the prompts in a row that failed after all attempts.
 
-    async def record_failure(self, judge: str, reason: str, /) -> None:
-        """Count a failed prompt, and raise `ProviderDown` if too many failed in a row."""
-
-    def record_success(self) -> None:
-        """Note that the provider works: it replied, or refused a single prompt. Returns without waiting."""
-
-
-class LocalBreaker:
-    """The `Breaker` of one process: `max_failures` failed prompts in a row, or `concurrency` if that is more."""
+    It raises `ProviderDown` at `max_failures` of them, or at `concurrency` if that is more, since all requests in
+    flight may fail for one reason.
+    """
 
     def __init__(self, max_failures: int = 20, *, concurrency: int = 1) -> None:
-        self._most = max(max_failures, concurrency)
+        self._max_failures = max(max_failures, concurrency)
         self._failed_in_a_row = 0
 
-    async def record_failure(self, judge: str, reason: str) -> None:
+    def record_failure(self, judge: str, reason: str) -> None:
         self._failed_in_a_row += 1
         # Requests that were in flight when the limit was reached fail after it, with the same message.
-        if self._failed_in_a_row >= self._most:
+        if self._failed_in_a_row >= self._max_failures:
             raise errors.ProviderDown(
-                f"{self._most} prompts in a row got no reply from {judge}; the last one: {reason}",
+                f"{self._max_failures} prompts in a row got no reply from {judge}; the last one: {reason}",
                 "Run it again when the provider is back; cached answers are not requested again.",
             )
 
     def record_success(self) -> None:
+        """Note that the provider works: it replied, or refused a single prompt."""
         self._failed_in_a_row = 0
 
 
@@ -332,7 +330,7 @@ class Retried(JudgeWrapper):
     attempts: int = 8
     base: float = 1.0
     max_wait: float = 60.0
-    breaker: Breaker = field(default_factory=LocalBreaker)
+    breaker: Breaker = field(default_factory=Breaker)
     rng: random.Random = field(default_factory=random.Random)
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     on_retry: Callable[[], None] = lambda: None
@@ -343,7 +341,8 @@ class Retried(JudgeWrapper):
             try:
                 reply = await self.judge.reply(prompt)
             except errors.JudgeUnavailable as error:
-                if (task := asyncio.current_task()) and task.cancelling():
+                task = asyncio.current_task()
+                if task and task.cancelling():
                     # litellm may report a cancellation as a failed connection.
                     raise asyncio.CancelledError from error
                 requested_pause = error.retry_after or 0.0
@@ -353,7 +352,7 @@ class Retried(JudgeWrapper):
                         "Run it again later; cached answers are not requested again.",
                     ) from error
                 if attempt == self.attempts:
-                    await self.breaker.record_failure(self.name, error.message)
+                    self.breaker.record_failure(self.name, error.message)
                     message = f"no reply after {self.attempts} attempts: {error.message}"
                     raise errors.JudgeUnavailable(message) from error
                 longest_backoff = min(self.max_wait, self.base * 2.0 ** (attempt - 1))
@@ -361,7 +360,7 @@ class Retried(JudgeWrapper):
                 cause = error.message
             except errors.PromptRejected as error:
                 if isinstance(error, errors.ReplyTooLarge) or error.is_doubtful:
-                    await self.breaker.record_failure(self.name, error.message)
+                    self.breaker.record_failure(self.name, error.message)
                 else:
                     self.breaker.record_success()
                 raise

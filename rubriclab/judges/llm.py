@@ -15,7 +15,7 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Literal
 
 from pydantic import BaseModel
@@ -30,10 +30,11 @@ from rubriclab.models.characters import did_you_mean
 from rubriclab.prompts.prompt import HiddenFormReply, Prompt
 from rubriclab.prompts.render import Message, Turn
 
-# Keywords of JSON schemas: those that strict schemas keep, those of which each subschema needs one, and forbidden ones.
-KEYWORDS = {"type", "properties", "items", "anyOf", "enum", "const", "description", "$defs", "minimum", "maximum"}
-TYPING = {"type", "anyOf", "enum", "const"}
-INEXPRESSIBLE = {"oneOf", "allOf", "prefixItems", "patternProperties"}
+# Keywords of JSON schemas: those that stay in a strict schema, those of which each subschema must have one, and those
+# that no strict schema can express.
+KEPT_KEYWORDS = {"type", "properties", "items", "anyOf", "enum", "const", "description", "$defs", "minimum", "maximum"}
+TYPE_KEYWORDS = {"type", "anyOf", "enum", "const"}
+INEXPRESSIBLE_KEYWORDS = {"oneOf", "allOf", "prefixItems", "patternProperties"}
 
 
 def response_format(reply: type[BaseModel], *, ranges: bool = True) -> dict[str, Any] | None:
@@ -49,7 +50,7 @@ def response_format(reply: type[BaseModel], *, ranges: bool = True) -> dict[str,
 def strict_schema(reply: type[BaseModel], *, ranges: bool = True) -> dict[str, Any] | None:
     """Return the strict form of the model's JSON schema, with fields in order; `None` if there is none."""
     try:
-        strict = _strict(reply.model_json_schema(), KEYWORDS if ranges else KEYWORDS - {"minimum", "maximum"})
+        strict = _strict(reply.model_json_schema(), KEPT_KEYWORDS if ranges else KEPT_KEYWORDS - {"minimum", "maximum"})
     except _Inexpressible:
         return None
     return strict if "properties" in strict else None
@@ -62,7 +63,7 @@ class _Inexpressible(Exception):
 def _strict(node: dict[str, Any], keywords: set[str]) -> dict[str, Any]:
     if "$ref" in node:
         return {"$ref": node["$ref"]}
-    if not TYPING & node.keys() or INEXPRESSIBLE & node.keys():
+    if not TYPE_KEYWORDS & node.keys() or INEXPRESSIBLE_KEYWORDS & node.keys():
         raise _Inexpressible
     strict = {key: value for key, value in node.items() if key in keywords}
     for key in {"properties", "$defs"} & strict.keys():
@@ -104,19 +105,19 @@ class AdjustedSettings:
     without_ranges: bool = False
 
     def after(
-        self, error: Exception, names: Collection[str], limit: int | None, min_tokens: int
+        self, error: Exception, sent: Collection[str], limit: int | None, reply_tokens: int
     ) -> AdjustedSettings | None:
-        """Return the settings to send after `error`; `None` if none of the sent settings, `names`, is its cause.
+        """Return the settings to send after `error`; `None` if it does not come from one of the settings in `sent`.
 
-        `limit` is the limit on the reply's tokens that was sent; `min_tokens` excludes hidden reasoning.
+        `limit` is the limit on tokens that was sent; `reply_tokens` is the part of it without hidden reasoning.
         """
         message = providers.searched_message(error)
         if not (providers.is_bad_request(error) or providers.ERRORS["unsupported"].search(message)):
             return None
-        mentions_limit = self.limit_name in names and _mentions(message, self.limit_name)
+        mentions_limit = self.limit_name in sent and _mentions(message, self.limit_name)
         is_only_about_limit = mentions_limit and not providers.ERRORS["prompt_size"].search(message)
         if providers.is_too_long(error) and not is_only_about_limit:
-            has_spare_tokens = limit is not None and limit > min_tokens and not self.has_no_room
+            has_spare_tokens = limit is not None and limit > reply_tokens and not self.has_no_room
             return replace(self, has_no_room=True) if mentions_limit and has_spare_tokens else None
         if mentions_limit:
             return self._with_other_limit(message, limit)
@@ -124,20 +125,20 @@ class AdjustedSettings:
             return replace(self, without_system=True)
         if not self.without_ranges and providers.ERRORS["ranges"].search(message):
             return replace(self, without_ranges=True)
-        mentioned = sorted(name for name in names if _mentions(message, name))
+        mentioned = sorted(name for name in sent if _mentions(message, name))
         return replace(self, dropped=self.dropped | {mentioned[0]}) if mentioned else None
 
     def _with_other_limit(self, message: str, limit: int | None) -> AdjustedSettings | None:
         without_status = _STATUS.sub("", message)
         numbers = map(int, _NUMBER.findall(without_status))
-        lower = [number for number in numbers if limit is not None and 1 < number < limit]
-        is_mentioned = self.limit_name == LIMIT_NAMES[0] and re.search(rf"\b{self.limit_name}\b", message)
-        if is_mentioned and (not lower or providers.ERRORS["unsupported"].search(message)):
+        lower_limits = [number for number in numbers if limit is not None and 1 < number < limit]
+        has_other_name = self.limit_name == LIMIT_NAMES[0] and re.search(rf"\b{self.limit_name}\b", message)
+        if has_other_name and (not lower_limits or providers.ERRORS["unsupported"].search(message)):
             return replace(self, limit_name=LIMIT_NAMES[1])
-        if not lower:
+        if not lower_limits:
             return None
-        is_exclusive = providers.ERRORS["exclusive"].search(message) is not None
-        return replace(self, highest_limit=max(lower) - is_exclusive)
+        is_exclusive = providers.ERRORS["exclusive"].search(message)  # as in "less than 4096"
+        return replace(self, highest_limit=max(lower_limits) - 1 if is_exclusive else max(lower_limits))
 
 
 def _mentions(message: str, setting: str) -> bool:
@@ -218,12 +219,14 @@ _RESERVED: ContextVar[int] = ContextVar("reserved", default=sys.maxsize)
 _log = logging.getLogger(__name__)
 
 
+@dataclass(eq=False, repr=False)
 class LanguageModel:
     """A model that litellm reaches, with the settings of `JudgeOptions`.
 
     Attributes:
         structured: `auto` sends the reply's JSON schema if litellm knows that the model accepts one or the user's own
             server supports it (see `SchemaProbed`), until it is refused.
+        price: the price that the user gave; `None` for the listed price.
         api_base: the server's address, without credentials; replaces the provider's environment variable.
         key_from: the environment variable with the server's key; by default the provider's.
         reasoning_tokens: tokens for hidden reasoning; `None` for `REASONING_TOKENS` if litellm knows that the model
@@ -231,49 +234,41 @@ class LanguageModel:
         other_judges: judges to propose if litellm does not know the model string, each with any colon at its end.
     """
 
-    def __init__(
-        self,
-        model: str,
-        *,
-        timeout: float = 60.0,
-        structured: Structured = "auto",
-        price: Price | None = None,
-        api_base: str | None = None,
-        key_from: str | None = None,
-        reasoning_tokens: int | None = None,
-        max_reply_bytes: int = DEFAULT_BYTES,
-        other_judges: Sequence[str] = (),
-    ) -> None:
-        self.name = self.model = model
-        self._timeout = timeout
-        self._structured = structured
-        self._price = price
-        self.api_base = providers.check_address(api_base, "The API base") if api_base else None
-        if self.api_base is None:
-            providers.check_environment(providers.provider_of(model))
-        self.key_from = key_from
-        self._reasoning_tokens = reasoning_tokens
-        self._raised_tokens: int | None = None
-        self._max_reply_bytes = max_reply_bytes
-        self._other_judges = other_judges
-        self._adjusted = AdjustedSettings()
+    model: str
+    _: KW_ONLY
+    timeout: float = 60.0
+    structured: Structured = "auto"
+    price: Price | None = None
+    api_base: str | None = None
+    key_from: str | None = None
+    reasoning_tokens: int | None = None
+    max_reply_bytes: int = DEFAULT_BYTES
+    other_judges: Sequence[str] = ()
+    _raised_tokens: int | None = field(default=None, init=False)
+    _adjusted: AdjustedSettings = field(default=AdjustedSettings(), init=False)
+
+    def __post_init__(self) -> None:
+        if self.api_base:
+            self.api_base = providers.check_address(self.api_base, "The API base")
+        else:
+            providers.check_environment(providers.provider_of(self.model))
+
+    @property
+    def name(self) -> str:
+        return self.model
 
     @functools.cached_property
     def identity(self) -> Mapping[str, Any]:
         return {
             "model": self.model,
             "address": providers.server_address(self.model, self.api_base),
-            "structured": self._structured,
-            "reasoning_tokens": self._reasoning_tokens,
+            "structured": self.structured,
+            "reasoning_tokens": self.reasoning_tokens,
         }
 
     @functools.cached_property
-    def price(self) -> Price | None:
-        return self._price or providers.price_of(self.model)
-
-    @functools.cached_property
     def highest_price(self) -> Price | None:
-        return self._price or providers.highest_price_of(self.model)
+        return self.price or providers.highest_price_of(self.model)
 
     def most_tokens(self, prompt: Prompt[Any]) -> tuple[int, int]:
         schema = self._settings(prompt).get("response_format")
@@ -288,8 +283,8 @@ class LanguageModel:
             return 0
         if self._raised_tokens is not None:
             return self._raised_tokens
-        if self._reasoning_tokens is not None:
-            return self._reasoning_tokens
+        if self.reasoning_tokens is not None:
+            return self.reasoning_tokens
         return REASONING_TOKENS if providers.load_litellm().supports_reasoning(self.model) else 0
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
@@ -305,19 +300,21 @@ class LanguageModel:
         spare = min(self.spare_tokens, _RESERVED.get())
         # A server may send hidden reasoning even if there are no tokens for it.
         hidden_tokens = max(spare, REASONING_TOKENS)
-        limit = responses.body_limit(prompt, hidden_tokens, self._max_reply_bytes)
-        async with self._receiving(limit, self._timeout) as record:
-            reply = self._read(await self._respond(prompt, record, spare), self._price)
-            if len(reply.text.encode()) > responses.text_limit(prompt, hidden_tokens, self._max_reply_bytes):
+        limit = responses.body_limit(prompt, hidden_tokens, self.max_reply_bytes)
+        async with self._receiving(limit, self.timeout) as record:
+            response = await self._respond(prompt, record, spare)
+            reply = self._read(response, self.price)
+            if len(reply.text.encode()) > responses.text_limit(prompt, hidden_tokens, self.max_reply_bytes):
                 raise record.mark_too_large()
-        can_raise = self._raised_tokens is None and not self._adjusted.has_no_room
-        if can_raise and reply.truncated and not without_reasoning(reply.text).strip():
+        can_raise_tokens = self._raised_tokens is None and not self._adjusted.has_no_room
+        if can_raise_tokens and reply.truncated and not without_reasoning(reply.text).strip():
+            # They are raised only once, so by enough for much longer reasoning.
             self._raised_tokens = max(REASONING_TOKENS, 4 * spare)
             text = "%s reached its limit on tokens before its reply began; from now on it has %d for hidden reasoning"
             _log.warning(text, self.model, self._raised_tokens)
-        seconds, usage = time.monotonic() - started, reply.usage
         message = "%s: reply to %s after %.2f s, %d prompt and %d completion tokens"
-        _log.debug(message, self.model, prompt.name, seconds, usage.prompt_tokens, usage.completion_tokens)
+        tokens = reply.usage.prompt_tokens, reply.usage.completion_tokens
+        _log.debug(message, self.model, prompt.name, time.monotonic() - started, *tokens)
         return reply
 
     @asynccontextmanager
@@ -358,7 +355,7 @@ class LanguageModel:
                 return await providers.load_litellm().acompletion(
                     model=self.model,
                     messages=self._messages(prompt),
-                    timeout=self._timeout + GRACE_SECONDS,
+                    timeout=self.timeout + GRACE_SECONDS,
                     num_retries=0,
                     max_retries=0,
                     drop_params=True,  # settings that litellm knows the model does not accept
@@ -379,19 +376,19 @@ class LanguageModel:
                 raise JudgeUnavailable(f"{self.model}: damaged reply: {providers.provider_message(error)}") from error
 
     def _adjust(
-        self, adjusted: AdjustedSettings, error: Exception, names: set[str], limit: int | None, prompt: Prompt[Any]
+        self, adjusted: AdjustedSettings, error: Exception, sent: set[str], limit: int | None, prompt: Prompt[Any]
     ) -> bool:
         """Return whether a request that was sent with `adjusted` can be sent again with other settings.
 
         If several requests are refused at the same time, the first changes the settings.
         """
-        if self._structured == "schema":
-            names = names - {"response_format"}
-        change = adjusted.after(error, names, limit, prompt.max_tokens)
-        if change is not None and self._adjusted is adjusted:
-            self._adjusted = change
+        if self.structured == "schema":
+            sent = sent - {"response_format"}
+        settings = adjusted.after(error, sent, limit, prompt.max_tokens)
+        if settings is not None and self._adjusted is adjusted:
+            self._adjusted = settings
             _log.info("%s does not accept a setting: %s", self.model, providers.provider_message(error))
-        return change is not None
+        return settings is not None
 
     def _messages(self, prompt: Prompt[Any]) -> list[dict[str, Any]]:
         """Return the messages, with cache marks where the model needs them; marks are part of no request digest."""
@@ -404,15 +401,17 @@ class LanguageModel:
 
     def _settings(self, prompt: Prompt[Any], spare: int | None = None) -> dict[str, Any]:
         adjusted = self._adjusted
-        spare = self.spare_tokens if spare is None or adjusted.has_no_room else spare
+        if spare is None or adjusted.has_no_room:
+            spare = self.spare_tokens
         # The probe has its schema, to find out whether the server supports schemas.
-        schema = self.takes_schema or (self.takes_schema is None and issubclass(prompt.reply, HiddenFormReply))
+        has_schema = self.takes_schema or (self.takes_schema is None and issubclass(prompt.reply, HiddenFormReply))
+        ranges = not adjusted.without_ranges
         settings = {
             "temperature": prompt.temperature,
             adjusted.limit_name: min(prompt.max_tokens + spare, adjusted.highest_limit),
             # Fixed, and different for each sample, so that a request is reproducible.
             "seed": prompt.sample,
-            "response_format": response_format(prompt.reply, ranges=not adjusted.without_ranges) if schema else None,
+            "response_format": response_format(prompt.reply, ranges=ranges) if has_schema else None,
         }
         if prompt.alternatives and "logprobs" not in adjusted.dropped:
             settings |= {"logprobs": True, "top_logprobs": prompt.alternatives}
@@ -420,7 +419,7 @@ class LanguageModel:
 
     def _read(self, response: Any, price: Price | None) -> Reply:
         choice = response.choices[0] if response.choices else None
-        reason = getattr(choice, "finish_reason", None)
+        finish_reason = getattr(choice, "finish_reason", None)
         text = providers.without_keys(responses.without_surrogates(choice.message.content or "")) if choice else ""
         name = response.model
         is_name = isinstance(name, str) and 0 < len(name) <= responses.MAX_NAME and name.isprintable()
@@ -428,8 +427,8 @@ class LanguageModel:
             text=text,
             model=providers.without_keys(name if is_name else self.model),
             usage=self._usage(response, text, price),
-            truncated=reason == "length",
-            filtered=reason == "content_filter",
+            truncated=finish_reason == "length",
+            filtered=finish_reason == "content_filter",
             fault="" if text.strip() else providers.without_keys(responses.why_empty(choice)),
             tokens=responses.reported_tokens(getattr(choice, "logprobs", None), text),
         )
@@ -441,16 +440,17 @@ class LanguageModel:
         from_cache, to_cache = tokens_read_and_written(usage, prompt_tokens)
         saved = 0.0
         if not price and (from_cache or to_cache):  # a price that the user gave is not for the cache
-            info = providers.model_info(self.model)
-            input_cost = info.get("input_cost_per_token") or 0.0
-            costs = [info.get(f"cache_{kind}_input_token_cost") for kind in ("read", "creation")]
-            read_cost, write_cost = (input_cost if cost is None else cost for cost in costs)
+            costs = {name: cost for name, cost in providers.model_info(self.model).items() if cost is not None}
+            input_cost = costs.get("input_cost_per_token", 0.0)
+            read_cost = costs.get("cache_read_input_token_cost", input_cost)
+            write_cost = costs.get("cache_creation_input_token_cost", input_cost)
             saved = from_cache * (input_cost - read_cost) - to_cache * (write_cost - input_cost)
         cost: float | None = None
-        if prompt_tokens and (completion_tokens or not text):
-            # litellm's figure includes discounts such as cached input, but is 0 for unknown models.
-            reported = response._hidden_params.get("response_cost") if price is None and self.price else None
-            cost = price.cost(prompt_tokens, completion_tokens) if price else reported
+        is_counted = prompt_tokens > 0 and (completion_tokens > 0 or not text)
+        if is_counted and price:
+            cost = price.cost(prompt_tokens, completion_tokens)
+        elif is_counted and providers.price_of(self.model):  # for a model without a price, litellm's figure is 0
+            cost = response._hidden_params.get("response_cost")  # with discounts, such as for cached input
         return Usage(prompt_tokens, completion_tokens, cost, from_cache, saved)
 
     @functools.cached_property
@@ -470,8 +470,8 @@ class LanguageModel:
         except litellm.BadRequestError:
             _, colon, argument = self.model.partition(":")
             # Without a colon in the model string, a judge's own colon stays.
-            other_forms = [f"{name.removesuffix(colon)}{colon}{argument}" for name in self._other_judges]
-            judges = f"a judge ({', '.join(self._other_judges)}), " if other_forms else ""
+            other_forms = [f"{name.removesuffix(colon)}{colon}{argument}" for name in self.other_judges]
+            judges = f"a judge ({', '.join(self.other_judges)}), " if other_forms else ""
             raise JudgeRefused(
                 f"{self.model!r} is neither a judge nor a model that litellm knows a provider of.",
                 f"{did_you_mean(self.model, other_forms)}Write {judges}PROVIDER/MODEL as in ollama_chat/llama3.1, or "
@@ -484,8 +484,8 @@ class LanguageModel:
     @functools.cached_property
     def takes_schema(self) -> bool | None:
         """Whether the schema of a reply is sent; `None` if a server of the user's own has to be asked first."""
-        if self._structured != "auto":
-            return self._structured == "schema"
+        if self.structured != "auto":
+            return self.structured == "schema"
         model, provider = self._model_and_provider
         if providers.load_litellm().supports_response_schema(model, custom_llm_provider=provider):
             return True
@@ -537,7 +537,8 @@ class SchemaProbed(JudgeWrapper):
             async with self._asking:
                 if self.model.takes_schema is None:
                     try:
-                        self.model.takes_schema = parse_reply(await self.send(PROBE), PROBE)[0] is not None
+                        answer, _ = parse_reply(await self.send(PROBE), PROBE)
+                        self.model.takes_schema = answer is not None
                     except (JudgeUnavailable, PromptRejected):
                         self.model.takes_schema = False
         return await self.judge.reply(prompt)

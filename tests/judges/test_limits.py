@@ -21,9 +21,10 @@ from rubriclab.errors import (
 )
 from rubriclab.judges.connect import connect
 from rubriclab.judges.judge import FakeJudge, Ledger, Metered, Reply, Usage, ask
-from rubriclab.judges.limits import Budgeted, Limited, LocalBreaker, LocalBudget, LocalLimits, Retried
+from rubriclab.judges.limits import Breaker, Budgeted, Limited, LocalBudget, LocalLimits, Retried
 from rubriclab.judges.llm import LanguageModel
 from rubriclab.judges.options import JudgeOptions, Price, as_price
+from rubriclab.judges.providers import price_of
 from rubriclab.models.version import Effort
 from rubriclab.report import wording
 
@@ -81,7 +82,7 @@ async def test_tokens_for_reasoning_are_reserved_too() -> None:
 
 
 def test_the_highest_price_of_a_token_is_reserved() -> None:
-    usual, highest = LanguageModel("claude-sonnet-4-5").price, LanguageModel("claude-sonnet-4-5").highest_price
+    usual, highest = price_of("claude-sonnet-4-5"), LanguageModel("claude-sonnet-4-5").highest_price
     assert usual
     assert highest
     assert highest.prompt > usual.prompt  # of writing to the prompt cache
@@ -191,7 +192,7 @@ async def test_pauses_grow_within_their_bounds_and_are_jittered() -> None:
 
 async def test_refusals_for_unknown_reasons_end_the_command_when_no_prompt_is_answered() -> None:
     async def missing(*errors: RubriclabError | None) -> int:
-        judge = Retried(failing(*errors), attempts=1, breaker=LocalBreaker(3), sleep=Clock().sleep)
+        judge = Retried(failing(*errors), attempts=1, breaker=Breaker(3), sleep=Clock().sleep)
         return [(await ask(judge, rate())).value for _ in errors].count(None)
 
     doubtful, rejected = PromptRejected("no.", is_doubtful=True), PromptRejected("no.")
@@ -209,7 +210,7 @@ async def test_filtered_reply_neither_begins_the_count_again_nor_is_counted() ->
             return Reply("", "m", filtered=True)
         raise unavailable()
 
-    judge = Retried(ScriptedJudge(script), attempts=1, breaker=LocalBreaker(3), sleep=Clock().sleep)
+    judge = Retried(ScriptedJudge(script), attempts=1, breaker=Breaker(3), sleep=Clock().sleep)
     for text in ("filtered", "filtered", "filtered", "down", "down", "filtered"):
         assert (await ask(judge, rate(text))).value is None
     with pytest.raises(ProviderDown):

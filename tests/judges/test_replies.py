@@ -14,7 +14,7 @@ from memory_answers import MemoryAnswers
 from rubriclab.errors import ProviderDown, ReplyTooLarge
 from rubriclab.judges.cache import Cached
 from rubriclab.judges.judge import Reply, Token, dump_reply, request_digest
-from rubriclab.judges.limits import Budgeted, LocalBreaker, LocalBudget, Retried
+from rubriclab.judges.limits import Breaker, Budgeted, LocalBudget, Retried
 from rubriclab.judges.responses import body_limit, score_distribution, text_limit
 from rubriclab.prompts.prompt import MAX_QUOTED
 
@@ -155,7 +155,7 @@ async def test_a_large_reply_kept_earlier_is_asked_for_again_once() -> None:
 
 async def test_a_flood_counts_towards_the_budget_and_ends_the_command() -> None:
     judge, budget = ScriptedJudge(flooding), LocalBudget(max_calls=10)
-    asked = Retried(Budgeted(judge, budget), breaker=LocalBreaker(3))
+    asked = Retried(Budgeted(judge, budget), breaker=Breaker(3))
     for expected in (ReplyTooLarge, ReplyTooLarge, ProviderDown):
         with pytest.raises(expected):
             await asked.reply(rate())
