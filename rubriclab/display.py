@@ -17,9 +17,10 @@ class Displayed:
 
     def view(self) -> Any:
         """Return the result as a `View`, which can also be written as a page, as Markdown or as CSV."""
+        from rubriclab.models.characters import python_call
         from rubriclab.report import view_of
 
-        return view_of(self)
+        return view_of(self).with_forms(lambda typed: (python_call(typed),))
 
     def to_frame(self) -> Any:
         """Return the figures of the tables as a pandas data frame, with a row for each figure and its interval."""

@@ -23,7 +23,7 @@ from rubriclab.learning.scoring import Score
 from rubriclab.methods.method import Progress
 from rubriclab.methods.sources import Checklist
 from rubriclab.models.base import is_database
-from rubriclab.models.characters import as_python, describe, did_you_mean
+from rubriclab.models.characters import as_python, describe, did_you_mean, python_call
 from rubriclab.models.version import TrainingRecord, Version
 from rubriclab.ops import (
     agree as agreeing,
@@ -254,13 +254,17 @@ class Lab(Closing):
             return managing.gate(store, rubric_ref(rubric))
 
     def report(self, rubric: str | Version, path: str | Path | None = None) -> Document:
-        """Return a page on how a version was trained, as one HTML document, and write it to `path` if given."""
+        """Return a page on how a version was trained, as one HTML document, and write it to `path` if given.
+
+        As others may open it, it shows next steps as commands and as calls.
+        """
         from rubriclab.report.rubrics import training_view
 
         with self._open_store() as store:
             version = store.load(rubric_ref(rubric))
             view = training_view(version, store.training(version.ref))
-            return _written(view.page(), path)
+            both = view.with_forms(lambda typed: tuple(dict.fromkeys((typed, python_call(typed)))))
+            return _written(both.page(), path)
 
     def tag(self, rubric: str | Version, tag: str, *, force: bool = False) -> Version:
         """Point a tag to a version, and return the version.

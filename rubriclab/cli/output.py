@@ -237,6 +237,8 @@ def complete_command(command: str) -> str:
     """Return a command with those options of the running command without which it would fail."""
     from rubriclab.cli.main import every_command
 
+    if command.startswith("--"):  # an option alone
+        return command
     matching = [each for name, each in every_command().items() if command.startswith(f"rubriclab {name}")]
     # Placeholders of files with the same columns, and the options that are repeated for such files.
     same_columns = {"LABELLED", "OTHER_LABELLED", "TEXTS"} & set(command.split())
@@ -260,10 +262,7 @@ def complete_command(command: str) -> str:
 def with_complete_commands(view: Any) -> Any:
     """Return a view, or the view of a result, whose commands are complete."""
     original = view.view() if hasattr(view, "view") else view
-    copy = type(original)(original.html, unfolded=original.unfolded)
-    for command in copy.tree.iter("code"):
-        command.text = complete_command(str(command.text))
-    return copy
+    return original.with_forms(lambda typed: (complete_command(typed),))
 
 
 @cache

@@ -105,6 +105,16 @@ _QUOTED_OR_TYPED = re.compile(
     r"|`(?:(?P<option>\w+)(?:=(?P<value>[^`]*))?|(?P<command>rubriclab [^`]+))`"
 )
 
+# Words in the place of a file, a rubric or a judge in commands that pages and messages show.
+PLACEHOLDERS = ("LABELLED", "OTHER_LABELLED", "TEXTS", "RUBRIC", "NAME", "MODEL", "TASK", "ASPECT")
+# The method of `Lab` for each command that pages and messages show.
+LAB_METHODS = {"show": "load"} | {
+    name: name for name in ("evaluate", "export", "gate", "learn", "plan", "score", "transfer", "trust", "verify")
+}
+# Python's names of flags: arguments, and what shows the details that a flag of `compare` or `show` adds.
+RENAMED_FLAGS = {"levels": "level_scores", "map": "mapping", "method": "methods"}
+RENAMED_FLAGS |= {"details": "view().page()", "evidence": "lab.report"}
+
 
 def with_flags(text: str, flags: Mapping[str, str], complete: Callable[[str], str] = str) -> str:
     """Return a message with the flags of its options, `--scale 1:5` for "`scale=1:5`", and with complete commands."""
@@ -136,23 +146,53 @@ def as_python(text: str) -> str:
     return _QUOTED_OR_TYPED.sub(replacement, text)
 
 
-def python_call(command: str) -> str:
-    """Return a command as a call, `lab.trust("news@1")`, or as a method's name; unchanged if `Lab` lacks the method."""
-    name, _, rest = command.removeprefix("rubriclab ").partition(" ")
-    if name not in ("evaluate", "export", "learn", "transfer", "trust", "verify"):  # methods of `Lab`
-        return command
+def python_call(typed: str) -> str:
+    """Return a command as a call, `lab.trust("news@1")`, and an option as an argument; other text is unchanged."""
+    try:
+        words = shlex.split(typed)
+    except ValueError:
+        return typed
+    if typed.startswith("--"):
+        return _python_arguments(words) if len(words) > 1 else _argument_name(words[0])
+    name = words[1] if len(words) > 1 and words[0] == "rubriclab" else ""
+    if name not in LAB_METHODS:
+        return typed
+    method, arguments = LAB_METHODS[name], _python_arguments(words[2:])
+    call = f"lab.{method}({arguments})" if arguments else f"lab.{method}"
+    return f"print({call})" if method == "load" else call
 
-    def argument(text: str) -> str:
-        is_placeholder = text.isupper()
-        return text if is_placeholder else quoted(text.strip("'"))
 
-    words, *options = re.split(r"(?:^| )--", rest)
-    arguments = [argument(word) for word in words.split()]
-    for option in options:
-        # The flag `--rubric` can be repeated; the argument `rubrics` is a list.
-        keyword, _, text = option.replace("rubric ", "rubrics ").partition(" ")
-        arguments.append(f"{keyword}={argument(text) if text else True}")
-    return f"lab.{name}({', '.join(arguments)})" if rest else f"lab.{name}"
+def _python_arguments(words: Iterable[str]) -> str:
+    """Return the words after a command's name as arguments; a rubric is the argument after the data."""
+    values_by_flag: dict[str, list[str]] = {"": []}
+    flag = ""
+    for word in words:
+        if word.startswith("--"):
+            flag = word
+            values_by_flag.setdefault(flag, [])
+        else:
+            values_by_flag[flag].append(word)
+    arguments = [_python_value(value) for value in values_by_flag.pop("")]
+    if rubrics := [_python_value(value) for value in values_by_flag.pop("--rubric", [])]:
+        arguments.append(rubrics[0] if len(rubrics) == 1 else f"[{', '.join(rubrics)}]")
+    for flag, values in values_by_flag.items():
+        name = _argument_name(flag)
+        if name == "methods":
+            arguments.append(f"methods=[{', '.join(map(_python_value, values))}]")
+        elif values and values[0] in PLACEHOLDERS:
+            arguments.append(f"{name}={values[0]}")
+        else:
+            arguments.append(python_argument(name, " ".join(values)))
+    return ", ".join(arguments)
+
+
+def _argument_name(flag: str) -> str:
+    name = flag.removeprefix("--").replace("-", "_")
+    return RENAMED_FLAGS.get(name, name)
+
+
+def _python_value(word: str) -> str:
+    return word if word in PLACEHOLDERS else quoted(word)
 
 
 def python_argument(name: str, value: str) -> str:

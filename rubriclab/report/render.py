@@ -15,8 +15,9 @@ The view `drift`, for example, is the template `templates/drift.html` and a func
   `<tfoot>` holds the axis labels of the drawings; pages show them above the rows.
 - `{{ value }}` is for our own text. Pages typeset its minus signs, and text in backticks as code. An `Interval` is
   shown as an estimate with its interval.
-- `{{ command("score TEXTS --rubric", ref) }}` is a command, which is not broken over lines. When the command line
-  prints it, it gets options of the running command, such as `--store`.
+- `{{ command("score TEXTS --rubric", ref) }}` is a command, which is not broken over lines. The command line adds
+  options of the running command, such as `--store`; Python shows the call of `Lab` instead. The same holds for commands
+  and options in backticks.
 - Text from users, models and data must be `{{ value | external }}`, or `{{ value | external("id") }}` with a style. It
   is shown unchanged, and cannot change the direction of the text around it. Jinja escapes both kinds of text.
 """
@@ -27,7 +28,7 @@ import json
 import math
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from itertools import starmap
 from pathlib import Path
@@ -67,6 +68,8 @@ _BREAK = re.compile(r"\s*\n\s*")
 _ESTIMATE = re.compile(r"[\d.]+(?: %)? \[[^\[\]\n]{1,30}\]|\d %")
 # A word of code, an option with its value.
 _WORD = re.compile(r"--\S+ [^-\s]\S*|\S+")
+# A command or an option in backticks.
+_TYPED = re.compile(r"`((?:rubriclab |--)[^`]+)`")
 _NEGATIVE = re.compile(r"(?<![\w-])-(?=\d)")
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~!]|:(?=//)|(?<=www)\.)")
 # GitHub turns `@name` and `#1` into links, even after a backslash.
@@ -75,17 +78,47 @@ ZERO_WIDTH_SPACE = "\N{ZERO WIDTH SPACE}"
 BASIS_COLUMNS = ("compared_with", "aspect", "level", "n", "groups")
 CSV_COLUMNS = ("table", "row", *BASIS_COLUMNS, "column", "value", "low", "high", "text")
 COMPARED_WITH = "compared with"
+OR_IN_PYTHON = " or, in Python, "
+Forms = Callable[[str], Sequence[str]]
+
+
+def _as_typed(typed: str) -> Sequence[str]:
+    return (typed,)
 
 
 class View:
-    """A rendered template; if `unfolded`, terminals also show what pages fold."""
+    """A rendered template; if `unfolded`, terminals also show what pages fold.
 
-    def __init__(self, html: Markup, *, unfolded: bool = False) -> None:
-        self.html, self.unfolded = html, unfolded
+    `forms_of` returns the forms in which a command or an option is shown: as it is typed, as Python's, or both.
+    """
+
+    def __init__(self, html: Markup, *, unfolded: bool = False, forms_of: Forms = _as_typed) -> None:
+        self.html, self.unfolded, self.forms_of = html, unfolded, forms_of
+
+    def with_forms(self, forms_of: Forms) -> View:
+        return View(self.html, unfolded=self.unfolded, forms_of=forms_of)
 
     @cached_property
     def tree(self) -> Element:
-        return _parse(Markup("<view>{}</view>").format(self.html))
+        tree = _parse(Markup("<view>{}</view>").format(self.html))
+        for parent in [each for each in tree.iter() if each.tag not in ("bdi", "code")]:
+            parent.text = self._in_backticks(parent.text)
+            if hint := parent.get("data-hint"):
+                parent.set("data-hint", self._in_backticks(hint))
+            for index, child in reversed(list(enumerate(parent))):
+                child.tail = self._in_backticks(child.tail)
+                if child.tag != "code":
+                    continue
+                child.text, *calls = self.forms_of(str(child.text))
+                for call in calls:
+                    call_element = Element("code", child.attrib)
+                    call_element.text = call
+                    call_element.tail, child.tail = child.tail, OR_IN_PYTHON
+                    parent.insert(index + 1, call_element)
+        return tree
+
+    def _in_backticks(self, words: str | None) -> str:
+        return _TYPED.sub(lambda match: OR_IN_PYTHON.join(f"`{each}`" for each in self.forms_of(match[1])), words or "")
 
     @property
     def heading(self) -> Element:

@@ -55,7 +55,14 @@ def test_values_with_commas_and_quotation_marks_come_back(values: list[str]) -> 
     [
         ("learn", "lab.learn"),
         ("verify --repair", "lab.verify(repair=True)"),
-        ("evaluate OTHER_LABELLED --rubric news@1", 'lab.evaluate(OTHER_LABELLED, rubrics="news@1")'),
+        ("score TEXTS --rubric NEWS@1 --judge MODEL", 'lab.score(TEXTS, "NEWS@1", judge=MODEL)'),
+        ("evaluate OTHER_LABELLED --rubric a@1 --rubric b", 'lab.evaluate(OTHER_LABELLED, ["a@1", "b"])'),
+        (
+            "learn LABELLED --definition 'Is it \"in\"?' --method a",
+            'lab.learn(LABELLED, definition="Is it \\"in\\"?", methods=["a"])',
+        ),
+        ("show news@1", 'print(lab.load("news@1"))'),
+        ("show 'news@1", "rubriclab show 'news@1"),
         ("transfer news@1 --to LABELLED --save", 'lab.transfer("news@1", to=LABELLED, save=True)'),
         ("batches --cancel b1", "rubriclab batches --cancel b1"),
     ],

@@ -160,9 +160,8 @@ def test_a_judge_asked_directly_that_would_be_nearer_once_calibrated_with_the_ru
     assert found.errors["plain@1, calibrated"].absolute.value == pytest.approx(nearer, abs=1e-4)
     assert found.evaluators[0].deciding.gains.error_outcome == verdict
     said = words(found)
-    assert ("`rubriclab transfer --to LABELLED --no-relearn --action recalibrate --save plain@1" in said) == (
-        verdict == "worse"
-    )
+    calibrating = "`rubriclab transfer plain@1 --to LABELLED --no-relearn --action recalibrate --save`"
+    assert (calibrating in said) == (verdict == "worse")
 
 
 def test_texts_of_groups_that_a_version_has_learned_from_are_counted_and_only_what_saw_labels_learns() -> None:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
+import inspect
 import pkgutil
 
+import view_samples
+from report_samples import joint_version
+
 import rubriclab
+from rubriclab import Lab
 from rubriclab.display import Displayed
+from rubriclab.models.characters import python_call
 from rubriclab.report import TEMPLATES, VIEWS
 
 
@@ -20,3 +27,20 @@ def test_every_result_has_a_view_and_every_view_a_function() -> None:
     assert {result.__name__ for result in results} == TEMPLATES.keys() | VIEWS.keys() | in_lines
     for module_name, function in VIEWS.values():
         assert callable(getattr(importlib.import_module(f"rubriclab.report.{module_name}"), function))
+
+
+def test_python_shows_every_command_as_a_call_that_lab_accepts() -> None:
+    assert "Settings and digests: `lab.report` shows them." in str(joint_version())
+    methods = set[str]()
+    for sample in (view_samples.VIEWS | view_samples.PAGES).values():
+        view = sample().with_forms(lambda typed: (python_call(typed),))
+        assert not {"`rubriclab", "`--"} & set(str(view).split())
+        for code in view.tree.iter("code"):
+            shown = ast.parse(str(code.text), mode="eval").body
+            call = shown.args[0] if isinstance(shown, ast.Call) and ast.unparse(shown.func) == "print" else shown
+            if isinstance(call, ast.Call):
+                assert isinstance(call.func, ast.Attribute)
+                options = {str(option.arg): option.value for option in call.keywords}
+                inspect.signature(getattr(Lab, call.func.attr)).bind("lab", *call.args, **options)
+                methods.add(call.func.attr)
+    assert methods >= {"evaluate", "learn", "plan", "score", "transfer"}
