@@ -208,6 +208,8 @@ def test_with_equal_ratings_every_text_gets_the_mean_label_whatever_its_rating()
     assert found.scores(table.values, SCALE) == pytest.approx(table.labels.mean())
     assert len(found.columns) == 1
     assert found.scores(table.values + 0.5, SCALE) == pytest.approx(table.labels.mean())
+    is_last = np.arange(8) == 7
+    assert fitting.fit(replace(table, holistic=is_last)).columns == (7,), "the score of the whole is preferred"
 
 
 def test_scores_of_a_judge_that_contradicts_the_labels_are_close_to_their_mean():

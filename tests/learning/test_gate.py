@@ -11,6 +11,7 @@ from hypothesis import given, settings, strategies as st
 from rating_matrices import follow, measures, table
 from scipy.stats import pearsonr
 
+from rubriclab.learning.baselines import FEATURE_NAMES
 from rubriclab.learning.gate import (
     EvaluatorComparison,
     calibrated_scores,
@@ -90,6 +91,18 @@ def test_with_baselines_below_zero_the_constant_is_the_one_to_beat() -> None:
     best = max(baselines, key=lambda name: (baselines[name] or 0, name != "constant"))
     assert found.verdicts[0].against == best
     assert found.outcome == "better"
+
+
+@pytest.mark.parametrize(
+    ("words_share", "share", "worse"),
+    [(0.0, 0.2, ("constant", "inconclusive")), (0.6, 0.6, ("word count", "not better"))],
+)
+def test_of_the_best_baseline_and_the_constant_the_worse_verdict_counts(words_share, share, worse) -> None:
+    """The rubric's scores have the noise of the word count, so a small gain over the word count is certain."""
+    judged, noise = table(n=60), np.random.default_rng(3).normal(size=60)
+    words, own = (each * judged.labels + (1 - each) * noise for each in (words_share, share))
+    found = gate(judged, own, np.where(np.arange(len(FEATURE_NAMES)) == 0, words[:, np.newaxis], 0.0)).free
+    assert (found.against, found.overall) == worse
 
 
 def test_the_error_of_the_constant_decides_nothing() -> None:
