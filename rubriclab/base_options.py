@@ -33,7 +33,7 @@ class Flag:
 
     Attributes:
         names: the option's names, if they differ from the name of the field: `--map`.
-        path_kind: what the path is for that the value is or contains; empty for a value without a path.
+        path_kind: what the path in the value is for; empty for a value without a path.
         section, from_found: override `section` and `from_found` of the class that declares the option.
         joined: whether repeated values are joined by commas.
         multiple: whether the option may be repeated although its type is not a tuple.
@@ -73,12 +73,12 @@ class Options(BaseModel):
 def option_error(error: ValidationError, model: type[BaseModel]) -> SettingsError:
     """Return the first fault of some options as an error that names the option."""
     raised = error.errors(include_url=False)[0].get("ctx", {}).get("error")
-    # pydantic wraps it, since it is a ValueError; its message names the option.
+    # A validator's own SettingsError, which pydantic wraps since it is a ValueError, names the option already.
     if isinstance(raised, SettingsError):
         return raised
     name, _, fault = first_fault(error).partition(":")
     if has_unknown_name(error):
-        options = ", ".join(f"`{name}`" for name in model.model_fields)
+        options = ", ".join(f"`{known}`" for known in model.model_fields)
         suggestion = close_match(name, model.model_fields)
         hint = f"Did you mean `{suggestion}`? " if suggestion else ""
         return SettingsError(f"There is no option `{name}` here.", f"{hint}Known are: {options}.")
@@ -145,14 +145,14 @@ def faults(error: ValidationError) -> str:
         for fault in error.errors(include_url=False)
         if fault["type"] != "too_short" or len(fault["input"]) < int(fault["ctx"]["min_length"])
     ]
-    listed = [_sentence(fault) for fault in relevant[:MAX_FAULTS]]
+    listed = [_fault_text(fault) for fault in relevant[:MAX_FAULTS]]
     more = f"; and {len(relevant) - MAX_FAULTS} more" if len(relevant) > MAX_FAULTS else ""
     return f"{'; '.join(listed)}{more}"
 
 
 def first_fault(error: ValidationError, root: str = "") -> str:
     """Return the first fault of data at the path `root`, without a full stop."""
-    return _sentence(error.errors(include_url=False)[0], root)
+    return _fault_text(error.errors(include_url=False)[0], root)
 
 
 def has_unknown_name(error: ValidationError) -> bool:
@@ -173,7 +173,7 @@ def option_path(steps: Sequence[int | str], root: str = "") -> str:
     return path.removeprefix(".")
 
 
-def _sentence(fault: Any, root: str = "") -> str:
+def _fault_text(fault: Any, root: str = "") -> str:
     path = option_path(fault["loc"], root)
     complaint = _complaint(fault)
     return f"{path}: {complaint}" if path else complaint

@@ -103,6 +103,7 @@ def with_options(model: type[Options]) -> Callable[[Callable[P, T]], Callable[P,
     return decorate
 
 
+# The operations that ask a judge, for `dry_run`.
 OPERATIONS: Mapping[str, tuple[type[Options], Callable[..., Any]]] = {
     "learn": (option_types.LearnOptions, learning.learn),
     "score": (option_types.ScoreOptions, scoring.prepare_scoring),
@@ -197,7 +198,7 @@ class Lab(Closing):
             self._store,
             self._judge_options,
             notify=self._notify,
-            progress=_display(self._progress),
+            progress=_progress_display(self._progress),
             record=self._record,
             settings=self._settings,
             budget=self._budget,
@@ -209,8 +210,7 @@ class Lab(Closing):
     def _options(self, model: type[OptionsT], values: Mapping[str, Any]) -> OptionsT:
         """Return an operation's options: those of the call, then those of this object, then the defaults."""
         defaults = {name: value for name, value in self._defaults.items() if name in model.model_fields}
-        given = {name: value for name, value in values.items() if value is not None}
-        return model(**{**defaults, **given})
+        return model(**defaults | {name: value for name, value in values.items() if value is not None})
 
     async def _run(
         self, prepare: Callable[..., Job[T]], model: type[Options], options: Mapping[str, Any], *arguments: Any
@@ -264,7 +264,7 @@ class Lab(Closing):
             version = store.load(rubric_ref(rubric))
             view = training_view(version, store.training(version.ref))
             both = view.with_forms(lambda typed: tuple(dict.fromkeys((typed, python_call(typed)))))
-            return _written(both.page(), path)
+            return _write_document(both.page(), path)
 
     def tag(self, rubric: str | Version, tag: str, *, force: bool = False) -> Version:
         """Point a tag to a version, and return the version.
@@ -288,7 +288,8 @@ class Lab(Closing):
     def export(self, rubric: str | Version, path: str | Path | None = None, *, anonymous: bool = False) -> Document:
         """Return a version as a pack to share, also written to `path`; with `anonymous`, without people's names."""
         with self._open_store() as store:
-            return _written(managing.export(store, rubric_ref(rubric), self._notify, anonymous=anonymous), path)
+            pack = managing.export(store, rubric_ref(rubric), self._notify, anonymous=anonymous)
+            return _write_document(pack, path)
 
     def import_(self, path: str | Path, name: str | None = None) -> Version:
         """Return the version that now holds the rubric of a pack file; raises `PackError` for a damaged pack."""
@@ -482,12 +483,13 @@ class Lab(Closing):
             raise SettingsError(f"There is no operation {describe(operation)} to estimate.", hint)
         model, prepare = OPERATIONS[operation]
         parameters = inspect.signature(getattr(Lab, f"{operation}_async")).parameters.values()
-        _self, *positional = [each for each in parameters if each.kind not in (each.KEYWORD_ONLY, each.VAR_KEYWORD)]
-        by_name = {each.name: options.pop(each.name) for each in positional if each.name in options}
+        only_named = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)
+        _self, *positional = [parameter for parameter in parameters if parameter.kind not in only_named]
+        by_name = {parameter.name: options.pop(parameter.name) for parameter in positional if parameter.name in options}
         try:
             bound = inspect.Signature(positional).bind(*arguments, **by_name)
         except TypeError as error:
-            expected = ", ".join([repr(operation), *(each.name for each in positional)])
+            expected = ", ".join([repr(operation), *(parameter.name for parameter in positional)])
             raise SettingsError(f"{operation}: {error}.", f"Expected lab.dry_run({expected}, ...).") from None
         bound.apply_defaults()
         with self._workspace() as workspace:
@@ -587,7 +589,7 @@ def _notify(text: str) -> None:
         print(text, file=sys.stderr)
 
 
-def _display(progress: Progress | Literal["auto"] | None) -> work.ProgressDisplay:
+def _progress_display(progress: Progress | Literal["auto"] | None) -> work.ProgressDisplay:
     if progress is None:
         return work.no_progress
     if progress != "auto":
@@ -597,7 +599,7 @@ def _display(progress: Progress | Literal["auto"] | None) -> work.ProgressDispla
     return work.terminal_bar if sys.stderr.isatty() else work.no_progress
 
 
-def _written(text: str, path: str | Path | None) -> Document:
+def _write_document(text: str, path: str | Path | None) -> Document:
     """Write a text to `path`, if given, and return it as a document."""
     if path is None:
         return Document(text)

@@ -20,13 +20,13 @@ import numpy as np
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.calibration import calibration, conformal, mean_rating_map
 from rubriclab.learning.candidates import rating_cell
-from rubriclab.learning.fitting import INTERVAL_CONFIDENCE, JointSettings, fixed_terms, round_significant
+from rubriclab.learning.fitting import INTERVAL_CONFIDENCE, JointSettings, round_significant
 from rubriclab.learning.matrix import RatingMatrix, centers_and_spreads, rating_matrix
 from rubriclab.learning.scoring import ratings_of_texts, row_key, score_stream, stream
 from rubriclab.learning.train import Trained
 from rubriclab.learning.verdicts import choose_threshold
 from rubriclab.methods.method import Progress, ignore_progress
-from rubriclab.models.aggregation import Aggregation, bounds_of, combine, raw_value, threshold_by_hand
+from rubriclab.models.aggregation import Aggregation, Term, bounds_of, combine, raw_value, threshold_by_hand
 from rubriclab.models.rubric import Part, Rubric
 from rubriclab.models.text import Example, Scale
 from rubriclab.models.version import Action, Candidate, Cell
@@ -198,7 +198,7 @@ def recalibrate_rubric(target: LabelledTarget) -> AdaptedRubric:
     return AdaptedRubric("recalibrate", rubric, scores, raw)
 
 
-def adapt_relearned(target: LabelledTarget, trained: Trained) -> AdaptedRubric:
+def use_relearned(target: LabelledTarget, trained: Trained) -> AdaptedRubric:
     """Return a rubric learned from the same labels, with the held-out scores of its record."""
     record = trained.record
     assert record  # training with several methods keeps a record
@@ -222,12 +222,17 @@ def mean_aggregation(target: LabelledTarget) -> Aggregation:
     one_point = np.where(table.is_share, 1 / table.scale.width, 1.0)
     spreads = round_significant(np.where(spreads > 0, spreads, one_point))
     centers = round_significant(centers)
-    points = np.where(table.is_share, table.scale.width, 1.0)  # of the scale, per unit of a rating
-    per_spread = np.array([criterion.weight for criterion in criteria], dtype=float) * spreads * points
-    weights = (per_spread / per_spread.sum()).round(DIGITS)
-    terms = fixed_terms([criterion.id for criterion in criteria], weights, centers, spreads)
+    points_per_unit = np.where(table.is_share, table.scale.width, 1.0)
+    weights_per_spread = np.array([criterion.weight for criterion in criteria], dtype=float) * spreads * points_per_unit
+    weights = (weights_per_spread / weights_per_spread.sum()).round(DIGITS)
+    terms = [
+        Term(criterion=criterion.id, weight=weight, center=center, spread=spread, low=weight, high=weight, selected=1.0)
+        for criterion, weight, center, spread in zip(
+            criteria, weights.tolist(), centers.tolist(), spreads.tolist(), strict=True
+        )
+    ]
     to_mean = mean_rating_map(weights, centers, spreads, table.is_share, table.scale)
-    return Aggregation(ask="by method", terms=terms, calibration=to_mean)
+    return Aggregation(ask="by method", terms=tuple(terms), calibration=to_mean)
 
 
 def raw_values(aggregation: Aggregation, texts: RatedTexts) -> FloatArray:

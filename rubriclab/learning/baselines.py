@@ -1,4 +1,4 @@
-"""Baselines that make no calls, and the rubric of the plain question."""
+"""Baselines that make no calls."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from rubriclab.learning.matrix import centers_and_spreads, standardise
-from rubriclab.methods.holistic import BaselineSettings, whole_aspect
 from rubriclab.models.evaluation import ALL_FEATURES
-from rubriclab.models.rubric import Part, Rubric
-from rubriclab.models.text import Assignment, Example
+from rubriclab.models.text import Example
 from rubriclab.models.text_features import CATALOGUE, WORD_COUNT, Features
 from rubriclab.models.version import Baseline
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, pearson
@@ -32,26 +30,30 @@ def feature_values(examples: Sequence[Example], names: Sequence[str]) -> FloatAr
 def best_feature(examples: Sequence[Example], aspect: str) -> Baseline | None:
     """Return the text feature, defined for every text, that correlates most with the labels of `aspect`.
 
-    It has the model of all text features of `held_out_baselines`, fitted to all labels.
+    The result also has the model of all text features that `held_out_baselines` has, fitted to all labels. `None` if no
+    feature varies with labels that vary.
     """
-    labels, values = [example.scores[aspect] for example in examples], feature_values(examples, FEATURE_NAMES)
-    complete = [
-        (name, column) for name, column in zip(FEATURE_NAMES, values.T, strict=True) if not np.isnan(column).any()
-    ]
-    correlations = [(pearson(column, labels), name) for name, column in complete]
-    defined = [(r, name) for r, name in correlations if not math.isnan(r)]
-    if not defined:
+    labels = [example.scores[aspect] for example in examples]
+    values = feature_values(examples, FEATURE_NAMES)
+    correlation_of: dict[str, float] = {}
+    for name, column in zip(FEATURE_NAMES, values.T, strict=True):
+        r = math.nan if np.isnan(column).any() else pearson(column, labels)
+        if not math.isnan(r):
+            correlation_of[name] = r
+    if not correlation_of:
         return None
-    r, name = max(defined, key=lambda pair: (round(abs(pair[0]), DIGITS), pair[1]))
+    # Rounded, so that the last bits of a sum do not decide ties.
+    best = max(correlation_of, key=lambda name: (round(abs(correlation_of[name]), DIGITS), name))
     centers, spreads = centers_and_spreads(values)
     z, deviations = standardise(values, centers, spreads), np.array(labels) - np.mean(labels)
     weights = np.divide(z.T @ deviations, spreads, out=np.zeros(len(spreads)), where=spreads > 0)
     model = {
-        each: (float(f"{center:.6g}"), float(f"{weight:.6g}"))
-        for each, center, weight in zip(FEATURE_NAMES, centers, weights, strict=True)
+        name: (float(f"{center:.6g}"), float(f"{weight:.6g}"))
+        for name, center, weight in zip(FEATURE_NAMES, centers, weights, strict=True)
         if weight
     }
-    return Baseline(feature=name, sign=1 if r >= 0 else -1, pearson=round(r, DIGITS), model=model)
+    sign = 1 if correlation_of[best] >= 0 else -1
+    return Baseline(feature=best, sign=sign, pearson=round(correlation_of[best], DIGITS), model=model)
 
 
 def held_out_baselines(features: FloatArray, labels: FloatArray, fold: IntArray) -> dict[str, FloatArray]:
@@ -75,7 +77,8 @@ def held_out_baselines(features: FloatArray, labels: FloatArray, fold: IntArray)
         deviations = labels[training] - labels[training].mean()
         covariances = z[training].T @ deviations / len(deviations)
         strongest = int(np.argmax(np.abs(covariances) * complete))
-        best[in_fold] = (z[:, strongest] * covariances[strongest] * complete[strongest])[in_fold]
+        if complete[strongest]:
+            best[in_fold] = z[in_fold, strongest] * covariances[strongest]
         component = z @ covariances
         squares = float(component[training] @ component[training])
         slope = float(component[training] @ deviations) / squares if squares > 0 else 0.0
@@ -87,10 +90,3 @@ def held_out_baselines(features: FloatArray, labels: FloatArray, fold: IntArray)
         "best text feature": best,
         ALL_FEATURES: component_scores,
     }
-
-
-def plain_question_rubric(assignment: Assignment) -> Rubric:
-    """Return the rubric that asks the judge for one score of the text, without criteria."""
-    criterion = whole_aspect(assignment, assignment.aspect.definition)
-    part = Part(method="direct", settings=BaselineSettings().model_dump(mode="json"), criteria=(criterion,))
-    return Rubric(task=assignment.words.task, aspect=assignment.aspect, scale=assignment.scale, parts=(part,))

@@ -55,11 +55,13 @@ def logistic(raw: FloatArray, labels: FloatArray, parameters: int = WEIGHT_PARAM
     from scipy.special import expit
 
     n, passes = len(raw), float(labels.sum())
-    lower_target, upper_target = 1 / (n - passes + 2), (passes + 1) / (passes + 2)
+    lower_target = 1 / (n - passes + 2)
+    upper_target = (passes + 1) / (passes + 2)
     targets = lower_target + labels * (upper_target - lower_target)
     middle, spread = float(raw.mean()), float(raw.std())
-    correlation = float(np.corrcoef(raw, labels)[0, 1]) if spread > MIN_SPREAD and np.ptp(labels) > 0 else 0.0
-    z, slope, slope_per_raw = np.zeros(n), 0.0, 0.0
+    z, slope, slope_per_raw, correlation = np.zeros(n), 0.0, 0.0, 0.0
+    if spread > MIN_SPREAD and np.ptp(labels) > 0:
+        correlation = float(np.corrcoef(raw, labels)[0, 1])
     if correlation > 0:
         # The maximum-likelihood slope of a regression with an intercept, by Newton's method.
         z = (raw - middle) / spread
@@ -97,7 +99,8 @@ def conformal(scores: FloatArray, labels: FloatArray, confidence: float) -> Conf
 def bounds(scores: FloatArray, conformal: Conformal | None, scale: Scale) -> tuple[FloatArray, FloatArray]:
     """Return the ends of each score's interval, shape (texts,) each; NaN without a score or an interval."""
     if conformal is None:
-        return np.full(len(scores), np.nan), np.full(len(scores), np.nan)
+        no_ends = np.full(len(scores), np.nan)
+        return no_ends, no_ends
     below, above = error_bounds(conformal.errors, conformal.confidence)
     return np.clip(scores + below, scale.low, scale.high), np.clip(scores + above, scale.low, scale.high)
 

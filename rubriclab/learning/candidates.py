@@ -40,7 +40,7 @@ from rubriclab.prompts.prompt import KeyedReply, Prompt
 from rubriclab.stats.correlation import FloatArray, float_table, floats
 
 NOT_JUDGED = "the method did not have this text rated, since its prompts show it as an example"
-# Also stands for ratings to come, from calls that join the methods.
+# It also stands for ratings that calls for several methods together will give later.
 UNJUDGED = Cell(score=None, reason=NOT_JUDGED, applies=False)
 
 
@@ -124,7 +124,7 @@ class Candidates:
     def _dropped_criteria(
         self, part: Part, kept_ids: Collection[str], reasons: Mapping[str, str]
     ) -> tuple[DroppedCriterion, ...]:
-        reasons_of_method = {each.criterion.id: each.reason for each in part.dropped}
+        reasons_of_method = {dropped.criterion.id: dropped.reason for dropped in part.dropped}
         rated = {candidate.criterion.id: candidate.criterion for candidate in self.candidates}
         dropped = []
         for criterion in all_criteria(part):
@@ -151,26 +151,28 @@ def add_earlier(candidates: Candidates, earlier: EarlierRubric) -> Candidates:
     A criterion whose id is taken becomes `earlier.ID`. Ratings of all added criteria count as from calls by method.
     """
     parts = {part.method: part for part in candidates.parts}
-    columns, cells, taken = list(candidates.candidates), [list(row) for row in candidates.cells], set(candidates.ids)
+    all_candidates, taken_ids = list(candidates.candidates), set(candidates.ids)
+    cells = [list(row) for row in candidates.cells]
     for old in earlier.parts:
         part = parts.get(old.method, old.model_copy(update={"criteria": (), "dropped": ()}))
-        known = {(each.kind, each.trait, each.statement) for each in all_criteria(part)}
+        known = {(criterion.kind, criterion.trait, criterion.statement) for criterion in all_criteria(part)}
         for criterion in old.criteria:
             is_known = (criterion.kind, criterion.trait, criterion.statement) in known
             # One score of the whole text by a method is enough.
             if is_known or (criterion.kind == "score" and part.criteria):
                 continue
-            name = f"earlier.{criterion.id}" if criterion.id in taken else criterion.id
-            taken.add(name)
+            name = f"earlier.{criterion.id}" if criterion.id in taken_ids else criterion.id
+            taken_ids.add(name)
             added = criterion.model_copy(update={"id": name})
-            columns.append(Candidate(method=old.method, criterion=added, kept=False))
+            all_candidates.append(Candidate(method=old.method, criterion=added, kept=False))
             for row, example in zip(cells, candidates.examples, strict=True):
                 row.append(earlier.cells[example.id][criterion.id])
             part = part.model_copy(update={"criteria": (*part.criteria, added)})
         if part.criteria:
             dimensions = {**(old.dimensions or {}), **(part.dimensions or {})}
             parts[old.method] = part.model_copy(update={"dimensions": dimensions or None})
-    return replace(candidates, candidates=tuple(columns), cells=tuple(map(tuple, cells)), parts=tuple(parts.values()))
+    cells_by_text = tuple(map(tuple, cells))
+    return replace(candidates, candidates=tuple(all_candidates), cells=cells_by_text, parts=tuple(parts.values()))
 
 
 async def find_candidates(
@@ -312,14 +314,9 @@ def rename_criteria(part: Part, names: Mapping[str, str]) -> Part:
 
 USUAL_CALLS = 5  # to try the usual form, each with a different text
 SIMPLER_CALLS = 5  # to try simpler forms if scores do not differ
-SIMPLER_FORMS = (
-    CallForm(criteria=10),
-    CallForm(criteria=5),
-    CallForm(criteria=2),
-    CallForm(criteria=1),
-    CallForm(criteria=1, reasons=False),
-)
-# Forms tried in turn if scores do not differ. Each needs two texts or more, and there are five calls: two are tried.
+# Forms tried in turn if replies cannot be used.
+SIMPLER_FORMS = (*(CallForm(criteria=number) for number in (10, 5, 2, 1)), CallForm(criteria=1, reasons=False))
+# Forms tried in turn if scores do not differ: only two, since each takes two texts or more of `SIMPLER_CALLS`.
 SIMPLER_IF_EQUAL = (CallForm(criteria=5), CallForm(criteria=1))
 
 # Maximum number of characters that a message quotes from a reply.
@@ -344,7 +341,8 @@ async def usable_form(
     asks by all criteria of `parts` at once. The note says how many calls ratings by `criterion_count` criteria take.
     """
     by_id = {criterion.id: criterion for part in parts for criterion in part.criteria}
-    usual_count, labels = len(by_id), {each.id: each.scores[assignment.aspect.name] for each in examples}
+    usual_count = len(by_id)
+    labels = {example.id: example.scores[assignment.aspect.name] for example in examples}
 
     def prompt_in(form: CallForm | None, text: Example) -> Prompt[KeyedReply]:
         if form is None:
@@ -358,7 +356,7 @@ async def usable_form(
         return ratings_in(answer.value, by_id) if answer.value else {}
 
     def differ(answers: Iterable[JudgeAnswer[KeyedReply]]) -> bool:
-        rows = list(map(answer_ratings, answers))
+        rows = [answer_ratings(answer) for answer in answers]
         return not are_equal([row[name] for row in rows if name in row] for name in by_id)
 
     def simpler_form(form: CallForm, reason: str) -> UsableForm:
@@ -372,13 +370,13 @@ async def usable_form(
 
     texts = interface.pick_evenly(sorted(content_order(examples), key=lambda example: labels[example.id]), USUAL_CALLS)
     answers = await answers_in(None, texts)
-    replied = [answer for answer in answers if answer.replied]
-    if replied and not any(answer.value for answer in answers):
-        answer = replied[0]
+    replies = [answer for answer in answers if answer.replied]
+    if replies and not any(answer.value for answer in answers):
+        answer = replies[0]
         forms = [form for form in SIMPLER_FORMS if form.criteria < usual_count or not form.reasons]
         for form, text in zip(forms, itertools.cycle(texts), strict=False):
             problem = answer.missing
-            (answer,) = await answers_in(form, [text])
+            answer = (await answers_in(form, [text]))[0]
             if answer.value:
                 return simpler_form(form, f"replies about {usual_count} criteria at once could not be used ({problem})")
         beginning = answer.reply.text.strip()[:MAX_QUOTED] if answer.reply else ""
@@ -388,15 +386,18 @@ async def usable_form(
             "Try another `judge`.",
         )
     rated = {text.id: answer_ratings(answer) for text, answer in zip(texts, answers, strict=True) if answer.value}
-    complete = {name: tuple(row[each] for each in by_id) for name, row in rated.items() if len(row) == usual_count}
-    if len({labels[name] for name in rated}) < 2 or differ(answers):
+    complete = {
+        text: tuple(ratings[name] for name in by_id) for text, ratings in rated.items() if len(ratings) == usual_count
+    }
+    # Equal scores of texts with equal labels may be right.
+    if len({labels[text] for text in rated}) < 2 or differ(answers):
         return UsableForm(ratings=complete)
     why = f"asked about {usual_count} criteria at once, the judge gave every text the same value for each criterion"
-    forms, calls_left = [form for form in SIMPLER_IF_EQUAL if form.criteria < usual_count], SIMPLER_CALLS
+    forms = [form for form in SIMPLER_IF_EQUAL if form.criteria < usual_count]
+    rated_texts = [text for text in texts if text.id in rated]
+    calls_left = SIMPLER_CALLS
     for number, form in enumerate(forms):
-        sample = interface.pick_evenly(
-            [text for text in texts if text.id in rated], calls_left // (len(forms) - number)
-        )
+        sample = interface.pick_evenly(rated_texts, calls_left // (len(forms) - number))
         calls_left -= len(sample)
         if differ(await answers_in(form, sample)):
             return simpler_form(form, why)
@@ -473,28 +474,28 @@ async def rate_in_one_call(
     unjudged = {name for name, cells in by_column.items() if all(cell is UNJUDGED for cell in cells)}
     by_method = {name: cells for name, cells in columns.items() if name in unjudged}
     # The score that the judge gives without a rubric, unless a method has asked for it already.
-    direct = [
-        each.criterion.id for each in candidates.candidates if each.method == DIRECT and each.criterion.id in unjudged
-    ]
-    if direct:
-        parts = list(candidates.parts_with(direct))
+    direct_ids = [candidate.criterion.id for candidate in candidates.candidates if candidate.method == DIRECT]
+    if not unjudged.isdisjoint(direct_ids):
+        parts = list(candidates.parts_with(unjudged.intersection(direct_ids)))
         if candidates.form and not candidates.form.reasons:
-            parts = [each.model_copy(update={"settings": {**each.settings, "form": "score only"}}) for each in parts]
+            parts = [part.model_copy(update={"settings": {**part.settings, "form": "score only"}}) for part in parts]
         by_method |= _columns(await ratings_of_texts(examples, parts, "by method", assignment, judge))
     # Columns from these calls replace those of the same criteria.
-    cells, together = (tuple(zip(*(by_column | each).values(), strict=True)) for each in (by_method, columns))
+    cells = tuple(zip(*(by_column | by_method).values(), strict=True))
+    together = tuple(zip(*(by_column | columns).values(), strict=True))
     if rivals:
         largest = 2  # calls about several texts have two or more
         for names in (first_ids, *calls):
             calls_of_names = group_calls(examples, candidates.parts_with(names), assignment, rivals)
             largest = max(largest, *map(len, calls_of_names))
         rivals = RivalLimits(texts=largest)
-    labels = np.array([example.scores[assignment.aspect.name] for example in examples], dtype=float)
-    with_evidence = list(candidates.candidates)
-    for index, each in enumerate(with_evidence):
-        if each.criterion.id in unjudged & columns.keys():
-            with_evidence[index] = _with_evidence(each, columns[each.criterion.id], labels)
-    return replace(candidates, candidates=tuple(with_evidence), cells=cells, together=together, rivals=rivals)
+    labels = floats(example.scores[assignment.aspect.name] for example in examples)
+    newly_judged = unjudged & columns.keys()
+    with_evidence = tuple(
+        _with_evidence(candidate, columns[name], labels) if name in newly_judged else candidate
+        for name, candidate in zip(candidates.ids, candidates.candidates, strict=True)
+    )
+    return replace(candidates, candidates=with_evidence, cells=cells, together=together, rivals=rivals)
 
 
 def _columns(ratings: Sequence[Sequence[interface.CriterionRating]]) -> dict[str, list[Cell]]:

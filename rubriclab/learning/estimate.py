@@ -59,8 +59,8 @@ class CallEstimate:
 
 
 def estimate_prompts(prompts: Iterable[Prompt[Any]]) -> CallEstimate:
-    tokens = [(estimated_tokens(render(prompt)), prompt.max_tokens) for prompt in prompts]
-    return CallEstimate(len(tokens), sum(read for read, _ in tokens), sum(written for _, written in tokens))
+    estimates = [CallEstimate(1, estimated_tokens(render(prompt)), prompt.max_tokens) for prompt in prompts]
+    return sum(estimates, start=CallEstimate())
 
 
 def estimate_scoring(
@@ -137,8 +137,10 @@ def estimate_learning(
     criterion = whole_aspect(assignment, assignment.aspect.definition)
     prompts = [holistic_prompt(text, criterion, assignment, TYPICAL, HolisticSettings()) for text in texts]
     typical = estimate_prompts(prompts) * (1 / len(prompts))
-    generator, entries = typical * calls.generator, calls.unrated * len(examples)
-    judge = typical * calls.judge + CallEstimate(0, PROMPT_TOKENS * entries, REPLY_TOKENS * entries)
+    generator = typical * calls.generator
+    # The calls by which another step rates are in `calls.judge`; each criterion makes their prompts and replies longer.
+    n_entries = calls.unrated * len(examples)
+    judge = typical * calls.judge + CallEstimate(0, PROMPT_TOKENS * n_entries, REPLY_TOKENS * n_entries)
     return judge, replace(generator, prompt_tokens=generator.prompt_tokens * max(calls.shown, 1))
 
 
@@ -162,7 +164,7 @@ class JudgeEstimate(CallEstimate):
 class DryRun(Displayed):
     """Estimated calls, tokens and costs of an operation, by role.
 
-    With `batch`, costs are those of batches. For the judges in `assumed`, the price of batches is an assumption.
+    With `batch`, costs are those of batches. For the judges in `assumed`, half of the usual price is assumed.
     """
 
     roles: Mapping[str, JudgeEstimate]
@@ -170,13 +172,13 @@ class DryRun(Displayed):
     assumed: tuple[str, ...] = ()
 
     def to_row(self) -> dict[str, Any]:
-        return {"dry_run": True, "estimate": {role: each.to_row() for role, each in self.roles.items()}}
+        return {"dry_run": True, "estimate": {role: estimate.to_row() for role, estimate in self.roles.items()}}
 
     def lines(self) -> Iterator[str]:
-        for role, each in self.roles.items():
-            cost = "price unknown (`price`)" if each.cost_usd is None else f"${each.cost_usd:.4f}"
-            tokens = f"{each.prompt_tokens:,} tokens read, {each.completion_tokens:,} written"
-            yield f"{role} {each.judge}: about {each.calls:,} calls, {tokens}, {cost}"
+        for role, estimate in self.roles.items():
+            cost = "price unknown (`price`)" if estimate.cost_usd is None else f"${estimate.cost_usd:.4f}"
+            tokens = f"{estimate.prompt_tokens:,} tokens read, {estimate.completion_tokens:,} written"
+            yield f"{role} {estimate.judge}: about {estimate.calls:,} calls, {tokens}, {cost}"
         if self.batch:
             assumption = f" For {', '.join(self.assumed)} half of the usual price is assumed." if self.assumed else ""
             yield f"Costs are those of batches; prompts that are sent one by one cost the usual price.{assumption}"

@@ -28,7 +28,7 @@ from rubriclab.learning import weighting
 from rubriclab.learning.calibration import linear_map, logistic
 from rubriclab.learning.matrix import RatingMatrix, canonical_order, free_limits, standardise
 from rubriclab.methods.prompting import Whole
-from rubriclab.models.aggregation import MAX_MISSING, Calibration, CallGrouping, RivalLimits, Term
+from rubriclab.models.aggregation import MAX_MISSING, Calibration, CallGrouping, RivalLimits
 from rubriclab.models.text import Scale
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, pearson_rows, spearman_rows
 from rubriclab.stats.intervals import DIGITS, Interval, grouped_folds, jackknife_interval, units
@@ -84,15 +84,16 @@ class JointSettings(BaseModel):
 
     def recall(self, names: tuple[str, str]) -> Recall | None:
         """Return the recall that a threshold must reach; raises SettingsError if its level is not one of `names`."""
-        name, _, share = self.prefer_recall_of.rpartition("=")
-        if not name:
+        if not self.prefer_recall_of:
             return None
-        if name.strip().casefold() not in names:
+        name, _, share = self.prefer_recall_of.rpartition("=")
+        level = name.strip()
+        if level.casefold() not in names:
             raise SettingsError(
-                f"`prefer_recall_of={self.prefer_recall_of}`: the labels have no level {name.strip()!r}.",
+                f"`prefer_recall_of={self.prefer_recall_of}`: the labels have no level {level!r}.",
                 f"The levels are {names[0]!r} and {names[1]!r}.",
             )
-        return Recall(names.index(name.strip().casefold()), float(share))
+        return Recall(names.index(level.casefold()), float(share))
 
     @property
     def rivals(self) -> RivalLimits | None:
@@ -192,7 +193,8 @@ class SelectedRubric:
 def select_rubric(table: RatingMatrix, settings: JointSettings, ask: CallGrouping) -> SelectedRubric:
     """Return the rubric of the best criteria, all scores of the whole and text features, with held-out scores."""
     is_always = table.holistic | table.signed
-    others, always = tuple(np.flatnonzero(~is_always).tolist()), tuple(np.flatnonzero(is_always).tolist())
+    always = tuple(np.flatnonzero(is_always).tolist())
+    others = tuple(np.flatnonzero(~is_always).tolist())
     pool = CandidatePool(others, always, settings.criteria, keep_weightless=ask == "in one call")
     return SelectedRubric(fit(table, pool), cross_validate(table, settings, pool))
 
@@ -206,9 +208,9 @@ def selection_shares(rubric: SelectedRubric, table: RatingMatrix) -> FloatArray:
     selections, counted = np.zeros(len(columns)), np.zeros(len(columns))
     for fold, fits in zip(rubric.held_out.folds, rubric.held_out.fits, strict=True):
         for fold_number, fold_fit in enumerate(fits):
-            counts = ~table.seen[fold == fold_number].any(axis=0)[columns]
-            counted += counts
-            selections += counts & np.isin(columns, fold_fit.columns)
+            is_counted = ~table.seen[fold == fold_number].any(axis=0)[columns]
+            counted += is_counted
+            selections += is_counted & np.isin(columns, fold_fit.columns)
     return np.asarray(np.divide(selections, counted, out=np.ones(len(columns)), where=counted > 0))
 
 
@@ -259,11 +261,12 @@ def fit_folds(
             leaking = np.flatnonzero(matrix.table.seen[in_fold].any(axis=0)).tolist()
             moments = total - matrix.moments(in_fold)
             fold_fit = _fit_rows(matrix, ~in_fold, moments, pool_of(repetition, number), excluded=leaking)
-            values, line = matrix.table.values[in_fold], fold_fit.calibration
+            values = matrix.table.values[in_fold]
             scores[repetition, in_fold] = fold_fit.scores(values, table.scale)
             # Raw values in points of the labels are comparable between folds. Scores are not: they depend on the mean
             # label of the other folds, which is high where the fold's own labels are low.
-            slope = (line.y[1] - line.y[0]) / (line.x[1] - line.x[0])
+            x, y = fold_fit.calibration.x, fold_fit.calibration.y
+            slope = (y[1] - y[0]) / (x[1] - x[0])
             raws[repetition, in_fold] = fold_fit.raw(values) * (slope if slope > 0 else 1.0)
             fold_fits.append(fold_fit)
         fits.append(tuple(fold_fits))
@@ -279,6 +282,7 @@ def divisions(groups: Sequence[str], settings: JointSettings) -> IntArray:
 
 
 def _column_means(table: FloatArray) -> FloatArray:
+    """Return the mean of each column's defined values, NaN without any."""
     defined = ~np.isnan(table)
     mean = np.where(defined, table, 0.0).sum(axis=0) / np.maximum(defined.sum(axis=0), 1)
     return np.where(defined.any(axis=0), mean.round(SCORE_DIGITS), np.nan)
@@ -292,6 +296,7 @@ def _fit_rows(
     *,
     excluded: Collection[int] = (),
 ) -> Fit:
+    """Return the fit to the texts in `rows`, whose sums are `moments`, by columns of the pool that are not excluded."""
     from scipy.special import ndtri
 
     table = matrix.table
@@ -333,9 +338,9 @@ def _fit_rows(
 def _weighted_sums(values: FloatArray, weights: FloatArray, centers: FloatArray, spreads: FloatArray) -> FloatArray:
     if not len(weights):
         return np.full(len(values), np.nan)
-    missing = np.isnan(values) @ np.abs(weights)
+    missing_weight = np.isnan(values) @ np.abs(weights)
     sums: FloatArray = standardise(values, centers, spreads) @ weights
-    return np.where(missing >= MAX_MISSING - 1e-9, np.nan, sums)
+    return np.where(missing_weight >= MAX_MISSING - 1e-9, np.nan, sums)
 
 
 def _usable_columns(
@@ -343,26 +348,26 @@ def _usable_columns(
 ) -> tuple[list[int], dict[int, DroppedColumn]]:
     """Return the usable columns of a pool, ascending, and why constant and redundant columns are dropped.
 
-    Only the first of a method's scores of the whole is usable. If every column is constant over several texts, one
-    judged column is usable; it gives every text the mean label.
+    Of a method's scores of the whole, only the one highest in `shrunken` is usable. If every column is constant over
+    several texts, one judged column is usable; it gives every text the mean label.
     """
-    table, pooled = matrix.table, sorted({*pool.columns, *pool.always})
+    table = matrix.table
     constant = {
         column: DroppedColumn("unscored" if np.isnan(table.values[:, column]).all() else "constant")
-        for column in pooled
+        for column in sorted({*pool.columns, *pool.always})
         if matrix.spreads[column] == 0
     }
     always, repeated = _distinct_columns(matrix, [column for column in pool.always if column not in constant], shrunken)
-    # Reversed, so that a method's first score of the whole is the one that stays.
-    first = {table.methods[column]: column for column in reversed(always) if table.holistic[column]}
-    always = [column for column in always if not table.holistic[column] or first[table.methods[column]] == column]
+    # `always` has the highest first. It is reversed, so that the highest score of the whole replaces the others.
+    best_whole = {table.methods[column]: column for column in reversed(always) if table.holistic[column]}
+    always = [column for column in always if not table.holistic[column] or column in best_whole.values()]
     others = [column for column in pool.columns if column not in constant and column not in pool.always]
     best, repeated_others = _distinct_columns(matrix, others, shrunken, pool.most)
     reasons = {**constant, **repeated, **repeated_others}
     if not (always or best) and len(table.labels) > 1:
         judged = [column for column, why in constant.items() if why.cause == "constant" and not table.signed[column]]
-        judged.sort(key=lambda column: not table.holistic[column])  # scores of the whole come first
-        return judged[:1], reasons
+        whole_first = sorted(judged, key=lambda column: not table.holistic[column])
+        return whole_first[:1], reasons
     return sorted({*always, *best}), reasons
 
 
@@ -372,11 +377,7 @@ def _distinct_columns(
     """Return up to `max_columns` distinct columns, highest in `shrunken` first, and why redundant ones are dropped."""
     distinct_columns: list[int] = []
     repeated: dict[int, DroppedColumn] = {}
-    array = np.array(columns, dtype=int)
-    ordered: list[int] = array[np.lexsort([array, -shrunken[array]])].tolist()
-    if not matrix.redundant[np.ix_(ordered, ordered)].any():
-        return ordered[:max_columns], repeated
-    for column in ordered:
+    for column in sorted(columns, key=lambda column: (-shrunken[column], column)):
         if max_columns is not None and len(distinct_columns) >= max_columns:
             break
         original = next((other for other in distinct_columns if matrix.redundant[column, other]), None)
@@ -391,22 +392,12 @@ def _calibration(table: RatingMatrix, rows: BoolArray, raw: FloatArray, weights:
     """Return the map onto the scale, constant at the mean label if raw values do not differ."""
     has_score = rows & ~np.isnan(raw)
     if not has_score.any():
-        mean_label = weights.average if weights.columns or rows.any() else table.scale.low
+        mean_label = weights.average if rows.any() else table.scale.low
         return linear_map(0.0, 0.0, mean_label)
     if table.scale.names:
         return logistic(raw[has_score], table.labels[has_score])
     slope = weights.spread * float(np.abs(weights.mean).sum()) if np.nanmax(raw) > np.nanmin(raw) else 0.0
     return linear_map(slope, float(raw[has_score].mean()), weights.average)
-
-
-def fixed_terms(
-    names: Sequence[str], weights: FloatArray, centers: FloatArray, spreads: FloatArray
-) -> tuple[Term, ...]:
-    rows = zip(names, weights.tolist(), centers.tolist(), spreads.tolist(), strict=True)
-    return tuple(
-        Term(criterion=name, weight=weight, center=center, spread=spread, low=weight, high=weight, selected=1.0)
-        for name, weight, center, spread in rows
-    )
 
 
 def round_significant(values: FloatArray) -> FloatArray:
@@ -421,16 +412,16 @@ def refitted_agreement(table: RatingMatrix, held_out: HeldOut, *, level: Level) 
     """
     matrix, bundle = weighting.design(table), grouped_folds(table.groups, MAX_BUNDLES, 0)
     total = matrix.moments(np.ones(len(bundle), dtype=bool))
-    bundles = [matrix.moments(bundle == left_out) for left_out in range(int(bundle.max(initial=-1)) + 1)]
-    raw = np.full((len(bundles), len(bundle)), np.nan)
+    moments_of = [matrix.moments(bundle == left_out) for left_out in range(int(bundle.max(initial=-1)) + 1)]
+    raw = np.full((len(moments_of), len(bundle)), np.nan)
     for number, fold_fit in enumerate(held_out.fits[0]):
         in_fold, columns = held_out.folds[0] == number, list(fold_fit.columns)
         outside = total - matrix.moments(in_fold)
-        for left_out in range(len(bundles)):
+        for left_out, moments_left_out in enumerate(moments_of):
             training = ~in_fold & (bundle != left_out)
             if not columns or not training.any():
                 continue
-            moments = outside - bundles[left_out]
+            moments = outside - moments_left_out
             if (in_fold & (bundle == left_out)).any():
                 # Texts of both the fold and the bundle would be subtracted twice.
                 moments = matrix.moments(training)

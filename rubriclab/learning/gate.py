@@ -73,9 +73,11 @@ def validation(
     """Return the held-out agreement of a rubric, compared with baselines and other evaluators.
 
     Args:
+        table: the labelled texts with their ratings from calls by method.
         features: shape (texts, features), columns as in `rubriclab.learning.baselines.FEATURE_NAMES`.
         held_out: the rubric's scores, fitted without the labels of a text's fold, and without the mean label.
         fitted: the rubric's scores, fitted to all labels.
+        fold: the fold of each text, shape (texts,).
         method_scores: held-out scores by the criteria of one method alone, for each method.
         calls: calls per text of the rubric and of each method in `method_scores`.
         direct: scores by the same judge asked directly; `None` if it was not asked.
@@ -92,16 +94,17 @@ def validation(
         asked_directly.append(Evaluator(evaluation.DIRECT, "judged", direct, 1.0, direct))
         asked_directly.append(Evaluator(evaluation.CALIBRATED, "judged", direct, 1.0, calibrated))
         scored = ~np.isnan(direct)
-        if scored.any() and not comparison.two_levels:
+        if scored.any() and not comparison.labels_are_verdicts:
             direct_calibration = calibration(direct[scored], table.labels[scored], table.scale, parameters=0)
     methods = [Evaluator(name, "judged", scores, calls[name]) for name, scores in method_scores.items()]
-    agreements = {each.name: comparison.evaluator_agreement(each) for each in (*baselines, *asked_directly, *methods)}
+    others = (*baselines, *asked_directly, *methods)
+    agreements = {other.name: comparison.evaluator_agreement(other) for other in others}
 
     def agreement_in_order(name: str) -> float:
         value = agreements[name].order.value
         return -math.inf if value is None else value
 
-    # The rubric must be better than the constant too, whichever baseline is the best.
+    # The rubric must be better than the constant too, which is the best baseline only if it agrees better than all.
     best = max(baselines, key=lambda baseline: (agreement_in_order(baseline.name), baseline.name != CONSTANT))
     constant = next(baseline for baseline in baselines if baseline.name == CONSTANT)
     compared_baselines = [best] if best is constant else [best, constant]
@@ -122,7 +125,7 @@ def validation(
         evaluators=(comparison.evaluator_agreement(rubric), *(agreements[name] for name in best_first)),
         verdicts=(
             min(baseline_verdicts, key=lambda verdict: evaluation.WORST_FIRST.index(verdict.overall)),
-            *(comparison.verdict(rubric, judge) for judge in asked_directly),
+            *(comparison.verdict(rubric, direct_score) for direct_score in asked_directly),
             *(comparison.verdict(rubric, method).model_copy(update=without_outcome) for method in methods),
         ),
         direct_calibration=direct_calibration,
@@ -155,20 +158,22 @@ def calibrated_scores(table: RatingMatrix, fold: IntArray, scores: FloatArray) -
 
 @dataclass(frozen=True, eq=False)
 class EvaluatorComparison:
+    """Comparison of evaluators on the labelled texts of `table`."""
+
     table: RatingMatrix
 
     @cached_property
     def level(self) -> GateLevel:
-        return "dataset" if self.two_levels else gate_level(self.table.labels, self.table.groups)
+        return "dataset" if self.labels_are_verdicts else gate_level(self.table.labels, self.table.groups)
 
     @property
-    def two_levels(self) -> bool:
+    def labels_are_verdicts(self) -> bool:
         return self.table.scale.names is not None
 
     def evaluator_agreement(self, evaluator: Evaluator) -> evaluation.EvaluatorAgreement:
         table, scores, predicted = self.table, evaluator.scores, evaluator.predicted_labels
         auroc = brier = errors = None
-        if self.two_levels:
+        if self.labels_are_verdicts:
             auroc = verdict_statistic("AUROC", [scores], table.labels, table.groups)
             if predicted is not None:
                 brier = verdict_statistic("Brier score", [predicted], table.labels, table.groups)
@@ -194,7 +199,7 @@ class EvaluatorComparison:
         if other.predicted_labels is not None and rubric.predicted_labels is not None:
             predictions = [other.predicted_labels, rubric.predicted_labels]
             has_both = ~np.isnan(predictions).any(axis=0)
-            if has_both.any() and self.two_levels:
+            if has_both.any() and self.labels_are_verdicts:
                 error_reduction = verdict_statistic("Brier score", predictions, table.labels, table.groups)
             elif has_both.any():
                 error_reduction = less_error(predictions, table.labels, table.groups)
@@ -204,9 +209,10 @@ class EvaluatorComparison:
     def order_difference(self, first: FloatArray, second: FloatArray) -> tuple[Interval, int, int]:
         """Return the difference in AUROC or Pearson's correlation, and the numbers of labels and groups behind it."""
         labels, groups = self.table.labels, self.table.groups
-        if self.two_levels:
-            decided = difference(np.where(labels == 0.5, np.nan, first), second, labels, groups, level=self.level)
-            return verdict_statistic("AUROC", [first, second], labels, groups), decided.n, decided.clusters
+        if self.labels_are_verdicts:
+            # AUROC leaves out labels between the two levels; this difference only counts the other labels.
+            counted = difference(np.where(labels == 0.5, np.nan, first), second, labels, groups, level=self.level)
+            return verdict_statistic("AUROC", [first, second], labels, groups), counted.n, counted.clusters
         correlation = difference(first, second, labels, groups, level=self.level)
         return correlation.interval.rounded(), len(labels), correlation.clusters
 
@@ -214,15 +220,19 @@ class EvaluatorComparison:
 def verdict_on(
     other: str, order: Interval, error_reduction: Interval | None, scale: Scale, *, labels: int, clusters: int
 ) -> evaluation.GateVerdict:
-    """Return the verdict from the rubric's gain in `order` and its `error_reduction`; `clusters` counts groups."""
+    """Return the verdict from the rubric's gain in `order` and its `error_reduction`.
+
+    `labels` and `clusters` are the numbers of labels and of groups that the gain in order rests on.
+    """
     outcome = difference_outcome(order, evaluation.MIN_EFFECT, clusters)
     min_reduction = evaluation.MIN_BRIER_EFFECT if scale.names else evaluation.MIN_ERROR_EFFECT * scale.width
     error_outcome = difference_outcome(error_reduction, min_reduction, clusters) if error_reduction else None
-    too_few_groups = outcome == "inconclusive" and (order.low is None or is_small(order, evaluation.MIN_EFFECT))
-    more = None
-    if outcome == "inconclusive" and not too_few_groups:
-        more = more_labels(order, labels, clusters)
-    if error_reduction and outcome != "inconclusive" and error_outcome == "inconclusive":
+    more, too_few_groups = None, False
+    # A small difference is inconclusive only if there are too few groups to rule out a larger one.
+    if outcome == "inconclusive":
+        too_few_groups = order.low is None or is_small(order, evaluation.MIN_EFFECT)
+        more = None if too_few_groups else more_labels(order, labels, clusters)
+    elif error_reduction and error_outcome == "inconclusive":
         too_few_groups = is_small(error_reduction, min_reduction)
     return evaluation.GateVerdict(
         against=other,
@@ -250,12 +260,12 @@ def is_small(interval: Interval, min_effect: float) -> bool:
     return interval.high is not None and interval.high < min_effect
 
 
-# The judge's own scores contradict the labels if their correlation is at most this, raters each other if alpha is.
+# Scores contradict labels if their correlation is at most this, and raters contradict each other if their alpha is.
 CONTRADICTION = -0.3
 
 
 def contradiction(validation: evaluation.Validation | None) -> tuple[str, str] | None:
-    """Return a doubt about labels, and why: the judge's scores fall as labels rise, or raters contradict each other."""
+    """Return a doubt about the labels and its reason, from the judge's or the raters' agreement; `None` without one."""
     if validation is None:
         return None
     for evaluator in validation.evaluators:
@@ -267,8 +277,12 @@ def contradiction(validation: evaluation.Validation | None) -> tuple[str, str] |
         if correlation <= CONTRADICTION:
             why = f"the judge gives texts with higher labels lower scores ({name} {value:.2f})"
             return "the labels look reversed", why
-    alpha = validation.raters.alpha.value if validation.raters else None
-    if alpha is None or alpha > CONTRADICTION:
+    return raters_contradiction(validation.raters.alpha) if validation.raters else None
+
+
+def raters_contradiction(alpha: Interval) -> tuple[str, str] | None:
+    """Return a doubt about the labels and its reason if Krippendorff's `alpha` is far below chance, else `None`."""
+    if alpha.value is None or alpha.value > CONTRADICTION:
         return None
     why = f"some may have taken the lowest score for the best (Krippendorff's alpha {alpha:.2f})"
     return "the raters contradict each other", why
@@ -276,7 +290,7 @@ def contradiction(validation: evaluation.Validation | None) -> tuple[str, str] |
 
 @dataclass(frozen=True, eq=False)
 class RaterScores:
-    """Single raters' scores, shape (raters, texts), NaN where missing; without `names` a row may mix persons."""
+    """Single raters' scores, shape (raters, texts), NaN where missing; without `names` a row may mix raters."""
 
     names: tuple[str, ...]
     table: FloatArray
@@ -284,16 +298,16 @@ class RaterScores:
 
 def raters(examples: Sequence[Example], aspect: str, scale: Scale) -> evaluation.Raters | None:
     """Return the raters' agreement and, at the gate's level, the ceiling due to it; `None` below two raters."""
-    rated = rater_scores(examples, aspect)
-    if rated is None:
+    by_rater = rater_scores(examples, aspect)
+    if by_rater is None:
         return None
     group_names = [example.group for example in examples]
     groups = renumber(np.array(group_names))
     labels = floats(example.scores[aspect] for example in examples)
     group_numbers = groups if gate_level(labels, group_names) == "group" else None
     return evaluation.Raters(
-        alpha=krippendorff_alpha(rated.table, "interval", groups).rounded(),
-        ceiling=rounded(ceiling(rated.table, group_numbers, raters_known=bool(rated.names))),
+        alpha=krippendorff_alpha(by_rater.table, "interval", groups).rounded(),
+        ceiling=rounded(ceiling(by_rater.table, group_numbers, raters_known=bool(by_rater.names))),
         errors=None if scale.names else rater_errors(examples, aspect, scale),
         n=sum(len(example.annotations.get(aspect, ())) > 1 for example in examples),
     )

@@ -37,7 +37,10 @@ def more_labels(interval: Interval, labels: int, clusters: int) -> evaluation.Mo
 
 
 def decision_chances(value: float, margin: float, labels: int, clusters: int, more: FloatArray) -> FloatArray:
-    """Return the chance of a decision for each number of `more` labels; `margin` is half the interval's width."""
+    """Return the chance of a decision for each number of `more` labels, shape (numbers,).
+
+    `value` is the estimated difference, and `margin` half the width of its interval.
+    """
     from scipy.special import chdtri, ndtr, stdtrit
 
     freedom = clusters - 1
@@ -47,12 +50,12 @@ def decision_chances(value: float, margin: float, labels: int, clusters: int, mo
     error = (margin / stdtrit(freedom, upper) * true_to_estimated)[:, np.newaxis]
     true_difference_variance = 1 / (1 / PRIOR_DEVIATION**2 + 1 / error**2)
     total = labels + more
-    share = labels / total
+    share_present = labels / total
     total_clusters = clusters * total / labels
     # The estimate from all labels is predicted to be normal, with this mean and this standard deviation.
-    mean = share * value + (1 - share) * true_difference_variance * value / error**2
-    deviation = (1 - share) * np.sqrt(true_difference_variance + error**2 * labels / more)
-    new_margin = stdtrit(total_clusters - 1, upper) * error * np.sqrt(share)
+    mean = share_present * value + (1 - share_present) * true_difference_variance * value / error**2
+    deviation = (1 - share_present) * np.sqrt(true_difference_variance + error**2 * labels / more)
+    new_margin = stdtrit(total_clusters - 1, upper) * error * np.sqrt(share_present)
     # An upper end below `limit` decides: with too few groups to rule out a small difference, only one below 0 does.
     limit = np.where(total_clusters >= evaluation.MIN_GROUPS_TO_RULE_OUT, evaluation.MIN_EFFECT, 0.0)
     better = 1 - ndtr((new_margin - mean) / deviation)

@@ -25,7 +25,8 @@ class RatingMatrix:
         values: shape (texts, candidates), NaN where missing. Questions are from 0 to 1, text features in their own
             units, all others on the raters' scale.
         signed: whether higher values may be worse; false if a candidate's wording says which end is better.
-        is_share, holistic: whether scores are shares, 0 to 1, and not points of the scale; whether of the whole text.
+        is_share: whether scores are shares from 0 to 1, and not points of the scale.
+        holistic: whether scores are of the whole text.
         prior_direction: prior weight relative to candidates of the same kind: 1 if judged, -1 to 1 if signed.
         seen: shape (texts, candidates), true if the candidate was generated from a label of the text's group.
         limits: the lowest and highest weight that a person allows, as shares, shape (candidates, 2).
@@ -52,11 +53,12 @@ class RatingMatrix:
             seen=self.seen[mask_or_indices],
         )
 
-    def columns(self, numbers: Sequence[int]) -> RatingMatrix:
-        indices, arrays = list(numbers), ("values", "signed", "is_share", "holistic", "prior_direction", "seen")
+    def columns(self, indices: list[int]) -> RatingMatrix:
+        # The last axis of these arrays is that of the candidates.
+        arrays = ("values", "signed", "is_share", "holistic", "prior_direction", "seen")
         return replace(
             self,
-            **{name: getattr(self, name)[..., indices] for name in arrays},  # the last axis is that of the candidates
+            **{name: getattr(self, name)[..., indices] for name in arrays},
             methods=tuple(self.methods[index] for index in indices),
             limits=None if self.limits is None else self.limits[indices],
         )

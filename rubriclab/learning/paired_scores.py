@@ -62,9 +62,9 @@ def pair_outputs(
     pair outputs in order if both sides have the same groups in the same order, else if no shared group has several
     outputs. Ids derived from an output pair nothing. Raises DataError if `rule` is given and no name is shared.
     """
-    names = (rule,) if rule else get_args(PairingRule)
-    for name in names:
-        old_keys, new_keys = [getattr(each, name) for each in before], [getattr(each, name) for each in after]
+    for name in (rule,) if rule else get_args(PairingRule):
+        old_keys = [getattr(example, name) for example in before]
+        new_keys = [getattr(example, name) for example in after]
         shared = {key for key in old_keys if not is_derived(key)} & set(new_keys)
         if name == "group" and shared and old_keys == new_keys:
             return name, [(index, index) for index, key in enumerate(old_keys) if key in shared]
@@ -127,7 +127,7 @@ class CriterionPair(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairedScore:
-    """Two scores of one text, or of two outputs, on the earlier rubric's scale; `None` if unscored, with the reason.
+    """Two scores of one text, or one score of each of two outputs, on the earlier rubric's scale; `None` if unscored.
 
     `changes` has shape (criteria, 2): the change of a criterion's rating as a share of its range, and the change of its
     contribution to the score in points; NaN if unknown.
@@ -163,12 +163,13 @@ class RubricPair:
         if after_score is not None and self.rescaled:  # On equal scales the score stays as it is, to the last bit.
             after_score = round(self.after.scores_on.moved_to(self.scale, after_score), DIGITS)
         has_weights = self.before.aggregation and self.after.aggregation
-        per_point = self.scale.width / self.after.scores_on.width
-        for each in self.criteria:
-            old, new = each.ratings(before, after)
-            rating_change = _share(each.after, new, self.after) - _share(each.before, old, self.before)
+        points_per_new_point = self.scale.width / self.after.scores_on.width
+        for pair in self.criteria:
+            old, new = pair.ratings(before, after)
+            rating_change = _rating_share(pair.after, new, self.after) - _rating_share(pair.before, old, self.before)
             # A criterion that was added or removed changed the score by its whole contribution.
-            contribution_change = per_point * _contribution(each.after, new) - _contribution(each.before, old)
+            new_contribution = points_per_new_point * _contribution(pair.after, new)
+            contribution_change = new_contribution - _contribution(pair.before, old)
             changes.append((rating_change, contribution_change if has_weights else math.nan))
         return PairedScore(
             id=before.id if before.id == after.id else f"{before.id} -> {after.id}",
@@ -207,7 +208,7 @@ class RubricPair:
         return row | unscored | {"criteria": criteria}
 
 
-def _share(criterion: Criterion | None, rating: CriterionRating | None, rubric: Rubric) -> float:
+def _rating_share(criterion: Criterion | None, rating: CriterionRating | None, rubric: Rubric) -> float:
     """Return a rating as a share of its range; NaN if missing, and for text features, which have no fixed range."""
     if criterion is None or criterion.kind == "feature" or rating is None or rating.score is None:
         return math.nan
@@ -215,6 +216,7 @@ def _share(criterion: Criterion | None, rating: CriterionRating | None, rubric: 
 
 
 def _contribution(criterion: Criterion | None, rating: CriterionRating | None) -> float:
+    """Return a rating's contribution to the score in points: 0 without the criterion, NaN if unknown."""
     if criterion is None:
         return 0.0
     return math.nan if rating is None or rating.contribution is None else rating.contribution
@@ -390,12 +392,14 @@ class Comparison(FrozenModel):
         difference, number = self.difference, self.pairs
         if self.human:
             difference, number = self.human.difference, self.human.labels
-            if self.human.labels_of != "both":
-                return None
+        if self.human and self.human.labels_of != "both":
+            return None
+        # How far the difference is from the largest drop that is allowed.
         distance = abs((difference.value or 0) + (self.max_drop or 0))
         if difference.low is None or difference.high is None or distance <= TOLERANCE:
             return None
-        return math.ceil(number * ((difference.high - difference.low) / 2 / distance) ** 2)
+        margin = (difference.high - difference.low) / 2
+        return math.ceil(number * (margin / distance) ** 2)
 
     @property
     def enough_scored(self) -> bool:

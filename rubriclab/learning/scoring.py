@@ -170,7 +170,8 @@ def score_of_ratings(
             value, contributions = combined.score, combined.contributions
             interval = None if combined.low is None or combined.high is None else (combined.low, combined.high)
     else:
-        values = [rated.score for rated in ratings] if values is None else values
+        if values is None:
+            values = [rated.score for rated in ratings]
         present_values = [each for each in values if each is not None]
         if len(present_values) == len(values):
             value = sum(present_values) / len(present_values)
@@ -217,7 +218,7 @@ async def ratings_of_texts(
     rivals: RivalLimits | None = None,
     form: CallForm | None = None,
 ) -> list[tuple[CriterionRating, ...]]:
-    """Return each text's ratings; calls are about several texts if there are `rivals`, else about one in the `form`."""
+    """Return each text's ratings, from calls about several texts if there are `rivals`, else about one in `form`."""
     if rivals is None or ask == "by method":
         return await gather_in_order(
             rate_by_parts(example, parts, ask, assignment, judge, form=form) for example in examples
@@ -266,6 +267,7 @@ def score_stream(
     """Yield one score per row, in order; a faulty row is unscored with the fault as its reason.
 
     Args:
+        under_way: how many texts or groups are scored at a time.
         rivals: how many texts of a group a call rates, or `apart` for one text; `None` for what was used in learning.
         counts: counts what is rated together.
 

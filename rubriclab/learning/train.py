@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -61,9 +62,11 @@ async def train_method(
     )
     assignment, examples = training_input.assignment, training_input.examples
     rubric = Rubric(task=assignment.words.task, aspect=assignment.aspect, scale=assignment.scale, parts=(learned.part,))
-    by_id, aspect, agreement = {example.id: example for example in examples}, assignment.aspect.name, None
-    if ordered := [by_id[name] for name in learned.examples]:
-        labels, groups = floats(example.scores[aspect] for example in ordered), [example.group for example in ordered]
+    aspect, by_id = assignment.aspect.name, {example.id: example for example in examples}
+    rated = [by_id[name] for name in learned.examples]
+    agreement = None
+    if rated:
+        labels, groups = floats(example.scores[aspect] for example in rated), [example.group for example in rated]
         agreement = training_agreement(
             learned.scores, learned.reselected, labels, groups, assignment.scale, optimistic=learned.optimistic
         )
@@ -73,7 +76,7 @@ async def train_method(
         prompts=prompts_digest(method.prompts),
         seed=seed,
         agreement=agreement,
-        baseline=best_feature(ordered, aspect) if ordered else None,
+        baseline=best_feature(rated, aspect) if rated else None,
     )
     return Trained(rubric, provenance, learned.notes)
 
@@ -111,7 +114,8 @@ def training_agreement(
 
     Scores have shape (texts,), NaN where missing. `cross_validated` are by criteria selected without the text's group.
     """
-    in_sample, held_out = (stats.agreement(each, labels, groups, level="dataset") for each in (scores, cross_validated))
+    in_sample = stats.agreement(scores, labels, groups, level="dataset")
+    held_out = stats.agreement(cross_validated, labels, groups, level="dataset")
     auroc, reselected = None, held_out.spearman.rounded()
     if scale.names:
         auroc = verdicts.verdict_statistic("AUROC", [scores], labels, groups)
@@ -163,7 +167,8 @@ class Study:
         refit: a rubric that a person has edited; it replaces the selected rubric.
         reasons: by id, why the edited rubric's criteria were dropped; criteria not in it keep their former reason.
         threshold_by_hand: the threshold of verdicts, if a person has set it.
-        asked_directly: scores by the same judge asked directly that the record of an edited rubric's parent holds.
+        asked_directly: scores by the same judge asked directly, from the record of an edited rubric's parent.
+        notes: messages for the user, which computing the fit and the threshold adds.
     """
 
     candidates: candidate_search.Candidates
@@ -173,18 +178,12 @@ class Study:
     reasons: Mapping[str, str] = field(default_factory=dict)
     threshold_by_hand: float | None = None
     asked_directly: FloatArray | None = None
-
-    def __post_init__(self) -> None:
-        self.notes: list[str] = []
+    notes: list[str] = field(default_factory=list, init=False)
 
     @cached_property
     def table_by_method(self) -> RatingMatrix:
         """The rating matrix of all candidates, from calls by method."""
         return self.candidates.table(self.assignment, "by method")
-
-    @cached_property
-    def features(self) -> FloatArray:
-        return feature_values(self.candidates.examples, FEATURE_NAMES)
 
     @cached_property
     def table(self) -> RatingMatrix:
@@ -216,7 +215,7 @@ class Study:
         return fit
 
     @cached_property
-    def alone(self) -> dict[str, FloatArray]:
+    def scores_by_method(self) -> dict[str, FloatArray]:
         """Held-out scores by the candidates of each method alone, shape (texts,), NaN where missing."""
         methods = np.array(self.table_by_method.methods)
         tables = {
@@ -234,21 +233,22 @@ class Study:
 
     @cached_property
     def threshold(self) -> float | None:
-        if (names := self.assignment.scale.names) is None or self.threshold_by_hand is not None:
+        """The lowest score that passes; `None` unless labels have two levels."""
+        names = self.assignment.scale.names
+        if names is None or self.threshold_by_hand is not None:
             return self.threshold_by_hand
         recall, scores, labels = self.settings.recall(names), self.selected.held_out.scores, self.table.labels
         threshold = verdicts.choose_threshold(scores, labels, recall)
         if recall:
-            has_score = ~np.isnan(scores)
-            at_level = labels[has_score] > 0.5 if recall.level else labels[has_score] < 0.5
-            is_hit = ((scores[has_score] >= threshold) == recall.level) & at_level
-            hits, number = int(is_hit.sum()), int(at_level.sum())
-            share = wilson_interval(hits, number)
-            if share.low is None or share.low < recall.least:
+            has_level = ~np.isnan(scores) & ((labels > 0.5) if recall.level else (labels < 0.5))
+            is_found = has_level & ((scores >= threshold) == recall.level)
+            n_found, n_at_level = int(is_found.sum()), int(has_level.sum())
+            lowest_recall = wilson_interval(n_found, n_at_level).low or 0.0
+            if lowest_recall < recall.least:
                 self.notes.append(
-                    f"the threshold finds {hits} of {number} labelled texts at {names[recall.level]!r}; so few do not "
-                    f"ensure a recall of {recall.least:g} for new texts: its 95 % interval begins at "
-                    f"{share.low or 0:.2f}"
+                    f"the threshold finds {n_found} of {n_at_level} labelled texts at {names[recall.level]!r}; so few "
+                    f"do not ensure a recall of {recall.least:g} for new texts: its 95 % interval begins at "
+                    f"{lowest_recall:.2f}"
                 )
         return round(threshold, DIGITS)
 
@@ -257,13 +257,13 @@ class Study:
             return
         cells = self.candidates.cells_for(self.ask)
         for kind, noun in (("score", "the whole"), ("hypothesis", "a criterion")):
-            columns = [n for n, each in enumerate(self.candidates.candidates) if each.criterion.kind == kind]
-            texts = sum(
-                any(not row[n].applies and row[n].reason != candidate_search.NOT_JUDGED for n in columns)
-                for row in cells
-            )
-            if texts:
-                yield f"the judge says of {texts} of {len(cells)} texts that {noun} cannot be assessed: no scores"
+            is_of_kind = [candidate.criterion.kind == kind for candidate in self.candidates.candidates]
+            count = 0
+            for row in cells:
+                inapplicable = [cell for cell in compress(row, is_of_kind) if not cell.applies]
+                count += any(cell.reason != candidate_search.NOT_JUDGED for cell in inapplicable)
+            if count:
+                yield f"the judge says of {count} of {len(cells)} texts that {noun} cannot be assessed: no scores"
 
     def rubric(self) -> Rubric:
         fit, limits, ids = self.fit, self.candidates.bounds, self.candidates.ids
@@ -317,23 +317,23 @@ class Study:
     def validation(self) -> evaluation.Validation:
         table, candidates, held_out, assignment = self.table, self.candidates, self.selected.held_out, self.assignment
         by_method = {part.method: [criterion.id for criterion in part.criteria] for part in candidates.parts}
-        ids = self.candidates.ids
+        ids = candidates.ids
         kept_ids = [ids[column] for column in self.fit.columns]
         whole = [] if self.ask == "by method" else np.flatnonzero(table.holistic).tolist()
-        if self.refit:  # An edited rubric asks the question about the whole text only if it keeps it.
+        if self.refit:  # An edited rubric may have dropped scores of the whole text, which are then not asked for.
             whole = [column for column in whole if column in self.fit.columns]
         scores = {evaluation.WHOLE: fitting.cross_validate(table.columns(whole), self.settings).raw} if whole else {}
         result = validation(
             self.table_by_method,
-            self.features,
+            feature_values(candidates.examples, FEATURE_NAMES),
             held_out.raw,
             self.fit.raw(table.values),
             held_out.folds[0],
-            method_scores={**scores, **self.alone},
+            method_scores={**scores, **self.scores_by_method},
             calls={
                 JOINT: candidates.calls(kept_ids, assignment, self.ask),
                 evaluation.WHOLE: candidates.calls([ids[column] for column in whole], assignment, self.ask),
-                **{name: candidates.calls(own, assignment, "by method") for name, own in by_method.items()},
+                **{name: candidates.calls(own_ids, assignment, "by method") for name, own_ids in by_method.items()},
             },
             direct=self.direct,
             predicted_labels=held_out.scores,
@@ -469,8 +469,10 @@ def learning_calls(plans: Sequence[candidate_search.Plan], settings: fitting.Joi
     plans, _, together = _runnable_plans(plans, settings)
     to_run = candidate_search.plans_to_run(plans, proposals_only=together)
     calls = [plan.method.learning_calls(plan.training_input, plan.settings) for plan in to_run]
-    unrated, calls_per_text = sum(each.unrated for each in calls), 0
+    unrated = sum(each.unrated for each in calls)
+    calls_per_text = 0
     if together:
+        # Each criterion takes an entry of a reply. Without proposals, each method has one: its score of the whole.
         entries = unrated or len(candidate_search.joining_methods(plans))
         # Criteria that `extend` proposes from the first ratings are rated in a further call.
         extended = any(plan.method.extend and plan.method.rated_later(plan.settings) for plan in plans)
@@ -504,4 +506,6 @@ def _runnable_plans(
         notes = (f"{', '.join(sorted(questions))} left out: a call about several texts has no room for many questions",)
     judged_plans = [plan for plan in plans if plan.method.criterion_kind != "feature"]
     can_share = settings.ask != "by method" and len(candidate_search.joining_methods(judged_plans)) == len(judged_plans)
-    return plans, notes, can_share and len(judged_plans) >= (1 if settings.rivals else 2)
+    # A single method has nothing to share, except a call about several texts.
+    fewest_methods = 1 if settings.rivals else 2
+    return plans, notes, can_share and len(judged_plans) >= fewest_methods

@@ -37,7 +37,7 @@ def choose_threshold(scores: FloatArray, labels: FloatArray, recall: Recall | No
         return 0.5
     distinct = np.unique(values)
     between = (distinct[1:] + distinct[:-1]) / 2
-    # All texts pass at 0; above the highest score, none does.
+    # All texts pass at 0; above the highest score, no text does.
     candidates = np.concatenate([[0.0], between, [(distinct[-1] + 1) / 2], [0.5]])
     passing = values >= candidates[:, np.newaxis]
     recalls = np.stack([(~passing[:, ~passes]).mean(axis=1), passing[:, passes].mean(axis=1)])
@@ -95,8 +95,8 @@ def verdict_agreement(
             return wilson_interval(group_count if hit_count else 0, group_count).rounded()
         return _over_groups(lambda weights: quotient(weights @ (hits & among), weights @ among), group_of, 0)
 
-    def statistic(name: VerdictStatistic, values: FloatArray) -> Interval:
-        return _over_groups(_statistic(name, values, passes), group_of, 0, mean=name == "Brier score")
+    def statistic(kind: VerdictStatistic, values: FloatArray) -> Interval:
+        return _over_groups(_statistic(kind, values, passes), group_of, 0, mean=kind == "Brier score")
 
     def kappa(weights: FloatArray) -> FloatArray:
         total = weights.sum(axis=1)
@@ -132,15 +132,17 @@ def verdict_statistic(
     statistic: VerdictStatistic, scores: Sequence[FloatArray], labels: FloatArray, groups: Sequence[str]
 ) -> Interval:
     """Return a statistic of the first scores, minus that of any second scores, on the texts that have all scores."""
-    is_known = ~np.isnan(sum(scores)) & (labels != 0.5)
+    is_known = ~np.isnan(scores).any(axis=0) & (labels != 0.5)
     statistics = [_statistic(statistic, values[is_known], labels[is_known] > 0.5) for values in scores]
 
     def value(weights: FloatArray) -> FloatArray:
-        return statistics[0](weights) - sum(each(weights) for each in statistics[1:])
+        return statistics[0](weights) - sum(second(weights) for second in statistics[1:])
 
     # Equal scores do not differ, whatever the labels. Otherwise an AUROC of 1 or a difference of 0 may be chance.
-    certain = statistic == "Brier score" or (len(scores) > 1 and np.array_equal(scores[0], scores[-1], equal_nan=True))
-    return _over_groups(value, _known_groups(groups, is_known), 1 - len(scores), mean=certain)  # differences: from -1
+    are_equal = len(scores) > 1 and np.array_equal(scores[0], scores[-1], equal_nan=True)
+    lowest = -1 if len(scores) > 1 else 0
+    is_mean = statistic == "Brier score" or are_equal
+    return _over_groups(value, _known_groups(groups, is_known), lowest, mean=is_mean)
 
 
 def _statistic(statistic: VerdictStatistic, values: FloatArray, passes: BoolArray) -> Statistic:
@@ -157,10 +159,9 @@ def _statistic(statistic: VerdictStatistic, values: FloatArray, passes: BoolArra
         return auroc
 
     def balanced_accuracy(weights: FloatArray) -> FloatArray:
-        true_passes, true_fails = (values == 1) & passes, (values != 1) & ~passes
-        return (
-            quotient(weights @ true_fails, weights @ ~passes) + quotient(weights @ true_passes, weights @ passes)
-        ) / 2
+        recall_of_passes = quotient(weights @ ((values == 1) & passes), weights @ passes)
+        recall_of_fails = quotient(weights @ ((values != 1) & ~passes), weights @ ~passes)
+        return (recall_of_fails + recall_of_passes) / 2
 
     return balanced_accuracy
 

@@ -18,7 +18,7 @@ from pydantic import Field, model_validator
 from rubriclab.models.base import Bounded, FrozenModel
 from rubriclab.models.text import Scale
 from rubriclab.stats.correlation import FloatArray
-from rubriclab.stats.intervals import error_bounds, rounded_number
+from rubriclab.stats.intervals import error_bounds, round_defined
 
 # Minimum spread of a criterion, and minimum distance of a calibration's x values: division by less could overflow.
 MIN_SPREAD = 1e-12
@@ -204,19 +204,19 @@ def combine(aggregation: Aggregation, ratings: Mapping[str, float | None], scale
     # The mean slope of the calibration between an average text, whose raw value is 0, and this text.
     rise = _clipped(aggregation.calibration(distance), scale) - _clipped(aggregation.calibration(0.0), scale)
     points_per_unit = rise / distance * target.width / scale.width  # of the scores' scale, per unit of raw value
-    contributions = {name: rounded_number(share * points_per_unit) for name, share in weighted.items()}
+    contributions = {name: round_defined(share * points_per_unit) for name, share in weighted.items()}
     low = high = None
     if aggregation.conformal:
         below, above = error_bounds(aggregation.conformal.errors, aggregation.conformal.confidence)
-        low = rounded_number(scale.moved_to(target, _clipped(value + below, scale)))
-        high = rounded_number(scale.moved_to(target, _clipped(value + above, scale)))
-    return AggregatedScore(rounded_number(scale.moved_to(target, value)), low, high, contributions)
+        low = round_defined(scale.moved_to(target, _clipped(value + below, scale)))
+        high = round_defined(scale.moved_to(target, _clipped(value + above, scale)))
+    return AggregatedScore(round_defined(scale.moved_to(target, value)), low, high, contributions)
 
 
 def average_score(aggregation: Aggregation, scale: Scale) -> float:
     """Return the score of a text that every criterion rates as average; `scale` is the scale of the ratings."""
     value = _clipped(aggregation.calibration(0.0), scale)
-    return rounded_number(scale.moved_to(aggregation.onto or scale, value))
+    return round_defined(scale.moved_to(aggregation.onto or scale, value))
 
 
 def raw_value(aggregation: Aggregation, ratings: Mapping[str, float | None]) -> float | None:

@@ -29,7 +29,7 @@ from rubriclab.ops.scores import ColumnScoring, held_out_scores, parse_score
 from rubriclab.ops.workspace import Answered, Job, Workspace, choose_judge, load_version, rubric_ref
 from rubriclab.stats import intervals, prediction_powered as ppi
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
-from rubriclab.stats.intervals import Interval, paired_mean, renumber, rounded_number, units
+from rubriclab.stats.intervals import Interval, paired_mean, renumber, round_defined, units
 from rubriclab.stats.score_agreement import agreement, score_errors
 
 # The smallest visible change, as a share of the scale's width: 0.2 points on a scale from 1 to 5.
@@ -190,7 +190,7 @@ def _side_summary(
         scored=len(values),
         groups=len(set(scored_groups)),
         mean=paired_mean(values, units(scored_groups)).within(scale.low, scale.high).rounded(),
-        standard_deviation=rounded_number(values.std(ddof=1)) if len(values) > 1 else None,
+        standard_deviation=round_defined(values.std(ddof=1)) if len(values) > 1 else None,
         unscored=dict(Counter(reason or "" for score, reason in scores if score is None)),
     )
 
@@ -218,7 +218,7 @@ def _differences(
         "difference": difference.within(-scale.width, scale.width).rounded(),
         "visible": visible,
         "criteria": _criteria(rubrics.criteria, pairs),
-        **{name: rounded_number(values.mean()) if len(pairs) else None for name, values in values_of.items()},
+        **{name: round_defined(values.mean()) if len(pairs) else None for name, values in values_of.items()},
     }
 
 
@@ -271,7 +271,7 @@ def _criteria(
                 difference=paired_mean(*samples[column]).within(-1.0, 1.0).rounded(),
                 p=p_values[column],
                 adjusted_p=adjusted[column],
-                contribution=rounded_number(contributions.mean()) if len(contributions) else None,
+                contribution=round_defined(contributions.mean()) if len(contributions) else None,
             )
         )
     # The criteria whose ratings fell most come first, those without a difference last.

@@ -26,12 +26,13 @@ from rubriclab.data.write import json_line, name_in_errors, table_kind
 from rubriclab.errors import BelowThreshold, DataError, JudgeError, SettingsError
 from rubriclab.judges.cache import recorded_name
 from rubriclab.judges.judge import Judge
-from rubriclab.learning.baselines import plain_question_rubric
 from rubriclab.learning.estimate import DryRun, dry_run, estimate_scoring
 from rubriclab.learning.scoring import Score, addresses_judge, fault_id, rival_limits, score_stream, without_rivals
+from rubriclab.methods.holistic import BaselineSettings, whole_aspect
 from rubriclab.models.aggregation import RivalLimits
 from rubriclab.models.characters import count, did_you_mean, join_names, preview
-from rubriclab.models.rubric import Rubric
+from rubriclab.models.evaluation import DIRECT
+from rubriclab.models.rubric import Part, Rubric
 from rubriclab.models.text import Assignment, Example, find_aspect, format_score, parse_scale, task_words
 from rubriclab.models.version import Effort, Version
 from rubriclab.ops import inputs, scores as results, workspace as work
@@ -273,7 +274,10 @@ def _prepare_unvalidated(workspace: work.Workspace, data: Data, options: ScoreOp
     warning = "no label says how far these scores agree with people's"
     workspace.notify(f"unvalidated: {warning}; label about 30 texts and run `{shlex.join(learn)}`")
     workspace.open_store(create=True)
-    return Scoring(workspace, data, plain_question_rubric(assignment), UNVALIDATED, work.JudgeChoice(judge), options)
+    criterion = whole_aspect(assignment, aspect.definition)
+    part = Part(method=DIRECT, settings=BaselineSettings().model_dump(mode="json"), criteria=(criterion,))
+    rubric = Rubric(task=assignment.words.task, aspect=aspect, scale=assignment.scale, parts=(part,))
+    return Scoring(workspace, data, rubric, UNVALIDATED, work.JudgeChoice(judge), options)
 
 
 _RESTART_HINT = "Leave `resume` out to begin again, or give another `output`."

@@ -40,7 +40,7 @@ from rubriclab.ops.learn import TrainingRun, resolve_settings
 from rubriclab.ops.options import TransferOptions
 from rubriclab.ops.workspace import Job, Notify, Workspace
 from rubriclab.stats.correlation import BoolArray, FloatArray, floats
-from rubriclab.stats.intervals import MIN_GROUPS, Interval, paired_mean, predict_folds, rounded_number, units
+from rubriclab.stats.intervals import MIN_GROUPS, Interval, paired_mean, predict_folds, round_defined, units
 from rubriclab.stats.score_agreement import agreement
 
 # From the cheapest to the most expensive.
@@ -294,7 +294,7 @@ def recommend(
         gains[action] = mean_over_groups(differences, groups)
     if len(set(np.array(groups)[scored_by_all])) < MIN_GROUPS or np.ptp(labels[scored_by_all]) == 0:
         return default, gains, True
-    means = {action: rounded_number(errors_of[action][scored_by_all].mean()) for action in actions}
+    means = {action: round_defined(errors_of[action][scored_by_all].mean()) for action in actions}
     return min(actions, key=lambda action: means[action]), gains, False
 
 
@@ -374,7 +374,7 @@ async def measure_transfer(
                     earlier=EarlierRubric(rubric.parts, earlier_cells),
                     model_versions=workspace.model_versions,
                 )
-            adapted["relearn"] = adaptation.adapt_relearned(fitted_to, trained)
+            adapted["relearn"] = adaptation.use_relearned(fitted_to, trained)
         except (errors.BudgetReached, errors.JudgeRefused, errors.ProviderDown):
             raise
         except (errors.DataError, errors.JudgeError, errors.ReplayMiss, errors.SettingsError) as error:

@@ -52,25 +52,25 @@ def pearson_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | No
 def spearman_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> FloatArray:
     """Return Spearman's correlations of paired rows, by weighted average ranks; otherwise as `pearson_rows`."""
     x, y, weights = _checked_rows(x, y, weights)
-    x_levels, x_level_weights, x_unequal = _levels(x, weights)
-    y_levels, y_level_weights, y_unequal = _levels(y, weights)
+    x_levels, x_level_weights, x_unequal_pairs = _levels(x, weights)
+    y_levels, y_level_weights, y_unequal_pairs = _levels(y, weights)
     x_ranks, y_ranks = _average_ranks(x_levels, x_level_weights), _average_ranks(y_levels, y_level_weights)
-    return _product_moment(x_ranks, y_ranks, weights, (x_unequal > 0) & (y_unequal > 0))
+    return _product_moment(x_ranks, y_ranks, weights, (x_unequal_pairs > 0) & (y_unequal_pairs > 0))
 
 
 def kendall_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> FloatArray:
     """Return Kendall's tau-b of paired rows; otherwise as `pearson_rows`."""
     x, y, weights = _checked_rows(x, y, weights)
-    x_levels, _, x_unequal = _levels(x, weights)
-    y_levels, _, y_unequal = _levels(y, weights)
+    x_levels, _, x_unequal_pairs = _levels(x, weights)
+    y_levels, _, y_unequal_pairs = _levels(y, weights)
     taus = np.full(len(weights), np.nan)
-    defined = np.flatnonzero((x_unequal > 0) & (y_unequal > 0))
+    defined_rows = np.flatnonzero((x_unequal_pairs > 0) & (y_unequal_pairs > 0))
     row_levels = [np.broadcast_to(levels, weights.shape) for levels in (x_levels, y_levels)]
     if weights.shape[1] > PAIR_LIMIT:
         from scipy.stats import kendalltau
 
         copies = weights.astype(np.int64)
-        for row in defined:
+        for row in defined_rows:
             repeated = (np.repeat(levels[row], copies[row]) for levels in row_levels)
             taus[row] = kendalltau(*repeated, method="asymptotic").statistic
         return taus.clip(-1.0, 1.0)
@@ -80,7 +80,8 @@ def kendall_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | No
     else:
         rows = zip(*row_levels, weights, strict=True)
         concordance = np.array([weight @ _pair_signs(x_row, y_row) @ weight / 2 for x_row, y_row, weight in rows])
-    taus[defined] = concordance[defined] / np.sqrt(x_unequal[defined] * y_unequal[defined])
+    unequal_products = x_unequal_pairs[defined_rows] * y_unequal_pairs[defined_rows]
+    taus[defined_rows] = concordance[defined_rows] / np.sqrt(unequal_products)
     return taus.clip(-1.0, 1.0)
 
 
@@ -104,7 +105,7 @@ def fisher_z(r: npt.ArrayLike) -> FloatArray:
 
 def is_constant(values: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> BoolArray:
     """Return whether all values of a row are exactly equal, shape (rows,); shapes and errors as for `pearson_rows`."""
-    rows, _, weights = _checked_rows(values, values, weights)  # the function checks a pair; here it is x alone
+    rows, _, weights = _checked_rows(values, values, weights)
     has_weight = weights > 0
     # A row without weight is constant: its highest value is -inf and its lowest inf.
     highest = np.where(has_weight, rows, -np.inf).max(axis=1, initial=-np.inf)
@@ -148,6 +149,7 @@ def _levels(rows: FloatArray, weights: FloatArray) -> tuple[IntArray, FloatArray
 
 
 def _average_ranks(levels: IntArray, level_weights: FloatArray) -> FloatArray:
+    """Return the elements' ranks, shape (rows, n); equal elements share the mean of their ranks."""
     ranks = np.cumsum(level_weights, axis=1) - (level_weights - 1) / 2
     return np.take_along_axis(ranks, np.broadcast_to(levels, (len(level_weights), levels.shape[1])), axis=1)
 
@@ -167,7 +169,10 @@ def _product_moment(x: FloatArray, y: FloatArray, weights: FloatArray, defined: 
 def _pair_signs(x: IntArray, y: IntArray) -> FloatArray:
     """Return 1 for pairs in the same order in x and y, -1 for pairs in opposite order, 0 for ties."""
     # Comparisons give signs of one byte; differences would take eight bytes each.
-    x_signs, y_signs = (np.greater.outer(v, v).view(np.int8) - np.less.outer(v, v).view(np.int8) for v in (x, y))
+    x_signs, y_signs = (
+        np.greater.outer(levels, levels).view(np.int8) - np.less.outer(levels, levels).view(np.int8)
+        for levels in (x, y)
+    )
     return (x_signs * y_signs).astype(np.float64)
 
 

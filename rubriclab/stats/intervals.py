@@ -55,8 +55,8 @@ def rounded(value: float | None) -> float | None:
     return None if value is None or math.isnan(value) else round(float(value), DIGITS)
 
 
-def rounded_number(value: float) -> float:
-    """Return a defined number rounded to the stored decimal places; 0 is never negative."""
+def round_defined(value: float) -> float:
+    """Return a number that is not NaN, rounded to the stored decimal places; 0 is never negative."""
     return round(float(value), DIGITS) + 0.0
 
 
@@ -165,6 +165,7 @@ def paired_mean(differences: FloatArray, groups: IntArray) -> Interval:
 
 
 def student_mean(mean: float, error: float, freedom: int) -> Interval:
+    """Return a mean with Student's interval, or as `mean_without_spread` if the standard `error` is 0."""
     if error <= NO_SPREAD * max(1.0, abs(mean)):
         # The sign test has this p value if all its `freedom + 1` groups are on the same side of 0.
         return mean_without_spread(mean, 0.5**freedom)

@@ -87,6 +87,7 @@ class ScoredSet:
 
     @property
     def labelled(self) -> LabelledScores:
+        """The labelled texts."""
         return self.labelled_among(~np.isnan(self.labels))
 
     def labelled_among(self, mask: BoolArray) -> LabelledScores:
@@ -95,7 +96,10 @@ class ScoredSet:
         return LabelledScores(self.labels[mask], self.scores[mask], group, np.arange(len(group)))
 
     def mean_and_influence(self, factor: float) -> tuple[float, FloatArray]:
-        """Return the mean score times `factor`, corrected if there are labels, and each text's influence on it."""
+        """Return the mean score times `factor`, corrected if there are labels, and each text's influence on it.
+
+        An influence is the text's share in the deviation of the estimate, so that squared sums estimate its variance.
+        """
         has_label = ~np.isnan(self.labels)
         mean = float(self.weights @ self.scores)
         influence = factor * self.weights * (self.scores - mean)
@@ -157,19 +161,19 @@ def difference_by_own_labels(before: ScoredSet, after: ScoredSet) -> intervals.I
     What the texts of a group have in common cancels. Each set needs labels in `MIN_GROUPS` groups. If a set's
     labels are equal, the variance of both sets' labelled texts replaces its own; there is no interval if all are equal.
     """
-    labelled = before.labelled, after.labelled
-    groups = min(each.groups for each in labelled)
+    labelled_sets = before.labelled, after.labelled
+    groups = min(labelled.groups for labelled in labelled_sets)
     if groups < intervals.MIN_GROUPS:
         return intervals.Interval(None)
-    centered_scores = np.concatenate([each.scores - each.scores.mean() for each in labelled])
-    centered_labels = np.concatenate([each.labels - each.labels.mean() for each in labelled])
+    centered_scores = np.concatenate([labelled.scores - labelled.scores.mean() for labelled in labelled_sets])
+    centered_labels = np.concatenate([labelled.labels - labelled.labels.mean() for labelled in labelled_sets])
     factor = _factor(centered_scores, centered_labels)
     value, squared_influences = _difference(before, after, factor)
-    if np.ptp(np.concatenate([each.labels for each in labelled])) == 0:
+    if np.ptp(np.concatenate([labelled.labels for labelled in labelled_sets])) == 0:
         return intervals.Interval(value)
-    residuals = np.concatenate([each.labels - factor * each.scores for each in labelled])
-    sets_with_equal_labels = [each for each in labelled if np.ptp(each.labels) == 0]
-    extra_variance = sum(float(residuals.var(ddof=1)) / each.groups for each in sets_with_equal_labels)
+    residuals = np.concatenate([labelled.labels - factor * labelled.scores for labelled in labelled_sets])
+    sets_with_equal_labels = [labelled for labelled in labelled_sets if np.ptp(labelled.labels) == 0]
+    extra_variance = sum(float(residuals.var(ddof=1)) / labelled.groups for labelled in sets_with_equal_labels)
     error = math.sqrt(groups / (groups - 1) * squared_influences + extra_variance)
     return intervals.student_mean(value, error, groups - 2)
 
@@ -187,8 +191,8 @@ def difference_by_other_labels(
     `labelled` may be from one set. `changed` is the share of pairs of different texts; equal texts get equal labels.
     """
     factor = labelled.factor
-    groups = [len(np.unique(side.group)) for side in (before, after)]
-    if labelled.groups < intervals.MIN_GROUPS or min(groups) < 2:
+    group_counts = [len(np.unique(side.group)) for side in (before, after)]
+    if labelled.groups < intervals.MIN_GROUPS or min(group_counts) < 2:
         return intervals.Interval(None)
     # One set may have labels, which must not correct its mean alone.
     before, after = (replace(side, labels=np.full_like(side.labels, np.nan)) for side in (before, after))
@@ -196,10 +200,10 @@ def difference_by_other_labels(
     variances = _weighted_variances(labelled.residuals, labelled.system)
     # Parts of the variance of the difference between the mean residuals, if each residual has variance 1.
     system_part = 2 * changed**2 * SYSTEM_SHARES
-    text_part = changed * (1 - SYSTEM_SHARES) * sum(1 / number for number in groups)
+    text_part = changed * (1 - SYSTEM_SHARES) * sum(1 / number for number in group_counts)
     score_squares = float(np.square(labelled.scores - labelled.scores.mean()).sum())
     factor_variance = (value / factor) ** 2 * float(labelled.residuals.var()) / score_squares if factor else 0.0
-    group_variance = min(groups) / (min(groups) - 1) * squared_influences
+    group_variance = min(group_counts) / (min(group_counts) - 1) * squared_influences
     error = math.sqrt(group_variance + factor_variance + float(variances @ (system_part + text_part)))
     return intervals.student_mean(value, error, len(labelled.labels) - 2)
 
@@ -245,7 +249,8 @@ def _weighted_variances(residuals: FloatArray, system: IntArray) -> FloatArray:
 def labels_for_margin(labelled: LabelledScores, margin: float) -> int:
     """Return about how many labels a 95 % interval of plus or minus `margin` needs if there are many scored texts."""
     error = intervals.standard_error(labelled.residuals, labelled.group)
-    return math.ceil(len(labelled.labels) * (1.96 * error / margin) ** 2)
+    margin_now = 1.96 * error
+    return math.ceil(len(labelled.labels) * (margin_now / margin) ** 2)
 
 
 def distributions_differ(scores: FloatArray, group_count: int, labelled: LabelledScores) -> bool:

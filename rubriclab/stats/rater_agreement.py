@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rubriclab.stats import intervals
-from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
+from rubriclab.stats.correlation import BoolArray, FloatArray
 
 Metric = Literal["nominal", "interval"]
 
@@ -41,18 +41,21 @@ def krippendorff_alpha(
         ratings: shape (raters, units), NaN if missing.
         clusters: the cluster of each unit, an integer; by default every unit is a cluster.
     """
-    ratings_compared, cluster = _compared_units(ratings, clusters)
+    table = np.asarray(ratings, dtype=np.float64)
+    all_clusters = np.arange(table.shape[1]) if clusters is None else np.asarray(clusters)
+    is_compared = (~np.isnan(table)).sum(axis=0) >= 2
+    table, cluster = table[:, is_compared], intervals.renumber(all_clusters[is_compared])
     if len(cluster) < 2:
         return intervals.Interval(None)
-    sizes = (~np.isnan(ratings_compared)).sum(axis=0)
+    sizes = (~np.isnan(table)).sum(axis=0)
     if metric == "nominal":
         # Each rating is a unit vector with a dimension for each value, so that all different ratings are equally far.
-        values = np.unique(ratings_compared[~np.isnan(ratings_compared)])
-        sums = np.array([(ratings_compared == value).sum(axis=0) for value in values], dtype=float)
+        values = np.unique(table[~np.isnan(table)])
+        sums = np.array([(table == value).sum(axis=0) for value in values], dtype=float)
         squares = sums.sum(axis=0)
     else:
         # Centred and scaled so that no square overflows; alpha depends neither on the origin nor on the unit.
-        centered = ratings_compared - np.nanmean(ratings_compared)
+        centered = table - np.nanmean(table)
         scaled = np.nan_to_num(centered / (np.nanmax(np.abs(centered)) or 1.0))
         sums, squares = scaled.sum(axis=0, keepdims=True), np.square(scaled).sum(axis=0)
     # A unit's sum of squared deviations is the sum of its pairs' disagreements divided by its number of ratings.
@@ -65,15 +68,7 @@ def krippendorff_alpha(
         expected = np.where(between > NO_SPREAD * total, between / np.maximum(number - 1, 1), 0.0)
         return 1 - intervals.quotient(weights @ within_sums / np.maximum(number, 1), expected)
 
-    return intervals.estimate(statistic, int(cluster.max()) + 1, elements=ratings_compared.size, correlation=True)
-
-
-def _compared_units(ratings: npt.ArrayLike, clusters: npt.ArrayLike | None) -> tuple[FloatArray, IntArray]:
-    """Return the ratings of units with two ratings or more, shape (raters, units), and the cluster of each unit."""
-    table = np.asarray(ratings, dtype=np.float64)
-    cluster = np.arange(table.shape[1]) if clusters is None else np.asarray(clusters)
-    compared = (~np.isnan(table)).sum(axis=0) >= 2
-    return table[:, compared], intervals.renumber(cluster[compared])
+    return intervals.estimate(statistic, int(cluster.max()) + 1, elements=table.size, correlation=True)
 
 
 def rater_variances(table: FloatArray, *, raters_known: bool) -> tuple[float, float]:
@@ -84,14 +79,15 @@ def rater_variances(table: FloatArray, *, raters_known: bool) -> tuple[float, fl
     """
     has_rating = (~np.isnan(table)).astype(np.float64)
     filled = np.nan_to_num(table - np.nanmean(table) if table.size else table)
-    sizes, sums, rated = has_rating.sum(axis=0), filled.sum(axis=0), has_rating.sum(axis=1)
+    sizes, sums = has_rating.sum(axis=0), filled.sum(axis=0)
     within_squares = np.square(filled).sum() - (np.square(sums) / sizes).sum()
     within_variance = residual = intervals.quotient(within_squares, sizes.sum() - table.shape[1])
     if raters_known:
         # The residual mean square after fitting effects of texts and raters, by the normal equations.
-        values, vectors = np.linalg.eigh(np.diag(rated) - (has_rating / sizes) @ has_rating.T)
+        n_by_rater = has_rating.sum(axis=1)
+        values, vectors = np.linalg.eigh(np.diag(n_by_rater) - (has_rating / sizes) @ has_rating.T)
         projected = np.square((filled - has_rating * (sums / sizes)).sum(axis=1) @ vectors)
-        nonzero = values > 1e-9 * max(rated.max(initial=0), 1)
+        nonzero = values > 1e-9 * max(n_by_rater.max(initial=0), 1)
         explained = (projected[nonzero] / values[nonzero]).sum()
         fitted = intervals.quotient(np.maximum(within_squares - explained, 0), (sizes - 1).sum() - nonzero.sum())
         residual = np.where(np.isnan(fitted), within_variance, fitted)
@@ -123,8 +119,8 @@ def ceiling(ratings: npt.ArrayLike, groups: npt.ArrayLike | None = None, *, rate
     means = np.nanmean(table, axis=0) if table.size else np.empty(0)
     sizes, squared_shares = np.bincount(group), np.bincount(group, np.square(shares).sum(axis=0))
     spread = float(np.square(means - (np.bincount(group, means) / sizes)[group]).sum())
-    by_rater = np.array([np.bincount(group, own) for own in shares])
-    severity_share = float((squared_shares - np.square(by_rater).sum(axis=0) / sizes).sum())
+    shares_by_rater = np.array([np.bincount(group, shares_of_rater) for shares_of_rater in shares])
+    severity_share = float((squared_shares - np.square(shares_by_rater).sum(axis=0) / sizes).sum())
     residual_share = float((squared_shares * (1 - 1 / sizes)).sum())
     if not spread > 0:
         return None

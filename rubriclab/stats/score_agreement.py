@@ -124,7 +124,7 @@ def agreement(
         n=len(used.human),
         groups=len(used.sizes),
         systems=used.systems if level == "system" else None,
-        constant_groups=int(texts.constant.sum()),
+        constant_groups=int(texts.has_constant_labels.sum()),
         single_groups=int((texts.sizes == 1).sum()),
         constant=constant,
         unit=used.unit,
@@ -161,10 +161,12 @@ def difference(
     Both are compared on the texts that both scored; constant scores have correlation 0. Otherwise as `agreement`.
     """
     _, used = _texts_at_level([first, second], human, groups, systems, level=level, constant=constant)
-    defined = zero_if_constant(coefficient)
-    agreements = [level_statistic(used, row, defined, level, constant) for row in (0, 1)]
+    coefficient_or_zero = zero_if_constant(coefficient)
+    first_agreement, second_agreement = (
+        level_statistic(used, evaluator, coefficient_or_zero, level, constant) for evaluator in (0, 1)
+    )
     interval = estimate(
-        lambda counts: agreements[0](counts) - agreements[1](counts),
+        lambda counts: first_agreement(counts) - second_agreement(counts),
         used.clusters,
         elements=len(used.human),
         mean=level != "system",  # the difference of equal scores is certainly 0
@@ -188,18 +190,19 @@ def _system_difference(texts: ScoredTexts, coefficient: Coefficient) -> Interval
     def margin(margin1: float, margin2: float) -> float:
         return math.sqrt(max(margin1**2 + margin2**2 - 2 * error_correlation * margin1 * margin2, 0.0))
 
-    below, above = margin(r1 - ci1.low, ci2.high - r2), margin(ci1.high - r1, r2 - ci2.low)
-    return Interval(r1 - r2, r1 - r2 - below, r1 - r2 + above)
+    low = r1 - r2 - margin(r1 - ci1.low, ci2.high - r2)
+    high = r1 - r2 + margin(ci1.high - r1, r2 - ci2.low)
+    return Interval(r1 - r2, low, high)
 
 
-def zero_if_constant(coefficient: Coefficient) -> Coefficient:
-    """Return a coefficient that is 0 for constant scores, NaN for constant labels."""
+def zero_if_constant(coefficient: Coefficient, for_constant_labels: float = math.nan) -> Coefficient:
+    """Return a coefficient that is 0 if only the scores are constant, and `for_constant_labels` if the labels are."""
 
-    def defined(x: FloatArray, y: FloatArray, weights: FloatArray | None = None, /) -> FloatArray:
+    def coefficient_or_zero(x: FloatArray, y: FloatArray, weights: FloatArray | None = None, /) -> FloatArray:
         values = np.nan_to_num(coefficient(x, y, weights), nan=0.0)
-        return np.where(correlation.is_constant(y, weights), np.nan, values)
+        return np.where(correlation.is_constant(y, weights), for_constant_labels, values)
 
-    return defined
+    return coefficient_or_zero
 
 
 def _texts_at_level(
@@ -251,8 +254,8 @@ class ScoredTexts:
         return np.asarray(np.cumsum(self.sizes) - self.sizes)
 
     @property
-    def constant(self) -> BoolArray:
-        """Which groups have two or more texts and one human score for all of them."""
+    def has_constant_labels(self) -> BoolArray:
+        """Whether each group has two or more texts and one human score for all of them."""
         highest = np.maximum.reduceat(self.human, self.starts)
         lowest = np.minimum.reduceat(self.human, self.starts)
         return np.asarray((highest == lowest) & (self.sizes > 1))
@@ -274,7 +277,7 @@ class ScoredTexts:
         return self.clusters < MIN_GROUPS
 
     def take(self, indices: IntArray) -> ScoredTexts:
-        group, system = (np.unique(codes[indices], return_inverse=True)[1] for codes in (self.group, self.system))
+        group, system = renumber(self.group[indices]), renumber(self.system[indices])
         return ScoredTexts(self.predicted[:, indices], self.human[indices], group, system)
 
 
@@ -297,8 +300,8 @@ def scored_texts(
     group = renumber(np.array(groups, dtype=str))
     system = np.zeros_like(group) if systems is None else renumber(np.array(systems, dtype=str))
     order = np.lexsort([*table, labels, system, group])
-    unscored = np.isnan(table).sum(axis=0)
-    return ScoredTexts(table, labels, group, system).take(order[unscored[order] == 0])
+    n_missing = np.isnan(table).sum(axis=0)
+    return ScoredTexts(table, labels, group, system).take(order[n_missing[order] == 0])
 
 
 def used_texts(texts: ScoredTexts, level: Level, rule: ConstantRule) -> ScoredTexts:
@@ -310,7 +313,7 @@ def used_texts(texts: ScoredTexts, level: Level, rule: ConstantRule) -> ScoredTe
         return texts
     left_out = texts.sizes < 2
     if rule == "skip":
-        left_out = left_out | texts.constant
+        left_out = left_out | texts.has_constant_labels
     return texts.take(np.flatnonzero(~np.repeat(left_out, texts.sizes)))
 
 
@@ -331,20 +334,20 @@ def coefficient_interval(texts: ScoredTexts, coefficient: Coefficient, level: Le
     """
     statistic = level_statistic(texts, 0, coefficient, level, rule)
     is_mean = level == "group" and texts.unit == "groups"
-    interval = estimate(statistic, texts.clusters, elements=len(texts.human), correlation=True, mean=is_mean)
-    value = interval.value
+    jackknife = estimate(statistic, texts.clusters, elements=len(texts.human), correlation=True, mean=is_mean)
+    value = jackknife.value
     if level != "system" or value is None or texts.too_few_groups:
-        return interval
-    fisher = _fisher_interval(value, texts.systems, coefficient)
-    if coefficient is kendall_rows:
-        margin = _QUANTILE * _kendall_error(texts, value)
-        interval = Interval(value, value - margin, value + margin).within(-1, 1)
+        return jackknife
+    fisher, second = _fisher_interval(value, texts.systems, coefficient), jackknife
     if coefficient is spearman_rows:
         # The jackknife is inconsistent for ranks of so few systems.
         return fisher
-    if interval.low is None or interval.high is None or fisher.low is None or fisher.high is None:
+    if coefficient is kendall_rows:
+        margin = _QUANTILE * _kendall_error(texts, value)
+        second = Interval(value, value - margin, value + margin).within(-1, 1)
+    if fisher.low is None or fisher.high is None or second.low is None or second.high is None:
         return fisher
-    return Interval(value, min(fisher.low, interval.low), max(fisher.high, interval.high))
+    return Interval(value, min(fisher.low, second.low), max(fisher.high, second.high))
 
 
 def _fisher_interval(value: float, systems: int, coefficient: Coefficient) -> Interval:
@@ -371,7 +374,7 @@ def _system_means(texts: ScoredTexts) -> FloatArray:
 def _kendall_error(texts: ScoredTexts, tau: float) -> float:
     """Return the standard error of Kendall's correlation between systems by Samara & Randles."""
     count, means = texts.systems, _system_means(texts)[[0, -1]]
-    predicted, human = (np.sign(np.round(each[:, np.newaxis] - each, MEAN_DIGITS)) for each in means)
+    predicted, human = (np.sign(np.round(scores[:, np.newaxis] - scores, MEAN_DIGITS)) for scores in means)
     concordant = (predicted * human).sum(axis=1)
     squares = float(np.square(concordant - concordant.mean()).sum())
     between_systems = 2 * (count - 2) / (count * (count - 1) ** 2) * squares
@@ -386,13 +389,7 @@ def level_statistic(
     if level == "system":
         return _system_statistic(texts, predicted, coefficient)
 
-    constant_value = 1.0 if rule == "papers" else np.nan
-
-    def coefficient_by_rule(x: FloatArray, y: FloatArray, weights: FloatArray | None = None, /) -> FloatArray:
-        """Return the coefficient, 0 if only `x` is constant, and the rule's value if `y` is constant."""
-        values = np.nan_to_num(coefficient(x, y, weights), nan=0.0)
-        return np.where(correlation.is_constant(y, weights), constant_value, values)
-
+    coefficient_by_rule = zero_if_constant(coefficient, 1.0 if rule == "papers" else math.nan)
     if level == "dataset" or len(sizes) == 1:
         over_all_texts = coefficient if level == "dataset" else coefficient_by_rule
         # Twice as fast as indexing, since np.take makes the weights of each sample contiguous in memory.
