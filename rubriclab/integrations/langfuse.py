@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -50,16 +50,10 @@ class LangfuseEvaluator(evaluator.OpenRubric):
         """Return the evaluation of one text; Langfuse shows a raised `TextUnscored` beside the evaluator."""
         row = self._row(**{name: fields.get(name) for name in ("input", "output", "expected_output", "metadata")})
         score = await self._scorer.score_row_async(row)
-        comment = evaluator.rationale(score, self._scorer.rubric)
+        comment, metadata = evaluator.rationale(score, self._scorer.rubric), evaluator.metadata_of(score)
         if score.score is None:
             raise TextUnscored(comment)
-        return Evaluation(
-            name=self.name,
-            value=score.score,
-            comment=comment,
-            metadata=evaluator.metadata_of(score),
-            data_type="NUMERIC",
-        )
+        return Evaluation(name=self.name, value=score.score, comment=comment, metadata=metadata, data_type="NUMERIC")
 
 
 def rows(
@@ -80,18 +74,21 @@ def rows(
         sources: the sources that count: `ANNOTATION` (people on Langfuse's pages), `API` (programs), `EVAL`.
         row: returns the row of an observation, given `input`, `output` and `metadata` by name; by default `row_of`.
     """
-    row_function, items = row or row_of, list(observations)
-    roots = {each.trace_id: each.id for each in items if each.is_root_observation or each.parent_observation_id is None}
-    texts = (
-        (each.id, partial(row_function, input=each.input, output=each.output, metadata=each.metadata)) for each in items
-    )
+    row_function = row or row_of
+    roots = dict[str, str]()
+    texts = list[tuple[str, Callable[[], Mapping[str, Any]]]]()
+    for each in observations:
+        if each.is_root_observation or each.parent_observation_id is None:
+            roots[each.trace_id] = each.id
+        fields = {"input": each.input, "output": each.output, "metadata": each.metadata}
+        texts.append((each.id, partial(row_function, **fields)))
     annotations = list[evaluator.Annotation]()
     for score in sorted(scores, key=lambda score: score.updated_at):
         if score.source not in sources or score.data_type not in LABEL_TYPES or score.subject is None:
             continue
-        observation_of = {"trace": roots.get(score.subject.id), "observation": score.subject.id}
-        if id_ := observation_of.get(score.subject.kind):
+        id_by_kind = {"trace": roots.get(score.subject.id), "observation": score.subject.id}
+        if text_id := id_by_kind.get(score.subject.kind):
             value = score.value if isinstance(score.value, str) else float(score.value)
-            rater, comment = score.author_user_id, score.comment or None
-            annotations.append(evaluator.Annotation(id_, score.name, value, rater, comment))
+            reason = score.comment or None
+            annotations.append(evaluator.Annotation(text_id, score.name, value, score.author_user_id, reason))
     return evaluator.rows_of_texts(texts, annotations)

@@ -15,7 +15,6 @@ from rubriclab.integrations.evaluator import imported_from
 from rubriclab.judges.judge import Ledger
 from rubriclab.judges.limits import LocalBudget
 from rubriclab.models.characters import plain
-from rubriclab.models.version import Version
 from rubriclab.ops import explain as explaining, score as scoring
 from rubriclab.ops.inputs import FieldMissing, repeated_id
 from rubriclab.ops.options import ExplainOptions, ScoreOptions
@@ -31,6 +30,7 @@ with imported_from("The SDK of the Model Context Protocol", "mcp"):
 # Seconds that calls under way have to finish after the assistant has closed the connection.
 GRACE = 10
 MAX_TEXTS = 100
+LISTED_FIELDS = ("rubric", "task", "aspect", "scale", "judge", "verdict")
 INSTRUCTIONS = """Rubrics that were learned from texts scored by people. Each scores a text on its scale, with an \
 interval where it has one, and gives the contribution and the reason of each criterion. A text without a score has the \
 reason instead: never make up a number. Scores of different rubrics are not comparable. The verdict of a rubric says \
@@ -60,8 +60,8 @@ class RubricTools:
         self._template = template
         self._judge = judge
         self.allow_calls = allow_calls
-        caps = template.options.max_calls, template.options.max_cost
-        if allow_calls and caps == (None, None):
+        has_cap = template.options.max_calls is not None or template.options.max_cost is not None
+        if allow_calls and not has_cap:
             hint = "give `max_cost=DOLLARS` or `max_calls=N`, too."
             raise SettingsError("`allow_calls`: an assistant would decide how much is spent;", hint)
         if template.options.batch:
@@ -73,7 +73,12 @@ class RubricTools:
         """List the rubrics of the store, each by its newest version: what it judges, its scale, judge and verdict."""
         with self._workspace() as workspace:
             store = workspace.open_store(access="read")
-            return {"rubrics": [_entry(version) for version in list_versions(store, workspace.notify)]}
+            rubrics = []
+            for version in list_versions(store, workspace.notify):
+                shown = describe_rubric(version.rubric, version.ref, version.provenance.judge, version)
+                row = shown.model_dump(mode="json", include=set(LISTED_FIELDS))
+                rubrics.append({**row, "tags": list(version.tags), "criteria": len(shown.criteria)})
+            return {"rubrics": rubrics}
 
     async def show_rubric(self, rubric: Rubric) -> dict[str, Any]:
         """Show a rubric: what it judges, its scale, judge and verdict, and its criteria with levels and weights."""
@@ -85,7 +90,8 @@ class RubricTools:
     async def score_texts(self, rubric: Rubric, texts: Texts) -> dict[str, Any]:
         """Score texts by a rubric. Each score has its interval, and the contribution and reason of each criterion."""
         if repeated := repeated_id(text.id for text in texts):
-            raise ToolError(f"texts[{repeated[1]}]: its id is that of texts[{repeated[0]}] already; give each its own.")
+            first, second = repeated
+            raise ToolError(f"texts[{second}]: its id is that of texts[{first}] already; give each its own.")
         rows = [text.model_dump(exclude_none=True) for text in texts]
 
         async def run() -> dict[str, Any]:
@@ -144,11 +150,9 @@ def server(tools: RubricTools) -> MCPServer[Any]:
         "rubriclab", title="rubriclab", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING"
     )
     reading = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+    calls = tools.allow_calls
     asking = ToolAnnotations(
-        read_only_hint=not tools.allow_calls,
-        destructive_hint=False,
-        idempotent_hint=True,
-        open_world_hint=tools.allow_calls,
+        read_only_hint=not calls, destructive_hint=False, idempotent_hint=True, open_world_hint=calls
     )
     mcp_server.add_tool(tools.list_rubrics, annotations=reading)
     mcp_server.add_tool(tools.show_rubric, annotations=reading)
@@ -164,9 +168,3 @@ async def serve_mcp(workspace: Workspace, judge: str | None = None, *, allow_cal
         tools = RubricTools(workspace, judge, allow_calls=allow_calls)
         await server(tools).run_stdio_async()
         await tools.under_way.finish(GRACE)
-
-
-def _entry(version: Version) -> dict[str, Any]:
-    entry = describe_rubric(version.rubric, version.ref, version.provenance.judge, version).model_dump(mode="json")
-    names = ("rubric", "task", "aspect", "scale", "judge", "verdict")
-    return {**{name: entry[name] for name in names}, "tags": list(version.tags), "criteria": len(entry["criteria"])}

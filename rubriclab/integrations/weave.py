@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import PrivateAttr
 
 from rubriclab.integrations import evaluator
+from rubriclab.integrations.evaluator import RowFunction, RubricOrScorer
 from rubriclab.ops.score import TextScorer
 
 with evaluator.imported_from("Weave", "weave"):
@@ -29,15 +30,10 @@ class WeaveScorer(Scorer, evaluator.RubricHolder):  # type: ignore[misc]
 
     rubric: str
     _scorer: TextScorer = PrivateAttr()
-    _row: evaluator.RowFunction = PrivateAttr()
+    _row: RowFunction = PrivateAttr()
 
     def __init__(
-        self,
-        rubric: evaluator.RubricOrScorer,
-        *,
-        name: str | None = None,
-        row: evaluator.RowFunction | None = None,
-        **options: Any,
+        self, rubric: RubricOrScorer, *, name: str | None = None, row: RowFunction | None = None, **options: Any
     ) -> None:
         scorer = evaluator.open_scorer(rubric, **options)
         super().__init__(name=name or scorer.name.partition("@")[0], rubric=scorer.name)
@@ -59,7 +55,7 @@ def row_of(*, output: Any, **columns: Any) -> dict[str, Any]:
 
 
 def rows(
-    calls: Iterable[Call], feedback: Iterable[Feedback], *, row: evaluator.RowFunction | None = None
+    calls: Iterable[Call], feedback: Iterable[Feedback], *, row: RowFunction | None = None
 ) -> list[dict[str, Any]]:
     """Return a labelled row for each call (see `evaluator.rows_of_texts`); the annotated field's name is the aspect.
 
@@ -78,8 +74,9 @@ def rows(
     annotations = list[evaluator.Annotation]()
     for each in sorted(feedback, key=lambda each: each.created_at):
         value, aspect = each.payload.get("value"), each.feedback_type.removeprefix(ANNOTATION_PREFIX)
-        if aspect != each.feedback_type and isinstance(value, str | int | float):
+        is_annotation = each.feedback_type.startswith(ANNOTATION_PREFIX)
+        if is_annotation and isinstance(value, str | int | float):
             score = value if isinstance(value, str) else float(value)
-            id_ = each.weave_ref.rpartition("/")[2]
-            annotations.append(evaluator.Annotation(id_, aspect, score, each.wb_user_id or each.creator))
+            call_id = each.weave_ref.rpartition("/")[2]
+            annotations.append(evaluator.Annotation(call_id, aspect, score, each.wb_user_id or each.creator))
     return evaluator.rows_of_texts(texts, annotations)

@@ -179,7 +179,6 @@ def _with_ids(rubric: Rubric, ref: str, edit: Edit) -> Edit:
     titles = {criterion.id: criterion.title.casefold() for criterion in rubric.criteria}
 
     def id_of(name: str) -> str:
-        """Return the id of a criterion named by its title; any other name is returned unchanged."""
         start = name.strip().removesuffix("…").rstrip().casefold()
         ids = [criterion_id for criterion_id, title in titles.items() if title == start]
         if name.endswith("…"):

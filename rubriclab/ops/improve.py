@@ -198,7 +198,6 @@ def summarize_revisions(rubric: Rubric, ref: str, texts: Sequence[RevisionMetric
 
 
 def _gain(name: str, pairs: Sequence[Pair], texts: Sequence[RevisionMetrics]) -> ScoreGain:
-    """Return the gain over the texts that have a score before and after."""
     scores = float_table(pairs, 2)
     has_both: BoolArray = ~(np.isnan(scores[:, 0]) | np.isnan(scores[:, 1]))
     before, after = scores[has_both].T

@@ -32,7 +32,7 @@ T = TypeVar("T")
 # A path or `-`, rows as mappings, texts, examples, or a table of one of the well-known libraries.
 Data = Any
 
-BLOCK_BYTES = 2**20
+BLOCK_BYTES = 2**20  # of a file whose lines are counted
 
 
 def rows_of(data: Data, options: ReadingOptions, notify: Notify = lambda _text: None) -> Rows:
@@ -45,7 +45,7 @@ def rows_of(data: Data, options: ReadingOptions, notify: Notify = lambda _text: 
     if isinstance(data, Rows):
         return data
     if files := input_files(data):
-        if files.count(Path("-")) > 1:
+        if files.count(Path("-")) > 1:  # the path that stands for standard input
             raise SettingsError("Standard input is named twice.", "Name it once; it is read to its end.")
         # No file needs ratings: a mapped column of ratings may be in another file.
         return join_rows([rows_of(file, TextOptions.select(dict(options)), notify) for file in files])
@@ -91,22 +91,22 @@ def usable_texts(
 ) -> tuple[Example, ...]:
     """Return the texts of `data`; texts with comparisons and no score get a label fitted to the comparisons.
 
-    The names of a scale's two levels are read as its labels.
+    `aspects` are pairs of an aspect and its scale. The names of a scale's two levels are read as its labels.
     """
     scales = tuple(aspects)
-    names = next((scale.names for _, scale in scales if scale.names), ())
-    if not options.level_scores and any(name.casefold() not in VERDICT_WORDS for name in names):
-        level_scores = {name.casefold(): float(level) for level, name in enumerate(names)}
+    level_names = next((scale.names for _, scale in scales if scale.names), ())
+    if not options.level_scores and any(name.casefold() not in VERDICT_WORDS for name in level_names):
+        level_scores = {name.casefold(): float(level) for level, name in enumerate(level_names)}
         options = options.model_copy(update={"level_scores": level_scores})
     rows = rows_of(data, options, notify)
-    parsed = list(rows)
+    all_rows = list(rows)
     notify_faulty(rows, notify)
-    examples = tuple(row for row in parsed if isinstance(row, Example))
-    faults = [fault for row in parsed if isinstance(row, RowError) for fault in row.all]
+    examples = tuple(row for row in all_rows if isinstance(row, Example))
+    faults = [fault for row in all_rows if isinstance(row, RowError) for fault in row.all]
     for fault_line in first_faults(fault_lines(faults)):
         notify(f"left out: {fault_line}")
     if faults and not examples:
-        raise DataError(f"None of the {len(parsed)} rows of {rows.where} can be used.", "Fix the rows named above.")
+        raise DataError(f"None of the {len(all_rows)} rows of {rows.where} can be used.", "Fix the rows named above.")
     for aspect in dict.fromkeys(name for name, _ in scales):
         for note in unassessed_notes(rows, aspect):
             notify(note)
@@ -114,12 +114,12 @@ def usable_texts(
     for fault in comparison_faults(rows.where, rows.comparisons, examples):
         notify(f"left out: {fault}")
         faulty_lines.add(fault.line)
-    usable = [(line, comparison) for line, comparison in rows.comparisons if line not in faulty_lines]
+    usable_comparisons = [(line, comparison) for line, comparison in rows.comparisons if line not in faulty_lines]
     for aspect, scale in scales:
-        comparisons = [comparison for _, comparison in select_comparisons(usable, examples, aspect)]
-        examples, fit_notes = fit_scores(examples, comparisons, aspect, scale)
-        for line in fit_notes:
-            notify(line)
+        comparisons = [comparison for _, comparison in select_comparisons(usable_comparisons, examples, aspect)]
+        examples, notes = fit_scores(examples, comparisons, aspect, scale)
+        for note in notes:
+            notify(note)
     return examples
 
 
@@ -139,12 +139,12 @@ def labels_on_scale(
 def check_labels(labels: Collection[float], rubric: Rubric, name: str, notify: Notify) -> None:
     """Raise DataError if labels are on another scale than the rubric `name`; notify of others outside of its scale."""
     scale, aspect = rubric.scores_on, rubric.aspect.name
-    outside = sum(not scale.contains(label) for label in labels)
-    if (outside and scale.names) or (verdict_words(labels) and not scale.names):
+    n_outside = sum(not scale.contains(label) for label in labels)
+    if (n_outside and scale.names) or (verdict_words(labels) and not scale.names):
         fault = f"The labels of {aspect!r} are not on the scale of {name}, {scale.describe()}."
         raise DataError(fault, "`rubriclab transfer` measures a rubric on labels of another scale.")
-    if outside:
-        notify(f"{name}: {count(outside, 'label')} outside of its scale, {scale.describe()}")
+    if n_outside:
+        notify(f"{name}: {count(n_outside, 'label')} outside of its scale, {scale.describe()}")
 
 
 def likely_labels(data: Data, options: ReadingOptions, aspect: str) -> str | None:
@@ -162,17 +162,18 @@ def _first_rows(data: Data, options: ReadingOptions, max_rows: int) -> list[tupl
 
 def usable_examples(rows: Rows, notify: Notify, name: str = "") -> Iterator[Example]:
     """Yield the texts as they are read, and say which rows cannot be used."""
-    usable = total = 0
+    n_usable = n_rows = 0
+    left_out = f"left out of {name}" if name else "left out"
     for row in rows:
-        total += 1
+        n_rows += 1
         if isinstance(row, Example):
-            usable += 1
+            n_usable += 1
             yield row
         else:
-            notify(f"left out of {name}: {row}" if name else f"left out: {row}")
+            notify(f"{left_out}: {row}")
     notify_left_out(rows, notify)
-    if not usable:
-        raise DataError(f"None of the {total} rows of {name or rows.where} can be used.", "Fix the rows named above.")
+    if not n_usable:
+        raise DataError(f"None of the {n_rows} rows of {name or rows.where} can be used.", "Fix the rows named above.")
 
 
 def notify_faulty(rows: Rows, notify: Notify) -> None:
@@ -186,21 +187,21 @@ def notify_left_out(rows: Rows, notify: Notify) -> None:
     """Notify of the faulty rows that `skip_faulty` left out, and of rows that only compare texts."""
     notify_faulty(rows, notify)
     if rows.comparisons:
-        lines = len({line for line, _ in rows.comparisons})
-        notify(f"left out: {count(lines, 'row')} with only comparisons of texts")
+        n_lines = len({line for line, _ in rows.comparisons})
+        notify(f"left out: {count(n_lines, 'row')} with only comparisons of texts")
 
 
 async def with_progress(
-    workspace: Workspace, stream: AsyncGenerator[T], data: Data, done: int = 0
+    workspace: Workspace, stream: AsyncGenerator[T], data: Data, n_done: int = 0
 ) -> AsyncGenerator[T]:
-    """Yield from a stream over the rows of `data` and show its progress; `done` rows were finished before."""
-    total = row_count(data) if workspace.shows_progress else 0
+    """Yield from a stream over the rows of `data` and show its progress; `n_done` rows were finished before."""
+    n_rows = row_count(data) if workspace.shows_progress else 0
     with workspace.progress(workspace.ledger) as on_progress:
         async with aclosing(stream):
-            async for each in stream:
-                yield each
-                done += 1
-                on_progress(f"{done:,} texts", done / total if total else -1.0)
+            async for result in stream:
+                yield result
+                n_done += 1
+                on_progress(f"{n_done:,} texts", n_done / n_rows if n_rows else -1.0)
 
 
 # A row as it was read, and its text, `None` if the row is faulty.
@@ -223,9 +224,10 @@ def find_cell(row: Any, column: str) -> Any:
 
 def other_columns(row: Any, mapping: FieldMap) -> dict[str, Any]:
     """Return the columns of a user's row that are neither fields nor mapped to fields."""
-    used = {*FIELDS, *mapping.columns.values(), *(path.partition(".")[0] for path in mapping.columns.values())}
-    columns = row.items() if isinstance(row, Mapping) else ()
-    return {str(name): cell for name, cell in columns if name not in used and str(name).partition(".")[0] not in TABLES}
+    paths = mapping.columns.values()
+    used = {*FIELDS, *paths, *(path.partition(".")[0] for path in paths)}
+    cells = row.items() if isinstance(row, Mapping) else ()
+    return {str(name): cell for name, cell in cells if name not in used and str(name).partition(".")[0] not in TABLES}
 
 
 class FieldMissing(SettingsError):
@@ -242,42 +244,38 @@ def check_next_rows(version: Version, rows: Rows, name: str, options: ReadingOpt
     """
     needed = version.provenance.text_fields or ()
     next_examples = rows.look_ahead(lambda example: all(getattr(example, field) for field in needed), ROWS_SEARCHED)
-    searched = f"None of the first {ROWS_SEARCHED} rows" if len(next_examples) == ROWS_SEARCHED else "No row"
-    raw = next_examples[0][0] if next_examples else None
-    _check_fields(version, [example for _, example in next_examples], f"{searched} of {name} has", raw, options.mapping)
+    no_row = f"None of the first {ROWS_SEARCHED} rows" if len(next_examples) == ROWS_SEARCHED else "No row"
+    first_row = next_examples[0][0] if next_examples else None
+    examples = [example for _, example in next_examples]
+    _check_fields(version, examples, f"{no_row} of {name} has", first_row, options.mapping)
 
 
 def check_text_fields(
-    version: Version,
-    examples: Sequence[Example],
-    data: Data,
-    options: ReadingOptions,
-    *,
-    notify: Notify,
-    name: str | None = None,
+    version: Version, texts: Sequence[Example], data: Data, options: ReadingOptions, *, notify: Notify, name: str = ""
 ) -> None:
-    """Raise FieldMissing if none of `examples` has a field that all training texts of `version` had."""
+    """Raise FieldMissing if none of the texts has a field that all training texts of `version` had."""
     name = name or describe(data)
     first_row = next((row for row, _ in _first_rows(data, options, 1)), None)
-    _check_fields(version, examples, f"No row of {name} has", first_row, options.mapping)
-    for note in notes_of_missing_fields(version, missing_fields(version, examples), name, len(examples)):
+    _check_fields(version, texts, f"No row of {name} has", first_row, options.mapping)
+    for note in notes_of_missing_fields(version, missing_fields(version, texts), name, len(texts)):
         notify(note)
 
 
-def notes_of_missing_fields(version: Version, missing: Mapping[str, int], name: str, texts: int) -> list[str]:
-    """Return a note for each field that training texts had and some of the scored `texts` lack."""
+def notes_of_missing_fields(version: Version, missing: Mapping[str, int], name: str, n_texts: int) -> list[str]:
+    """Return a note for each field that training texts had and some of the `n_texts` scored texts lack."""
     why = f"and every text that {version.ref} was learned from had one: their scores are less reliable"
-    of_texts = f"of {count(texts, 'text')}"
+    of_texts = f"of {count(n_texts, 'text')}"
     return [f"{name}: {number:,} {of_texts} have no {field}, {why}" for field, number in missing.items() if number]
 
 
 def missing_fields(version: Version, examples: Sequence[Example]) -> dict[str, int]:
+    """Return how many of the texts lack each field that all training texts of `version` had."""
     fields = version.provenance.text_fields or ()
-    return {field: sum(not getattr(each, field) for each in examples) for field in fields}
+    return {field: sum(not getattr(example, field) for example in examples) for field in fields}
 
 
 def _check_fields(version: Version, examples: Sequence[Example], beginning: str, row: Any, mapping: FieldMap) -> None:
-    """Raise FieldMissing, with this `beginning`, if no text has a needed field; `row` is the first row, if known."""
+    """Raise FieldMissing if no text has a needed field; its message starts with `beginning`, its hint names `row`."""
     needed = version.provenance.text_fields or ()
     missing = [field for field in needed if examples and not any(getattr(each, field) for each in examples)]
     if not missing:
@@ -300,11 +298,11 @@ def _proposal(row: Any, mapping: FieldMap, missing: Sequence[ShownField], needed
 
     A mapping to a source or context that is not needed is dropped, as its column may hold a missing field.
     """
-    unsure = {*missing, *({"source", "context"} - {*needed_fields})}
-    columns = {field: column for field, column in mapping.columns.items() if field not in unsure}
+    unneeded = {"source", "context"} - {*needed_fields}
+    columns = {field: column for field, column in mapping.columns.items() if field not in {*missing, *unneeded}}
     cells = row.items() if isinstance(row, Mapping) else ()
-    unread = {name: cell for name, cell in cells if str(name).partition(".")[0] not in (*FIELDS, *TABLES)}
-    guesses = propose_mapping([unread], mapped=columns)
+    unread_cells = {name: cell for name, cell in cells if str(name).partition(".")[0] not in (*FIELDS, *TABLES)}
+    guesses = propose_mapping([unread_cells], mapped=columns)
     return mapping_text(columns | {field: guesses.get(field, "COLUMN") for field in missing})
 
 

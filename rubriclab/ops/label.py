@@ -319,7 +319,6 @@ def _scale(scale_text: str | None, labels: Sequence[float]) -> text_model.Scale:
 
 
 def learn_options(options: LabelOptions, scale: text_model.Scale) -> dict[str, str]:
-    """Return the options that `learn` needs for the labels, by name."""
     own_words = {word: score for score, word in enumerate(scale.names or ()) if word.casefold() not in VERDICT_WORDS}
     levels = {word: text_model.format_score(score) for word, score in (options.level_scores or own_words).items()}
     ends = f"{text_model.format_score(scale.low)}:{text_model.format_score(scale.high)}"

@@ -68,8 +68,8 @@ def resolve_settings(
     owners = [JOINT, *names] if joint else names
     for owner in (*check_tables(configured), *check_tables(options)):
         if owner not in settings_names():
-            known = f"{did_you_mean(owner, settings_names())}Methods are: {', '.join(settings_names())}."
-            raise SettingsError(f"`settings`: {owner!r} is no method.", known)
+            known_names = f"{did_you_mean(owner, settings_names())}Methods are: {', '.join(settings_names())}."
+            raise SettingsError(f"`settings`: {owner!r} is no method.", known_names)
     why = "it takes no part in this training" if joint else f"only {names[0]} is learned"
     for owner, owner_settings in options.items():
         if owner not in owners:
@@ -179,37 +179,31 @@ def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Job[LearnR
         judge = workspace.judge(judge_choice)
         generator_choice = JudgeChoice(options.generator or spec, address, has_own_address=address is not None)
         generator = workspace.generator(generator_choice, judge_choice, judge)
-        calls = sum(each.calls for each in training.estimate())
+        n_calls = sum(estimate.calls for estimate in training.estimate())
         with workspace.progress(workspace.ledger) as on_progress:
 
             def report(stage: str, share: float) -> None:
-                left = max(calls - workspace.ledger.calls - workspace.ledger.cached, 0)
-                on_progress(f"{stage}; about {left:,} of {calls:,} calls left", share)
+                n_left = max(n_calls - workspace.ledger.calls - workspace.ledger.cached, 0)
+                on_progress(f"{stage}; about {n_left:,} of {n_calls:,} calls left", share)
 
-            result = await training.run(
-                judge=judge,
-                generator=generator,
-                seed=options.seed,
-                model_versions=workspace.model_versions,
-                on_progress=report,
-            )
+            train = partial(training.run, judge=judge, generator=generator, seed=options.seed)
+            result = await train(model_versions=workspace.model_versions, on_progress=report)
         training_input = training.plans[0].training_input
         assignment = training_input.assignment
-        given_scale = assignment.scale if options.scale else None
-        limits = label_limits(training_input.examples, assignment.aspect.name, given_scale)
+        scale_of_user = assignment.scale if options.scale else None
+        limits = label_limits(training_input.examples, assignment.aspect.name, scale_of_user)
         excluded = excluded_data_sets(options)
         data_fields = {"literature_without": excluded, "grades": options.grades, "limits": limits}
         provenance, effort = result.provenance.model_copy(update=data_fields), workspace.effort()
-        version = await workspace.off_event_loop(
-            store.save, name, result.rubric, provenance, effort, training=result.record
-        )
-        for line in result.notes:
-            workspace.notify(line)
+        save = partial(store.save, name, result.rubric, provenance, effort, training=result.record)
+        version = await workspace.off_event_loop(save)
+        for note in result.notes:
+            workspace.notify(note)
         return LearnResult(version, workspace.effort(), store.place)
 
     def estimate() -> DryRun:
-        for_judge, for_generator = training.estimate()
-        roles = {"judge": (spec, for_judge), "generator": (options.generator or spec, for_generator)}
+        judge_calls, generator_calls = training.estimate()
+        roles = {"judge": (spec, judge_calls), "generator": (options.generator or spec, generator_calls)}
         return dry_run(roles, workspace.options)
 
     return Job(estimate, run)
@@ -224,15 +218,16 @@ def prepare_training(workspace: Workspace, data: Data, options: LearnOptions) ->
         hint = "Add them to other methods: `text_features=include`."
         raise SettingsError("`methods`: text features alone cannot make a rubric.", hint)
     if single_method := options.single_method:
-        field = next(iter(options.joint_settings), None)
-        if field:
+        if options.joint_settings:
+            option = next(iter(options.joint_settings))
             why = f"`methods={single_method}` alone names a single method"
             hint = "Leave `methods` out, or name several."
-            raise SettingsError(f"`{field}` is for rubrics of several methods: {why}.", hint)
+            raise SettingsError(f"`{option}` is for rubrics of several methods: {why}.", hint)
         names, tables = [single_method], options.settings
     else:
-        features = ("text_features",) if options.text_features == "include" else ()
-        names = [*dict.fromkeys(options.methods or DEFAULT_METHODS), *features]
+        names = list(dict.fromkeys(options.methods or DEFAULT_METHODS))
+        if options.text_features == "include":
+            names.append("text_features")
         tables = {**options.settings, JOINT: {**options.settings.get(JOINT, {}), **options.joint_settings}}
     methods = [method_named(name) for name in names]
     resolved = resolve_settings(methods, joint=not single_method, configured=workspace.settings, options=tables)
@@ -241,9 +236,9 @@ def prepare_training(workspace: Workspace, data: Data, options: LearnOptions) ->
     checklists: list[tuple[Method, Checklist | None]] = []
     for method in methods:
         file = options.checklist if method.checklists else None
-        needed = method.needs_checklist(resolved.methods[method.name]) or bool(file)
+        is_required = method.needs_checklist(resolved.methods[method.name]) or bool(file)
         try:
-            checklist = find_checklist(method.checklists, options.task, options.aspect, file, is_required=needed)
+            checklist = find_checklist(method.checklists, options.task, options.aspect, file, is_required=is_required)
         except ChecklistError as error:
             if options.methods or options.checklist:
                 raise
@@ -253,11 +248,11 @@ def prepare_training(workspace: Workspace, data: Data, options: LearnOptions) ->
             checklists.append((method, checklist))
     first_checklist = next((checklist for _, checklist in checklists if checklist), None)
     needs_labels = not single_method or methods[0].needs_labels
-    training_input = _training_input(data, first_checklist, options, workspace.notify, labels_needed=needs_labels)
+    shared_input = _training_input(data, first_checklist, options, workspace.notify, labels_needed=needs_labels)
     plans = []
     for method, checklist in checklists:
-        method_input = replace(training_input, checklist=checklist)
-        plans.append(Plan(method, method_input, resolved.methods[method.name]))
+        training_input = replace(shared_input, checklist=checklist)
+        plans.append(Plan(method, training_input, resolved.methods[method.name]))
     return TrainingRun(tuple(plans), resolved.joint)
 
 
@@ -266,34 +261,35 @@ def _training_input(
 ) -> TrainingInput:
     task, own_checklist = options.task, options.checklist
     if own_checklist and checklist:
-        for each in lint(checklist).duplicates:
-            notify(f"{own_checklist}: the question {each.question!r} asks the same as {each.repeats!r}")
-    shipped = options.aspect in (aspect.name for aspect in shipped_aspects(task))
+        for duplicate in lint(checklist).duplicates:
+            notify(f"{own_checklist}: the question {duplicate.question!r} asks the same as {duplicate.repeats!r}")
+    is_shipped = options.aspect in (aspect.name for aspect in shipped_aspects(task))
     definition = options.definition or None
     # A shipped aspect has a definition of its own, which only the user's own checklist replaces.
-    if not definition and checklist and (own_checklist or not shipped):
+    if not definition and checklist and (own_checklist or not is_shipped):
         definition = checklist.definition
     aspect = find_aspect(task, options.aspect, definition)
     rows, skip = rows_of(data, options, notify), options.skip_faulty
     training = training_examples(rows, aspect.name, options.scale, labels_needed=labels_needed, skip_faulty=skip)
-    for line in training.notes:
-        notify(line)
+    for note in training.notes:
+        notify(note)
     assignment = Assignment(task_words(task), aspect, training.scale)
     findings = chosen_findings(aspect.name, options, notify)
-    for line in benchmark_notes(describe(data), training.examples, findings):
-        notify(line)
+    for note in benchmark_notes(describe(data), training.examples, findings):
+        notify(note)
     return TrainingInput(training.examples, assignment, findings, checklist)
 
 
 def _notify_unused_reasons(training: TrainingRun, generator: str, notify: Notify) -> None:
+    """Notify if the texts have reasons of raters that neither a method nor the generator reads."""
     training_input = training.plans[0].training_input
     aspect = training_input.assignment.aspect.name
-    number = sum(len(named_reasons(example, aspect)) for example in training_input.examples)
+    n_reasons = sum(len(named_reasons(example, aspect)) for example in training_input.examples)
     why = ""
     if generator == EMBEDDED:
         why = "the offline judge does not read them; a language model does"
     elif not any(plan.method.shows_reasons(plan.settings) for plan in training.plans):
         names = [plan.method.name for plan in training.plans]
         why = f"{join_names(names)} {'proposes' if len(names) == 1 else 'propose'} no criteria from labelled texts"
-    if number and why:
-        notify(f"{count(number, 'reason')} of raters {'is' if number == 1 else 'are'} not used: {why}")
+    if n_reasons and why:
+        notify(f"{count(n_reasons, 'reason')} of raters {'is' if n_reasons == 1 else 'are'} not used: {why}")

@@ -352,7 +352,6 @@ def resume_scores(scoring: Scoring, output: str) -> int:
 
 
 def _record(scoring: Scoring) -> dict[str, Any]:
-    """Return what a run must share with the run that it continues: rubric, judge and options of reading."""
     assert scoring.version
     options = scoring.options.model_dump(mode="json", include=set(ReadingOptions.model_fields))
     return {"rubric": scoring.name, "digest": scoring.version.digest, "judge": scoring.choice.spec, **options}

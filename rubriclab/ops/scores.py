@@ -53,7 +53,7 @@ class ScoredRow:
         return {"id": self.score.id, "unscored": self.score.unscored, "missing": missing, "replies": replies}
 
     def to_cells(self) -> dict[str, Any]:
-        return with_columns(self.row, {**_flat(self), **criterion_cells(self.score)})
+        return with_columns(self.row, {**_score_cells(self), **criterion_cells(self.score)})
 
 
 def with_columns(row: Any, score_cells: Mapping[str, Any]) -> dict[str, Any]:
@@ -98,7 +98,8 @@ class ScoreCounts:
         self.addresses_judge += scored.addresses_judge
         self.answers += score.answers
         self.answers_missing += score.answers_missing
-        self.reason = score.unscored if score.criteria else self.reason
+        if score.criteria:  # of a text that was judged
+            self.reason = score.unscored
         if scored.example is None and score.score is None:
             self.faulty += 1
             self.fault = self.fault or score.unscored
@@ -152,21 +153,21 @@ class Scores(Displayed):
 
     def to_frame(self) -> Any:
         """Return a pandas data frame: id, score, interval, reason for its absence, and a column for each criterion."""
-        return data_frame(map(_flat, self.scored))
+        return data_frame(map(_score_cells, self.scored))
 
 
 def criterion_cells(score: Score) -> dict[str, Any]:
     """Return each criterion's score under its id, with `ID.contribution`, in points, and `ID.reason`."""
-    details: dict[str, Any] = {}
-    for criterion in score.criteria:
-        details[criterion.id] = criterion.score
-        if criterion.contribution is not None:
-            details[f"{criterion.id}.contribution"] = criterion.contribution
-        details[f"{criterion.id}.reason"] = criterion.reason
-    return details
+    cells: dict[str, Any] = {}
+    for rating in score.criteria:
+        cells[rating.id] = rating.score
+        if rating.contribution is not None:
+            cells[f"{rating.id}.contribution"] = rating.contribution
+        cells[f"{rating.id}.reason"] = rating.reason
+    return cells
 
 
-def _flat(scored: ScoredRow) -> dict[str, Any]:
+def _score_cells(scored: ScoredRow) -> dict[str, Any]:
     score = scored.score
     low, high = score.interval or (None, None)
     cells: dict[str, Any] = {"id": score.id, "score": score.score, "low": low, "high": high, "unscored": score.unscored}
@@ -175,7 +176,7 @@ def _flat(scored: ScoredRow) -> dict[str, Any]:
     cells["addresses_judge"] = scored.addresses_judge
     if score.rivals:
         cells["rivals"] = score.rivals
-    return cells | {criterion.id: criterion.score for criterion in score.criteria}
+    return cells | {rating.id: rating.score for rating in score.criteria}
 
 
 @cache
@@ -214,36 +215,36 @@ class ColumnScoring:
     async def stream(self, texts: Sequence[Example] | None = None) -> AsyncGenerator[ScoredText]:
         """Yield each usable text, or each of `texts`, with its score by each scorer, in order."""
         workspace = self.workspace
-        columns = [(version, workspace.judge(judge, fresh=self.fresh)) for version, judge in self.scorers]
-        specs = [choice.spec for _, choice in self.scorers]
-        scorers = [(spec, version.ref, judge.identity) for spec, (version, judge) in zip(specs, columns, strict=True)]
-        for (name, *scored_by), (other_name, *other_scored_by) in combinations(scorers, 2):
+        scorers = [(version, workspace.judge(choice, fresh=self.fresh)) for version, choice in self.scorers]
+        names = [choice.spec for _, choice in self.scorers]
+        identities = [(version.ref, judge.identity) for version, judge in scorers]
+        for first, second in combinations(range(len(names)), 2):
             # One judge may have two names: its own, and that of its recording.
-            if name != other_name and scored_by == other_scored_by:
-                problem = f"{name} and {other_name} are the same judge;"
+            if names[first] != names[second] and identities[first] == identities[second]:
+                problem = f"{names[first]} and {names[second]} are the same judge;"
                 raise SettingsError(problem, "a judge cannot be compared with itself.")
-        addressing = done = 0
+        n_addressing = n_texts = 0
         data, texts_to_score = (self.data, self.texts()) if texts is None else (texts, texts)
-        stream = score_columns(columns, texts_to_score, workspace.under_way)
-        async with aclosing(with_progress(workspace, stream, data)) as scored:
-            async for example, scores in scored:
+        stream = score_columns(scorers, texts_to_score, workspace.under_way)
+        async with aclosing(with_progress(workspace, stream, data)) as scored_texts:
+            async for example, scores in scored_texts:
                 for index, score in enumerate(scores):
                     self._scored[index] += score.score is not None
                     if score.unscored:
                         self._reasons[index] = score.unscored
-                addressing += addresses_judge(example.output)
-                done += 1
+                n_addressing += addresses_judge(example.output)
+                n_texts += 1
                 yield example, scores
-        if addressing:
-            workspace.notify(f"{addressing:,} of {done:,} texts address the judge")
+        if n_addressing:
+            workspace.notify(f"{n_addressing:,} of {n_texts:,} texts address the judge")
 
     @property
     def unanswered(self) -> str | None:
         """The message that a scorer gave no score because its replies failed, `None` if no scorer failed like this."""
         for index, (version, judge) in enumerate(self.scorers):
-            scored, reason = self._scored[index], self._reasons.get(index)
-            if fault := no_reply_message(judge.spec, version.ref, scored, reason, self.workspace.ledger):
-                return fault
+            n_scored, reason = self._scored[index], self._reasons.get(index)
+            if message := no_reply_message(judge.spec, version.ref, n_scored, reason, self.workspace.ledger):
+                return message
         return None
 
 
@@ -251,7 +252,7 @@ BINS = 10
 # At most this many reasons and slices are counted separately; all further reasons and slices are counted together.
 MAX_REASONS, OTHER_REASON = 20, "another reason"
 MAX_SLICES, OTHER_SLICE = 50, "other values"
-LOWEST = 3
+N_LOWEST = 3
 # The margin of error for `labels_needed`, as a share of the scale's width: 0.2 points on a scale from 1 to 5.
 MARGIN = 0.05
 
@@ -272,7 +273,7 @@ class ScoreDistribution:
         learned: training labels, which correct the mean unless the texts have labels of their own.
         unscored: texts without a score, by reason.
         threshold: for verdicts, the lowest score that passes.
-        lowest: the `LOWEST` lowest scores, each with the id of its text.
+        lowest: the `N_LOWEST` lowest scores, each with the id of its text.
     """
 
     scale: Scale
@@ -289,7 +290,7 @@ class ScoreDistribution:
     def add(self, score: Score, group: str | None = None, label: float = math.nan, slice_name: str = "") -> None:
         if score.score is not None:
             self.values.append(score.score)
-            self.lowest = sorted([*self.lowest, (score.score, score.id)])[:LOWEST]
+            self.lowest = sorted([*self.lowest, (score.score, score.id)])[:N_LOWEST]
             self.groups.append(hash(score.id if group is None else group))
             self.labels.append(label)
             is_separate = slice_name in self.names or len(self.names) < MAX_SLICES
@@ -313,10 +314,10 @@ class ScoreDistribution:
 
     @property
     def standard_deviation(self) -> float | None:
-        mean, number = self.mean, len(self.values)
-        if mean is None or number < 2:
+        mean, n_values = self.mean, len(self.values)
+        if mean is None or n_values < 2:
             return None
-        return math.sqrt(math.fsum((value - mean) ** 2 for value in self.values) / (number - 1))
+        return math.sqrt(math.fsum((value - mean) ** 2 for value in self.values) / (n_values - 1))
 
     @property
     def histogram(self) -> tuple[int, ...]:
@@ -355,8 +356,8 @@ class ScoreDistribution:
         if len(texts.scores) and self.own_labels:
             mean = ppi.mean_by_own_labels(texts, np.zeros_like(texts.group))
         elif len(texts.scores) and self.learned:
-            groups = int(texts.group.max()) + 1
-            mean = ppi.corrected_mean(float(texts.scores.mean()), len(texts.scores), groups, self.learned)
+            n_groups = int(texts.group.max()) + 1
+            mean = ppi.corrected_mean(float(texts.scores.mean()), len(texts.scores), n_groups, self.learned)
         return mean.within(self.scale.low, self.scale.high)
 
     @property
@@ -388,9 +389,9 @@ class ScoreDistribution:
         For verdicts without labels, the share that passes counts. Return `None` if the interval includes the threshold,
         if equal labels give no interval, or if too many texts have no score.
         """
-        unscored = sum(self.unscored.values())
+        n_unscored = self.unscored.total()
         mean = self.mean if self.threshold is None else self.pass_rate
-        if mean is None or unscored > MAX_UNSCORED * (unscored + len(self.values)):
+        if mean is None or n_unscored > MAX_UNSCORED * (n_unscored + len(self.values)):
             return None
         interval = self.human_mean
         if interval.value is not None and interval.low is None:
@@ -402,12 +403,13 @@ class ScoreDistribution:
         return False if high < threshold else None
 
     def to_row(self) -> dict[str, Any]:
-        labels, labels_of = 0, None
+        n_labels, labels_of = 0, None
         if self.labelled is not None:
-            labels, labels_of = len(self.labelled.labels), "texts" if self.own_labels else "learning"
+            n_labels = len(self.labelled.labels)
+            labels_of = "texts" if self.own_labels else "learning"
         return {
             "human_mean": asdict(self.human_mean.rounded()),
-            "labels": labels,
+            "labels": n_labels,
             "labels_of": labels_of,
             "labels_needed": self.labels_needed,
             "mean": self.mean,
@@ -434,6 +436,7 @@ def held_out_scores(workspace: Workspace, version: Version, judge: str) -> ppi.L
     texts = [text for text in record.texts if text.predicted is not None] if record else []
     if not texts:
         return None
+    # A text without a system is a system of its own.
     labels, scores = np.array([(text.label, text.predicted) for text in texts], dtype=float).T
     systems = np.array([text.system or f"/{index}" for index, text in enumerate(texts)])
     return ppi.LabelledScores(labels, scores, units([text.group for text in texts]), renumber(systems))

@@ -307,7 +307,6 @@ class Workspace(Closing):
         return sorted(self.ledger.model_versions)
 
     def effort(self) -> Effort:
-        """Return the calls, tokens and cost so far, and the seconds since the workspace was opened."""
         return self.ledger.effort(round(time.monotonic() - self._started, 3))
 
     def close(self) -> None:
@@ -351,7 +350,6 @@ def load_version(workspace: Workspace, rubric: str | Version | None) -> Version:
 
 
 def load_versions(workspace: Workspace, rubrics: Any) -> tuple[Version, ...]:
-    """Return the version of one rubric, or the different versions of several rubrics."""
     are_several = isinstance(rubrics, Iterable) and not isinstance(rubrics, str | bytes | Version)
     refs = tuple(rubrics) if are_several else (rubrics,)
     if not refs:
