@@ -18,7 +18,7 @@ from xml.etree import ElementTree
 from rubriclab.data import text_files
 from rubriclab.data.cells import UNCALCULATED, CellError
 from rubriclab.data.reading_options import DEFAULTS, MAX_ROW_BYTES, ReadingOptions, SourceFormat
-from rubriclab.data.rows import EXACT_DECIMAL, RowError
+from rubriclab.data.rows import MAX_EXACT_FLOAT, RowError
 from rubriclab.errors import DataError, SettingsError
 
 MAX_BATCH_ROWS = 1024
@@ -150,7 +150,7 @@ def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> tuple[SourceFo
 
 
 def _plain(cell: Any) -> Any:
-    if isinstance(cell, float) and cell.is_integer() and abs(cell) < EXACT_DECIMAL:
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < MAX_EXACT_FLOAT:
         return int(cell)
     return None if cell == "" else cell
 

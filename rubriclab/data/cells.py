@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 from rubriclab.models.characters import comma_list, is_blank
@@ -13,36 +15,14 @@ from rubriclab.models.text import WordScore
 
 # With more different words than this, the words of a column are not levels of a scale.
 MAX_LEVEL_WORDS = 12
-# Numbers with a decimal point, also with thousands as in 1,250.5; commas and points are exchanged for a decimal comma.
+# Numbers with a decimal point, also with thousands, as in 1,250.5.
 _NUMBER = re.compile(r"[+-]?((\d+|[1-9]\d{0,2}(,\d{3})+)(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_EXCHANGED = str.maketrans(",.", ".,")
-_COMMAS = re.compile(r"[,;]")
-_SEMICOLONS = re.compile(r";")
-MISSING_WORDS = frozenset({"n/a", "na", "none", "null", "missing", "unknown", "nan", "k.a", "k. a"}) | {
-    # What a workbook shows for a formula without a result.
-    *("#div/0!", "#n/a", "#name?", "#null!", "#num!", "#ref!", "#value!")
-}
-# Words for levels, the worst first, in English and German.
-_LEVEL_WORDS = (
-    "strongly disagree|very bad|very poor|terrible|sehr schlecht|stimme überhaupt nicht zu|trifft gar nicht zu"
-    "|never|none",
-    "disagree|bad|poor|low|weak|no|false|fail|schlecht|nein|stimme nicht zu|trifft nicht zu|rarely",
-    "somewhat disagree|slightly disagree|stimme eher nicht zu|trifft eher nicht zu",
-    "neutral|neither agree nor disagree|undecided|ok|okay|fair|medium|average|moderate|acceptable|partly|sometimes"
-    "|mittel|teilweise|teils/teils|weder noch|unentschieden",
-    "somewhat agree|slightly agree|stimme eher zu|trifft eher zu",
-    "agree|good|high|strong|yes|true|pass|gut|ja|stimme zu|trifft zu|often",
-    "strongly agree|very good|sehr gut|stimme voll zu|stimme voll und ganz zu|trifft voll zu|trifft voll und ganz zu"
-    "|always",
-    "excellent|perfect|outstanding",
-)
-_RANK = {word: rank for rank, words in enumerate(_LEVEL_WORDS, start=1) for word in words.split("|")}
-# Words for the two levels of a verdict, the worse one first. Words such as good and bad may belong to a longer scale.
-_VERDICTS = (
-    "false|fail|failed|no|incorrect|reject|rejected|👎|thumbs_down|thumbs down|thumbs-down|nein|falsch",
-    "true|pass|passed|yes|correct|accept|accepted|👍|thumbs_up|thumbs up|thumbs-up|ja|richtig",
-)
-VERDICT_WORDS = {word: float(score) for score, words in enumerate(_VERDICTS) for word in words.split("|")}
+# With it, numbers with a decimal comma, such as 1.250,5, become numbers with a decimal point.
+_EXCHANGE_COMMA_AND_POINT = str.maketrans(",.", ".,")
+_WORDS = tomllib.loads(Path(__file__).with_name("cell_words.toml").read_text("utf-8"))
+MISSING_WORDS = frozenset(_WORDS["missing"])
+_LEVEL_RANKS = {word: rank for rank, words in enumerate(_WORDS["levels"], start=1) for word in words}
+VERDICT_WORDS = {word: float(score) for score, words in enumerate(_WORDS["verdicts"]) for word in words}
 
 # The error of a formula that no spreadsheet has calculated, as in a workbook that a program wrote.
 UNCALCULATED = "#formula without a stored result"
@@ -74,21 +54,25 @@ class CellRules:
             return True
         if isinstance(cell, str):
             return (not self.typed and is_blank(cell)) or cell.strip().casefold() in self.missing
-        number = isinstance(cell, int | float) and not isinstance(cell, bool)
-        return bool(self.missing) and number and f"{cell:g}" in self.missing
+        is_number = isinstance(cell, int | float) and not isinstance(cell, bool)
+        return bool(self.missing) and is_number and f"{cell:g}" in self.missing
 
     def level(self, text: str) -> WordScore | None:
+        """Return the score of a word for a level; `None` for other texts."""
         word = text.strip()
         score = (self.level_scores or VERDICT_WORDS).get(word.casefold())
         return None if score is None else WordScore(score, word, not self.level_scores)
 
-    def only_levels(self) -> str:
-        """Return the levels if numbers are among them, so that no other number is a score; else an empty text."""
+    def levels_with_numbers(self) -> str:
+        """Return the levels if numbers are among them, since no other number is then a score; else an empty text."""
         return ", ".join(self.level_scores) if any(map(_NUMBER.fullmatch, self.level_scores)) else ""
 
     def number(self, text: str) -> float | None:
-        written = text.strip().translate(_EXCHANGED) if self.decimal_comma else text.strip()
-        return float(written.replace(",", "")) if _NUMBER.fullmatch(written) else None
+        """Return the number that a text is; `None` for other texts."""
+        number = text.strip()
+        if self.decimal_comma:
+            number = number.translate(_EXCHANGE_COMMA_AND_POINT)
+        return float(number.replace(",", "")) if _NUMBER.fullmatch(number) else None
 
     def elements(self, text: str) -> list[str]:
         """Return the elements of a list, such as `4 5 3`, `[4, 5, 3]` or `agree; strongly agree`.
@@ -97,8 +81,8 @@ class CellRules:
         """
         if self.level(text) is not None:
             return [text]
-        divided = (_SEMICOLONS if self.decimal_comma else _COMMAS).split(text.strip("[]() \t"))
-        return [value for words in divided for value in self._values(words.strip())]
+        parts = re.split(";" if self.decimal_comma else "[,;]", text.strip("[]() \t"))
+        return [element for part in parts for element in self._divide_at_spaces(part.strip())]
 
     def is_list(self, cell: Any) -> bool:
         if self.typed or not isinstance(cell, str):
@@ -106,16 +90,17 @@ class CellRules:
         is_one_score = self.level(cell) is not None or self.number(cell) is not None
         return not is_one_score and (cell.strip()[:1] in "[(" or len(self.elements(cell)) > 1)
 
-    def _values(self, words: str) -> list[str]:
-        def is_value(part: str) -> bool:
-            return self.is_missing(part) or self.level(part) is not None or self.number(part) is not None
+    def _divide_at_spaces(self, text: str) -> list[str]:
+        def is_value(word: str) -> bool:
+            return self.is_missing(word) or self.level(word) is not None or self.number(word) is not None
 
-        parts = words.split()
-        return parts if self.level(words) is None and all(map(is_value, parts)) else [words]
+        words = text.split()
+        return words if self.level(text) is None and all(map(is_value, words)) else [text]
 
 
 TYPED: Final = CellRules()
 UNTYPED: Final = CellRules(typed=False)
+DECIMAL_COMMA: Final = CellRules(typed=False, decimal_comma=True)
 
 
 def split_level_words(words: Iterable[str], *, beside_numbers: bool = False) -> tuple[dict[str, int | None], list[str]]:
@@ -127,38 +112,39 @@ def split_level_words(words: Iterable[str], *, beside_numbers: bool = False) -> 
     if len(distinct) > MAX_LEVEL_WORDS:
         return {}, []
     missing = [word for word in distinct if word.strip(".-/ ") in MISSING_WORDS]
-    levels = sorted((word for word in distinct if word not in missing), key=lambda word: (_RANK.get(word, 0), word))
-    ranks = {_RANK[word] for word in levels if word in _RANK}
-    is_ordered = len(levels) > 1 and len(ranks) == len(levels) and not beside_numbers
+    levels = [word for word in distinct if word not in missing]
+    levels.sort(key=lambda word: (_LEVEL_RANKS.get(word, 0), word))
+    ranks = {_LEVEL_RANKS[word] for word in levels if word in _LEVEL_RANKS}
+    is_order_known = len(levels) > 1 and len(ranks) == len(levels) and not beside_numbers
     # Two levels are those of a rubric for pass and fail, 0 and 1.
-    first = 0 if len(levels) == 2 else 1
-    scores = {word: number if is_ordered else None for number, word in enumerate(levels, start=first)}
+    lowest_score = 0 if len(levels) == 2 else 1
+    scores = {word: score if is_order_known else None for score, word in enumerate(levels, start=lowest_score)}
     return scores, missing
 
 
 def propose_level_scores(words: Iterable[str], *, beside_numbers: bool = False) -> str | None:
-    """Return the options that would read words among scores: scores of levels, worst first, and missing values."""
+    """Return the options that would read words as levels, worst first, and missing values; `None` for too many."""
     levels, missing = split_level_words(words, beside_numbers=beside_numbers)
-    pairs = comma_list(f"{word}={'N' if number is None else number}" for word, number in levels.items())
-    proposals = [f"`level_scores={pairs}`"] if levels else []
-    proposals += [f"`missing={comma_list(missing)}`"] if missing else []
-    return " ".join(proposals) or None
+    pairs = comma_list(f"{word}={'N' if score is None else score}" for word, score in levels.items())
+    level_scores = f"`level_scores={pairs}`" if levels else ""
+    missing_values = f"`missing={comma_list(missing)}`" if missing else ""
+    return " ".join(filter(None, (level_scores, missing_values))) or None
 
 
 def is_level_word(word: str) -> bool:
-    return word.casefold() in _RANK
+    return word.casefold() in _LEVEL_RANKS
 
 
 def is_worse(first: str, second: str) -> bool:
-    """Return whether the usual meaning of two words in lower case is known, and the first is the worse."""
-    return any(first in ranks and second in ranks and ranks[first] < ranks[second] for ranks in (VERDICT_WORDS, _RANK))
+    """Return whether the first of two words, in lower case, usually stands for a worse level than the second."""
+    scales = (VERDICT_WORDS, _LEVEL_RANKS)
+    return any(first in ranks and second in ranks and ranks[first] < ranks[second] for ranks in scales)
 
 
 def chat_messages(value: Any) -> list[tuple[str, str]]:
-    """Return the role and the content of each message; empty for what is no chat."""
+    """Return the role and the content of each message of a chat; empty if `value` is no chat."""
     messages: list[tuple[str, str]] = []
-    elements = value if isinstance(value, list | tuple) else ()
-    for element in elements:
+    for element in value if isinstance(value, list | tuple) else ():
         message = element if isinstance(element, Mapping) else {}
         role, content = message.get("role"), message.get("content")
         if not isinstance(role, str) or not isinstance(content, str):

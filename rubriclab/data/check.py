@@ -82,7 +82,9 @@ def training_examples(
     rated_examples = labelled(examples, aspect)
     if labels_needed or not (given_scale or rated_examples or aspect_comparisons):
         _check_labels(example_rows, len(aspect_comparisons), aspect, rows, labels_needed=labels_needed)
-    used_scale = given_scale or _scale(rated_examples, aspect)
+    labels = [example.scores[aspect] for example in rated_examples]
+    annotations = (score for example in rated_examples for score in example.annotations.get(aspect, ()))
+    used_scale = given_scale or (scale_of(labels, annotations) if labels else COMPARED_SCALE)
     _check_verdict_words(example_rows, used_scale, aspect)
     notes = [*skipped, *unassessed_notes(rows, aspect), *_word_notes(example_rows, aspect)]
     with_fitted, fit_notes = fit_scores(examples, aspect_comparisons, aspect, used_scale)
@@ -166,13 +168,6 @@ def _select_usable(
     return usable_rows, usable_comparisons, given_scale, tuple(notes)
 
 
-def _scale(examples: tuple[Example, ...], aspect: str) -> Scale:
-    if not examples:
-        return COMPARED_SCALE
-    annotations = (score for example in examples for score in example.annotations.get(aspect, ()))
-    return scale_of((example.scores[aspect] for example in examples), annotations)
-
-
 def _narrow_scale_notes(examples: Sequence[Example], aspect: str, scale: Scale) -> Iterator[str]:
     scores = [value for example in examples for value in annotations_or_score(example, aspect)]
     used_scale = scale_of(scores) if scores else scale
@@ -208,32 +203,31 @@ def describe_equal_labels(labels: Sequence[float], aspect: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class GradeColumns:
-    """The columns of an aspect's scores, by name, of which at least one seems to hold grades with 1 as the best.
+    """The columns of an aspect's scores if the name of one, such as `Note` or `rank`, says that 1 is the best.
 
     Attributes:
-        grades: the columns that seem to hold such grades, by their names.
-        others: the aspect's other columns, of which a higher score may be the better.
+        grades: the columns whose names say so, as a text; `others` are the aspect's other columns, which may be none.
         level_scores: the option that turns the scores in all of the columns.
     """
 
-    grades: Sequence[str]
-    others: Sequence[str]
+    grades: str
+    others: str
     level_scores: str
 
+    @property
+    def best(self) -> str:
+        return self.level_scores.partition("=")[0]
+
     def question(self) -> str:
-        best, grades = self.level_scores.partition("=")[0], join_names(map(repr, self.grades))
         turn = f"turn them: `level_scores={self.level_scores}`"
         if not self.others:
-            return f"if {best} is the best in {grades}, {turn}"
-        question = f"is {best} the best in {grades}, and also in {join_names(map(repr, self.others))}?"
+            return f"if {self.best} is the best in {self.grades}, {turn}"
+        question = f"is {self.best} the best in {self.grades}, and also in {self.others}?"
         return f"{question} If so, {turn}; if not, map only columns of one direction"
 
 
 def find_grade_columns(example_rows: Sequence[ExampleRow], aspect: str) -> GradeColumns | None:
-    """Return the columns of an aspect's scores if the name of one, such as `Note` or `rank`, says that 1 is the best.
-
-    Return `None` if no name says so, or if the scores are not at most `MAX_REVERSED_LEVELS` different numbers from 1.
-    """
+    """Return the columns of grades; `None` without, or if not all scores are numbers from 1, of at most 15 values."""
     values = {value for row in example_rows for value in _score_and_annotations(row.example, aspect)}
     if not values or min(values) < 1 or len(values) > MAX_REVERSED_LEVELS:
         return None
@@ -241,8 +235,8 @@ def find_grade_columns(example_rows: Sequence[ExampleRow], aspect: str) -> Grade
         return None
     prefixes = f"scores.{aspect}.", f"annotations.{aspect}."
     columns = [name for field, name in example_rows[0].mapping.columns.items() if f"{field}.".startswith(prefixes)]
-    grades = list(filter(may_rank_lowest_first, columns))
-    others = [column for column in columns if column not in grades]
+    grades = join_names(repr(column) for column in columns if may_rank_lowest_first(column))
+    others = join_names(repr(column) for column in columns if not may_rank_lowest_first(column))
     return GradeColumns(grades, others, reversed_levels(values)) if grades else None
 
 
@@ -315,7 +309,7 @@ def unassessed_notes(rows: Rows, aspect: str) -> Iterator[str]:
 def _raise_faults(faults: list[RowError], words: Sequence[str], numbers: Sequence[float], scale: Scale | None) -> None:
     if not faults:
         return
-    errors = [fault for row in sorted(faults, key=lambda fault: fault.line) for fault in row.all]
+    errors = [fault for row in sorted(faults, key=lambda fault: fault.line) for fault in row.faults]
     texts = [str(fault) for fault in errors]
     number = count(len(texts), "fault")
     start = f"{number} in the training rows; fix or remove each, since learning stops at faulty rows:"
@@ -400,9 +394,9 @@ class ExampleRow:
     mapping: FieldMap = NATIVE
     row: object = None
 
-    def fault(self, field: str, got: str, expected: str, outside: str | None = None) -> RowError:
-        column = self.mapping.columns.get(field)
-        return RowError(self.where, self.line, field, got, expected, self.example.id, column, outside=outside)
+    def fault(self, field: str, got: str, expected: str, number_outside: str | None = None) -> RowError:
+        column, text_id = self.mapping.columns.get(field), self.example.id
+        return RowError(self.where, self.line, field, got, expected, text_id, column, number_outside=number_outside)
 
 
 def training_faults(example_rows: Sequence[ExampleRow], aspect: str, scale: Scale | None) -> list[RowError]:
@@ -471,9 +465,9 @@ def _example_faults(row: ExampleRow, aspect: str, scale: Scale | None) -> Iterat
 
 def numbers_beside_words(example_rows: Iterable[ExampleRow], faults: Sequence[RowError]) -> list[float]:
     """Return the numbers among the scores of those aspects that have faulty words."""
-    fields = {fault.field for row in faults for fault in row.all if fault.word and fault.field}
+    fields = {fault.field for row in faults for fault in row.faults if fault.word and fault.field}
     aspects = {field.split(".")[1] for field in fields if "." in field}
-    texts = [*(row.example for row in example_rows), *(row.usable for row in faults if row.usable)]
+    texts = [*(row.example for row in example_rows), *(row.usable_example for row in faults if row.usable_example)]
     return _numbers(value for text in texts for aspect in aspects for value in _score_and_annotations(text, aspect))
 
 
@@ -484,7 +478,7 @@ def fault_hints(
 
     `words` and `numbers` are the scores of other rows, on the same `scale`.
     """
-    outside_values = list(dict.fromkeys(fault.outside for fault in faults if fault.outside))
+    outside_values = list(dict.fromkeys(fault.number_outside for fault in faults if fault.number_outside))
     faulty = [fault.word for fault in faults if fault.word]
     proposal = propose_level_scores([*words, *faulty], beside_numbers=bool(numbers)) if faulty else None
     hints = [f"if the words are levels or missing values, add {proposal}"] if proposal else []

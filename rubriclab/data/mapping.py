@@ -11,6 +11,7 @@ from rubriclab.models.characters import comma_list, comma_values
 
 TEXT_FIELDS = ("source", "context", "reference")
 NAME_FIELDS = ("id", "group", "system")
+# Fields with values by aspect: an object, or a column for each aspect, such as `scores.coherence`.
 TABLES = ("scores", "annotations", "reasons")
 RATING_FIELDS = (*TABLES, "aspect", "rater")
 COMPARISON_FIELDS = ("preferred", "over", "tie", "ranking", "aspect", "rater")
@@ -42,13 +43,13 @@ class FieldMap:
         """Return the mapping without the columns of ratings that a row does not have."""
         present: dict[str, str] = {}
         for name, column in self.columns.items():
-            is_rating = name.partition(".")[0] in RATING_FIELDS and isinstance(row, Mapping)
-            if not is_rating or look_up(row, column) is not ABSENT:
+            is_absent = isinstance(row, Mapping) and look_up(row, column) is ABSENT
+            if not (is_absent and name.partition(".")[0] in RATING_FIELDS):
                 present[name] = column
         return FieldMap(present)
 
-    def aspects(self, table: str) -> dict[str, str]:
-        """Return the columns mapped to single aspects of a table such as `scores`, or to an aspect's raters."""
+    def columns_of_table(self, table: str) -> dict[str, str]:
+        """Return the columns of a table such as `scores` by aspect, or by aspect and rater, as in `coherence.anna`."""
         start = f"{table}."
         return {name[len(start) :]: column for name, column in self.columns.items() if name.startswith(start)}
 
@@ -57,6 +58,7 @@ class DefaultMap(FieldMap):
     """A mapping for files and tables in general, which rows with `output` under its own name do not need."""
 
 
+# Every field has a column of its own name.
 NATIVE = FieldMap()
 
 
@@ -78,7 +80,8 @@ def parse_mapping(text: str) -> FieldMap:
 
 def without_ratings(text: str) -> str:
     """Return the text of a mapping without the columns of ratings and comparisons."""
-    columns, text_fields = parse_mapping(text).columns, ("output", *NAME_FIELDS, *TEXT_FIELDS)
+    text_fields = ("output", *NAME_FIELDS, *TEXT_FIELDS)
+    columns = parse_mapping(text).columns
     return mapping_text({name: column for name, column in columns.items() if name in text_fields})
 
 
@@ -102,10 +105,11 @@ def look_up(row: Mapping[str, Any], column: str) -> Any:
         if not isinstance(value, Mapping) or name not in value:
             return ABSENT
         value = value[name]
-        if name != step and value is not None:
+        is_list_expected = name != step
+        if is_list_expected and value is not None:
             if not isinstance(value, list | tuple):
                 return ABSENT
             path = ".".join(steps[index:])
-            values = [look_up(each, path) if path and isinstance(each, Mapping) else each for each in value]
-            return [each for each in values if each is not ABSENT and each is not None]
+            inner = [look_up(element, path) if path and isinstance(element, Mapping) else element for element in value]
+            return [element for element in inner if element is not ABSENT and element is not None]
     return value

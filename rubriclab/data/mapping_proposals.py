@@ -12,17 +12,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from rubriclab.data.cells import MAX_LEVEL_WORDS, VERDICT_WORDS, CellRules, chat_messages, is_level_word
+from rubriclab.data.cells import DECIMAL_COMMA, MAX_LEVEL_WORDS, UNTYPED, VERDICT_WORDS, chat_messages, is_level_word
 from rubriclab.data.mapping import FIELDS, TABLES, mapping_text
 
 _COLUMN_NAMES = tomllib.loads(Path(__file__).with_name("column_names.toml").read_text("utf-8"))
 # Words in the names of columns of school grades and ranks, of which 1 is usually the best.
 _LOWEST_IS_BEST = re.compile(r"[a-z]*noten?|rank|rang|platz|platzierung")
-# Words in the names of columns of numbers that are not people's scores.
-_MEASURED = re.compile(
-    "bertscore|bleu|bleurt|char(acter)?s|chrf|comet|cost|count|duration|latency|length|logprob|loss|meteor|ms|perplexity"
-    r"|price|probability|rouge\w*|seconds|similarity|time|tokens|words"
-)
+_MEASURED = re.compile(_COLUMN_NAMES["measured"])
 # Names of columns in a form with a question for each text: How good? [The text].
 _FORM = re.compile(r"(.+?)\s*\[.+\]", re.DOTALL)
 _RATER = re.compile(r"(?:rater|annotator|judge|coder|reviewer|person|bewerter|gutachter)[-]?\w+")
@@ -32,35 +28,37 @@ _TEXTS = ("output", "source", "context", "reference")
 # Minimum similarity (0 to 100) of two names that are considered the same.
 _MIN_SIMILARITY = 88
 # Minimum characters of the last word of a compound name, and words that are too general there.
-_MIN_HEAD_LENGTH = 5
+_MIN_LAST_WORD_LENGTH = 5
 _GENERIC = ("input", "number", "passage", "original", "group", "model")
 # Minimum characters, on average, of texts to judge rather than names.
 _MIN_TEXT_LENGTH = 25
 # The highest rating in columns of numbers whose names do not tell what they hold.
 MAX_RATING = 10
-_DECIMAL_RULES = (CellRules(typed=False), CellRules(typed=False, decimal_comma=True))
+# Cells are numbers if at least this share of them is, as some may be words for missing values.
+_MIN_NUMBER_SHARE = 0.8
+_DECIMAL_RULES = (UNTYPED, DECIMAL_COMMA)
 
 # Rows whose cells are kept to describe columns and propose a mapping.
 MAX_SAMPLED = 200
 
 
-def proposed_columns(
+def complete_mapping(
     rows: Sequence[Mapping[str, Any]], mapping: Mapping[str, str], aspect: str | None
 ) -> dict[str, str]:
     """Return `mapping` with columns for other fields; scores of an unknown aspect get the placeholder `ASPECT`."""
-    columns = {str(column) for row in rows for column in row}
-    scored = {name for name in (*mapping, *columns) if name.startswith("scores.")}
-    if aspect or len(scored) == 1:
-        return {**mapping, **propose_mapping(rows, aspect or scored.pop().removeprefix("scores."), mapping)}
+    names = [*mapping, *_columns(rows)]
+    score_fields = {name for name in names if name.startswith("scores.")}
+    if aspect or len(score_fields) == 1:
+        return {**mapping, **propose_mapping(rows, aspect or score_fields.pop().removeprefix("scores."), mapping)}
     proposal = propose_mapping(rows, mapped=mapping)
-    if aspects := rated_aspects(rows, proposal.get("aspect") or mapping.get("aspect", "aspect")):
-        columns_of_aspects = dict(mapping)
+    if aspects := _rated_aspects(rows, proposal.get("aspect") or mapping.get("aspect", "aspect")):
+        completed = dict(mapping)
         for rated_aspect in aspects:
-            columns_of_aspects |= propose_mapping(rows, rated_aspect, mapping)
-        return columns_of_aspects
-    has_scores = any(name.partition(".")[0] in TABLES for name in (*mapping, *columns))
-    with_aspect = {} if has_scores else propose_mapping(rows, "ASPECT", mapping)
-    return {**mapping, **with_aspect, **proposal}
+            completed |= propose_mapping(rows, rated_aspect, mapping)
+        return completed
+    has_scores = any(name.partition(".")[0] in TABLES for name in names)
+    with_placeholder = {} if has_scores else propose_mapping(rows, "ASPECT", mapping)
+    return {**mapping, **with_placeholder, **proposal}
 
 
 def propose_mapping(
@@ -73,45 +71,48 @@ def propose_mapping(
     raters or hold numbers of one small range. Without columns of numbers, columns of usual words for levels are taken.
     """
     cells = {column: [row.get(column) for row in rows] for column in _columns(rows)}
-    native = {column for column in cells if column.partition(".")[0] in (*FIELDS, *TABLES)} | mapped.keys()
-    unmapped = {column: values for column, values in cells.items() if column not in (*native, *mapped.values())}
+    known_fields = {column for column in cells if column.partition(".")[0] in (*FIELDS, *TABLES)} | mapped.keys()
+    unmapped = {column: values for column, values in cells.items() if column not in (*known_fields, *mapped.values())}
     proposal: dict[str, str] = {}
-    numbers = {column for column, values in unmapped.items() if _are_numbers(values)}
-    target = _plain(aspect or "")
-    for match in (_find_named, _find_compound):
+    number_columns = {column for column, values in unmapped.items() if _are_numbers(values)}
+    plain_aspect = _plain(aspect or "")
+    for find_column in (_find_named, _find_compound):
         for name, words in _COLUMN_NAMES["fields"].items():
-            if name in native or name in proposal:
+            if name in known_fields or name in proposal:
                 continue
-            columns = [column for column in unmapped if column not in proposal.values() and _plain(column) != target]
+            columns = [column for column in unmapped if column not in proposal.values()]
+            columns = [column for column in columns if _plain(column) != plain_aspect]
             usable = [column for column in columns if _may_hold(name, column, unmapped[column])]
-            if column := match(usable, words.split()):
+            if column := find_column(usable, words.split()):
                 proposal[name] = column
-    if "output" not in proposal and "output" not in native:
+    if "output" not in proposal and "output" not in known_fields:
         chats = (column for column, values in unmapped.items() if any(map(chat_messages, values)))
         if column := next(chats, None) or _find_longest(unmapped, proposal):
             proposal["output"] = column
     output = proposal.get("output") or mapped.get("output", "output")
     if output not in cells and len(form_columns(cells)) > 1:
         return {}
-    proposal |= _rating_columns(unmapped, cells.get(output, ()), {*proposal.values(), *native})
+    proposal |= _rating_columns(unmapped, cells.get(output, ()), {*proposal.values(), *known_fields})
     remaining = {column: values for column, values in unmapped.items() if column not in proposal.values()}
-    if "system" not in native and "system" not in proposal:
-        few = [name for name, values in remaining.items() if 1 < len(set(map(str, values))) <= len(values) / 2]
+    if "system" not in known_fields and "system" not in proposal:
+        columns = _columns_of_repeated_values(remaining)
         names = _COLUMN_NAMES["system_versions"].split()
-        if column := _find_named(few, names) or _find_compound(few, names):
+        if column := _find_named(columns, names) or _find_compound(columns, names):
             proposal["system"] = column
             del remaining[column]
-    likely, of_level_words = _columns_of_words(remaining, aspect)
-    score_columns = numbers - {column for column in numbers if _are_measured(column, unmapped[column], aspect)} | likely
-    chosen = score_columns & remaining.keys() or of_level_words
-    scored = {column: values for column, values in remaining.items() if column in chosen}
-    is_scored = any(column.startswith((f"scores.{aspect}", f"annotations.{aspect}")) for column in native)
-    others = rated_aspects(rows, proposal.get("aspect") or mapped.get("aspect", "aspect"))
-    if aspect and not is_scored and (not others or target in map(_plain, others)):
-        proposal |= dict(_score_fields(scored, aspect))
+    likely_word_columns, level_word_columns = _columns_of_words(remaining, aspect)
+    measured = {column for column in number_columns if _are_measured(column, unmapped[column], aspect)}
+    likely_columns = number_columns - measured | likely_word_columns
+    score_columns = likely_columns & remaining.keys() or level_word_columns
+    scores = {column: values for column, values in remaining.items() if column in score_columns}
+    is_scored = any(name.startswith((f"scores.{aspect}", f"annotations.{aspect}")) for name in known_fields)
+    aspects = _rated_aspects(rows, proposal.get("aspect") or mapped.get("aspect", "aspect"))
+    if aspect and not is_scored and (not aspects or plain_aspect in map(_plain, aspects)):
+        proposal |= dict(_score_fields(scores, aspect))
     label = {**mapped, **proposal}.get(f"scores.{aspect}", f"scores.{aspect}")
-    if label in cells and not any(name.startswith("annotations") for name in (*native, *proposal)):
-        proposal |= {f"annotations.{aspect}.{_plain(each)}": each for each in _numbered_raters(scored, cells[label])}
+    if label in cells and not any(name.startswith("annotations") for name in (*known_fields, *proposal)):
+        raters = _numbered_raters(scores, cells[label])
+        proposal |= {f"annotations.{aspect}.{_plain(column)}": column for column in raters}
     return proposal
 
 
@@ -128,27 +129,32 @@ def _may_hold(name: str, column: str, cells: Sequence[Any]) -> bool:
         return not (_are_numbers(cells) or _plain(column).endswith("-id"))
     if name == "group" and _plain(column) == "doc":
         return _mean_length(cells) < _MIN_TEXT_LENGTH  # longer, it holds the document
-    present = [str(cell) for cell in cells if not _DECIMAL_RULES[0].is_missing(cell)]
+    present = [str(cell) for cell in cells if not UNTYPED.is_missing(cell)]
     return name != "id" or len(set(present)) == len(present)
 
 
 def _rating_columns(unmapped: Mapping[str, Sequence[Any]], outputs: Sequence[Any], mapped: set[str]) -> dict[str, str]:
+    """Return the columns of raters and of aspects in a table with a row for each rating."""
     proposal: dict[str, str] = {}
-    repeats = len(set(map(str, outputs))) < len(outputs)
+    are_outputs_repeated = len(set(map(str, outputs))) < len(outputs)
     for name, words in _COLUMN_NAMES["ratings"].items():
         columns = {column: values for column, values in unmapped.items() if column not in (*mapped, *proposal.values())}
-        few = [column for column, values in columns.items() if 1 < len(set(map(str, values))) <= len(values) / 2]
-        column = _find_named(few, words.split())
+        column = _find_named(_columns_of_repeated_values(columns), words.split())
         if name in mapped or not column:
             continue
         # Raters rate the same texts; names of aspects are words.
-        fits = repeats if name == "rater" else not _are_numbers(unmapped[column])
+        fits = are_outputs_repeated if name == "rater" else not _are_numbers(unmapped[column])
         if fits:
             proposal[name] = column
     return proposal
 
 
-def rated_aspects(rows: Sequence[Mapping[str, Any]], column: str) -> list[str]:
+def _columns_of_repeated_values(cells: Mapping[str, Sequence[Any]]) -> list[str]:
+    """Return the columns with at least two different values, each of which occurs twice on average."""
+    return [column for column, values in cells.items() if 1 < len(set(map(str, values))) <= len(values) / 2]
+
+
+def _rated_aspects(rows: Sequence[Mapping[str, Any]], column: str) -> list[str]:
     values = dict.fromkeys(row.get(column) for row in rows)
     return [name.strip() for name in values if isinstance(name, str) and name.strip()]
 
@@ -194,7 +200,7 @@ def _plain(name: str) -> str:
 
 
 def _find_named(columns: Sequence[str], names: Sequence[str]) -> str | None:
-    """Return the column whose name is like one of `names`, the first of which is preferred; `None` without."""
+    """Return a column whose name is like one of `names`, earlier ones of which are preferred; `None` without."""
     from rapidfuzz import fuzz
 
     for name in names:
@@ -206,8 +212,8 @@ def _find_named(columns: Sequence[str], names: Sequence[str]) -> str | None:
 
 def _find_compound(columns: Sequence[str], names: Sequence[str]) -> str | None:
     """Return the first column whose last word is one of `names`, as in `customer question` or `Kundenfrage`."""
-    heads = tuple(name for name in names if len(name) >= _MIN_HEAD_LENGTH and name not in _GENERIC)
-    return next((column for column in columns if _plain(column).endswith(heads)), None)
+    last_words = tuple(name for name in names if len(name) >= _MIN_LAST_WORD_LENGTH and name not in _GENERIC)
+    return next((column for column in columns if _plain(column).endswith(last_words)), None)
 
 
 def _find_longest(cells: Mapping[str, Sequence[Any]], mapped: Mapping[str, str]) -> str | None:
@@ -234,13 +240,13 @@ def _columns_of_words(cells: Mapping[str, Sequence[Any]], aspect: str | None) ->
         # One word alone is a score only in a column with the name of scores.
         if (1 if column in by_name else 2) <= len(column_words) <= MAX_LEVEL_WORDS:
             words[column] = column_words
-    long = [column for column in words if len(cells[column]) > MAX_LEVEL_WORDS]
-    alike = set[str]()
-    for pair in combinations(long, 2):
-        if _are_alike(words[pair[0]], words[pair[1]]):
-            alike.update(pair)
+    long_columns = [column for column in words if len(cells[column]) > MAX_LEVEL_WORDS]
+    columns_with_shared_words = set[str]()
+    for column, other_column in combinations(long_columns, 2):
+        if _share_half(words[column], words[other_column]):
+            columns_with_shared_words |= {column, other_column}
     usual = {column for column in words if all(word in VERDICT_WORDS or is_level_word(word) for word in words[column])}
-    return alike | (by_name & words.keys()), usual
+    return columns_with_shared_words | (by_name & words.keys()), usual
 
 
 def _short_words(cells: Sequence[Any]) -> set[str]:
@@ -248,24 +254,26 @@ def _short_words(cells: Sequence[Any]) -> set[str]:
     return {text for text in texts if 0 < len(text) < _MIN_TEXT_LENGTH and not _numbers([text])}
 
 
-def _are_alike(one: set[str], two: set[str]) -> bool:
-    return 0 < len(one | two) <= 2 * len(one & two)
+def _share_half(words: set[str], other_words: set[str]) -> bool:
+    return 0 < len(words | other_words) <= 2 * len(words & other_words)
 
 
 def _are_numbers(cells: Sequence[Any]) -> bool:
-    filled_cells = [cell for cell in cells if not _DECIMAL_RULES[0].is_missing(cell)]
-    return len(filled_cells) > 0 and len(_numbers(filled_cells)) >= 0.8 * len(filled_cells)
+    filled_cells = [cell for cell in cells if not UNTYPED.is_missing(cell)]
+    return len(filled_cells) > 0 and len(_numbers(filled_cells)) >= _MIN_NUMBER_SHARE * len(filled_cells)
 
 
 def _are_measured(column: str, cells: Sequence[Any], aspect: str | None) -> bool:
+    """Return whether the numbers in a column are measurements rather than people's scores."""
     if aspect is not None and _is_similar(column, aspect):
         return False
     if any(map(_MEASURED.fullmatch, _plain(column).split("-"))):
         return True
     numbers = _numbers(cells)
-    differ = len(numbers) > MAX_RATING and len(set(numbers)) > len(numbers) / 2
-    beyond = sum(not 0 <= number <= MAX_RATING for number in numbers) > 0.1 * len(numbers)
-    return (differ or beyond) and not is_score_name(column)
+    mostly_differ = len(numbers) > MAX_RATING and len(set(numbers)) > len(numbers) / 2
+    # One number in ten may be a typing error or a code for a missing score.
+    are_beyond_ratings = sum(not 0 <= number <= MAX_RATING for number in numbers) > 0.1 * len(numbers)
+    return (mostly_differ or are_beyond_ratings) and not is_score_name(column)
 
 
 def _is_similar(column: str, aspect: str) -> bool:
@@ -275,9 +283,10 @@ def _is_similar(column: str, aspect: str) -> bool:
 
 
 def _numbers(cells: Iterable[Any]) -> list[float]:
+    """Return the numbers in cells, which may have a decimal point or, where that gives no number, a decimal comma."""
     numbers = []
     for cell in cells:
-        readings = [rule.number(cell) for rule in _DECIMAL_RULES] if isinstance(cell, str) else [cell]
+        readings = [rules.number(cell) for rules in _DECIMAL_RULES] if isinstance(cell, str) else [cell]
         number = next((reading for reading in readings if reading is not None), None)
         if isinstance(number, int | float) and not isinstance(number, bool):
             numbers.append(number)
@@ -285,6 +294,7 @@ def _numbers(cells: Iterable[Any]) -> list[float]:
 
 
 def _score_fields(cells: Mapping[str, Sequence[Any]], aspect: str) -> Iterator[tuple[str, str]]:
+    """Yield the fields of the columns that hold scores of an aspect, each with its column."""
     columns, plain_aspect = list(cells), _plain(aspect)
     similar = [column for column in columns if _plain(column) == plain_aspect]
     if len(similar) != 1:
@@ -302,8 +312,9 @@ def _score_fields(cells: Mapping[str, Sequence[Any]], aspect: str) -> Iterator[t
         yield f"scores.{aspect}", column
         # Other columns with the same words are those of single raters.
         words = _short_words(cells[column])
-        alike = [other for other in columns if other != column and _are_alike(_short_words(cells[other]), words)]
-        yield from ((f"annotations.{aspect}.{_rater(other, plain_aspect)}", other) for other in alike)
+        for other in columns:
+            if other != column and _share_half(_short_words(cells[other]), words):
+                yield f"annotations.{aspect}.{_rater(other, plain_aspect)}", other
     elif len(columns) > 1:
         yield from ((f"annotations.{aspect}.{_plain(column)}", column) for column in columns)
 
@@ -319,4 +330,5 @@ def _numbered_raters(cells: Mapping[str, Sequence[Any]], labels: Sequence[Any] =
 
 
 def _rater(column: str, aspect: str) -> str:
+    """Return the name of a rater: a column's name, without the aspect's if it has more words."""
     return _plain(column).replace(aspect, "").strip("-") or _plain(column)

@@ -358,9 +358,9 @@ class Rows(Iterator[Example | RowError]):
                 self.comparisons += [(self.line, comparison) for comparison in parsed]
             elif self._skip_faulty and isinstance(parsed, RowError):
                 self.first_skipped = self.first_skipped or parsed
-                if parsed.usable:
-                    self.skipped_scores += len(parsed.all)
-                    return parsed.usable
+                if parsed.usable_example:
+                    self.skipped_scores += len(parsed.faults)
+                    return parsed.usable_example
                 self.skipped += 1
             else:
                 return parsed

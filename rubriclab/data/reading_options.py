@@ -133,7 +133,7 @@ class ReadingOptions(Options):
     @property
     def grades(self) -> Mapping[str, float]:
         """The levels if numbers are among them, such as grades of which 1 is the best; else none."""
-        return self.level_scores if self.rules(typed=True).only_levels() else {}
+        return self.level_scores if self.rules(typed=True).levels_with_numbers() else {}
 
     def rules(self, *, typed: bool, decimal: Mark | None = None) -> CellRules:
         missing = frozenset(value.casefold() for value in self.missing)

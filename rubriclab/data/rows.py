@@ -33,9 +33,9 @@ from rubriclab.data.mapping import ABSENT, FIELDS, NATIVE, FieldMap, look_up, ma
 from rubriclab.data.mapping_proposals import (
     MAX_SAMPLED,
     closest_column,
+    complete_mapping,
     form_columns,
     propose_mapping,
-    proposed_columns,
 )
 from rubriclab.errors import DataError
 from rubriclab.models.base import MAX_NAME_LENGTH, digest
@@ -44,7 +44,7 @@ from rubriclab.models.text import CANNOT_ASSESS, Example, WordScore
 
 # Numbers are accepted as names if they are exact: JSON readers turn integers of more than 64 bits into floats, and
 # floats beyond 2**53 have lost digits.
-EXACT_DECIMAL = 2**53
+MAX_EXACT_FLOAT = 2**53
 # Maximum length of a rater's reason. A longer text is usually from a wrong column.
 MAX_REASON = 2_000
 MAX_COLUMNS_NAMED = 12
@@ -61,13 +61,13 @@ _AROUND = " \t\r\n[](){}<>\"'`*.-–—"
 class FieldError(Exception):
     """An invalid value of a field; `word` is a text in place of a number.
 
-    `single` tells whether the value is the score of one named rater, so that the row can be used without the score.
+    `of_named_rater` says that the value is the score of one named rater, so that the row can be used without it.
     """
 
     def __init__(self, field: str | None, got: str, expected: str, word: str | None = None) -> None:
         super().__init__(field, got, expected)
         self.field, self.got, self.expected, self.word = field, got, expected, word
-        self.single = False
+        self.of_named_rater = False
 
     def at(self, where: str, line: int) -> RowError:
         return RowError(where, line, self.field, self.got, self.expected, word=self.word)
@@ -102,10 +102,10 @@ class Fields:
             if role in ("user", "system"):
                 raise FieldError("output", f"messages that end with one of the role {role!r}", "the answer as the last")
         if text is ABSENT:
-            unmapped_cells = {str(c): value for c, value in self.row.items() if c not in FIELDS}
-            chats = (column for column, value in unmapped_cells.items() if chat_messages(value))
-            wordy = (column for column, value in unmapped_cells.items() if _is_wordy(value))
-            column = next(chain(chats, wordy), None)
+            unmapped_cells = {str(column): cell for column, cell in self.row.items() if column not in FIELDS}
+            chats = (column for column, cell in unmapped_cells.items() if chat_messages(cell))
+            wordy_columns = (column for column, cell in unmapped_cells.items() if _has_letters(cell))
+            column = next(chain(chats, wordy_columns), None)
             advice = f"; if the text is in another column, map 'output' to it, such as to {column!r}" if column else ""
             raise FieldError("output", "nothing", f"{_A_TEXT}{self.columns_text()}{advice}")
         if not isinstance(text, str) or isinstance(text, CellError) or is_blank(text):
@@ -135,8 +135,8 @@ class Fields:
 
     def as_name(self, name: str, value: Any) -> str | None:
         if isinstance(value, int | float) and not isinstance(value, bool):
-            exact = MAX_EXACT_INTEGER if isinstance(value, int) else EXACT_DECIMAL
-            if not (abs(value) < exact and value == int(value)):
+            limit = MAX_EXACT_INTEGER if isinstance(value, int) else MAX_EXACT_FLOAT
+            if not (abs(value) < limit and value == int(value)):
                 raise FieldError(name, describe(value), "a text, or a whole number that needs no rounding")
             return str(int(value))
         text = self.as_text(name, value)
@@ -145,6 +145,7 @@ class Fields:
         return text
 
     def table(self, name: str) -> list[tuple[str, Any]]:
+        """Return the aspects (or `ASPECT.RATER`) in the table `scores`, `annotations` or `reasons`, and their cells."""
         start = f"{name}."
         value = self.value(name)
         if isinstance(value, Mapping):
@@ -154,8 +155,9 @@ class Fields:
         else:
             expected = f"an object with a value for each aspect, or a column for each, such as {name}.coherence"
             raise FieldError(name, describe(value), expected)
-        cells |= {c[len(start) :]: v for c, v in self.row.items() if isinstance(c, str) and c.startswith(start)}
-        cells |= {aspect: self.value(start + aspect) for aspect in self.mapping.aspects(name)}
+        own_columns = [column for column in self.row if isinstance(column, str) and column.startswith(start)]
+        cells |= {column[len(start) :]: self.row[column] for column in own_columns}
+        cells |= {aspect: self.value(start + aspect) for aspect in self.mapping.columns_of_table(name)}
         present = [(aspect, cell) for aspect, cell in cells.items() if not self.rules.is_missing(cell)]
         if any(is_blank(aspect) for aspect, _ in present):
             raise FieldError(name, "an aspect without a name", "names such as 'coherence'")
@@ -174,7 +176,7 @@ class Fields:
             if level is None and number is None:
                 example = f"such as 4 or {'3,5' if self.rules.decimal_comma else '3.5'}"
                 written = "without quotes" if self.rules.typed else example
-                word = cell.strip() if _is_wordy(cell) else None
+                word = cell.strip() if _has_letters(cell) else None
                 raise FieldError(name, describe(cell), f"{expected}, {written}", word)
             cell = number if level is None else level
         if not isinstance(cell, Real | Decimal):
@@ -186,7 +188,7 @@ class Fields:
         if not math.isfinite(number):
             raise FieldError(name, describe(cell), expected)
         level = number if isinstance(number, WordScore) else self.rules.level(f"{number:g}")
-        if level is None and (levels := self.rules.only_levels()):
+        if level is None and (levels := self.rules.levels_with_numbers()):
             raise FieldError(name, describe(cell), f"one of the levels {levels}")
         return number if level is None else level
 
@@ -197,8 +199,10 @@ class Fields:
             a_list = "a list of finite numbers, one for each rater, or an object by rater"
             raise FieldError(name, describe(cell), a_list)
         expected = "a finite number from each rater in the list (leave out raters without a score)"
-        missing = self.rules.missing
-        numbers = (self.number(name, each, expected) for each in cell if not (missing and self.rules.is_missing(each)))
+        # Null in a list is a fault unless values for missing scores are given.
+        if self.rules.missing:
+            cell = [rating for rating in cell if not self.rules.is_missing(rating)]
+        numbers = (self.number(name, rating, expected) for rating in cell)
         return tuple(number for number in numbers if number is not None)
 
     def reason(self, name: str, cell: Any) -> str | None:
@@ -218,11 +222,12 @@ class Fields:
 
 
 def drop_placeholder(text: str | None) -> str | None:
+    """Return a text unchanged; `None` for a placeholder such as `n/a`."""
     word = text.strip(_AROUND).lower() if text else ""
     return text if word and not _PLACEHOLDER.fullmatch(word) else None
 
 
-def _is_wordy(value: Any) -> bool:
+def _has_letters(value: Any) -> bool:
     return isinstance(value, str) and value != UNCALCULATED and any(map(str.isalpha, value))
 
 
@@ -232,7 +237,8 @@ def check_unicode(name: str, text: str) -> str:
         text.encode()
     except UnicodeEncodeError as error:
         around = repr(text[max(0, error.start - 10) : error.end + 10])
-        with_bytes = re.sub(r"\\udc([89a-f].)", r"\\x\1", around)  # the byte, not the surrogate that stands for it
+        # The byte, not the surrogate that stands for it.
+        with_bytes = re.sub(r"\\udc([89a-f].)", r"\\x\1", around)
         expected = "text in UTF-8; for a file in another encoding, name that, as in `encoding=cp1252`"
         raise FieldError(name, f"bytes that are not UTF-8, in {with_bytes}", expected) from None
     return text
@@ -247,14 +253,14 @@ _DERIVED_ID = re.compile(rf"text-[0-9a-f]{{{DERIVED_DIGITS}}}")
 
 @dataclass(frozen=True, slots=True)
 class RowError:
-    """The first fault in a row; `more` has the row's other faults.
+    """The first fault in a row, with the row's other faults.
 
     Attributes:
         line: first line of the row, counted from 1; the row's number if the source has no lines.
         field: such as `scores.coherence`; `None` if the fault concerns the entire row.
         column: the field's column, if its name is not the field's.
-        word, outside: a text in place of a number; a number outside the scale.
-        usable: the example without the faulty scores, if all of these are of named raters.
+        word, number_outside: a text in place of a number; a number outside the scale, as a text.
+        usable_example: the example without the faulty scores, if all of these are of named raters.
     """
 
     where: str
@@ -265,16 +271,16 @@ class RowError:
     id: str | None = None
     column: str | None = None
     word: str | None = None
-    outside: str | None = None
-    more: tuple[RowError, ...] = ()
-    usable: Example | None = None
+    number_outside: str | None = None
+    other_faults: tuple[RowError, ...] = ()
+    usable_example: Example | None = None
 
     @property
-    def all(self) -> tuple[RowError, ...]:
-        return (replace(self, more=()), *self.more)
+    def faults(self) -> tuple[RowError, ...]:
+        return (replace(self, other_faults=()), *self.other_faults)
 
     def __str__(self) -> str:
-        return f"{self.where}:{self.line}: " + "; ".join(fault.message for fault in self.all)
+        return f"{self.where}:{self.line}: " + "; ".join(fault.message for fault in self.faults)
 
     @property
     def message(self) -> str:
@@ -296,8 +302,8 @@ def parse_example(
         return example
     row_faults = (make_fault(fault, where, line, fields) for fault in field_errors)
     # A column that several fields need is reported once.
-    first, *more = {fault.message: fault for fault in row_faults}.values()
-    return replace(first, more=tuple(more), usable=example)
+    first, *others = {fault.message: fault for fault in row_faults}.values()
+    return replace(first, other_faults=tuple(others), usable_example=example)
 
 
 def make_fault(error: FieldError, where: str, line: int, fields: Fields) -> RowError:
@@ -317,7 +323,7 @@ def is_derived(name: str) -> bool:
 def check_columns(
     row: Mapping[str, Any], where: str, mapping: FieldMap, later_rows: Iterable[Any] = (), aspect: str | None = None
 ) -> None:
-    """Raise `DataError`, and propose a mapping from `row` and `later_rows`, if a needed or mapped column is absent."""
+    """Raise `DataError` with a mapping that is proposed from all rows if a needed or mapped column is absent."""
     fields, absent_columns = Fields(row, mapping, UNTYPED), dict[str, str]()
     if "output" not in mapping.columns and "output" not in row:
         absent_columns["output"] = "a column of texts, and none is mapped to it"
@@ -335,8 +341,9 @@ def check_columns(
     faults = "; ".join(f"field {name!r}: got nothing, expected {expected}" for name, expected in absent_columns.items())
     proposed = corrected_columns(row, mapping)
     if aspect:
-        rows = [row, *islice((each for each in later_rows if isinstance(each, Mapping)), MAX_SAMPLED - 1)]
-        proposed = proposed_columns(rows, proposed, aspect)
+        later_mappings = (later_row for later_row in later_rows if isinstance(later_row, Mapping))
+        rows = [row, *islice(later_mappings, MAX_SAMPLED - 1)]
+        proposed = complete_mapping(rows, proposed, aspect)
     elif "output" not in proposed:
         proposed |= propose_mapping([row], mapped=proposed)
     columns = {**proposed, **{name: "COLUMN" for name in absent_columns if name not in proposed}}
@@ -371,15 +378,16 @@ def _example(fields: Fields, faults: list[FieldError]) -> Example | None:
     cells = attempt(partial(fields.table, "scores")) or []
     scores = {aspect: attempt(partial(fields.number, f"scores.{aspect}", cell)) for aspect, cell in cells}
 
-    by_rater, lists = attempt(partial(_cells, fields, "annotations", fields.number, fields.numbers, faults)) or ({}, {})
+    read_annotations = partial(_cells, fields, "annotations", fields.number, fields.numbers, faults)
+    by_rater, lists = attempt(read_annotations) or ({}, {})
     # Only streams have rows of aspects that are not mapped: from other sources, `join_ratings` leaves such rows out.
     if other := other_aspect(fields):
         aspects = " or ".join(map(repr, sorted(mapped_aspects(fields.mapping))))
         expected = f"{aspects}, which the ratings are mapped to; leave out other rows"
         faults.append(FieldError("aspect", describe(other), expected))
     read_reasons = partial(_cells, fields, "reasons", fields.reason, fields.reason, faults)
-    named_reasons, single_reasons = attempt(read_reasons) or ({}, {})
-    if output is None or not all(fault.single for fault in faults):
+    named_reasons, unnamed_reasons = attempt(read_reasons) or ({}, {})
+    if output is None or not all(fault.of_named_rater for fault in faults):
         return None
     group_text = texts["source"] or texts["context"]
     shown_texts = [names["group"], names["system"], texts["source"], texts["context"], output]
@@ -395,26 +403,28 @@ def _example(fields: Fields, faults: list[FieldError]) -> Example | None:
         scores={aspect: score for aspect, score in scores.items() if score is not None},
         annotations={aspect: tuple(numbers.values()) for aspect, numbers in by_rater.items()} | lists,
         raters={aspect: tuple(numbers) for aspect, numbers in by_rater.items()},
-        reasons={**named_reasons, **single_reasons},
+        reasons={**named_reasons, **unnamed_reasons},
     )
 
 
 def mapped_aspects(mapping: FieldMap) -> set[str]:
-    tables = (mapping.aspects(table) for table in ("scores", "annotations"))
+    tables = (mapping.columns_of_table(table) for table in ("scores", "annotations"))
     return {name.partition(".")[0].strip().casefold() for names in tables for name in names}
 
 
 def other_aspect(fields: Fields) -> str | None:
-    aspect, mapped = look_up(fields.row, fields.mapping.columns.get("aspect", "aspect")), mapped_aspects(fields.mapping)
+    """Return the aspect of a rating if the mapping names aspects, but not this one; else `None`."""
+    aspect = look_up(fields.row, fields.mapping.columns.get("aspect", "aspect"))
     name = aspect.strip() if isinstance(aspect, str) and not is_blank(aspect) else ""
+    mapped = mapped_aspects(fields.mapping)
     return name if name and mapped and name.casefold() not in mapped else None
 
 
 def _cells(
     fields: Fields,
     table: str,
-    read_one: Callable[[str, Any], T | None],
-    read_all: Callable[[str, Any], U | None],
+    read_cell_of_rater: Callable[[str, Any], T | None],
+    read_cell_without_rater: Callable[[str, Any], U | None],
     faults: list[FieldError],
 ) -> tuple[dict[str, dict[str, T]], dict[str, U]]:
     """Return the cells of a table by aspect and rater, and the cells without raters by aspect.
@@ -422,32 +432,32 @@ def _cells(
     Faulty cells of named raters are left out, and their faults are added to `faults`.
     """
     by_rater: dict[str, dict[str, T]] = {}
-    single: dict[str, U] = {}
+    without_rater: dict[str, U] = {}
     for aspect, rater, cell in _entries(fields, table):
         field = f"{table}.{aspect}"
         if rater is None:
-            if content := read_all(field, cell):
-                single[aspect] = content
+            if content := read_cell_without_rater(field, cell):
+                without_rater[aspect] = content
             continue
         if is_blank(rater):
             raise FieldError(field, "a rater without a name", "names such as 'anna'")
         if len(rater) > MAX_NAME_LENGTH:
             raise FieldError(field, f"a rater's name of {len(rater):,} characters", f"at most {MAX_NAME_LENGTH:,}")
         try:
-            value = None if fields.rules.is_missing(cell) else read_one(f"{field}.{rater}", cell)
+            value = None if fields.rules.is_missing(cell) else read_cell_of_rater(f"{field}.{rater}", cell)
         except FieldError as fault:
-            fault.single = table == "annotations"
+            fault.of_named_rater = table == "annotations"
             faults.append(fault)
             continue
         if value is not None:
             if rater in by_rater.setdefault(aspect, {}):
                 raise FieldError(field, f"the rater {rater!r} twice", "one entry from each rater")
             by_rater[aspect][check_unicode(field, rater)] = value
-    if repeated_raters := sorted(by_rater.keys() & single.keys()):
+    if aspects_of_both_forms := sorted(by_rater.keys() & without_rater.keys()):
         form = "a list" if table == "annotations" else "one text"
         expected = f"the {table} of an aspect either as {form} or by the raters' names"
-        raise FieldError(f"{table}.{repeated_raters[0]}", f"both {form} and named raters", expected)
-    return by_rater, single
+        raise FieldError(f"{table}.{aspects_of_both_forms[0]}", f"both {form} and named raters", expected)
+    return by_rater, without_rater
 
 
 def _entries(fields: Fields, table: str) -> Iterator[tuple[str, str | None, Any]]:
@@ -455,7 +465,7 @@ def _entries(fields: Fields, table: str) -> Iterator[tuple[str, str | None, Any]
     for key, cell in fields.table(table):
         aspect, dot, rater = key.partition(".")
         if isinstance(cell, Mapping):
-            yield from ((key, str(name).strip(), each) for name, each in cell.items())
+            yield from ((key, str(name).strip(), rating) for name, rating in cell.items())
         elif dot and not (table == "annotations" and fields.rules.is_list(cell)):
             yield aspect, rater.strip(), cell
         else:

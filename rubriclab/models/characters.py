@@ -236,5 +236,5 @@ def count(number: int, noun: str) -> str:
 
 
 def join_names(names: Iterable[str]) -> str:
-    *before, last = names
+    *before, last = list(names) or [""]
     return f"{', '.join(before)} and {last}" if before else last

@@ -18,7 +18,7 @@ from rubriclab.data import check as checks
 from rubriclab.data.annotations import PairwiseComparison, comparison_faults
 from rubriclab.data.cells import split_level_words
 from rubriclab.data.mapping import ABSENT, FIELDS, TABLES, look_up, mapping_text, parse_mapping
-from rubriclab.data.mapping_proposals import MAX_SAMPLED, is_score_name, output_columns, proposed_columns
+from rubriclab.data.mapping_proposals import MAX_SAMPLED, complete_mapping, is_score_name, output_columns
 from rubriclab.data.readers import RawRows, Rows, parse_row, raw_data_rows, raw_file_rows
 from rubriclab.data.reading_options import SourceFormat, changed_options
 from rubriclab.data.rows import RowError, check_columns, corrected_columns
@@ -282,7 +282,7 @@ class _FileCheck:
         self._find_faults(chosen_aspect, aspects)
         examples, scale = self.examples, self._scale(chosen_aspect)
         checked = tuple(check_aspect(examples, name, scale if name == chosen_aspect else None) for name in aspects)
-        cell_faults = [fault for row in sorted(self.faults, key=lambda fault: fault.line) for fault in row.all]
+        cell_faults = [fault for row in sorted(self.faults, key=lambda fault: fault.line) for fault in row.faults]
         skipped = len({fault.line for fault in cell_faults}) if self.options.skip_faulty else 0
         fault_lines = [] if self.options.skip_faulty else checks.first_faults(checks.fault_lines(cell_faults))
         self.problems += fault_lines
@@ -294,7 +294,12 @@ class _FileCheck:
                 turned = {"level_scores": grade_columns.level_scores}
                 next_step = replace(next_step, options={**next_step.options, **turned})
                 notes = [note for note in notes if not note.startswith(checks.HIGHER_IS_BETTER)]
-                notes.append(self._turned_note(grade_columns))
+                assumption = f"{grade_columns.best} is taken for the best score in {grade_columns.grades}"
+                unused = (column.name for column in self._columns() if column.field is None)
+                label = join_names(map(repr, filter(is_score_name, unused)))
+                other_label = f"; or is the label in {label}?" if label else ""
+                remedy = f"leave out its `level_scores` if higher ones are better{other_label}"
+                notes.append(f"{assumption}, so the next command turns the scores; {remedy}")
         if chosen_aspect is None or not self.learnable:
             notes += checks.repeated_notes(examples)
         dropped = [*cell_faults, *self.dropped_faults] if self.options.skip_faulty else []
@@ -375,7 +380,7 @@ class _FileCheck:
             columns = corrected_columns(self.sample[0], mapping)
             absent = (name for name in mapping.columns if name not in columns and "." in name)
             aspect = aspect or next((name.split(".")[1] for name in absent), None)
-        proposed = proposed_columns(self.sample, columns, aspect)
+        proposed = complete_mapping(self.sample, columns, aspect)
         if proposed != mapping.columns:
             self.proposal = mapping_text(proposed)
         if not self.lines and not self.problems:
@@ -384,10 +389,10 @@ class _FileCheck:
     def _add(self, line: int, parsed: Example | RowError | tuple[PairwiseComparison, ...], row: Any) -> None:
         if isinstance(parsed, Example):
             self.example_rows.append(checks.ExampleRow(self.raw.source.where, line, parsed, self.options.mapping, row))
-        elif isinstance(parsed, RowError) and parsed.usable and self.options.skip_faulty:
-            self.dropped_faults += parsed.all
-            self.skipped_scores += len(parsed.all)
-            self._add(line, parsed.usable, row)
+        elif isinstance(parsed, RowError) and parsed.usable_example and self.options.skip_faulty:
+            self.dropped_faults += parsed.faults
+            self.skipped_scores += len(parsed.faults)
+            self._add(line, parsed.usable_example, row)
         elif isinstance(parsed, RowError):
             self.faults.append(parsed)
         else:
@@ -399,15 +404,6 @@ class _FileCheck:
             melt = f"frame.melt(id_vars=[...], value_vars={columns!r}, var_name='system', value_name='output')"
             way = f"write a row for each output, with its system in a column; with pandas: {melt}"
             yield f"the columns {', '.join(map(repr, columns))} may each hold an output, and a row holds one: {way}"
-
-    def _turned_note(self, grade_columns: checks.GradeColumns) -> str:
-        best = grade_columns.level_scores.partition("=")[0]
-        grades = join_names(map(repr, grade_columns.grades))
-        note = f"{best} is taken for the best score in {grades}, so the next command turns the scores"
-        note = f"{note}; leave out its `level_scores` if higher ones are better"
-        unused = [column.name for column in self._columns() if column.field is None]
-        labels = [repr(name) for name in unused if is_score_name(name)]
-        return f"{note}; or is the label in {join_names(labels)}?" if labels else note
 
     def _contradiction_note(self, aspect: str, alpha: float) -> str:
         """Return the question why the raters of an aspect contradict each other, with the columns of their scores."""

@@ -102,7 +102,7 @@ def usable_texts(
     all_rows = list(rows)
     notify_faulty(rows, notify)
     examples = tuple(row for row in all_rows if isinstance(row, Example))
-    faults = [fault for row in all_rows if isinstance(row, RowError) for fault in row.all]
+    faults = [fault for row in all_rows if isinstance(row, RowError) for fault in row.faults]
     for fault_line in first_faults(fault_lines(faults)):
         notify(f"left out: {fault_line}")
     if faults and not examples:

@@ -229,7 +229,7 @@ def test_a_rating_of_another_aspect_than_the_mapped_one_is_a_fault(mapping: str,
 
     other = row_of("simplicity")
     assert isinstance(other, RowError)
-    assert (other.field, other.usable) == ("aspect", None)
+    assert (other.field, other.usable_example) == ("aspect", None)
     assert "'simplicity'" in other.got
     assert "'fluency'" in other.expected
     assert all(isinstance(row_of(same), Example) for same in ("fluency", " Fluency", "", None))
