@@ -30,7 +30,7 @@ from rubriclab.ops import workspace as work
 from rubriclab.ops.inputs import Data, check_labels, check_text_fields, likely_labels, usable_texts
 from rubriclab.ops.options import EvaluateOptions, ScoreOptions
 from rubriclab.ops.score import Scoring
-from rubriclab.stats import Agreement, ConstantRule, Interval, Level, agreement, difference
+from rubriclab.stats import Agreement, Interval, Level, agreement, difference
 from rubriclab.stats.correlation import FloatArray, floats
 from rubriclab.stats.rater_agreement import ceiling_interval
 from rubriclab.stats.score_agreement import ScoreErrors, less_error, score_errors
@@ -63,13 +63,9 @@ class Evaluation(work.Answered, Displayed):
     def results(self) -> list[Result]:
         """The agreement of rubrics, then of free baselines, with the labels of each aspect."""
         results: list[Result] = []
-        for aspect, scored, free in self.by_aspect:
-            evaluators = []
-            for each in scored:
-                missing = sum(score.answers_missing for score in each.scores)
-                answers = sum(score.answers for score in each.scores)
-                evaluators.append(Evaluator(each.name, each.values, missing, answers))
-            results += measure_agreement(scored[0].texts, [*evaluators, *free], aspect)
+        for aspect, scored, free_baselines in self.by_aspect:
+            rubrics = [each.evaluator for each in scored]
+            results += measure_agreement(scored[0].texts, [*rubrics, *free_baselines], aspect)
         return results
 
     @property
@@ -85,12 +81,14 @@ class Evaluation(work.Answered, Displayed):
     @cached_property
     def summaries(self) -> Mapping[str, EvaluationSummary | None]:
         """The comparisons of each aspect's rubrics, `None` if no correlation is defined."""
-        return {aspect: summarize(scored, self.results, free) for aspect, scored, free in self.by_aspect}
+        by_aspect = self.by_aspect
+        return {aspect: summarize(scored, self.results, baselines) for aspect, scored, baselines in by_aspect}
 
     @cached_property
     def decisions(self) -> list[EvaluatedDecisions]:
         """The agreement of decisions with labels, for each aspect whose rubrics decide."""
-        return list(filter(None, (evaluate_decisions(scored, free) for _, scored, free in self.by_aspect)))
+        decisions = (evaluate_decisions(scored, free_baselines) for _, scored, free_baselines in self.by_aspect)
+        return list(filter(None, decisions))
 
     @cached_property
     def by_aspect(self) -> list[tuple[str, list[ScoredVersion], list[Evaluator]]]:
@@ -98,7 +96,7 @@ class Evaluation(work.Answered, Displayed):
         by_aspect = []
         for aspect in dict.fromkeys(each.aspect for each in self.scored):
             scored = [each for each in self.scored if each.aspect == aspect]
-            chosen = {each.version.ref: found for each in scored if (found := each.version.provenance.baseline)}
+            chosen = {each.version.ref: each.version.provenance.baseline for each in scored}
             by_aspect.append((aspect, scored, baseline_evaluators(scored[0].texts, chosen)))
         return by_aspect
 
@@ -115,20 +113,34 @@ class Evaluation(work.Answered, Displayed):
     def records(self) -> dict[str, stored.EvaluationRecord]:
         """Return the verdicts by version, without those on texts that the version has learned from."""
         measured: dict[str, dict[str, Any]] = {}
-        for summary in (each for each in self.summaries.values() if each and not each.scale.names):
+        for summary in self.summaries.values():
+            if summary is None or summary.scale.names:
+                continue
             for row in summary.evaluators:
-                deciding, found = row.deciding, row.result.agreement
+                deciding, agreement = row.deciding, row.result.agreement
                 if deciding and deciding.gains and not row.seen:
-                    errors = summary.errors.get(row.ref)
-                    own = {"n": found.n, "groups": found.groups, "order": found.pearson, "errors": errors}
-                    compared = {"verdict": deciding.gains, "other": deciding.side, "level": summary.level}
-                    measured[row.ref] = {**own, **compared, "compared_with_direct": row.compared_with_direct}
-        for each in self.decisions:
-            agreements = {agreement.name: agreement for agreement in each.agreements}
-            for ref, verdict in each.gains.items():
-                decided = {**each.bases[ref], "order": agreements[ref].auroc, "decisions": agreements[ref]}
-                compared = {"verdict": verdict, "other": each.others[ref], "level": "dataset"}
-                measured[ref] = {**decided, **compared, "compared_with_direct": ref in each.compared_with_direct}
+                    measured[row.ref] = {
+                        "n": agreement.n,
+                        "groups": agreement.groups,
+                        "order": agreement.pearson,
+                        "errors": summary.errors.get(row.ref),
+                        "level": summary.level,
+                        "verdict": deciding.gains,
+                        "other": deciding.side,
+                        "compared_with_direct": row.compared_with_direct,
+                    }
+        for decisions in self.decisions:
+            agreements = {agreement.name: agreement for agreement in decisions.agreements}
+            for ref, verdict in decisions.gains.items():
+                measured[ref] = {
+                    **decisions.bases[ref],
+                    "order": agreements[ref].auroc,
+                    "decisions": agreements[ref],
+                    "level": "dataset",
+                    "verdict": verdict,
+                    "other": decisions.others[ref],
+                    "compared_with_direct": ref in decisions.compared_with_direct,
+                }
         return {
             scored.version.ref: stored.EvaluationRecord(
                 created=datetime.now(UTC),
@@ -183,7 +195,7 @@ def evaluate(
     if left_out := len(examples) - len(used):
         why = f"a rubric was learned from them or their groups{f' ({repeats})' if repeated else ''}"
         workspace.notify(f"{left_out} of {len(examples)} texts left out: {why}")
-    texts = _texts(used, versions, data, options, workspace.notify)
+    texts = _texts_of_versions(used, versions, data, options, workspace.notify)
     score_options = ScoreOptions(rivals=options.rivals)
     scorings = [
         Scoring(workspace, texts[each.ref], each.rubric, each.ref, choice, score_options)
@@ -253,7 +265,7 @@ def _store_verdicts(workspace: work.Workspace, evaluation: Evaluation) -> None:
             workspace.notify(f"the store does not keep the verdict on {ref}: {error.message}")
 
 
-def _texts(
+def _texts_of_versions(
     examples: Sequence[Example], versions: Sequence[Version], data: Data, options: EvaluateOptions, notify: work.Notify
 ) -> dict[str, tuple[Example, ...]]:
     """Return the texts that each version is evaluated on: those with a score for its aspect."""
@@ -308,11 +320,13 @@ class Result:
         return {"evaluator": self.evaluator, "aspect": self.aspect, **counts, **unanswered, **figures}
 
 
-def baseline_evaluators(examples: Sequence[Example], chosen: Mapping[str, Baseline]) -> list[Evaluator]:
-    """Return the word count and, once each, the signed text features and the models of all that `chosen` holds."""
+def baseline_evaluators(examples: Sequence[Example], chosen: Mapping[str, Baseline | None]) -> list[Evaluator]:
+    """Return the word count and, once each, the signed text features and the models that `chosen` holds by rubric."""
     by_feature: dict[tuple[str, int], list[str]] = {}
     by_model: dict[tuple[tuple[str, tuple[float, float]], ...], list[str]] = {}
     for rubric, baseline in chosen.items():
+        if baseline is None:
+            continue
         by_feature.setdefault((baseline.feature, baseline.sign), []).append(rubric)
         by_model.setdefault(tuple(baseline.model.items()), []).append(rubric)
     in_models = {name for model in by_model for name, _ in model}
@@ -338,12 +352,7 @@ def baseline_evaluators(examples: Sequence[Example], chosen: Mapping[str, Baseli
 
 
 def measure_agreement(
-    examples: Sequence[Example],
-    evaluators: Iterable[Evaluator],
-    aspect: str,
-    *,
-    levels: Sequence[Level] = LEVELS,
-    constant: ConstantRule = "skip",
+    examples: Sequence[Example], evaluators: Iterable[Evaluator], aspect: str, *, levels: Sequence[Level] = LEVELS
 ) -> list[Result]:
     """Return the agreement of each evaluator with the scores that `examples` carry for `aspect`, by level.
 
@@ -362,11 +371,12 @@ def measure_agreement(
     results = []
     for evaluator in evaluators:
         unscored = int(np.isnan(evaluator.scores).sum())
-        answers = evaluator.answers_missing, evaluator.answers
+        answers = {"answers_missing": evaluator.answers_missing, "answers": evaluator.answers}
         for level in levels:
             if level != "system" or systems is not None:
-                measures = agreement(evaluator.scores, human, groups, systems, level=level, constant=constant)
-                results.append(Result(evaluator.name, aspect, unscored, measures, *answers, ceilings.get(level)))
+                measures = agreement(evaluator.scores, human, groups, systems, level=level)
+                ceiling = ceilings.get(level)
+                results.append(Result(evaluator.name, aspect, unscored, measures, **answers, ceiling=ceiling))
     return results
 
 
@@ -408,6 +418,11 @@ class ScoredVersion:
         """Return whether this is the other version's judge, asked directly."""
         return self.version.rubric.asks_directly and self.scores[0].judge == other.scores[0].judge
 
+    @property
+    def evaluator(self) -> Evaluator:
+        missing, answers = sum(each.answers_missing for each in self.scores), sum(each.answers for each in self.scores)
+        return Evaluator(self.name, self.values, missing, answers)
+
     @cached_property
     def labels(self) -> FloatArray:
         return np.array([text.scores[self.aspect] for text in self.texts], dtype=float)
@@ -427,8 +442,8 @@ class ScoredVersion:
         scored = ~np.isnan(self.values)
         pairs = zip(self.labels[scored].round(4).tolist(), self.values[scored].round(4).tolist(), strict=True)
         ordered = sorted(pairs)
-        sample = np.linspace(0, len(ordered) - 1, min(len(ordered), stored.MAX_POINTS)).round().astype(int).tolist()
-        return tuple(ordered[index] for index in sample)
+        positions = np.linspace(0, len(ordered) - 1, min(len(ordered), stored.MAX_POINTS))
+        return tuple(ordered[round(position)] for position in positions)
 
     @property
     def groups(self) -> list[str]:
@@ -516,13 +531,13 @@ class EvaluatorRow:
     @property
     def deciding(self) -> EvaluatorComparison | None:
         """The lowest of the comparisons with the same judge asked directly, the best baseline method and a free one."""
-        best = self.baselines[0] if self.baselines else None
-        direct = next((each for each in self.baselines if each.gains and each.side.asked_directly), best)
+        best_method = self.baselines[0] if self.baselines else None
+        direct = next((each for each in self.baselines if each.gains and each.side.asked_directly), best_method)
         by_name = {each.other.evaluator: each for each in self.baselines}
         calibrated = by_name.get(f"{direct.other.evaluator}{stored.CALIBRATED_ENDING}") if direct else None
-        candidates = (direct, calibrated, self.best_baseline, best)
-        verdict = stored.deciding_verdict(*(each.gains if each else None for each in candidates))
-        return next((each for each in candidates if each and each.gains is verdict), None)
+        comparisons = (direct, calibrated, self.best_baseline, best_method)
+        verdict = stored.deciding_verdict(*(each.gains if each else None for each in comparisons))
+        return next((each for each in comparisons if each and each.gains is verdict), None)
 
     @property
     def compared_with_direct(self) -> bool:
@@ -553,8 +568,10 @@ class EvaluationSummary:
         return tuple(comparisons)
 
     def to_rows(self) -> list[dict[str, Any]]:
-        return [
-            {
+        rows = []
+        for ref, each in self.comparisons:
+            gains = each.gains or stored.GateVerdict(against="", outcome=None, difference=Interval(None))
+            row = {
                 "evaluator": ref,
                 "compared_with": each.other.evaluator,
                 "aspect": self.aspect,
@@ -562,13 +579,13 @@ class EvaluationSummary:
                 "n": each.n,
                 "groups": each.groups,
                 "measure": stored.GRADED.order,
-                "less_error": asdict((each.gains.less_error or Interval(None)) if each.gains else Interval(None)),
+                "less_error": asdict(gains.less_error or Interval(None)),
                 **{f"less_error_{name}": number for name, number in each.error_basis.items()},
-                "difference": asdict(each.gains.difference if each.gains else Interval(None)),
+                "difference": asdict(gains.difference),
                 "verdict": each.gains and each.gains.overall,
             }
-            for ref, each in self.comparisons
-        ]
+            rows.append(row)
+        return rows
 
 
 def summarize(
@@ -588,11 +605,12 @@ def summarize(
     rows = [row for row in defined if row.agreement.level == level]
     rows.sort(key=lambda row: -(row.agreement.pearson.value or 0.0))
     free_scores = {baseline.name: baseline.scores for baseline in free_baselines}
-    as_baselines = {each.name for each in scored if baseline_method(each.version.rubric)}
-    of_versions = [row for row in rows if row.evaluator in versions]
-    baselines = [row for row in of_versions if row.evaluator in as_baselines]
-    ranked = [row for row in of_versions if row not in baselines] or baselines
-    other_baselines = [row for row in baselines if row not in ranked]
+    baseline_names = {each.name for each in scored if baseline_method(each.version.rubric)}
+    version_rows = [row for row in rows if row.evaluator in versions]
+    rubrics = [row for row in version_rows if row.evaluator not in baseline_names]
+    baselines = [row for row in version_rows if row.evaluator in baseline_names]
+    # Without a rubric, baselines are compared with each other.
+    ranked, other_baselines = (rubrics, baselines) if rubrics else (baselines, [])
     best_free = next((row for row in rows if stored.is_baseline(row.evaluator)), None)
 
     def compare(row: Result, other: Result | None) -> EvaluatorComparison | None:
@@ -603,13 +621,14 @@ def summarize(
         replace(by_name[each.version.ref], evaluator=each.name) for each in calibrated if each.version.ref in by_name
     ]
     evaluators = []
-    for row in (*ranked, *other_baselines):
-        is_rubric = row in ranked
-        others = (*other_baselines, *calibrated_rows) if is_rubric else ()
-        with_baselines = filter(None, (compare(row, other) for other in others))
-        with_best = compare(row, ranked[0]) if is_rubric else None
+    for row in ranked:
+        comparisons = (compare(row, other) for other in (*other_baselines, *calibrated_rows))
+        with_methods, with_best = tuple(filter(None, comparisons)), compare(row, ranked[0])
         seen = versions[row.evaluator].seen
-        evaluators.append(EvaluatorRow(row, tuple(with_baselines), compare(row, best_free), with_best, seen))
+        evaluators.append(EvaluatorRow(row, with_methods, compare(row, best_free), with_best, seen))
+    evaluators += [
+        EvaluatorRow(row, (), compare(row, best_free), None, versions[row.evaluator].seen) for row in other_baselines
+    ]
     errors = {ref: each.errors for ref, each in versions.items() if each.errors}
     return EvaluationSummary(aspect, level, tuple(evaluators), errors, scored[0].version.rubric.scores_on)
 
@@ -629,18 +648,20 @@ def _comparison(
     order = difference(scored.values, other_values, labels, groups, scored.systems, level=level)
     scale = scored.version.rubric.scores_on
     same_scale = other_scored is not None and other_scored.version.rubric.scores_on == scale
-    gain, basis = None, dict[str, int]()
+    error_reduction, error_basis = None, dict[str, int]()
     if same_scale and not scale.names and order.n:
-        gain = less_error([other_values, scored.values], labels, groups)
+        error_reduction = less_error([other_values, scored.values], labels, groups)
         # The sum is NaN for a text that one of them did not score.
-        basis = _count_scored(other_values + scored.values, groups)
+        error_basis = _count_scored(other_values + scored.values, groups)
     verdict = None
-    if gain or order.interval.value is not None or order.too_few_groups:
-        verdict = verdict_on(other.evaluator, order.interval, gain, scale, labels=order.n, clusters=order.clusters)
-    return EvaluatorComparison(other, side, verdict, order.n, order.groups, basis)
+    if error_reduction or order.interval.value is not None or order.too_few_groups:
+        counts = {"labels": order.n, "clusters": order.clusters}
+        verdict = verdict_on(other.evaluator, order.interval, error_reduction, scale, **counts)
+    return EvaluatorComparison(other, side, verdict, order.n, order.groups, error_basis)
 
 
 def _count_scored(scores: FloatArray, groups: Sequence[str]) -> dict[str, int]:
+    """Return the numbers of texts with a score and of their groups, as `n` and `groups`."""
     scored = np.flatnonzero(~np.isnan(scores)).tolist()
     return {"n": len(scored), "groups": len({groups[index] for index in scored})}
 
@@ -694,24 +715,29 @@ def evaluate_decisions(
     direct.sort(key=lambda each: -(verdict_statistic("AUROC", [each.values], labels, groups).value or 0.0))
     agreements: list[stored.VerdictAgreement] = []
     gains, names, bases = dict[str, stored.GateVerdict](), ("", ""), dict[str, dict[str, int]]()
+    # Added to scores, it leaves out the texts on which the raters are tied.
     ties = np.where(labels == 0.5, np.nan, 0.0)
     for each in scored:
-        ref, rubric = each.version.ref, each.version.rubric
+        ref, rubric, values = each.version.ref, each.version.rubric, each.values
         if rubric.threshold is None or rubric.scores_on.names is None:
             continue
         names = rubric.scores_on.names
-        decided = verdicts_at(each.values, rubric.threshold)
-        agreements.append(verdict_agreement(ref, each.values, decided, labels, groups))
-        bases[ref] = _count_scored(each.values + ties, groups)
+        agreements.append(verdict_agreement(ref, values, verdicts_at(values, rubric.threshold), labels, groups))
+        bases[ref] = _count_scored(values + ties, groups)
+        others_scores = {best: free_scores[best]}
+        if direct and each not in direct:
+            # The same judge decides; without it, the best other one.
+            judge = next((judge for judge in direct if judge.is_judge_of(each)), direct[0])
+            others_scores = {judge.name: judge.values, **others_scores}
         verdicts = []
-        # The same judge decides; without it, the best other one.
-        judges = [] if each in direct else sorted(direct, key=lambda judge: not judge.is_judge_of(each))[:1]
-        for against, other in (*((judge.name, judge.values) for judge in judges), (best, free_scores[best])):
-            gain = verdict_statistic("AUROC", [each.values, other], labels, groups)
+        for name, scores in others_scores.items():
+            gain = verdict_statistic("AUROC", [values, scores], labels, groups)
             # Text features give no probabilities.
-            error = None if against == best else verdict_statistic("Brier score", [other, each.values], labels, groups)
-            number, clusters = _count_scored(each.values + other + ties, groups).values()
-            verdicts.append(verdict_on(against, gain, error, rubric.scores_on, labels=number, clusters=clusters))
+            error = None if name == best else verdict_statistic("Brier score", [scores, values], labels, groups)
+            basis = _count_scored(values + scores + ties, groups)
+            verdicts.append(
+                verdict_on(name, gain, error, rubric.scores_on, labels=basis["n"], clusters=basis["groups"])
+            )
         gains[ref] = stored.deciding_verdict(verdicts[0], None, verdicts[-1]) or verdicts[0]
     if not agreements:
         return None
@@ -719,14 +745,14 @@ def evaluate_decisions(
     decisions_by = {each.name: each for each in agreements}
     others = {}
     for ref, verdict in gains.items():
-        judge, decisions = scored_by.get(verdict.against), decisions_by.get(verdict.against)
+        other, decisions = scored_by.get(verdict.against), decisions_by.get(verdict.against)
         others[ref] = stored.OtherSide(
-            n=_count_scored((judge.values if judge else free_scores[best]) + ties, groups)["n"],
-            asked_directly=bool(judge and judge.is_judge_of(scored_by[ref])),
-            order=aurocs[best] if judge is None else decisions and decisions.auroc,
+            n=_count_scored((other.values if other else free_scores[best]) + ties, groups)["n"],
+            asked_directly=bool(other and other.is_judge_of(scored_by[ref])),
+            order=aurocs[best] if other is None else decisions and decisions.auroc,
             decisions=decisions,
         )
     if raters := raters_verdicts([text.annotations.get(aspect, ()) for text in scored[0].texts], groups):
         agreements.append(raters)
-    compared = frozenset(each.name for each in scored if any(judge.is_judge_of(each) for judge in direct))
-    return EvaluatedDecisions(names, agreements, gains, others, compared, best, aurocs[best], aspect, bases)
+    with_judge = frozenset(each.name for each in scored if any(judge.is_judge_of(each) for judge in direct))
+    return EvaluatedDecisions(names, agreements, gains, others, with_judge, best, aurocs[best], aspect, bases)

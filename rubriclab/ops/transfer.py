@@ -34,7 +34,7 @@ from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Aspect, Assignment, Example, Scale
 from rubriclab.models.version import Action, Provenance, TrainingRecord, Version
 from rubriclab.ops import workspace as work
-from rubriclab.ops.evaluate import baseline_evaluators, measure_agreement, unseen_examples
+from rubriclab.ops.evaluate import baseline_evaluators, unseen_examples
 from rubriclab.ops.inputs import Data, describe, labels_on_scale, likely_labels, usable_texts
 from rubriclab.ops.learn import TrainingRun, resolve_settings
 from rubriclab.ops.options import TransferOptions
@@ -354,16 +354,18 @@ async def measure_transfer(
     if not target.labelled:
         return FittedTransfer(unlabelled)
     settings = JointSettings.recorded(source.provenance.settings.get(JOINT, {}))
-    fitted_to = LabelledTarget(rubric, rated.select(target.labelled), target.aspect.name, target.scale, settings, seed)
+    labelled_target = LabelledTarget(
+        rubric, rated.select(target.labelled), target.aspect.name, target.scale, settings, seed
+    )
     adapted: dict[Action, AdaptedRubric] = {
-        "reuse": adaptation.reuse_rubric(fitted_to),
-        "recalibrate": adaptation.recalibrate_rubric(fitted_to),
+        "reuse": adaptation.reuse_rubric(labelled_target),
+        "recalibrate": adaptation.recalibrate_rubric(labelled_target),
     }
     trained, skipped = None, "not requested"
     if training:
         try:
-            ids = [candidate.criterion.id for candidate in fitted_to.rated.candidates]
-            rows = zip(fitted_to.rated.examples, fitted_to.rated.cells, strict=True)
+            ids = [candidate.criterion.id for candidate in labelled_target.rated.candidates]
+            rows = zip(labelled_target.rated.examples, labelled_target.rated.cells, strict=True)
             earlier_cells = {example.id: dict(zip(ids, row, strict=True)) for example, row in rows}
             with workspace.progress(workspace.ledger) as on_progress:
                 on_progress(f"learning again from {len(target.labelled)} labels", 0.3)
@@ -374,25 +376,29 @@ async def measure_transfer(
                     earlier=EarlierRubric(rubric.parts, earlier_cells),
                     model_versions=workspace.model_versions,
                 )
-            adapted["relearn"] = adaptation.use_relearned(fitted_to, trained)
+            adapted["relearn"] = adaptation.use_relearned(labelled_target, trained)
         except (errors.BudgetReached, errors.JudgeRefused, errors.ProviderDown):
             raise
         except (errors.DataError, errors.JudgeError, errors.ReplayMiss, errors.SettingsError) as error:
             skipped = error.text
     # Another judge uses the scale differently, even if the labels are too few to show it.
     default: Action = "reuse" if judge.name == source.provenance.judge else "recalibrate"
-    labels, groups, scale = fitted_to.table.labels, fitted_to.table.groups, fitted_to.label_scale
+    labels, groups, scale = labelled_target.table.labels, labelled_target.table.groups, labelled_target.label_scale
     level = gate_level(labels, groups)
-    scales = fitted_to.rubric.scale, scale
+    scales = labelled_target.rubric.scale, scale
     errors_of = {action: text_errors(each.scores, labels, *scales) for action, each in adapted.items()}
     recommended, gains, undecided = recommend(errors_of, labels, groups, default)
+
+    def agreement_in_order(scores: FloatArray) -> dict[str, Interval | None]:
+        measures = agreement(scores, labels, groups, level=level)
+        auroc = verdict_statistic("AUROC", [scores], labels, groups) if scale.names else None
+        return {"spearman": measures.spearman.rounded(), "pearson": measures.pearson.rounded(), "auroc": auroc}
+
     evaluations = []
     for action in ACTIONS:
         if action not in adapted:
             evaluations.append(ActionEvaluation(action=action, skipped=skipped))
             continue
-        raw_scores = adapted[action].raw
-        measures = agreement(raw_scores, labels, groups, level=level)
         has_error = ~np.isnan(errors_of[action])
         evaluations.append(
             ActionEvaluation(
@@ -401,35 +407,24 @@ async def measure_transfer(
                 level=level,
                 n=int(has_error.sum()),
                 groups=len(set(np.array(groups)[has_error])),
-                spearman=measures.spearman.rounded(),
-                pearson=measures.pearson.rounded(),
-                auroc=verdict_statistic("AUROC", [raw_scores], labels, groups) if scale.names else None,
                 error=mean_over_groups(errors_of[action], groups),
                 gain=gains[action],
+                **agreement_in_order(adapted[action].raw),
             )
         )
-    chosen = {source.ref: source.provenance.baseline} if source.provenance.baseline else {}
-    free = baseline_evaluators(fitted_to.rated.examples, chosen)
-    results = measure_agreement(fitted_to.rated.examples, free, target.aspect.name, levels=[level])
-    mean_labels = predict_folds(fitted_to.fold, lambda others, held_out: np.full(held_out.sum(), labels[others].mean()))
+    free_baselines = baseline_evaluators(labelled_target.rated.examples, {source.ref: source.provenance.baseline})
+    fold = labelled_target.fold
+    mean_labels = predict_folds(fold, lambda others, in_fold: np.full(in_fold.sum(), labels[others].mean()))
     update = {
         "labels": len(labels),
         "groups": len(set(groups)),
         "mean_error": mean_over_groups(text_errors(mean_labels, labels, *scales), groups),
-        "baselines": tuple(
-            FreeBaseline(
-                name=each.name,
-                spearman=result.agreement.spearman.rounded(),
-                pearson=result.agreement.pearson.rounded(),
-                auroc=verdict_statistic("AUROC", [each.scores], labels, groups) if scale.names else None,
-            )
-            for each, result in zip(free, results, strict=True)
-        ),
+        "baselines": tuple(FreeBaseline(name=each.name, **agreement_in_order(each.scores)) for each in free_baselines),
         "actions": tuple(evaluations),
         "recommended": recommended,
         "too_few_groups": undecided,
     }
-    return FittedTransfer(unlabelled.model_copy(update=update), adapted, fitted_to, trained)
+    return FittedTransfer(unlabelled.model_copy(update=update), adapted, labelled_target, trained)
 
 
 def outside_training_range(rubric: Rubric, record: TrainingRecord | None, texts: RatedTexts) -> Interval | None:
