@@ -264,7 +264,7 @@ class Lab(Closing):
             version = store.load(rubric_ref(rubric))
             view = training_view(version, store.training(version.ref))
             both = view.with_forms(lambda typed: tuple(dict.fromkeys((typed, python_call(typed)))))
-            return _write_document(both.page(), path)
+            return _write(both.page(), path)
 
     def tag(self, rubric: str | Version, tag: str, *, force: bool = False) -> Version:
         """Point a tag to a version, and return the version.
@@ -288,8 +288,7 @@ class Lab(Closing):
     def export(self, rubric: str | Version, path: str | Path | None = None, *, anonymous: bool = False) -> Document:
         """Return a version as a pack to share, also written to `path`; with `anonymous`, without people's names."""
         with self._open_store() as store:
-            pack = managing.export(store, rubric_ref(rubric), self._notify, anonymous=anonymous)
-            return _write_document(pack, path)
+            return _write(managing.export(store, rubric_ref(rubric), self._notify, anonymous=anonymous), path)
 
     def import_(self, path: str | Path, name: str | None = None) -> Version:
         """Return the version that now holds the rubric of a pack file; raises `PackError` for a damaged pack."""
@@ -599,7 +598,7 @@ def _progress_display(progress: Progress | Literal["auto"] | None) -> work.Progr
     return work.terminal_bar if sys.stderr.isatty() else work.no_progress
 
 
-def _write_document(text: str, path: str | Path | None) -> Document:
+def _write(text: str, path: str | Path | None) -> Document:
     """Write a text to `path`, if given, and return it as a document."""
     if path is None:
         return Document(text)

@@ -225,14 +225,13 @@ def mean_aggregation(target: LabelledTarget) -> Aggregation:
     points_per_unit = np.where(table.is_share, table.scale.width, 1.0)
     weights_per_spread = np.array([criterion.weight for criterion in criteria], dtype=float) * spreads * points_per_unit
     weights = (weights_per_spread / weights_per_spread.sum()).round(DIGITS)
-    terms = [
+    rows = zip(criteria, weights.tolist(), centers.tolist(), spreads.tolist(), strict=True)
+    terms = tuple(
         Term(criterion=criterion.id, weight=weight, center=center, spread=spread, low=weight, high=weight, selected=1.0)
-        for criterion, weight, center, spread in zip(
-            criteria, weights.tolist(), centers.tolist(), spreads.tolist(), strict=True
-        )
-    ]
+        for criterion, weight, center, spread in rows
+    )
     to_mean = mean_rating_map(weights, centers, spreads, table.is_share, table.scale)
-    return Aggregation(ask="by method", terms=tuple(terms), calibration=to_mean)
+    return Aggregation(ask="by method", terms=terms, calibration=to_mean)
 
 
 def raw_values(aggregation: Aggregation, texts: RatedTexts) -> FloatArray:

@@ -99,8 +99,7 @@ def conformal(scores: FloatArray, labels: FloatArray, confidence: float) -> Conf
 def bounds(scores: FloatArray, conformal: Conformal | None, scale: Scale) -> tuple[FloatArray, FloatArray]:
     """Return the ends of each score's interval, shape (texts,) each; NaN without a score or an interval."""
     if conformal is None:
-        no_ends = np.full(len(scores), np.nan)
-        return no_ends, no_ends
+        return np.full(len(scores), np.nan), np.full(len(scores), np.nan)
     below, above = error_bounds(conformal.errors, conformal.confidence)
     return np.clip(scores + below, scale.low, scale.high), np.clip(scores + above, scale.low, scale.high)
 

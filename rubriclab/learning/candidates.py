@@ -100,10 +100,7 @@ class Candidates:
         return calls_per_text(parts, ask, assignment, self.examples, self.form)
 
     def parts_with(self, kept_ids: Collection[str], reasons: Mapping[str, str] | None = None) -> tuple[Part, ...]:
-        """Return the parts that have a criterion in `kept_ids`.
-
-        Their other criteria are dropped for the reason in `reasons`, else for the method's reason.
-        """
+        """Return the parts with a criterion in `kept_ids`; others are dropped for `reasons` or the method's reason."""
         parts = []
         for part in self.parts:
             criteria = (candidate.criterion for candidate in self.candidates if candidate.method == part.method)
@@ -136,10 +133,7 @@ class Candidates:
 
 @dataclass(frozen=True, eq=False)
 class EarlierRubric:
-    """The parts of an earlier rubric, and ratings by text id and criterion id.
-
-    No criterion was proposed from the labels of the texts in `cells`.
-    """
+    """Parts of an earlier rubric, and ratings, by text and criterion, of texts that no criterion was proposed from."""
 
     parts: tuple[Part, ...]
     cells: Mapping[str, Mapping[str, Cell]]
@@ -484,11 +478,9 @@ async def rate_in_one_call(
     cells = tuple(zip(*(by_column | by_method).values(), strict=True))
     together = tuple(zip(*(by_column | columns).values(), strict=True))
     if rivals:
-        largest = 2  # calls about several texts have two or more
-        for names in (first_ids, *calls):
-            calls_of_names = group_calls(examples, candidates.parts_with(names), assignment, rivals)
-            largest = max(largest, *map(len, calls_of_names))
-        rivals = RivalLimits(texts=largest)
+        parts_of_calls = [candidates.parts_with(names) for names in (first_ids, *calls)]
+        grouped = [texts for parts in parts_of_calls for texts in group_calls(examples, parts, assignment, rivals)]
+        rivals = RivalLimits(texts=max(2, *map(len, grouped)))  # calls about several texts have two or more
     labels = floats(example.scores[assignment.aspect.name] for example in examples)
     newly_judged = unjudged & columns.keys()
     with_evidence = tuple(

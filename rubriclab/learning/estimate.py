@@ -129,10 +129,7 @@ def _collect_prompts(work: Callable[[Judge], Coroutine[Any, Any, None]]) -> list
 def estimate_learning(
     calls: LearningCalls, assignment: Assignment, examples: Sequence[Example]
 ) -> tuple[CallEstimate, CallEstimate]:
-    """Return estimates for the judge and for the generator, from their numbers of calls.
-
-    A typical prompt is that of the `direct` baseline. The tokens of a prompt count once for each text that it shows.
-    """
+    """Return estimates for judge and generator; a prompt's tokens count once for each text that it shows."""
     texts = examples[:SAMPLE] or [Example(id="0", output="", group="0")]
     criterion = whole_aspect(assignment, assignment.aspect.definition)
     prompts = [holistic_prompt(text, criterion, assignment, TYPICAL, HolisticSettings()) for text in texts]

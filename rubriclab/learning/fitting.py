@@ -141,10 +141,7 @@ class Fit:
     dropped: Mapping[int, DroppedColumn]
 
     def raw(self, values: FloatArray) -> FloatArray:
-        """Return the weighted sums of standardised scores, shape (n,), from values of shape (n, all columns).
-
-        NaN if the criteria with a score have half of the weight or less.
-        """
+        """Return weighted sums of standardised `values` (n, all columns); NaN if half of the weight is missing."""
         sums = _weighted_sums(values[:, list(self.columns)], self.weights, self.centers, self.spreads)
         return np.asarray(sums.round(SCORE_DIGITS))
 
@@ -215,10 +212,7 @@ def selection_shares(rubric: SelectedRubric, table: RatingMatrix) -> FloatArray:
 
 
 def fit(table: RatingMatrix, pool: CandidatePool | None = None, *, least_redundant: float = weighting.REDUNDANT) -> Fit:
-    """Return the weights and calibration fitted to all texts of the table, independent of the order of texts.
-
-    Only one of several columns that correlate by `least_redundant` or more is kept.
-    """
+    """Return the fit to all texts; of columns that correlate by `least_redundant` or more, only one is kept."""
     matrix = weighting.design(table.rows(canonical_order(table)), least_redundant)
     all_rows = np.ones(len(table.labels), dtype=bool)
     pool = pool or CandidatePool(tuple(range(len(table.methods))))

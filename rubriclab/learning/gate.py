@@ -73,7 +73,6 @@ def validation(
     """Return the held-out agreement of a rubric, compared with baselines and other evaluators.
 
     Args:
-        table: the labelled texts with their ratings from calls by method.
         features: shape (texts, features), columns as in `rubriclab.learning.baselines.FEATURE_NAMES`.
         held_out: the rubric's scores, fitted without the labels of a text's fold, and without the mean label.
         fitted: the rubric's scores, fitted to all labels.
@@ -220,10 +219,7 @@ class EvaluatorComparison:
 def verdict_on(
     other: str, order: Interval, error_reduction: Interval | None, scale: Scale, *, labels: int, clusters: int
 ) -> evaluation.GateVerdict:
-    """Return the verdict from the rubric's gain in `order` and its `error_reduction`.
-
-    `labels` and `clusters` are the numbers of labels and of groups that the gain in order rests on.
-    """
+    """Return the verdict from the rubric's gain in `order`, from this many labels and groups, and `error_reduction`."""
     outcome = difference_outcome(order, evaluation.MIN_EFFECT, clusters)
     min_reduction = evaluation.MIN_BRIER_EFFECT if scale.names else evaluation.MIN_ERROR_EFFECT * scale.width
     error_outcome = difference_outcome(error_reduction, min_reduction, clusters) if error_reduction else None

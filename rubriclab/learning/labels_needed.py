@@ -37,10 +37,7 @@ def more_labels(interval: Interval, labels: int, clusters: int) -> evaluation.Mo
 
 
 def decision_chances(value: float, margin: float, labels: int, clusters: int, more: FloatArray) -> FloatArray:
-    """Return the chance of a decision for each number of `more` labels, shape (numbers,).
-
-    `value` is the estimated difference, and `margin` half the width of its interval.
-    """
+    """Return the chance of a decision for each number of `more` labels, if the interval now is `value` ± `margin`."""
     from scipy.special import chdtri, ndtr, stdtrit
 
     freedom = clusters - 1

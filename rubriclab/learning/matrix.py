@@ -12,6 +12,7 @@ from rubriclab.models.text import Assignment, Example, Scale, group_keys
 from rubriclab.models.text_features import prior_weights
 from rubriclab.models.version import Candidate
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
+from rubriclab.stats.intervals import renumber
 
 # Smaller relative differences are rounding errors.
 ROUNDING = 1e-9
@@ -110,7 +111,7 @@ def free_limits(signed: BoolArray) -> FloatArray:
 def canonical_order(table: RatingMatrix) -> IntArray:
     """Return the row numbers in an order independent of the input, so that sums are reproducible to the last bit."""
     # Groups come first and labels last: a label only changes a text's position among texts with the same ratings.
-    group = np.unique(np.array(table.groups, dtype=str), return_inverse=True)[1]
+    group = renumber(np.array(table.groups, dtype=str))
     return np.asarray(np.lexsort([table.labels, *table.seen.T, *table.values.T, group]))
 
 

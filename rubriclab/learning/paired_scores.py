@@ -398,8 +398,7 @@ class Comparison(FrozenModel):
         distance = abs((difference.value or 0) + (self.max_drop or 0))
         if difference.low is None or difference.high is None or distance <= TOLERANCE:
             return None
-        margin = (difference.high - difference.low) / 2
-        return math.ceil(number * (margin / distance) ** 2)
+        return math.ceil(number * ((difference.high - difference.low) / 2 / distance) ** 2)
 
     @property
     def enough_scored(self) -> bool:

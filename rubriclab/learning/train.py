@@ -342,10 +342,9 @@ class Study:
         # Intervals of the rubric's agreement include the variance of learning.
         intervals = fitting.refitted_agreement(table, held_out, level=result.level)
         refitted = joint.model_copy(update={name: interval.rounded() for name, interval in intervals.items()})
-        by_raters = raters(candidates.examples, assignment.aspect.name, assignment.scale)
         update = {
             "evaluators": (refitted, *others),
-            "raters": by_raters,
+            "raters": raters(candidates.examples, assignment.aspect.name, assignment.scale),
             "verdict_agreements": tuple(self._verdict_agreements()),
         }
         return result.model_copy(update=update)
@@ -379,8 +378,8 @@ class Study:
 
     @property
     def agreement(self) -> evaluation.TrainingAgreement:
-        table, fitted = self.table, self.fit.scores(self.table.values, self.assignment.scale)
-        held_out, scale = self.selected.held_out.raw, self.assignment.scale
+        table, scale = self.table, self.assignment.scale
+        fitted, held_out = self.fit.scores(table.values, scale), self.selected.held_out.raw
         result = training_agreement(fitted, held_out, table.labels, table.groups, scale)
         rubric = self.validation.evaluators[0]
         # If the gate correlates over all texts, its figure and interval are used.
@@ -469,8 +468,7 @@ def learning_calls(plans: Sequence[candidate_search.Plan], settings: fitting.Joi
     plans, _, together = _runnable_plans(plans, settings)
     to_run = candidate_search.plans_to_run(plans, proposals_only=together)
     calls = [plan.method.learning_calls(plan.training_input, plan.settings) for plan in to_run]
-    unrated = sum(each.unrated for each in calls)
-    calls_per_text = 0
+    unrated, calls_per_text = sum(each.unrated for each in calls), 0
     if together:
         # Each criterion takes an entry of a reply. Without proposals, each method has one: its score of the whole.
         entries = unrated or len(candidate_search.joining_methods(plans))

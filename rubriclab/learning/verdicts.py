@@ -139,10 +139,9 @@ def verdict_statistic(
         return statistics[0](weights) - sum(second(weights) for second in statistics[1:])
 
     # Equal scores do not differ, whatever the labels. Otherwise an AUROC of 1 or a difference of 0 may be chance.
-    are_equal = len(scores) > 1 and np.array_equal(scores[0], scores[-1], equal_nan=True)
-    lowest = -1 if len(scores) > 1 else 0
-    is_mean = statistic == "Brier score" or are_equal
-    return _over_groups(value, _known_groups(groups, is_known), lowest, mean=is_mean)
+    is_difference = len(scores) > 1
+    is_mean = statistic == "Brier score" or (is_difference and np.array_equal(scores[0], scores[1], equal_nan=True))
+    return _over_groups(value, _known_groups(groups, is_known), -1 if is_difference else 0, mean=is_mean)
 
 
 def _statistic(statistic: VerdictStatistic, values: FloatArray, passes: BoolArray) -> Statistic:

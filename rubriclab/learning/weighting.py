@@ -148,7 +148,6 @@ class Posterior:
         spread, average: standard deviation and mean of the labels.
     """
 
-    columns: tuple[int, ...]
     mean: FloatArray
     errors: FloatArray
     spread: float
@@ -184,7 +183,7 @@ def posterior(table: RatingMatrix, moments: Moments, columns: Sequence[int]) -> 
     if table.limits is not None:
         mean = constrain_weights(unconstrained, precision, table.limits[indices], np.sign(mean), fallback=prior)
     errors = np.sqrt(covariance.diagonal())
-    return Posterior(tuple(indices), mean, errors, float(spread) if labels_vary else 0.0, average)
+    return Posterior(mean, errors, float(spread) if labels_vary else 0.0, average)
 
 
 def _prior(table: RatingMatrix, columns: Sequence[int], gram: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -64,13 +64,13 @@ def kendall_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | No
     x_levels, _, x_unequal_pairs = _levels(x, weights)
     y_levels, _, y_unequal_pairs = _levels(y, weights)
     taus = np.full(len(weights), np.nan)
-    defined_rows = np.flatnonzero((x_unequal_pairs > 0) & (y_unequal_pairs > 0))
+    defined = np.flatnonzero((x_unequal_pairs > 0) & (y_unequal_pairs > 0))
     row_levels = [np.broadcast_to(levels, weights.shape) for levels in (x_levels, y_levels)]
     if weights.shape[1] > PAIR_LIMIT:
         from scipy.stats import kendalltau
 
         copies = weights.astype(np.int64)
-        for row in defined_rows:
+        for row in defined:
             repeated = (np.repeat(levels[row], copies[row]) for levels in row_levels)
             taus[row] = kendalltau(*repeated, method="asymptotic").statistic
         return taus.clip(-1.0, 1.0)
@@ -80,8 +80,7 @@ def kendall_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | No
     else:
         rows = zip(*row_levels, weights, strict=True)
         concordance = np.array([weight @ _pair_signs(x_row, y_row) @ weight / 2 for x_row, y_row, weight in rows])
-    unequal_products = x_unequal_pairs[defined_rows] * y_unequal_pairs[defined_rows]
-    taus[defined_rows] = concordance[defined_rows] / np.sqrt(unequal_products)
+    taus[defined] = concordance[defined] / np.sqrt(x_unequal_pairs[defined] * y_unequal_pairs[defined])
     return taus.clip(-1.0, 1.0)
 
 
@@ -168,12 +167,10 @@ def _product_moment(x: FloatArray, y: FloatArray, weights: FloatArray, defined: 
 
 def _pair_signs(x: IntArray, y: IntArray) -> FloatArray:
     """Return 1 for pairs in the same order in x and y, -1 for pairs in opposite order, 0 for ties."""
-    # Comparisons give signs of one byte; differences would take eight bytes each.
-    x_signs, y_signs = (
-        np.greater.outer(levels, levels).view(np.int8) - np.less.outer(levels, levels).view(np.int8)
-        for levels in (x, y)
-    )
-    return (x_signs * y_signs).astype(np.float64)
+    # Differences of at most `PAIR_LIMIT` levels fit into two bytes.
+    x_small, y_small = x.astype(np.int16), y.astype(np.int16)
+    signs = np.sign(np.subtract.outer(x_small, x_small)) * np.sign(np.subtract.outer(y_small, y_small))
+    return np.asarray(signs, dtype=np.float64)
 
 
 def floats(values: Iterable[float | None]) -> FloatArray:

@@ -80,10 +80,7 @@ class Interval:
 
 
 def wilson_interval(successes: int, trials: int) -> Interval:
-    """Return the share of successes with its 95 % score interval; undefined without trials.
-
-    Wilson 1927, "Probable inference, the law of succession, and statistical inference", JASA 22.
-    """
+    """Return the share of successes with its 95 % score interval (Wilson 1927, JASA 22); undefined without trials."""
     from scipy.special import ndtri
 
     if not trials:
@@ -152,10 +149,7 @@ def standard_error(values: FloatArray, groups: IntArray) -> float:
 
 
 def paired_mean(differences: FloatArray, groups: IntArray) -> Interval:
-    """Return the mean of paired differences, with its 95 % interval if there are two groups or more.
-
-    `groups` is the group of each difference, numbered from 0 without gaps.
-    """
+    """Return the mean of differences, with its 95 % interval if there are two groups, numbered from 0 without gaps."""
     if not len(differences):
         return Interval(None)
     group_count, mean = int(groups.max()) + 1, float(differences.mean())

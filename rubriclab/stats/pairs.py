@@ -39,10 +39,7 @@ class Comparisons:
 
 @dataclass(frozen=True, eq=False)
 class Latents:
-    """Latent scores, shape (texts,), NaN for texts without comparisons.
-
-    `reliability` is the share of the scores' variance that is not noise.
-    """
+    """Latent scores, shape (texts,), NaN without comparisons, and the share of their variance that is not noise."""
 
     values: FloatArray
     reliability: float

@@ -87,7 +87,6 @@ class ScoredSet:
 
     @property
     def labelled(self) -> LabelledScores:
-        """The labelled texts."""
         return self.labelled_among(~np.isnan(self.labels))
 
     def labelled_among(self, mask: BoolArray) -> LabelledScores:
@@ -96,10 +95,7 @@ class ScoredSet:
         return LabelledScores(self.labels[mask], self.scores[mask], group, np.arange(len(group)))
 
     def mean_and_influence(self, factor: float) -> tuple[float, FloatArray]:
-        """Return the mean score times `factor`, corrected if there are labels, and each text's influence on it.
-
-        An influence is the text's share in the deviation of the estimate, so that squared sums estimate its variance.
-        """
+        """Return the mean score times `factor`, corrected if there are labels, and each text's share in its error."""
         has_label = ~np.isnan(self.labels)
         mean = float(self.weights @ self.scores)
         influence = factor * self.weights * (self.scores - mean)
@@ -249,20 +245,17 @@ def _weighted_variances(residuals: FloatArray, system: IntArray) -> FloatArray:
 def labels_for_margin(labelled: LabelledScores, margin: float) -> int:
     """Return about how many labels a 95 % interval of plus or minus `margin` needs if there are many scored texts."""
     error = intervals.standard_error(labelled.residuals, labelled.group)
-    margin_now = 1.96 * error
-    return math.ceil(len(labelled.labels) * (margin_now / margin) ** 2)
+    return math.ceil(len(labelled.labels) * (1.96 * error / margin) ** 2)
 
 
 def distributions_differ(scores: FloatArray, group_count: int, labelled: LabelledScores) -> bool:
-    """Return whether scores of texts in `group_count` groups are distributed otherwise than those of `labelled`.
-
-    The Kolmogorov-Smirnov test counts groups instead of texts, since texts of a group are alike.
-    """
+    """Return whether scores of texts in `group_count` groups are distributed otherwise than those of `labelled`."""
     from scipy.special import kolmogorov
 
     samples = scores, labelled.scores
     all_scores = np.concatenate(samples)
     shares, labelled_shares = (np.searchsorted(np.sort(each), all_scores, side="right") / len(each) for each in samples)
     distance = float(np.abs(shares - labelled_shares).max())
+    # The Kolmogorov-Smirnov test counts groups instead of texts, since texts of a group are alike.
     effective_groups = group_count * labelled.groups / (group_count + labelled.groups)
     return bool(kolmogorov(math.sqrt(effective_groups) * distance) <= MAX_P)

@@ -162,9 +162,8 @@ def difference(
     """
     _, used = _texts_at_level([first, second], human, groups, systems, level=level, constant=constant)
     coefficient_or_zero = zero_if_constant(coefficient)
-    first_agreement, second_agreement = (
-        level_statistic(used, evaluator, coefficient_or_zero, level, constant) for evaluator in (0, 1)
-    )
+    first_agreement = level_statistic(used, 0, coefficient_or_zero, level, constant)
+    second_agreement = level_statistic(used, 1, coefficient_or_zero, level, constant)
     interval = estimate(
         lambda counts: first_agreement(counts) - second_agreement(counts),
         used.clusters,

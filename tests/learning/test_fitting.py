@@ -230,6 +230,8 @@ def test_a_rubric_has_the_best_criteria_at_most_so_many_and_the_whole_and_text_f
         assert {0, 32} <= set(columns)
         assert len(columns) <= most + 2
         assert most != 3 or set(columns) <= {0, 1, 2, 3, 4, 32}
+    two_of_one_method = replace(table, holistic=np.isin(np.arange(33), [0, 10]))
+    assert 10 not in select_rubric(two_of_one_method, SELECTION, "in one call").fit.columns, "10 follows nothing"
 
 
 @pytest.mark.parametrize(("ask", "kept"), [("in one call", True), ("by method", False)])

@@ -93,16 +93,13 @@ def test_with_baselines_below_zero_the_constant_is_the_one_to_beat() -> None:
     assert found.outcome == "better"
 
 
-@pytest.mark.parametrize(
-    ("words_share", "share", "worse"),
-    [(0.0, 0.2, ("constant", "inconclusive")), (0.6, 0.6, ("word count", "not better"))],
-)
-def test_of_the_best_baseline_and_the_constant_the_worse_verdict_counts(words_share, share, worse) -> None:
+@pytest.mark.parametrize(("shares", "against"), [((0.0, 0.2), "constant"), ((0.6, 0.6), "word count")])
+def test_of_the_best_baseline_and_the_constant_the_worse_verdict_counts(shares, against) -> None:
     """The rubric's scores have the noise of the word count, so a small gain over the word count is certain."""
     judged, noise = table(n=60), np.random.default_rng(3).normal(size=60)
-    words, own = (each * judged.labels + (1 - each) * noise for each in (words_share, share))
+    words, own = (share * judged.labels + (1 - share) * noise for share in shares)
     found = gate(judged, own, np.where(np.arange(len(FEATURE_NAMES)) == 0, words[:, np.newaxis], 0.0)).free
-    assert (found.against, found.overall) == worse
+    assert (found.against, found.overall != "better") == (against, True)
 
 
 def test_the_error_of_the_constant_decides_nothing() -> None:
