@@ -280,7 +280,7 @@ def raters_contradiction(alpha: Interval) -> tuple[str, str] | None:
     """Return a doubt about the labels and its reason if Krippendorff's `alpha` is far below chance, else `None`."""
     if alpha.value is None or alpha.value > CONTRADICTION:
         return None
-    why = f"some may have taken the lowest score for the best (Krippendorff's alpha {alpha:.2f})"
+    why = f"some may have taken the lowest score for the best (Krippendorff's alpha {alpha.value:.2f})"
     return "the raters contradict each other", why
 
 

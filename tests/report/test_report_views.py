@@ -8,13 +8,16 @@ import inspect
 import pkgutil
 
 import view_samples
-from report_samples import joint_version
+from report_samples import joint_trust, joint_version
 
 import rubriclab
 from rubriclab import Lab
 from rubriclab.display import Displayed
 from rubriclab.models.characters import python_call
+from rubriclab.models.evaluation import GateVerdict
 from rubriclab.report import TEMPLATES, VIEWS
+from rubriclab.report.rubrics import learned_view
+from rubriclab.stats.intervals import Interval
 
 
 def test_every_result_has_a_view_and_every_view_a_function() -> None:
@@ -32,7 +35,10 @@ def test_every_result_has_a_view_and_every_view_a_function() -> None:
 def test_python_shows_every_command_as_a_call_that_lab_accepts() -> None:
     assert "Settings and digests: `lab.report` shows them." in str(joint_version())
     methods = set[str]()
-    for sample in (view_samples.VIEWS | view_samples.PAGES).values():
+    few = GateVerdict(against="word count", outcome="inconclusive", difference=Interval(0.1), few_groups=3)
+    undecided = joint_version(validation=joint_trust(verdicts=(few,)))
+    samples = {**view_samples.VIEWS, **view_samples.PAGES, "undecided": lambda: learned_view(undecided)}
+    for sample in samples.values():
         view = sample().with_forms(lambda typed: (python_call(typed),))
         assert not {"`rubriclab", "`--"} & set(str(view).split())
         for code in view.tree.iter("code"):
