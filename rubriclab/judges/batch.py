@@ -33,17 +33,15 @@ PROVIDERS = ("openai", "azure", "vertex_ai")
 # Providers among these that take files in OpenAI's form. For the other providers, litellm translates the files.
 OPENAI_FORM = ("openai", "azure")
 ENDPOINT = "/v1/chat/completions"
-# Seconds for the upload or download of a file.
-FILE_SECONDS = 1800.0
+FILE_TRANSFER_SECONDS = 1800.0
 # The largest file of answers that is received; it is held in memory.
 MAX_DOWNLOAD_BYTES = 2_000_000_000
 # The largest response about a file, a batch, or a page of batches.
-STATUS_BYTES = 10_000_000
-# The most batches on a page of the list.
-PAGE = 100
-# Seconds by which the clocks of this machine and the provider may differ.
-MAX_CLOCK_SKEW = 86_400.0
-ENDED = ("completed", "failed", "expired", "cancelled")
+MAX_STATUS_BYTES = 10_000_000
+MAX_BATCHES_ON_PAGE = 100
+# How far the clocks of this machine and the provider may differ.
+MAX_CLOCK_SKEW_SECONDS = 86_400.0
+ENDED_STATES = ("completed", "failed", "expired", "cancelled")
 # The share of the usual price that a batch is assumed to cost if no price is listed.
 ASSUMED_SHARE = 0.5
 # The error code of a batch with more tokens than the account may have in the queue; it may be sent again later.
@@ -52,7 +50,10 @@ QUEUE_FULL = "token_limit_exceeded"
 
 @dataclass(frozen=True, slots=True)
 class BatchStatus:
-    """The progress of a batch. If `queue_full`, the batch failed since too many tokens are in the queue."""
+    """The progress of a batch: the `done` and the `total` number of its requests.
+
+    `files` are those with answers. If `queue_full`, the batch failed since too many tokens are in the queue.
+    """
 
     state: str
     files: tuple[str, ...] = ()
@@ -64,7 +65,8 @@ class BatchStatus:
     @property
     def ended(self) -> bool:
         # A provider may name the file of a completed batch a moment later.
-        return self.state in ENDED and not (self.state == "completed" and self.done and not self.files)
+        lacks_files = self.state == "completed" and self.done > 0 and not self.files
+        return self.state in ENDED_STATES and not lacks_files
 
 
 class BatchModel(LanguageModel):
@@ -73,16 +75,16 @@ class BatchModel(LanguageModel):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._sent_with = self._adjusted
-        if providers.provider_of(self.model) not in PROVIDERS:
+        if providers.provider_of(self.name) not in PROVIDERS:
             raise errors.SettingsError(
-                f"`batch`: {self.model} cannot be asked in batches; that is possible with the providers "
+                f"`batch`: {self.name} cannot be asked in batches; that is possible with the providers "
                 f"{', '.join(PROVIDERS)}.",
                 "Leave `batch` out, or name a model of one of these.",
             )
 
     @cached_property
     def batch_price(self) -> Price | None:
-        return self.price.times(ASSUMED_SHARE) if self.price else batch_price_of(self.model)[0]
+        return self.price.times(ASSUMED_SHARE) if self.price else batch_price_of(self.name)[0]
 
     def request_line(self, name: str, prompt: Prompt[Any]) -> bytes:
         self._sent_with = self._adjusted
@@ -112,13 +114,13 @@ class BatchModel(LanguageModel):
             )
         except Exception as error:  # litellm raises various errors for what is no completion
             raise errors.JudgeUnavailable(
-                f"{self.model}: damaged reply in a batch: {providers.provider_message(error)}"
+                f"{self.name}: damaged reply in a batch: {providers.provider_message(error)}"
             ) from error
         reply, limit = self._read(response, self.batch_price), self.max_reply_bytes
         if prompt:
             limit = text_limit(prompt, max(self.spare_tokens, REASONING_TOKENS), limit)
         if len(reply.text.encode()) > limit:
-            raise ResponseRecord(self.model, limit).mark_too_large()
+            raise ResponseRecord(self.name, limit).mark_too_large()
         return reply
 
     def error_in(self, status: int, body: Any, prompt: Prompt[Any]) -> errors.JudgeError:
@@ -128,15 +130,15 @@ class BatchModel(LanguageModel):
         sent = {*self._settings(prompt), *self._adjusted.dropped} - adjusted.dropped
         if self._adjust(adjusted, error, sent, prompt.max_tokens + self.spare_tokens, prompt):
             fault: errors.JudgeError = errors.JudgeUnavailable(
-                f"{self.model} does not accept a setting: {providers.provider_message(error)}"
+                f"{self.name} does not accept a setting: {providers.provider_message(error)}"
             )
         else:
-            fault = providers.translated(error, self.model, self.key_from)
+            fault = providers.translated(error, self.name, self.key_from)
         fault.may_be_billed = providers.may_be_billed(status)
         return fault
 
     async def upload(self, lines: bytes) -> str:
-        file = await self._call("acreate_file", FILE_SECONDS, file=("requests.jsonl", lines), purpose="batch")
+        file = await self._call("acreate_file", FILE_TRANSFER_SECONDS, file=("requests.jsonl", lines), purpose="batch")
         return str(file.id)
 
     async def create(self, file_id: str) -> str:
@@ -145,18 +147,18 @@ class BatchModel(LanguageModel):
 
     async def find(self, file_id: str, since: datetime) -> str | None:
         """Return the id of the batch that was made from a file, or `None`; the list is read back to `since`."""
-        page = await self._call("alist_batches", limit=PAGE)
+        page = await self._call("alist_batches", limit=MAX_BATCHES_ON_PAGE)
         while page is not None:
             is_mapping = isinstance(page, Mapping)  # for Vertex AI
             batches = (page["data"] if is_mapping else page.data) or ()
             for batch in batches:
                 if getattr(batch, "input_file_id", None) == file_id:
                     return str(batch.id)
-            if any(batch.created_at < since.timestamp() - MAX_CLOCK_SKEW for batch in batches):
+            if any(batch.created_at < since.timestamp() - MAX_CLOCK_SKEW_SECONDS for batch in batches):
                 return None
             if is_mapping:
                 token = page.get("next_page_token")
-                page = await self._call("alist_batches", limit=PAGE, after=token) if token else None
+                page = await self._call("alist_batches", limit=MAX_BATCHES_ON_PAGE, after=token) if token else None
             else:  # litellm cannot request a later page of Azure
                 page = await self._await_answer(page.get_next_page(), self.timeout) if page.has_next_page() else None
         return None
@@ -171,7 +173,7 @@ class BatchModel(LanguageModel):
 
     async def content(self, file_id: str, prompts: int) -> bytes:
         most_bytes = min(MAX_DOWNLOAD_BYTES, prompts * (FRAME_BYTES + self.max_reply_bytes))
-        file = await self._call("afile_content", FILE_SECONDS, most_bytes=most_bytes, file_id=file_id)
+        file = await self._call("afile_content", FILE_TRANSFER_SECONDS, most_bytes=most_bytes, file_id=file_id)
         return bytes(file.content)
 
     async def delete(self, file_id: str) -> None:
@@ -193,23 +195,23 @@ class BatchModel(LanguageModel):
         return response
 
     async def _call(
-        self, function: str, seconds: float | None = None, *, most_bytes: int = STATUS_BYTES, **options: Any
+        self, function: str, seconds: float | None = None, *, most_bytes: int = MAX_STATUS_BYTES, **options: Any
     ) -> Any:
         call, timeout = getattr(providers.load_litellm(), function), seconds or self.timeout
         _, provider = self._model_and_provider
         request = call(custom_llm_provider=provider, timeout=timeout, max_retries=0, **self._address_and_key, **options)
         return await self._await_answer(request, timeout, most_bytes)
 
-    async def _await_answer(self, request: Awaitable[Any], seconds: float, most_bytes: int = STATUS_BYTES) -> Any:
+    async def _await_answer(self, request: Awaitable[Any], seconds: float, most_bytes: int = MAX_STATUS_BYTES) -> Any:
         try:
             async with self._receiving(most_bytes, seconds):
                 return await request
         except (ValidationError, json.JSONDecodeError) as error:
             raise errors.JudgeUnavailable(
-                f"{self.model}: damaged response: {providers.provider_message(error)}"
+                f"{self.name}: damaged response: {providers.provider_message(error)}"
             ) from error
         except (ValueError, TypeError) as error:  # what litellm needs in the environment is missing
-            raise errors.JudgeRefused(f"{self.model}: {providers.provider_message(error)}") from error
+            raise errors.JudgeRefused(f"{self.name}: {providers.provider_message(error)}") from error
 
 
 def batch_price_of(model: str) -> tuple[Price | None, bool]:

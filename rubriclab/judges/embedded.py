@@ -66,8 +66,6 @@ _OWN_WORDING = re.compile(
     rf'(more|less) of "({"|".join(map(re.escape, _BY_TITLE))})" \(about {_NUMBER}, give or take {_NUMBER}\)'
 )
 _KEYWORDS = {feature: re.compile(rf"(?<![a-z])(?:{'|'.join(feature.keywords)})") for feature in CATALOGUE}
-# One text is rated by many criteria in a row.
-_features = cached_by_size(2**20)(Features)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +89,7 @@ class Reading:
 
 
 def text_values(fields: Mapping[str, Any]) -> Features:
-    return _features(fields["output"], fields.get("source"), fields.get("context"))
+    return Features(fields["output"], fields.get("source"), fields.get("context"))
 
 
 def _aspect_of(fields: Mapping[str, Any]) -> tuple[str, str, str]:
@@ -293,9 +291,8 @@ def _new_question(fields: Fields, reading: Reading) -> Answer:
 
 def _filter(fields: Fields) -> Answer:
     verdict = {"reasoning": "Not read.", "yes_means": "better", "about": fields["aspect"]["name"], "style": "fine"}
-    verdict |= _PRESUPPOSED
     return {
-        question["id"]: {**verdict, "needs_source": _need_source(readings(fields, question["text"]))}
+        question["id"]: {**verdict, **_PRESUPPOSED, "needs_source": _need_source(readings(fields, question["text"]))}
         for question in fields["questions"]
     }
 

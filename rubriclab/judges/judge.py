@@ -116,7 +116,8 @@ class Ledger:
 
     def add(self, other: Ledger) -> None:
         for each in fields(self):
-            total, more = getattr(self, each.name), getattr(other, each.name)
+            total = getattr(self, each.name)
+            more = getattr(other, each.name)
             if isinstance(total, set):
                 total |= more
             else:
@@ -155,12 +156,10 @@ class Judge(Protocol):
     @property
     def name(self) -> str:
         """The name that a user writes: a litellm model string, `embedded`, `recorded:PATH` or a plug-in's."""
-        ...
 
     @property
     def identity(self) -> Mapping[str, Any]:
         """Everything besides the prompt that the reply depends on (model, address, parameters), in JSON types."""
-        ...
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         """Return the raw reply to `prompt`.
@@ -168,7 +167,6 @@ class Judge(Protocol):
         Raises `JudgeUnavailable` if a retry can help, `PromptRejected` if this prompt will never get a reply, and
         `JudgeRefused` if no prompt will.
         """
-        ...
 
 
 @dataclass(eq=False, repr=False)
@@ -278,7 +276,7 @@ class UnusableReply:
     fault: str
 
 
-_UNUSABLE_REPLIES: ContextVar[list[UnusableReply] | None] = ContextVar("collected", default=None)
+_UNUSABLE_REPLIES: ContextVar[list[UnusableReply] | None] = ContextVar("unusable_replies", default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,8 +302,9 @@ async def ask(
     async def answer(request: Prompt[R]) -> tuple[Reply, R | None, str]:
         reply = await judge.reply(request)
         value, complaint = parse_reply(reply, request)
-        if value is None and (collected := _UNUSABLE_REPLIES.get()) is not None:
-            collected.append(UnusableReply(prompt.name, reply.text, complaint))
+        unusable = _UNUSABLE_REPLIES.get()
+        if value is None and unusable is not None:
+            unusable.append(UnusableReply(prompt.name, reply.text, complaint))
         return reply, value, complaint
 
     try:
@@ -355,7 +354,9 @@ def parse_reply(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
             answers.append((candidate, prompt.reply.model_validate(candidate.value, context=prompt.fields)))
         except ValidationError as error:
             fault = f"{faults(error)}."
-            complaint = complaint or (fault if len(fault) <= MAX_COMPLAINT else fault[: MAX_COMPLAINT - 1] + "…")
+            if len(fault) > MAX_COMPLAINT:
+                fault = fault[: MAX_COMPLAINT - 1] + "…"
+            complaint = complaint or fault
     if answers and all(value == answers[0][1] for _, value in answers):
         begins = [0, *(candidate.end for candidate, _ in answers)]
         ends = [*(candidate.begin for candidate, _ in answers), len(text)]
@@ -396,9 +397,10 @@ def _holds_another_verdict(surroundings: Sequence[str], verdict: Mapping[str, An
         values = known_values.get(_normalized(match["key"]))
         if values is not None and _comparable_value(match["value"]) not in values:
             return True
-    _, brace, inside = unicodedata.normalize("NFKC", surroundings[-1]).partition("{")
-    stays_open = inside.count("{") + len(brace) > inside.count("}")
-    return stays_open or _TRACES["number_box"].search(brace + inside) is not None
+    _, brace, rest = unicodedata.normalize("NFKC", surroundings[-1]).partition("{")
+    from_brace = brace + rest
+    stays_open = from_brace.count("{") > from_brace.count("}")
+    return stays_open or _TRACES["number_box"].search(from_brace) is not None
 
 
 def _verdicts(value: Any, owner: str = "") -> Iterator[tuple[str, float | str]]:

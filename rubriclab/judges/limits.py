@@ -23,7 +23,6 @@ from rubriclab.judges.providers import estimated_tokens, most_tokens
 from rubriclab.models.waits import log_wait
 from rubriclab.prompts.prompt import Prompt
 
-# Seconds that a cancelled request waits for its reply.
 GRACE = 2.0
 # The name of the tasks that send requests. Only the task that waits for such a task may cancel it.
 IN_FLIGHT = "request in flight"

@@ -90,8 +90,6 @@ class AdjustedSettings:
 
     Attributes:
         dropped: settings that are not sent.
-        limit_name: the name of the limit on the reply's tokens.
-        highest_limit: the highest limit that the model accepts.
         has_no_room: whether the model's context has no room for hidden reasoning.
         without_system: whether the system's turn is part of the user's.
         without_ranges: whether JSON schemas have no limits of numbers.
@@ -224,6 +222,7 @@ class LanguageModel:
     """A model that litellm reaches, with the settings of `JudgeOptions`.
 
     Attributes:
+        name: litellm's model string.
         structured: `auto` sends the reply's JSON schema if litellm knows that the model accepts one or the user's own
             server supports it (see `SchemaProbed`), until it is refused.
         price: the price that the user gave; `None` for the listed price.
@@ -234,7 +233,7 @@ class LanguageModel:
         other_judges: judges to propose if litellm does not know the model string, each with any colon at its end.
     """
 
-    model: str
+    name: str
     _: KW_ONLY
     timeout: float = 60.0
     structured: Structured = "auto"
@@ -251,24 +250,20 @@ class LanguageModel:
         if self.api_base:
             self.api_base = providers.check_address(self.api_base, "The API base")
         else:
-            providers.check_environment(providers.provider_of(self.model))
-
-    @property
-    def name(self) -> str:
-        return self.model
+            providers.check_environment(providers.provider_of(self.name))
 
     @functools.cached_property
     def identity(self) -> Mapping[str, Any]:
         return {
-            "model": self.model,
-            "address": providers.server_address(self.model, self.api_base),
+            "model": self.name,
+            "address": providers.server_address(self.name, self.api_base),
             "structured": self.structured,
             "reasoning_tokens": self.reasoning_tokens,
         }
 
     @functools.cached_property
     def highest_price(self) -> Price | None:
-        return self.price or providers.highest_price_of(self.model)
+        return self.price or providers.highest_price_of(self.name)
 
     def most_tokens(self, prompt: Prompt[Any]) -> tuple[int, int]:
         schema = self._settings(prompt).get("response_format")
@@ -285,18 +280,18 @@ class LanguageModel:
             return self._raised_tokens
         if self.reasoning_tokens is not None:
             return self.reasoning_tokens
-        return REASONING_TOKENS if providers.load_litellm().supports_reasoning(self.model) else 0
+        return REASONING_TOKENS if providers.load_litellm().supports_reasoning(self.name) else 0
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         """Return the reply. For each setting that is refused for the first time, the request is sent once more."""
         providers.load_litellm()  # not within the time limit, since the import takes seconds
         # litellm's own client would send the request without a key.
-        uses_openai_key = self.key_from is None and providers.provider_of(self.model) == "openai"
+        uses_openai_key = self.key_from is None and providers.provider_of(self.name) == "openai"
         if uses_openai_key and not os.environ.get("OPENAI_API_KEY"):
             hint = "Set OPENAI_API_KEY (any text will do for a server of your own)."
-            raise MissingKey(f"{self.model}: the API key is missing.", hint)
+            raise MissingKey(f"{self.name}: the API key is missing.", hint)
         started = time.monotonic()
-        _log.debug("%s: request %s", self.model, prompt.name)
+        _log.debug("%s: request %s", self.name, prompt.name)
         spare = min(self.spare_tokens, _RESERVED.get())
         # A server may send hidden reasoning even if there are no tokens for it.
         hidden_tokens = max(spare, REASONING_TOKENS)
@@ -311,26 +306,26 @@ class LanguageModel:
             # They are raised only once, so by enough for much longer reasoning.
             self._raised_tokens = max(REASONING_TOKENS, 4 * spare)
             text = "%s reached its limit on tokens before its reply began; from now on it has %d for hidden reasoning"
-            _log.warning(text, self.model, self._raised_tokens)
+            _log.warning(text, self.name, self._raised_tokens)
         message = "%s: reply to %s after %.2f s, %d prompt and %d completion tokens"
         tokens = reply.usage.prompt_tokens, reply.usage.completion_tokens
-        _log.debug(message, self.model, prompt.name, time.monotonic() - started, *tokens)
+        _log.debug(message, self.name, prompt.name, time.monotonic() - started, *tokens)
         return reply
 
     @asynccontextmanager
     async def _receiving(self, limit: int, seconds: float) -> AsyncIterator[responses.ResponseRecord]:
         from openai import OpenAIError
 
-        record = responses.ResponseRecord(self.model, limit)
+        record = responses.ResponseRecord(self.name, limit)
         outer = responses.CURRENT_RESPONSE.set(record)
         try:
             async with asyncio.timeout(seconds):
                 yield record
         except TimeoutError:
-            message = f"{self.model}: no complete reply within {seconds:g} seconds."
+            message = f"{self.name}: no complete reply within {seconds:g} seconds."
             raise record.with_billing(JudgeUnavailable(message)) from None
         except OpenAIError as failed:
-            fault = record.fault or providers.translated(failed, self.model, self.key_from)
+            fault = record.fault or providers.translated(failed, self.name, self.key_from)
             raise record.with_billing(fault) from failed
         except JudgeError as failed:
             record.with_billing(failed)
@@ -341,9 +336,9 @@ class LanguageModel:
     @property
     def _address_and_key(self) -> dict[str, str]:
         address = {"api_base": self.api_base} if self.api_base else {}
-        if self.key_from is None and not providers.falls_back_to_openai(self.model):
+        if self.key_from is None and not providers.falls_back_to_openai(self.name):
             return address
-        return {**address, "api_key": os.environ.get(self.key_from or providers.key_variable(self.model)) or NO_KEY}
+        return {**address, "api_key": os.environ.get(self.key_from or providers.key_variable(self.name)) or NO_KEY}
 
     async def _respond(self, prompt: Prompt[Any], record: responses.ResponseRecord, spare: int) -> Any:
         from openai import OpenAIError
@@ -353,7 +348,7 @@ class LanguageModel:
             try:
                 # litellm would retry refusals too, in two layers.
                 return await providers.load_litellm().acompletion(
-                    model=self.model,
+                    model=self.name,
                     messages=self._messages(prompt),
                     timeout=self.timeout + GRACE_SECONDS,
                     num_retries=0,
@@ -373,7 +368,7 @@ class LanguageModel:
                 if isinstance(error, JudgeError) or record.may_be_billed is None:  # nothing was sent
                     raise
                 # litellm raises various errors for a body that is no completion.
-                raise JudgeUnavailable(f"{self.model}: damaged reply: {providers.provider_message(error)}") from error
+                raise JudgeUnavailable(f"{self.name}: damaged reply: {providers.provider_message(error)}") from error
 
     def _adjust(
         self, adjusted: AdjustedSettings, error: Exception, sent: set[str], limit: int | None, prompt: Prompt[Any]
@@ -387,7 +382,7 @@ class LanguageModel:
         settings = adjusted.after(error, sent, limit, prompt.max_tokens)
         if settings is not None and self._adjusted is adjusted:
             self._adjusted = settings
-            _log.info("%s does not accept a setting: %s", self.model, providers.provider_message(error))
+            _log.info("%s does not accept a setting: %s", self.name, providers.provider_message(error))
         return settings is not None
 
     def _messages(self, prompt: Prompt[Any]) -> list[dict[str, Any]]:
@@ -421,11 +416,11 @@ class LanguageModel:
         choice = response.choices[0] if response.choices else None
         finish_reason = getattr(choice, "finish_reason", None)
         text = providers.without_keys(responses.without_surrogates(choice.message.content or "")) if choice else ""
-        name = response.model
-        is_name = isinstance(name, str) and 0 < len(name) <= responses.MAX_NAME and name.isprintable()
+        model = response.model
+        is_name = isinstance(model, str) and 0 < len(model) <= responses.MAX_NAME and model.isprintable()
         return Reply(
             text=text,
-            model=providers.without_keys(name if is_name else self.model),
+            model=providers.without_keys(model if is_name else self.name),
             usage=self._usage(response, text, price),
             truncated=finish_reason == "length",
             filtered=finish_reason == "content_filter",
@@ -440,7 +435,7 @@ class LanguageModel:
         from_cache, to_cache = tokens_read_and_written(usage, prompt_tokens)
         saved = 0.0
         if not price and (from_cache or to_cache):  # a price that the user gave is not for the cache
-            costs = {name: cost for name, cost in providers.model_info(self.model).items() if cost is not None}
+            costs = {name: cost for name, cost in providers.model_info(self.name).items() if cost is not None}
             input_cost = costs.get("input_cost_per_token", 0.0)
             read_cost = costs.get("cache_read_input_token_cost", input_cost)
             write_cost = costs.get("cache_creation_input_token_cost", input_cost)
@@ -449,7 +444,7 @@ class LanguageModel:
         is_counted = prompt_tokens > 0 and (completion_tokens > 0 or not text)
         if is_counted and price:
             cost = price.cost(prompt_tokens, completion_tokens)
-        elif is_counted and providers.price_of(self.model):  # for a model without a price, litellm's figure is 0
+        elif is_counted and providers.price_of(self.name):  # for a model without a price, litellm's figure is 0
             cost = response._hidden_params.get("response_cost")  # with discounts, such as for cached input
         return Usage(prompt_tokens, completion_tokens, cost, from_cache, saved)
 
@@ -460,21 +455,21 @@ class LanguageModel:
         # A model that does not charge for writing to its cache needs no marks.
         if not (info.get("supports_prompt_caching") and info.get("cache_creation_input_token_cost")):
             return None
-        return CacheMarks(int(providers.load_litellm().utils.get_prompt_cache_min_tokens(self.model)))
+        return CacheMarks(int(providers.load_litellm().utils.get_prompt_cache_min_tokens(self.name)))
 
     @functools.cached_property
     def _model_and_provider(self) -> tuple[str, str]:
         litellm = providers.load_litellm()
         try:
-            model, provider, _, _ = litellm.get_llm_provider(self.model, api_base=self.api_base)
+            model, provider, _, _ = litellm.get_llm_provider(self.name, api_base=self.api_base)
         except litellm.BadRequestError:
-            _, colon, argument = self.model.partition(":")
+            _, colon, argument = self.name.partition(":")
             # Without a colon in the model string, a judge's own colon stays.
             other_forms = [f"{name.removesuffix(colon)}{colon}{argument}" for name in self.other_judges]
             judges = f"a judge ({', '.join(self.other_judges)}), " if other_forms else ""
             raise JudgeRefused(
-                f"{self.model!r} is neither a judge nor a model that litellm knows a provider of.",
-                f"{did_you_mean(self.model, other_forms)}Write {judges}PROVIDER/MODEL as in ollama_chat/llama3.1, or "
+                f"{self.name!r} is neither a judge nor a model that litellm knows a provider of.",
+                f"{did_you_mean(self.name, other_forms)}Write {judges}PROVIDER/MODEL as in ollama_chat/llama3.1, or "
                 "openai/MODEL for a server of your own.",
             ) from None
         if self.api_base is None:
@@ -489,7 +484,7 @@ class LanguageModel:
         model, provider = self._model_and_provider
         if providers.load_litellm().supports_response_schema(model, custom_llm_provider=provider):
             return True
-        is_own = provider in OWN_SERVERS or providers.server_address(self.model, self.api_base) is not None
+        is_own = provider in OWN_SERVERS or providers.server_address(self.name, self.api_base) is not None
         return None if is_own else False
 
 

@@ -6,15 +6,16 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rubriclab.models.base import load_patterns
+from rubriclab.models.base import load_patterns, nesting_depth
 
 # The search ends at an object with more levels than this, or after this many damaged objects, each of which takes time.
-MAX_DEPTH, MAX_DAMAGED = 100, 1000
+MAX_DEPTH = 100
+MAX_DAMAGED = 1000
 
 # JSON allows four kinds of white space; models also write other white space of Unicode.
 _SPACE = r"[\s\u200b\u2060\ufeff]"
@@ -41,7 +42,8 @@ class FoundObject:
 
 def json_objects(text: str) -> Iterator[FoundObject]:
     """Yield the complete outermost objects in `text`, left to right; no object inside a damaged object."""
-    plain, offset, damaged = _UNUSUAL_SPACE.sub(" ", text), 0, 0
+    plain = _UNUSUAL_SPACE.sub(" ", text)
+    offset = damaged = 0
     while damaged < MAX_DAMAGED:
         opening = _OBJECT_START.search(plain, offset)
         if opening is None:
@@ -55,18 +57,9 @@ def json_objects(text: str) -> Iterator[FoundObject]:
             continue
         except RecursionError:
             return
-        level, depth = [value], 0
-        while level := [entry for each in level for entry in _entries(each)]:
-            depth += 1
-        if depth > MAX_DEPTH:
+        if nesting_depth(value) > MAX_DEPTH:
             return
         yield _decoded(text, begin, offset)
-
-
-def _entries(value: Any) -> Collection[Any]:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list) else ()
 
 
 def _decoded(text: str, begin: int, end: int) -> FoundObject:
@@ -102,7 +95,7 @@ def _decoded(text: str, begin: int, end: int) -> FoundObject:
 
 
 _TAG = load_patterns(Path(__file__).with_name("reasoning_tags.toml"))["tag"]
-# Each tag has one of these, most replies have none, and finding tags takes a hundred times as long.
+# Every tag holds one of these texts. Most replies hold none, and finding tags takes a hundred times as long.
 _SIGNS = ("<", "[", "`", "\u25c1", "assistantfinal", "analysis")
 
 
@@ -116,7 +109,9 @@ def without_reasoning(text: str) -> str:
     if not any(sign in lowered for sign in _SIGNS) or not _TAG.search(text):
         return text
     spans = [(candidate.begin, candidate.end) for candidate in json_objects(text)]
-    result, start, is_reasoning, is_fenced = "", 0, False, False
+    result = ""
+    start = 0  # of the section after the last tag
+    is_reasoning = is_fenced = False
     for tag in _TAG.finditer(text):
         if any(begin < tag.start() < end for begin, end in spans) or (tag["end"] and not is_reasoning):
             continue
@@ -139,7 +134,9 @@ def without_reasoning(text: str) -> str:
 
 def span_of_value(text: str, candidate: FoundObject, key: str) -> tuple[int, int] | None:
     """Return where the last value of `key` in an object of `text` begins and ends."""
-    plain, span, offset = _UNUSUAL_SPACE.sub(" ", text), None, candidate.begin + 1
+    plain = _UNUSUAL_SPACE.sub(" ", text)
+    span = None
+    offset = candidate.begin + 1
     while member := _MEMBER.match(plain, offset):
         _, offset = _SCANNER.raw_decode(plain, member.end())
         if json.loads(member["key"], strict=False) == key:

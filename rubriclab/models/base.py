@@ -15,7 +15,7 @@ import sys
 import threading
 import tomllib
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, ParamSpec, TypeVar
@@ -212,8 +212,8 @@ def is_database(path: Path) -> bool:
         return False
 
 
-def read_stdin(max_bytes: int = MAX_BYTES) -> bytes:
-    return _limit_size(sys.stdin.buffer.read(max_bytes + 1), max_bytes)
+def read_stdin() -> bytes:
+    return _limit_size(sys.stdin.buffer.read(MAX_BYTES + 1), MAX_BYTES)
 
 
 def decode_text(content: bytes) -> str:
@@ -233,18 +233,20 @@ def parse_json(text: str) -> Any:
         raise ValueError(f"{name} is not JSON")
 
     def finite(written: str) -> float:
-        if math.isinf(number := float(written)):
+        number = float(written)
+        if math.isinf(number):
             raise ValueError(f"the number {written[:40]} is too large")
         return number
 
-    def each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         # A reviewer may read one value of a repeated key, and Python the other.
-        if len(value := dict(pairs)) < len(pairs):
+        value = dict(pairs)
+        if len(value) < len(pairs):
             repeated = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
             raise ValueError(f"the key {repeated[:40]!r} is repeated in one object")
         return value
 
-    load = functools.partial(json.loads, object_pairs_hook=each_key_once, parse_constant=refuse, parse_float=finite)
+    load = functools.partial(json.loads, object_pairs_hook=object_of, parse_constant=refuse, parse_float=finite)
     return _parsed(load, text, "JSON")
 
 
@@ -279,24 +281,29 @@ def _parsed(load: Callable[[str], Any], text: str, language: str) -> Any:
         raise too_deep from None
     except ValueError as error:
         raise Unreadable(f"it is not {language}: {one_line(str(error))[:MAX_PARSER_MESSAGE]}") from None
-    # Level by level, since recursion would fail.
-    level, depth = [value], 0
-    while level:
-        if depth > MAX_DEPTH:
-            raise too_deep
-        depth, next_level = depth + 1, list[Any]()
-        for entry in level:
-            if isinstance(entry, str):
-                try:
-                    entry.encode()
-                except UnicodeEncodeError:
-                    raise Unreadable("a text in it has a lone surrogate, which is half a character") from None
-            elif isinstance(entry, dict):
-                next_level += [*entry, *entry.values()]
-            elif isinstance(entry, list):
-                next_level += entry
-        level = next_level
+    if nesting_depth(value) > MAX_DEPTH:
+        raise too_deep
+    try:
+        json.dumps(value, ensure_ascii=False, default=str).encode()
+    except UnicodeEncodeError:
+        raise Unreadable("a text in it has a lone surrogate, which is half a character") from None
     return value
+
+
+def nesting_depth(value: Any) -> int:
+    """Return how deeply objects and lists in a value are nested: 0 for a number, 1 for a list of numbers."""
+    depth = 0
+    level = [value]
+    # Level by level, since recursion could fail.
+    while level := [entry for outer in level for entry in _entries(outer)]:
+        depth += 1
+    return depth
+
+
+def _entries(value: Any) -> Collection[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 _PACKAGE = Path(__file__).resolve().parents[1]

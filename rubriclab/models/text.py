@@ -10,7 +10,7 @@ import csv
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import pairwise
@@ -294,22 +294,22 @@ def reversed_levels(scores: Iterable[float]) -> str:
     return ",".join(f"{format_score(value)}={format_score(values[0] + values[-1] - value)}" for value in values)
 
 
-def scale_of(labels: Iterable[float], annotations: Iterable[float] = ()) -> Scale:
+def scale_of(labels: Sequence[float], annotations: Sequence[float] = ()) -> Scale:
     """Return the narrowest scale with whole ends that contains all `labels` (one or more) and `annotations`.
 
     It is a scale of two levels if all annotations, or all labels if there are no annotations, are 0 or 1.
     """
-    labels, annotations = list(labels), list(annotations)
-    values = [*labels, *annotations]
     two_levels = two_level_scale(annotations or labels)
     if two_levels and all(0 <= label <= 1 for label in labels):
         return two_levels
-    low, high = math.floor(min(values)), math.ceil(max(values))
-    return Scale(low=low, high=max(high, low + 1), whole=_all_whole(labels))
+    values = (*labels, *annotations)
+    low = math.floor(min(values))
+    high = max(math.ceil(max(values)), low + 1)
+    return Scale(low=low, high=high, whole=_all_whole(labels))
 
 
-def two_level_scale(values: Iterable[float]) -> Scale | None:
-    values = list(values)
+def two_level_scale(values: Collection[float]) -> Scale | None:
+    """Return a scale with the commonest word of each level, if values have words; `None` unless all are 0 or 1."""
     if not values or not set(values) <= {0, 1}:
         return None
     words = Counter((float(value), value.word.casefold()) for value in values if isinstance(value, WordScore))
