@@ -128,12 +128,10 @@ class BatchModel(LanguageModel):
         error = self._provider_error(status, body)
         adjusted = self._sent_with
         sent = {*self._settings(prompt), *self._adjusted.dropped} - adjusted.dropped
+        fault = providers.translated(error, self.name, self.key_from)
         if self._adjust(adjusted, error, sent, prompt.max_tokens + self.spare_tokens, prompt):
-            fault: errors.JudgeError = errors.JudgeUnavailable(
-                f"{self.name} does not accept a setting: {providers.provider_message(error)}"
-            )
-        else:
-            fault = providers.translated(error, self.name, self.key_from)
+            message = f"{self.name} does not accept a setting: {providers.provider_message(error)}"
+            fault = errors.JudgeUnavailable(message)
         fault.may_be_billed = providers.may_be_billed(status)
         return fault
 

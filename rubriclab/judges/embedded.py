@@ -57,8 +57,7 @@ MAX_FEATURES = 4
 PRIOR_R, PRIOR_LABELS = 0.3, 10
 # Of features that are correlated at least this strongly over the texts, only one is used.
 SAME_TRAIT = 0.95
-# The width of the scale in standard deviations of a feature.
-DEVIATIONS = 4
+SCALE_WIDTH_IN_SPREADS = 4
 
 _BY_TITLE = {feature.title: feature for feature in CATALOGUE}
 _NUMBER = r"(-?[\d.]+(?:e[-+]?\d+)?)"
@@ -79,7 +78,7 @@ class Reading:
 
     def share(self, values: Mapping[str, float]) -> float:
         """Return the quality from 0 to 1, 0.5 at the middle; nan where the feature is undefined."""
-        distance = (values[self.feature.name] - self.middle) / (self.spread * DEVIATIONS)
+        distance = (values[self.feature.name] - self.middle) / (self.spread * SCALE_WIDTH_IN_SPREADS)
         quality = 0.5 + distance if self.more_is_better else 0.5 - distance
         return float(min(max(quality, 0.0), 1.0))
 
@@ -178,8 +177,7 @@ POINTS = (0, -1, 1, -0.5, 0.5)
 # the shipped sample, sentences about another matter stay below 0.3, and sentences that say the same in other words
 # seldom fall below 0.45.
 MIN_SHARED = 0.4
-# The most sentences of the other text that may support one sentence.
-MAX_SENTENCES = 3
+MAX_SUPPORTING_SENTENCES = 3
 
 _NUMBERS = word_set("two three four five six seven eight nine ten eleven twelve")
 _PRESUPPOSED = {"absent": "n/a", "broken": "no"}  # if the question's subject is absent; if the text makes no sense
@@ -204,9 +202,6 @@ def _score(share: float, scale: Fields) -> float:
     score = scale["low"] + share * (scale["high"] - scale["low"])
     rounded = round(score) if scale["whole"] else round(score, 4)
     return float(min(max(rounded, scale["low"]), scale["high"]))
-
-
-# Hypotheses
 
 
 def _propose(fields: Fields) -> Answer:
@@ -243,9 +238,6 @@ def _rate(fields: Fields) -> Answer:
 def _ratings(fields: Fields) -> Answer:
     measured = [(criterion["id"], *_measured(fields, criterion)) for criterion in fields["criteria"]]
     return {id_: {"reason": reason, "score": _score(share, fields["scale"])} for id_, share, reason in measured}
-
-
-# Checklists
 
 
 def _question(reading: Reading) -> str:
@@ -316,9 +308,6 @@ def _yes_no(answer: bool) -> str:
     return "yes" if answer else "no"
 
 
-# Scores of the whole text
-
-
 def _whole(fields: Fields, text: str) -> Answer:
     share, reason = measure(fields, text)
     score = _score(share, fields["scale"])
@@ -354,9 +343,6 @@ def _judge(fields: Fields) -> Answer:
     return {name: entry["score"] if "score" in entry else entry["answer"] for name, entry in entries.items()}
 
 
-# Sentences and facts
-
-
 @cached_by_size(2**20)
 def _roots(text: str) -> frozenset[str]:
     """Return the content words and numbers of a text; words with the same first six letters count as one."""
@@ -371,15 +357,17 @@ def _shared(sentence: str, other: str) -> float:
 def _support(sentence: str, others: Sequence[str]) -> tuple[bool, list[int], str]:
     """Return whether other sentences support a sentence, the indices of those that do, and why.
 
-    Enough of its words, and all its numbers and names, must occur in at most `MAX_SENTENCES` of the others.
+    Enough of its words, and all its numbers and names, must occur in at most `MAX_SUPPORTING_SENTENCES` of the others.
     """
-    words, other_words, text = _roots(sentence), [_roots(other) for other in others], Text(sentence)
-    counts = [len(words & other) for other in other_words]
-    indices = sorted(filter(counts.__getitem__, range(len(counts))), key=lambda i: -counts[i])[:MAX_SENTENCES]
-    shared = words & frozenset[str]().union(*(other_words[index] for index in indices))
-    exact = {*text.numbers, *text.names, *_NUMBERS.intersection(text.words)}
-    missing = sorted(word for word in exact if not _roots(word) <= shared)
-    share = len(shared) / len(words) if words else 1.0
+    text = Text(sentence)
+    words = _roots(sentence)
+    shared_words = [words & _roots(other) for other in others]
+    sharing = [index for index, shared in enumerate(shared_words) if shared]
+    indices = sorted(sharing, key=lambda index: -len(shared_words[index]))[:MAX_SUPPORTING_SENTENCES]
+    supported = frozenset[str]().union(*(shared_words[index] for index in indices))
+    exact_words = {*text.numbers, *text.names, *_NUMBERS.intersection(text.words)}
+    missing = sorted(word for word in exact_words if not _roots(word) <= supported)
+    share = len(supported) / len(words) if words else 1.0
     remark = f"; not there: {', '.join(missing)}" if missing else ""
     reason = f"Measured, not read: {share:.0%} of its words are in the nearest sentences{remark}."
     return share >= MIN_SHARED and not missing, indices, reason
@@ -459,9 +447,6 @@ def _propose_sub_dimensions(fields: Fields) -> Answer:
     }
 
 
-# Comparisons and rewriting
-
-
 def _compare(fields: Fields) -> Answer:
     reference = split_sentences(fields["reference"])
     own: list[Fields] = [{"id": n, "text": text} for n, text in enumerate(split_sentences(fields["output"]), 1)]
@@ -501,7 +486,7 @@ def _rewrite(fields: Fields) -> Answer:
     for number in fields["failing"] or list(texts)[-1:]:
         others = [text for other, text in texts.items() if other != number and text]
         new = [each for each in material if all(_shared(each, other) < 1 - MIN_SHARED for other in others)]
-        nearest = sorted(new, key=lambda each: -_shared(texts[number], each))[:MAX_SENTENCES]
+        nearest = sorted(new, key=lambda each: -_shared(texts[number], each))[:MAX_SUPPORTING_SENTENCES]
         if not nearest and not others:
             continue
         replacement = nearest[0] if nearest else ""

@@ -190,8 +190,7 @@ _OPENAI_CLIENTS = {"custom_openai", "aiohttp_openai", "text-completion-openai"}
 # With this variable, litellm asks OpenAI-compatible servers by its own HTTP client. This saves the third of
 # a call's processor time that OpenAI's client takes.
 OWN_CLIENT = "EXPERIMENTAL_OPENAI_BASE_LLM_HTTP_HANDLER"
-# Variables that only OpenAI's client sends.
-_SENT_BY_OPENAI_CLIENT = ("OPENAI_ORG_ID", "OPENAI_ORGANIZATION", "OPENAI_PROJECT_ID")
+_SENT_ONLY_BY_OPENAI_CLIENT = ("OPENAI_ORG_ID", "OPENAI_ORGANIZATION", "OPENAI_PROJECT_ID")
 
 
 @functools.cache
@@ -200,7 +199,7 @@ def load_litellm() -> Any:
     # Otherwise litellm downloads a price table and reads any .env file that it finds.
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
-    if not any(map(os.environ.get, _SENT_BY_OPENAI_CLIENT)):
+    if not any(map(os.environ.get, _SENT_ONLY_BY_OPENAI_CLIENT)):
         os.environ.setdefault(OWN_CLIENT, "True")
     for host in ("localhost", "127.0.0.1", "::1"):  # for clients without a `BoundedTransport`
         bypass_proxies(host)
@@ -267,9 +266,8 @@ TOKENS_PER_MESSAGE = 4
 MAX_PER_MESSAGE = 16
 MAX_PER_REQUEST = 100
 MAX_PER_SCHEMA = 1000
-# Names of prices in litellm's table.
-_PROMPT_PRICE = re.compile(r"(input_cost_per|cache_creation_input)_token")
-_COMPLETION_PRICE = re.compile(r"output_cost_per_(reasoning_)?token")
+_PROMPT_PRICE_NAME = re.compile(r"(input_cost_per|cache_creation_input)_token")
+_COMPLETION_PRICE_NAME = re.compile(r"output_cost_per_(reasoning_)?token")
 
 FREE = Price(0.0, 0.0)
 
@@ -296,8 +294,8 @@ def highest_price_of(model: str) -> Price | None:
         return None
     info = model_info(model)
     costs = {name: cost for name, cost in info.items() if cost is not None}
-    prompt = max(cost for name, cost in costs.items() if _PROMPT_PRICE.match(name))
-    completion = max(cost for name, cost in costs.items() if _COMPLETION_PRICE.match(name))
+    prompt = max(cost for name, cost in costs.items() if _PROMPT_PRICE_NAME.match(name))
+    completion = max(cost for name, cost in costs.items() if _COMPLETION_PRICE_NAME.match(name))
     return Price(prompt * 1e6, completion * 1e6)
 
 
@@ -331,8 +329,7 @@ MAX_ECHOED_KEY = 8_000
 _FATAL = {"insufficient_quota", "model_not_found", "invalid_api_key", "invalid_model", "billing_hard_limit_reached"}
 # The HTTP status that says the same as an error code; codes that are not listed say what 404 says.
 _STATUS_OF = {"invalid_api_key": 401, "insufficient_quota": 402, "billing_hard_limit_reached": 402}
-# Statuses that may concern this prompt alone.
-_MAY_CONCERN_PROMPT = {400, 403, 406, 422, 451}
+_MAY_CONCERN_ONE_PROMPT = {400, 403, 406, 422, 451}
 # litellm appends tracebacks, or lines of them, to some messages.
 _TRACEBACK = re.compile(r"Traceback \(most recent call last\)|File \"[^\"\n]{1,1000}\", line \d")
 # Paths of Python files and installed packages, on this machine or the server.
@@ -362,7 +359,7 @@ def translated(error: Exception, model: str, variable: str | None = None) -> Jud
     if code in _FATAL:
         return JudgeRefused(message, _what_to_check(_STATUS_OF.get(code, 404), variable))
     # Gateways report content filters with various statuses.
-    filtered = (status in _MAY_CONCERN_PROMPT or status >= 500) and ERRORS["filtered"].search(searched)
+    filtered = (status in _MAY_CONCERN_ONE_PROMPT or status >= 500) and ERRORS["filtered"].search(searched)
     if status == 413 or is_too_long(error) or filtered or "ContentPolicyViolationError" in _class_names(error):
         return PromptRejected(message)
     if status in TRANSIENT_STATUSES or not 400 <= status < 500:  # below 400 the reply's body was damaged
@@ -370,7 +367,7 @@ def translated(error: Exception, model: str, variable: str | None = None) -> Jud
         raw_headers = getattr(error, "litellm_response_headers", None) or getattr(response, "headers", None) or {}
         headers = {str(key).lower(): str(value) for key, value in raw_headers.items()}
         return JudgeUnavailable(message, retry_after=retry_after(headers, searched))
-    if status in _MAY_CONCERN_PROMPT and not ERRORS["setting"].search(searched):
+    if status in _MAY_CONCERN_ONE_PROMPT and not ERRORS["setting"].search(searched):
         return PromptRejected(message, _what_to_check(403, variable) if status == 403 else None, is_doubtful=True)
     return JudgeRefused(message, _what_to_check(status, variable))
 

@@ -235,7 +235,6 @@ def _run(texts: Sequence[str], text: str) -> slice | None:
 # If all legal scores together have less probability, the judge was about to write something else or not all are listed.
 MIN_SHARE = 0.5
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
-# Characters that may surround a number within its token.
 _AROUND_NUMBER = " \t\n\r\"':,{}[]`"
 
 
