@@ -83,7 +83,7 @@ def training_examples(
     if labels_needed or not (given_scale or rated_examples or aspect_comparisons):
         _check_labels(example_rows, len(aspect_comparisons), aspect, rows, labels_needed=labels_needed)
     labels = [example.scores[aspect] for example in rated_examples]
-    annotations = (score for example in rated_examples for score in example.annotations.get(aspect, ()))
+    annotations = [score for example in rated_examples for score in example.annotations.get(aspect, ())]
     used_scale = given_scale or (scale_of(labels, annotations) if labels else COMPARED_SCALE)
     _check_verdict_words(example_rows, used_scale, aspect)
     notes = [*skipped, *unassessed_notes(rows, aspect), *_word_notes(example_rows, aspect)]
