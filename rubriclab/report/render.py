@@ -181,8 +181,8 @@ def render_template(template: str, **data: Any) -> Markup:
     return Markup(_environment().get_template(f"{template}.html").render(data))
 
 
-def macro(name: str, *args: Any, **options: Any) -> Markup:
-    return Markup(getattr(_environment().get_template("parts.html").module, name)(*args, **options))
+def macro(name: str, *args: Any, template: str = "parts", **options: Any) -> Markup:
+    return Markup(getattr(_environment().get_template(f"{template}.html").module, name)(*args, **options))
 
 
 def _parse(html: Markup) -> Element:
