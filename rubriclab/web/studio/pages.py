@@ -41,7 +41,15 @@ from rubriclab.stats.intervals import Interval
 from rubriclab.store.diff import compare as compare_versions
 from rubriclab.store.tables import database_url, is_remote, show_url
 from rubriclab.web.server import LOOPBACK, SAFE_METHODS, Access, Guard, listen, port_of, read_body, serve, static_routes
-from rubriclab.web.studio.studio import CACHED_VERSIONS, PaidRequest, PriceQuote, Query, Studio, operation_routes
+from rubriclab.web.studio.studio import (
+    CACHED_VERSIONS,
+    PaidRequest,
+    PriceQuote,
+    Query,
+    Studio,
+    operation_routes,
+    scorer_of,
+)
 
 
 def version_routes(studio: Studio) -> list[BaseRoute]:
@@ -225,7 +233,6 @@ def text_routes(studio: Studio) -> list[BaseRoute]:
 _DEFAULTS = Query().model_dump()
 
 CASES_SHOWN = 10
-SIDES = {"both": "All", "higher": "Rubric higher", "lower": "Rubric lower"}
 
 
 def disagreement_routes(studio: Studio) -> list[BaseRoute]:
@@ -235,6 +242,7 @@ def disagreement_routes(studio: Studio) -> list[BaseRoute]:
         version = studio.version(request.path_params["ref"])
         result = disagreements(version, studio.matrix(version).record, options)
         axis = rubrics.score_axis_of(result.version, result.record.texts)
+        scorer = scorer_of(version).capitalize()
         return studio.page(
             "disagreements.html",
             f"Disagreements of {version.ref}",
@@ -243,7 +251,7 @@ def disagreement_routes(studio: Studio) -> list[BaseRoute]:
             verdict=View(macro("disagreements_head", version, result.record)).body(),
             cases=result.texts,
             card=lambda each: View(macro("disagreement_card", axis, version, each, full=True)).body(),
-            sides=SIDES,
+            sides={"both": "All", "higher": f"{scorer} higher", "lower": f"{scorer} lower"},
             side=options.side,
             count=options.count,
             more=options.count + CASES_SHOWN if len(result.texts) == options.count else None,

@@ -94,6 +94,7 @@ class Studio:
     ) -> HTMLResponse:
         """Return a page from a template that extends `studio/layout.html`; `tab` is a key of `TABS`."""
         common = {"title": plain(title), "token": self.access.token, "version": version, "tab": tab, "tabs": TABS}
+        common["scorer"] = scorer_of(version) if version else ""
         return page_response(f"studio/{template}", status, **common, **fields)
 
 
@@ -207,11 +208,15 @@ def quote_price(estimate: DryRun) -> PriceQuote:
     return PriceQuote(sum(role.calls for role in estimate.roles.values()), money, " ".join(estimate.lines()))
 
 
+def scorer_of(version: Version) -> str:
+    return "judge" if version.rubric.asks_directly else "rubric"
+
+
 # Texts on one page.
 ROWS = 50
 # Shades of the ratings, from the lowest to the highest of the scale.
 SHADES = 5
-FIGURES = {"label": "label", "rubric": "rubric", "difference": "difference"}
+FIGURES = ("label", "rubric", "difference")
 
 
 class Query(FrozenModel):
@@ -308,7 +313,9 @@ class Matrix:
 
 def make_matrix(version: Version, record: TrainingRecord) -> Matrix:
     indices = kept_first(record)
-    columns = [Column(key, name, "") for key, name in FIGURES.items()]
+    columns = [
+        Column(key, name, "") for key, name in zip(FIGURES, ("people", scorer_of(version), "difference"), strict=True)
+    ]
     for index in indices:
         candidate = record.candidates[index]
         title = wording.title(candidate.criterion, TITLE_LENGTH)

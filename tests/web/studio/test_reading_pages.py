@@ -79,6 +79,18 @@ def test_the_list_shows_the_verdict_on_other_texts_with_its_own_figures(store: P
     assert "not measured" in shown["bare"]
 
 
+def test_pages_of_the_texts_of_a_judge_asked_directly_name_the_judge_and_no_rubric(store: Path) -> None:
+    own = Lab(store, progress=None, notify=lambda _text: None)
+    own.learn(rows(), name="asked", methods="direct", task="summarization", aspect="coherence", scale=(1, 5))
+    own.transfer("asked", HELDOUT, no_relearn=True, action="recalibrate", save=True)
+    with served(store) as studio:
+        for tab in ("texts", "disagreements"):
+            news, asked = (words_of(studio.get(f"/{name}/{tab}")).lower() for name in ("news", "asked"))
+            assert re.search("rubric (scores )?higher", news)
+            assert re.search("judge (scores )?higher", asked)
+            assert not re.search(r"\brubric\b|\blabel\b", asked)
+
+
 def test_a_version_is_found_by_name_number_or_tag_and_anything_else_is_not(reader: Client) -> None:
     for ref, number in (("grown", 4), ("grown@2", 2), ("grown@production", 2)):
         assert f"version {number}" in words_of(reader.get(f"/{ref}"))
