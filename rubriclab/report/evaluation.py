@@ -14,7 +14,7 @@ from markupsafe import Markup
 from rubriclab.learning.train import recorded_texts
 from rubriclab.learning.verdicts import level_agreement, verdict_statistic
 from rubriclab.methods.method import CriterionRating
-from rubriclab.models.aggregation import Term, combine, raw_value
+from rubriclab.models.aggregation import Term
 from rubriclab.models.characters import count, join_names
 from rubriclab.models.evaluation import is_baseline
 from rubriclab.models.rubric import Criterion
@@ -177,21 +177,15 @@ def _criterion_name(row: CriterionRow, terms: Mapping[str, Term]) -> Markup:
 
 
 def _answers(version: Version, ratings: Sequence[CriterionRating]) -> Iterator[tuple[object, ...]]:
-    """Yield the kind, title, rating and reasons of each criterion's row, and how the ratings lead to the score."""
+    """Yield the kind, title, id, rating and reasons of each criterion's row."""
     by_id, terms = {criterion.id: criterion for criterion in version.rubric.criteria}, version.rubric.terms
     ratings = sorted(ratings, key=lambda each: -rubrics.weight_in(each.id, terms))
     words = (wording.rating_text(each, by_id.get(each.id), of_whole_text=not each.units) for each in ratings)
     for each, rating in zip(ratings, wording.with_equal_decimals(words), strict=True):
         kind, title = rubrics.row_kind_and_title(by_id[each.id], terms) if each.id in by_id else ("", external(each.id))
-        added = f"added {wording.signed(each.contribution)}" if each.contribution is not None else ""
         reasons = [external(each.reason)]
         for unit in sorted(each.units, key=lambda unit: 1.0 if unit.value is None else unit.value):
             support = external(f"(by: {'; '.join(unit.support)})" if unit.support else "", "quiet")
             text = external(f"“{wording.excerpt(unit.unit)}”")
             reasons.append(line(wording.verdict(unit), text, external(unit.reason, "quiet"), support))
-        yield kind, title, line(rating, quiet(added)), Markup().join(map(Markup("<p>{}</p>").format, reasons))
-    aggregation, scores = version.rubric.aggregation, {each.id: each.score for each in ratings if each.applies}
-    raw = raw_value(aggregation, scores) if aggregation else None
-    if aggregation and raw is not None:
-        reason = f"weighted sum of ratings {wording.figure(raw)}, in standard deviations from their means, calibrated"
-        yield "total", "score", wording.figure(combine(aggregation, scores, version.rubric.scale).score), reason
+        yield kind, title, each.id, rating, Markup().join(map(Markup("<p>{}</p>").format, reasons))
