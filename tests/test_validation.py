@@ -62,4 +62,4 @@ def compared(
 def test_a_rubric_passes_if_better_than_the_plain_question_in_one_respect_worse_in_none_and_above_what_is_free(
     found: Validation, outcome: Outcome, deciding: str
 ) -> None:
-    assert (found.outcome, found.deciding.against) == (outcome, deciding)
+    assert (found.outcome, found.deciding_verdict.against) == (outcome, deciding)

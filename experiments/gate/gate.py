@@ -99,7 +99,7 @@ def row(case: Case, labels: str, run: str, version: Version, first: Rubric) -> d
         "labels": labels,
         "run": run,
         "outcome": said.outcome,
-        "deciding": said.deciding.against,
+        "deciding": said.deciding_verdict.against,
         "verdicts": {each.against: [each.outcome, each.error_outcome] for each in said.verdicts if each.outcome},
         "pearson": rubric.pearson.value,
         "low": rubric.pearson.low,

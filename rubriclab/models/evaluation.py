@@ -74,8 +74,8 @@ class EvaluatorAgreement(FrozenModel):
     pearson: Interval
     calls: float
     errors: ScoreErrors | None = None
-    auroc: Interval | None = Field(None, exclude_if=lambda found: found is None)
-    brier: Interval | None = Field(None, exclude_if=lambda found: found is None)
+    auroc: Interval | None = Field(None, exclude_if=lambda value: value is None)
+    brier: Interval | None = Field(None, exclude_if=lambda value: value is None)
 
     @property
     def order(self) -> Interval:
@@ -105,7 +105,7 @@ class TrainingAgreement(FrozenModel):
     pearson: Interval
     kendall: Interval
     reselected: Interval
-    auroc: Interval | None = Field(None, exclude_if=lambda found: found is None)
+    auroc: Interval | None = Field(None, exclude_if=lambda value: value is None)
 
     @property
     def order(self) -> Interval:
@@ -168,8 +168,8 @@ class GateVerdict(FrozenModel):
         """How many more groups the outcome needs at least; `None` if it does not lack groups."""
         if self.few_groups is None or self.equal_in_order:
             return None
-        least = MIN_GROUPS if self.difference.low is None else MIN_GROUPS_TO_RULE_OUT
-        return max(least - self.few_groups, 1)
+        min_groups = MIN_GROUPS if self.difference.low is None else MIN_GROUPS_TO_RULE_OUT
+        return max(min_groups - self.few_groups, 1)
 
 
 def deciding_verdict(
@@ -185,9 +185,10 @@ def deciding_verdict(
 
 
 class Raters(FrozenModel):
-    """Interrater agreement: Krippendorff's alpha, and the correlation that a perfect judge could reach.
+    """Interrater agreement: Krippendorff's alpha, and in `ceiling` the correlation that a perfect judge could reach.
 
-    `errors`, on the `n` texts with several, compare each with the mean of the others; `None` for labels of two levels.
+    `errors` compare each rater with the mean of the others, on the `n` texts with several raters; `None` for labels of
+    two levels.
     """
 
     alpha: Interval
@@ -210,9 +211,9 @@ class VerdictAgreement(FrozenModel):
     Attributes:
         name: as in `EvaluatorAgreement`, or `raters among themselves`.
         cells: numbers of texts by people's level, then the evaluator's: two for people's worse level, two for better.
-        recalls, precisions: of the worse and of the better level.
+        recalls, precisions: of the worse level, then of the better level.
         brier: for raters, who give no scores, the share of verdicts that differ.
-        reliability: texts in bins of ascending scores.
+        reliability: bins of texts, by ascending scores.
     """
 
     name: str
@@ -251,8 +252,8 @@ class Validation(FrozenModel):
     evaluators: tuple[EvaluatorAgreement, ...]
     verdicts: tuple[GateVerdict, ...]
     raters: Raters | None = None
-    verdict_agreements: tuple[VerdictAgreement, ...] = Field((), exclude_if=lambda found: not found)
-    direct_calibration: Calibration | None = Field(None, exclude_if=lambda found: found is None)
+    verdict_agreements: tuple[VerdictAgreement, ...] = Field((), exclude_if=lambda value: not value)
+    direct_calibration: Calibration | None = Field(None, exclude_if=lambda value: value is None)
 
     @property
     def rubric(self) -> EvaluatorAgreement:
@@ -262,21 +263,23 @@ class Validation(FrozenModel):
     def measures(self) -> Measures:
         return VERDICTS if self.rubric.auroc else GRADED
 
-    def against(self, name: str) -> GateVerdict | None:
-        verdict = next((each for each in self.verdicts if each.against == name), None)
+    def verdict_against(self, evaluator: str) -> GateVerdict | None:
+        """Return the verdict against an evaluator; `None` if there is none, or its difference could not be measured."""
+        verdict = next((verdict for verdict in self.verdicts if verdict.against == evaluator), None)
         return verdict if verdict and verdict.difference.value is not None else None
 
     @property
-    def free(self) -> GateVerdict:
+    def free_verdict(self) -> GateVerdict:
         return self.verdicts[0]
 
     @property
-    def deciding(self) -> GateVerdict:
-        return deciding_verdict(self.against(DIRECT), self.against(CALIBRATED), self.free) or self.free
+    def deciding_verdict(self) -> GateVerdict:
+        free = self.free_verdict
+        return deciding_verdict(self.verdict_against(DIRECT), self.verdict_against(CALIBRATED), free) or free
 
     @property
     def outcome(self) -> Outcome:
-        return self.deciding.overall
+        return self.deciding_verdict.overall
 
 
 def is_baseline(evaluator: str) -> bool:
@@ -295,7 +298,7 @@ class EvaluatedSide(FrozenModel):
     n: Count
     errors: ScoreErrors | None = None
     order: Interval | None = None
-    decisions: VerdictAgreement | None = Field(None, exclude_if=lambda found: found is None)
+    decisions: VerdictAgreement | None = Field(None, exclude_if=lambda value: value is None)
 
     @property
     def error(self) -> Interval | None:
@@ -333,5 +336,5 @@ class EvaluationRecord(EvaluatedSide):
     level: Level
     verdict: GateVerdict
     compared_with_direct: bool = False
-    other: OtherSide | None = Field(None, exclude_if=lambda found: found is None)
-    points: tuple[tuple[Bounded, Bounded], ...] = Field((), exclude_if=lambda found: not found)
+    other: OtherSide | None = Field(None, exclude_if=lambda value: value is None)
+    points: tuple[tuple[Bounded, Bounded], ...] = Field((), exclude_if=lambda value: not value)

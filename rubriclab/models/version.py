@@ -77,7 +77,7 @@ class Version(Displayed):
         """Whether an edit left the gate without a comparison with the same judge asked directly."""
         validation, rubric = self.provenance.validation, self.rubric
         is_judged = not rubric.asks_directly and any(each.kind != "feature" for each in rubric.criteria)
-        return bool(self.provenance.edit and is_judged and validation and not validation.against(DIRECT))
+        return bool(self.provenance.edit and is_judged and validation and not validation.verdict_against(DIRECT))
 
     @property
     def outcome(self) -> Outcome | None:
@@ -92,7 +92,7 @@ class Version(Displayed):
         It does not if the judge asked directly decided at learning, or lacks its comparison there, and was left out.
         """
         validation = self.provenance.validation
-        decided_by_free = validation is None or validation.deciding is validation.free
+        decided_by_free = validation is None or validation.deciding_verdict is validation.free_verdict
         return compared_with_direct or (decided_by_free and not self.lacks_direct)
 
     @property

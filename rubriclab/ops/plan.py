@@ -80,7 +80,7 @@ def plan(workspace: Workspace, data: Data, rubric: str | Version, options: PlanO
             workspace.notify(f"left out: {unscored}; the latest reason: {reasons[-1]}")
         planned_texts = make_plan(version.rubric, record, rated_texts, options.count or DEFAULT_COUNT)
         validation = version.provenance.validation
-        verdict = validation.deciding if validation else None
+        verdict = validation.deciding_verdict if validation else None
         if version.deciding_evaluation:
             verdict = version.deciding_evaluation.verdict
         groups_needed = verdict.lacking_groups if verdict and verdict.overall == "inconclusive" else None

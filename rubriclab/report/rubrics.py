@@ -108,7 +108,7 @@ def headline(verdict: evaluation.GateVerdict | None, other: str, rubric: str = "
 def criteria_unshown(version: Version) -> bool:
     """Return whether learning does not show that criteria beside the question about the whole text help."""
     validation = version.provenance.validation
-    gain = validation.against(evaluation.WHOLE) if validation else None
+    gain = validation.verdict_against(evaluation.WHOLE) if validation else None
     return bool(gain and (gain.difference.low or 0.0) <= 0)
 
 
@@ -131,9 +131,9 @@ def learning_badge(version: Version) -> Badge:
     validation = version.provenance.validation
     if validation is None:
         return NOT_COMPARED
-    deciding, measures = validation.deciding, validation.measures
+    deciding, measures = validation.deciding_verdict, validation.measures
     other_name = wording.evaluator_name(deciding.against, in_sentence=True)
-    if deciding is validation.free:
+    if deciding is validation.free_verdict:
         other_name = f"the best free baseline, {other_name}"
     rubric = validation.rubric
     other = next((each for each in validation.evaluators if each.name == deciding.against), None)

@@ -65,9 +65,13 @@ def test_a_rubric_that_knows_the_labels_is_better_than_everybody() -> None:
 def test_a_rubric_that_agrees_as_the_same_judge_asked_directly_passes_only_where_that_is_not_known() -> None:
     judged = table(n=80, quality=(0.9, 0.5))
     found = gate(judged, judged.values[:, 0])
-    assert (found.free.outcome, found.outcome, found.deciding.against) == ("better", "not better", "direct")
+    assert (found.free_verdict.outcome, found.outcome, found.deciding_verdict.against) == (
+        "better",
+        "not better",
+        "direct",
+    )
     found = gate(judged, judged.values[:, 0], direct=None)
-    assert (found.outcome, found.deciding) == ("better", found.free)
+    assert (found.outcome, found.deciding_verdict) == ("better", found.free_verdict)
     assert {each.kind for each in found.evaluators} == {"rubric", "baseline"}
 
 
@@ -75,7 +79,7 @@ def test_a_constant_does_not_pass_though_its_error_is_below_that_of_the_plain_qu
     judged = table(n=80, quality=(0.6, 0.5))
     shifted = judged.values[:, 0] + 3
     found = gate(judged, np.full(80, 0.0), direct=shifted, predicted_labels=np.full(80, judged.labels.mean()))
-    against = found.against("direct")
+    against = found.verdict_against("direct")
     assert against.error_outcome == "better"
     assert found.outcome == "worse"
 
@@ -98,14 +102,18 @@ def test_of_the_best_baseline_and_the_constant_the_worse_verdict_counts(shares, 
     """The rubric's scores have the noise of the word count, so a small gain over the word count is certain."""
     judged, noise = table(n=60), np.random.default_rng(3).normal(size=60)
     words, own = (share * judged.labels + (1 - share) * noise for share in shares)
-    found = gate(judged, own, np.where(np.arange(len(FEATURE_NAMES)) == 0, words[:, np.newaxis], 0.0)).free
+    found = gate(judged, own, np.where(np.arange(len(FEATURE_NAMES)) == 0, words[:, np.newaxis], 0.0)).free_verdict
     assert (found.against, found.overall != "better") == (against, True)
 
 
 def test_the_error_of_the_constant_decides_nothing() -> None:
     judged = table(8, n=30)
     found = gate(judged, -judged.labels, measures(8, 30), predicted_labels=judged.labels)
-    assert (found.free.against, found.free.less_error, found.free.overall) == ("constant", None, "worse")
+    assert (found.free_verdict.against, found.free_verdict.less_error, found.free_verdict.overall) == (
+        "constant",
+        None,
+        "worse",
+    )
 
 
 def test_texts_that_one_of_two_did_not_score_are_left_out_for_both() -> None:
@@ -228,7 +236,7 @@ def test_errors_are_those_of_the_scores_on_the_scale_beside_direct_as_it_comes_a
 def test_a_gain_in_error_below_five_percent_of_the_scale_does_not_matter(spread: float, outcome: str) -> None:
     judged = table(n=60)  # on a scale that is ten points wide
     direct = judged.labels + 3 + spread * np.repeat(np.tile([-1, 1], 15), 2)
-    found = gate(judged, judged.labels, direct=direct, predicted_labels=judged.labels + 3).against("direct")
+    found = gate(judged, judged.labels, direct=direct, predicted_labels=judged.labels + 3).verdict_against("direct")
     assert (found.less_error.high < 0.5, found.error_outcome) == (outcome == "not better", outcome)
 
 

@@ -115,7 +115,7 @@ def test_an_edited_rubric_is_compared_with_the_judge_asked_directly(planted: Any
         own, of_parent = ([e for e in each.evaluators if e.name in (DIRECT, CALIBRATED)] for each in (found, learned))
         assert own == of_parent
         assert all(map(found.against, (DIRECT, CALIBRATED)))
-        assert (found.against(WHOLE) is None) == ("direct" not in version.rubric.terms)
+        assert (found.verdict_against(WHOLE) is None) == ("direct" not in version.rubric.terms)
     defined = lab.edit(parent, definition="How well its parts fit.", **WHO).saved
     assert defined.lacks_direct
     assert not defined.evaluation_prevails(compared_with_direct=False)

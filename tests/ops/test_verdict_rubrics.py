@@ -213,7 +213,7 @@ def test_the_gate_compares_auroc_and_brier_score_with_the_judge_asked_directly(l
         next(each for each in validation.evaluators if each.name == name)
         for name in ("joint", "direct", "direct, calibrated")
     )
-    found, against_calibrated = validation.against("direct"), validation.against("direct, calibrated")
+    found, against_calibrated = validation.verdict_against("direct"), validation.verdict_against("direct, calibrated")
     assert found is not None
     assert found.less_error is not None
     assert against_calibrated is not None
