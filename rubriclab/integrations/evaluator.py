@@ -201,21 +201,21 @@ def rows_of_texts(
     Raises:
         DataError: if the output or source of an annotated text is not clear; the message names its id.
     """
-    answers: dict[str, dict[tuple[str, str], Answer]] = {}
+    answers: dict[str, dict[tuple[str, str], Answer]] = {}  # by the text's id, then by aspect and rater
     for number, annotation in enumerate(annotations, start=1):
         rater = annotation.rater or f"unnamed-{number}"
         answer = Answer(annotation.aspect, rater, annotation.score, reason=annotation.reason)
         answers.setdefault(annotation.id, {})[annotation.aspect, rater] = answer
     tasks = list[Task]()
-    for number, (id_, row_of) in enumerate(texts, start=1):
+    for number, (text_id, make_row) in enumerate(texts, start=1):
         try:
-            row = row_of()
+            row = make_row()
         except DataError as error:
-            if id_ in answers:
-                raise DataError(f"{id_}: {error.message}", error.hint) from error
+            if text_id in answers:
+                raise DataError(f"{text_id}: {error.message}", error.hint) from error
             continue
         if row.get("output") is not None:
-            tasks.append(Task(number, {**row, "id": id_}, tuple(answers.get(id_, {}).values())))
+            tasks.append(Task(number, {**row, "id": text_id}, tuple(answers.get(text_id, {}).values())))
     rows = (row for _, row in export_rows(Export("annotations", [*tasks]), UNTYPED, words_are_scores=True))
     # Without annotations, reasons or answers, the field is an empty mapping.
     return [{name: cell for name, cell in row.items() if cell != {}} for row in rows]

@@ -89,20 +89,20 @@ def rows(
         return row_function(run) if example is None else {"group": str(example), **row_function(run)}
 
     texts = ((str(run.id), partial(row_in_group, run)) for run in runs)
-    scored = []
+    answers = []
     for each in sorted(feedback, key=lambda each: each.modified_at):
         score = each.value if each.score is None else each.score
         source = each.feedback_source
         if each.run_id is None or source is None or source.type not in sources:
             continue
         if isinstance(score, str | int | float):
-            scored.append((each, score if isinstance(score, str) else float(score), source))
-    people = {(source.user_name, source.user_id) for _, _, source in scored}
-    ids_by_name = Counter(name for name, user_id in people if user_id)
+            answers.append((each, score if isinstance(score, str) else float(score), source))
+    people = {(source.user_name, source.user_id) for _, _, source in answers}
+    id_counts = Counter(name for name, user_id in people if user_id)
     annotations = list[evaluator.Annotation]()
-    for each, score, source in scored:
-        name = source.user_name
-        user_id = str(source.user_id) if source.user_id else None
-        rater = user_id if user_id and (not name or ids_by_name[name] > 1) else name
+    for each, score, source in answers:
+        rater = source.user_name
+        if source.user_id and (not rater or id_counts[rater] > 1):
+            rater = str(source.user_id)
         annotations.append(evaluator.Annotation(str(each.run_id), each.key, score, rater, each.comment or None))
     return evaluator.rows_of_texts(texts, annotations)

@@ -72,8 +72,8 @@ class MLflowScorer(Scorer, evaluator.RubricHolder):  # type: ignore[misc]
         score = self._scorer.score_row(row)
         judge = recorded_name(score.judge)
         low, high = score.interval or (None, None)
-        facts = {"rubric": score.rubric, "judge": judge, "low": low, "high": high, "verdict": score.verdict}
-        metadata = {f"rubriclab.{key}": value for key, value in facts.items()} | criterion_cells(score)
+        values = {"rubric": score.rubric, "judge": judge, "low": low, "high": high, "verdict": score.verdict}
+        metadata = {f"rubriclab.{key}": value for key, value in values.items()} | criterion_cells(score)
         return Feedback(
             name=self.name,
             value=score.score,

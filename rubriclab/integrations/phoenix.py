@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from rubriclab.integrations import evaluator
 from rubriclab.judges.connect import EMBEDDED
@@ -52,9 +52,9 @@ class PhoenixEvaluator(evaluator.OpenRubric, BaseEvaluator):  # type: ignore[mis
 
     def _evaluation(self, score: Score) -> dict[str, Any]:
         reason, metadata = evaluator.rationale(score, self._scorer.rubric), evaluator.metadata_of(score)
-        facts = {"explanation": reason, "metadata": metadata}
+        explanation = {"explanation": reason, "metadata": metadata}
         label = {"label": score.verdict} if score.verdict else {}
-        return facts if score.score is None else {"score": score.score, **label, **facts}
+        return explanation if score.score is None else {"score": score.score, **label, **explanation}
 
 
 def rows(
@@ -80,20 +80,20 @@ def rows(
     for span in spans:
         fields = {"input": _value(span, "input"), "output": _value(span, "output")}
         texts.append((span["context"]["span_id"], partial(row_function, **fields)))
-    rated = list[evaluator.Annotation]()
+    answers = list[evaluator.Annotation]()
     for each in sorted(annotations, key=lambda each: str(each["updated_at"])):
         result = each.get("result") or {}
         score = result.get("label") if result.get("score") is None else float(result["score"])
         if each["annotator_kind"] in kinds and score is not None:
             reason = result.get("explanation") or None
-            rated.append(evaluator.Annotation(each["span_id"], each["name"], score, each.get("user_id"), reason))
-    return evaluator.rows_of_texts(texts, rated)
+            answers.append(evaluator.Annotation(each["span_id"], each["name"], score, each.get("user_id"), reason))
+    return evaluator.rows_of_texts(texts, answers)
 
 
-def _value(span: Mapping[str, Any], side: str) -> Any:
+def _value(span: Mapping[str, Any], field: Literal["input", "output"]) -> Any:
     attributes = span.get("attributes") or {}
-    value = attributes.get(f"{side}.value")
-    if attributes.get(f"{side}.mime_type") == JSON and isinstance(value, str):
+    value = attributes.get(f"{field}.value")
+    if attributes.get(f"{field}.mime_type") == JSON and isinstance(value, str):
         with suppress(ValueError):  # a text may be marked as JSON by mistake
             return json.loads(value)
     return value

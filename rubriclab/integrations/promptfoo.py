@@ -59,14 +59,14 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
 
 def row_of(output: Any, variables: Mapping[str, Any] | None, fields: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Return the row of an output: variables with the names of fields are its fields; `fields` takes precedence."""
-    values, row_fields = variables or {}, fields or {}
+    values, variable_of = variables or {}, fields or {}
     hint = f"Give variables for some of these: {', '.join(FIELDS)}."
-    if not isinstance(row_fields, Mapping):
-        raise SettingsError(f"'fields' is {row_fields!r}.", hint)
-    if unknown := sorted(map(str, row_fields.keys() - set(FIELDS))):
+    if not isinstance(variable_of, Mapping):
+        raise SettingsError(f"'fields' is {variable_of!r}.", hint)
+    if unknown := sorted(map(str, variable_of.keys() - set(FIELDS))):
         raise SettingsError(f"'fields' names {', '.join(unknown)}.", hint)
-    if missing := [name for name in row_fields.values() if name not in values]:
+    if missing := [name for name in variable_of.values() if name not in values]:
         hint = f"Its variables are: {', '.join(sorted(values)) or 'none'}."
         raise DataError(f"The test has no variable {missing[0]!r}.", hint)
-    names = {name: name for name in FIELDS if name in values} | dict(row_fields)
-    return {**{field: values[name] for field, name in names.items()}, "output": output}
+    variable_of = {name: name for name in FIELDS if name in values} | dict(variable_of)
+    return {**{field: values[name] for field, name in variable_of.items()}, "output": output}

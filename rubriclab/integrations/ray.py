@@ -12,7 +12,7 @@ from rubriclab.judges.options import JudgeOptions
 from rubriclab.learning.scoring import Score
 from rubriclab.models.rubric import Rubric
 from rubriclab.ops.ray import MAX_CALLS, RayJob, RayWorker, RunState
-from rubriclab.ops.scores import criterion_cells
+from rubriclab.ops.scores import ScoredRow
 from rubriclab.ops.workspace import Workspace, choose_judge
 
 # Options that hold for all workers of a run.
@@ -56,12 +56,12 @@ class Scorer:
         shared = [name for name in SHARED if getattr(judge_options, name) is not None]
         if run is None and shared:
             hint = "give it one: run='nightly'."
-            raise SettingsError(f"`{shared[0]}` holds for all workers of a run, and this one has no name;", hint)
+            raise SettingsError(f"`{shared[0]}` holds for all workers of a run, and this run has no name;", hint)
         with Workspace(store, judge_options) as workspace:
             version = workspace.store.load(rubric)
             choice = choose_judge(version, judge, workspace.store, workspace.notify)
         self._rubric = version.rubric
-        self._reading = ReadingOptions(**({} if mapping is None else {"mapping": mapping}))
+        self._reading = ReadingOptions() if mapping is None else ReadingOptions.select({"mapping": mapping})
         job = RayJob(store, version.rubric, version.ref, choice, judge_options)
         self._worker = RayWorker(job, None if run is None else _worker_state(run, judge_options))
 
@@ -103,26 +103,22 @@ def _with_scores(table: Any, scores: Sequence[Score], rubric: Rubric) -> Any:
     import pyarrow
 
     score_columns, input_columns = _columns(scores, rubric), {}
-    for number, name in enumerate(table.column_names):
-        column = table.column(number)
-        if name != "id" or [str(value) for value in column.to_pylist()] != score_columns["id"].to_pylist():
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        is_same_id = name == "id" and [str(cell) for cell in column.to_pylist()] == score_columns["id"].to_pylist()
+        if not is_same_id:
             input_columns[f"input.{name}" if name in score_columns else name] = column
     return pyarrow.table({**input_columns, **score_columns})
 
 
 def _columns(scores: Sequence[Score], rubric: Rubric) -> dict[str, Any]:
-    import pyarrow as pa
+    import pyarrow
 
-    text, number = pa.string(), pa.float64()
-    kinds = {"id": text, "score": number, "low": number, "high": number, "unscored": text}
+    text, number = pyarrow.string(), pyarrow.float64()
+    types = {"id": text, "score": number, "low": number, "high": number, "unscored": text}
     for criterion in rubric.criteria:
-        kinds[criterion.id] = number
+        types[criterion.id] = number
         if rubric.aggregation:
-            kinds[f"{criterion.id}.contribution"] = number
-        kinds[f"{criterion.id}.reason"] = text
-    rows = []
-    for score in scores:
-        low, high = score.interval or (None, None)
-        cells = {"id": score.id, "score": score.score, "low": low, "high": high, "unscored": score.unscored}
-        rows.append({**cells, **criterion_cells(score)})
-    return {name: pa.array([row.get(name) for row in rows], kind) for name, kind in kinds.items()}
+            types[f"{criterion.id}.contribution"] = number
+        types[f"{criterion.id}.reason"] = text
+    rows = [ScoredRow(score, row=None).to_cells() for score in scores]
+    return {name: pyarrow.array([row.get(name) for row in rows], kind) for name, kind in types.items()}

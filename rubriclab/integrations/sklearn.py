@@ -118,10 +118,11 @@ class RubricEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Return the ratings of n texts by each criterion, an array of shape (n, criteria); NaN where there is none."""
         names = self.get_feature_names_out()
-        scores = self._scores(X)
-        by_id = [{criterion.id: criterion.score for criterion in score.criteria} for score in scores]
-        ratings = [[row.get(name) for name in names] for row in by_id]
-        return np.array(ratings, dtype=np.float64).reshape(len(by_id), len(names))
+        rating_rows = []
+        for score in self._scores(X):
+            rating_of = {rating.id: rating.score for rating in score.criteria}
+            rating_rows.append([rating_of.get(name) for name in names])
+        return np.array(rating_rows, dtype=np.float64).reshape(len(rating_rows), len(names))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the ids of the criteria, which are the columns of `transform`."""
@@ -175,18 +176,17 @@ class RubricEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 hint = "Give a data frame with the column 'output' for texts with other fields."
                 raise DataError(f"X: expected an array of texts of shape (n,), got shape {texts.shape}.", hint)
             texts = texts.tolist()
-        reading: dict[str, Any] = {"mapping": self._columns()}
-        options = ReadingOptions(**reading)
+        options = ReadingOptions.select({"mapping": self._columns()})
         raw = raw_data_rows(texts, "X", options)
         rows = []
         for number, row in raw.rows:
             if not isinstance(row, Mapping):
                 raise DataError(f"X: expected texts or rows, got {describe(row)} in place {number}.", "Give texts.")
-            rows.append({name: value for name, value in row.items() if str(name).partition(".")[0] not in LABELS})
+            rows.append({name: cell for name, cell in row.items() if str(name).partition(".")[0] not in LABELS})
         if not rows:
             raise DataError("X: expected at least one text, got none.", "Give texts.")
-        column = options.mapping.columns.get("output", "output")
-        if raw.is_table or all(look_up(row, column) is ABSENT for row in rows):
+        output_column = options.mapping.columns.get("output", "output")
+        if raw.is_table or all(look_up(row, output_column) is ABSENT for row in rows):
             check_columns(rows[0], "X", options.mapping)
         return rows
 
@@ -229,8 +229,8 @@ class RubricClassifier(ClassifierMixin, RubricEstimator):  # type: ignore[misc]
     @property
     def _better(self) -> int:
         """The index of the better level in `classes_`."""
-        first, second = (VERDICT_WORDS.get(str(each).casefold()) for each in self.classes_)
-        return 0 if (first, second) == (1.0, 0.0) else 1
+        scores = [VERDICT_WORDS.get(str(level).casefold()) for level in self.classes_]
+        return 0 if scores == [1.0, 0.0] else 1
 
     def _labels(self, y: Any) -> tuple[list[Any], dict[str, Any]]:
         values = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True)

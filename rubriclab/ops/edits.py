@@ -295,7 +295,6 @@ def new_criterion(text: str, rubric: Rubric, used_ids: Collection[str]) -> tuple
 
 
 def default_trait(statement: str) -> str:
-    """Return the name that a statement begins with, or else its first words."""
     if match := _NAME_AT_START.match(statement):
         return match[1].strip()
     words = statement.split()

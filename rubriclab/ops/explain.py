@@ -126,7 +126,7 @@ def build_explanation(
         ratings = {rating.id: rating.score for rating in score.criteria}
         # One more than is shown, since the nearest text may be the explained one.
         neighbours = nearest_texts(record, aggregation, ratings, max_nearest + 1)
-        nearest = tuple(each for each in neighbours if each.text is not labelled)[:max_nearest]
+        nearest = tuple(neighbour for neighbour in neighbours if neighbour.text is not labelled)[:max_nearest]
     average = average_score(aggregation, version.rubric.scale) if aggregation else None
     return ScoreExplanation(version, example, score, average, labelled, nearest)
 
@@ -141,8 +141,8 @@ def nearest_texts(
     criteria that rate both texts have at most half of the weight.
     """
     columns = {candidate.criterion.id: column for column, candidate in enumerate(record.candidates) if candidate.kept}
-    rated = columns.keys() & {criterion for criterion, rating in ratings.items() if rating is not None}
-    terms = [term for term in aggregation.terms if term.criterion in rated]
+    rated_ids = columns.keys() & {criterion for criterion, rating in ratings.items() if rating is not None}
+    terms = [term for term in aggregation.terms if term.criterion in rated_ids]
     if not terms or not max_texts:
         return ()
     weights = np.array([abs(term.weight) for term in terms])
@@ -151,13 +151,12 @@ def nearest_texts(
     labelled_ratings = record.matrix[:, [columns[term.criterion] for term in terms]]
     differences = (labelled_ratings - own_ratings) / spreads
     shared_weights = np.where(np.isnan(differences), 0.0, weights)
-    shared_weight = shared_weights.sum(axis=1)
+    total_weights = shared_weights.sum(axis=1)
     squares = (shared_weights * np.square(np.nan_to_num(differences))).sum(axis=1)
-    comparable = np.flatnonzero(shared_weight > MAX_MISSING * weights.sum())
-    distances = np.sqrt(squares[comparable] / shared_weight[comparable])
-    neighbours = [
-        Neighbour(record.texts[row], float(distance)) for row, distance in zip(comparable, distances, strict=True)
-    ]
+    comparable = np.flatnonzero(total_weights > MAX_MISSING * weights.sum())
+    distances = np.sqrt(squares[comparable] / total_weights[comparable])
+    rows_and_distances = zip(comparable, distances, strict=True)
+    neighbours = [Neighbour(record.texts[row], float(distance)) for row, distance in rows_and_distances]
     return tuple(sorted(neighbours, key=lambda neighbour: (neighbour.distance, neighbour.text.id))[:max_texts])
 
 

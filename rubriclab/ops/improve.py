@@ -370,8 +370,7 @@ class Improving:
     options: ImproveOptions
     metrics: list[RevisionMetrics] = field(default_factory=list)
     ledgers: Mapping[Role, Ledger] = field(default_factory=lambda: {"judge": Ledger(), "writer": Ledger()})
-    failures: dict[Role, str] = field(default_factory=dict)
-    """By role, the latest reason why a reply could not be used."""
+    failures: dict[Role, str] = field(default_factory=dict)  # by role, the latest reason why a reply was of no use
 
     def estimate(self) -> DryRun:
         """Return an estimate of the requests of each role; a text that becomes longer can need more requests."""
@@ -412,8 +411,7 @@ class Improving:
     def raise_if_unanswered(self) -> None:
         """Raise JudgeError if a role was prompted and never replied."""
         for role, ledger in self.ledgers.items():
-            n_replies = ledger.calls + ledger.cached
-            if ledger.failed and n_replies == 0 and role in self.failures:
+            if ledger.failed and not (ledger.calls or ledger.cached) and role in self.failures:
                 raise JudgeError(f"The {role} gave no reply at all; the latest reason: {self.failures[role]}")
 
 

@@ -291,7 +291,6 @@ def label_question(options: LabelOptions, examples: Sequence[text_model.Example]
 
 
 def _scale(scale_text: str | None, labels: Sequence[float]) -> text_model.Scale:
-    """Return the scale in an option, else that of the labels, else 1 to 5; words of the labels name its two levels."""
     shows_levels = len(set(labels)) > 1 or any(isinstance(label, text_model.WordScore) for label in labels)
     two_levels = text_model.two_level_scale(labels) if shows_levels else None
     levels = [level.strip() for level in (scale_text or "").split(":")]
@@ -311,10 +310,9 @@ def _scale(scale_text: str | None, labels: Sequence[float]) -> text_model.Scale:
         first = text_model.format_score(outside[0])
         problem = f"Not all labels in the file are on the scale, {scale.describe()}: {first}."
         raise DataError(problem, "Give the scale of these labels, or leave `scale` out.")
-    if two_levels and two_levels.names != ("0", "1"):
-        lacks_names = scale.whole and not scale.names
-        if lacks_names and two_levels.same_ends(scale):
-            return scale.model_copy(update={"names": two_levels.names})
+    has_words = two_levels and two_levels.names != ("0", "1")
+    if two_levels and has_words and scale.whole and not scale.names and two_levels.same_ends(scale):
+        return scale.model_copy(update={"names": two_levels.names})
     return scale
 
 
@@ -391,7 +389,6 @@ def _with_user_columns(row: dict[str, Any], columns: Mapping[str, str]) -> dict[
 
 
 def _row(text: LabelText, ratings: Sequence[judging.HumanJudgment], question: judging.LabelQuestion) -> dict[str, Any]:
-    """Return a text's row with its columns, and with the labels and reasons of the file and of `ratings`."""
     example, aspect = text.example, question.aspect.name
     scores, reasons = dict(example.scores), dict(example.reasons)
     annotations: dict[str, Any] = {

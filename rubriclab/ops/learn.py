@@ -281,7 +281,6 @@ def _training_input(
 
 
 def _notify_unused_reasons(training: TrainingRun, generator: str, notify: Notify) -> None:
-    """Notify if the texts have reasons of raters that neither a method nor the generator reads."""
     training_input = training.plans[0].training_input
     aspect = training_input.assignment.aspect.name
     n_reasons = sum(len(named_reasons(example, aspect)) for example in training_input.examples)

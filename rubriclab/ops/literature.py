@@ -73,7 +73,7 @@ def read_paper(path: Path) -> Paper:
 
 
 def clean(text: str) -> str:
-    """Remove control characters, and join words that were split at the end of a line."""
+    """Return the text without control characters, with the words joined that were split at the end of a line."""
     lines = _UNSAFE.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
     return _SPLIT_WORD.sub("", unicodedata.normalize("NFC", lines)).strip()
 
@@ -114,8 +114,8 @@ def _pdf_texts(content: bytes) -> list[str]:
     except Exception as error:  # a damaged file makes pypdf raise errors of almost any kind
         raise Unreadable(" ".join(str(error).split()).rstrip(".")[:200] or type(error).__name__) from None
     characters = "".join("".join(texts).split())  # all but spaces
-    letters = sum(map(str.isalnum, characters))
-    if letters < MIN_LETTERS * len(texts) or letters < MIN_READABLE * len(characters):
+    n_letters = sum(map(str.isalnum, characters))  # letters and digits
+    if n_letters < MIN_LETTERS * len(texts) or n_letters < MIN_READABLE * len(characters):
         raise Unreadable("its pages have no readable text, as if they were scanned")
     return texts
 
@@ -276,7 +276,7 @@ def findings_prompts(paper: Paper, file: Path, options: LiteratureAddOptions) ->
         "aspects": [{"name": aspect.name, "definition": aspect.definition} for aspect in aspects],
         "known_benchmarks": list(dict.fromkeys(name for finding in findings for name in finding.benchmarks)),
         "most": MAX_FINDINGS,
-        "fewest_words": MIN_WORDS + 1,  # one to spare, as a model may count words differently
+        "fewest_words": MIN_WORDS + 1,  # one more than needed, as a model may count words differently
         "most_words": MAX_WORDS,
     }
     runs = [[{"number": page.number, "text": page.text} for page in run] for run in page_runs(paper, PART_CHARACTERS)]
@@ -303,8 +303,8 @@ def _split_by_quotation(
             page=passage.number if passage and paper.paged else None,
             file=paper.name,
         )
-        group = confirmed if passage else dropped
-        group.append(finding)
+        findings = confirmed if passage else dropped
+        findings.append(finding)
     return tuple(confirmed), tuple(dropped)
 
 
@@ -317,7 +317,8 @@ def _add_findings(file: Path, findings: tuple[Finding, ...]) -> tuple[Finding, .
         entry = next((each for each in entries.values() if (each.citation, each.claim) == claim), None)
         if entry is None:
             ids = (f"{finding.id}-{number}" for number in count(1))
-            entry = finding.model_copy(update={"id": next(name for name in ids if name not in entries)})
+            unused_id = next(entry_id for entry_id in ids if entry_id not in entries)
+            entry = finding.model_copy(update={"id": unused_id})
         # The entry names every data set that its claim is about: no rubric that is tested on one of them may use it.
         benchmarks = tuple(dict.fromkeys((*entry.benchmarks, *finding.benchmarks)))
         entries[entry.id] = added[entry.id] = entry.model_copy(update={"benchmarks": benchmarks})
@@ -360,8 +361,9 @@ def list_findings(options: LiteratureShowOptions, ids: Sequence[str] = ()) -> Fi
     for name in ids:
         if name not in known_ids:
             raise LiteratureError(f"There is no finding {name!r} in {path}.", did_you_mean(name, known_ids).strip())
-    findings = [each for each in findings if not ids or each.finding.id in ids]
-    return FindingList(f"Findings in {path}: {len(findings)}", tuple(findings), bool(ids))
+    if ids:
+        findings = [each for each in findings if each.finding.id in ids]
+    return FindingList(f"Findings in {path}: {len(findings)}", tuple(findings), detailed=bool(ids))
 
 
 def literature_path(folder: Path | None) -> Path:
@@ -394,22 +396,22 @@ def chosen_findings(aspect: str, options: LearnOptions, notify: Notify) -> tuple
             fault = f"`literature_without={name}` leaves nothing out"
             message = f"{fault}: no finding for {options.task} is about the raters of {name}{known}"
             # With a misspelt name, the findings would be used for learning after all.
-            if meant := close_match(name, known_names):
-                raise SettingsError(f"{message}.", f"Did you mean {meant!r}? If not, leave out the name {name!r}.")
+            if similar := close_match(name, known_names):
+                raise SettingsError(f"{message}.", f"Did you mean {similar!r}? If not, leave out the name {name!r}.")
             notify(message)
     return tuple(each for each in findings if each.bears_on(aspect) and set(excluded_names).isdisjoint(each.benchmarks))
 
 
 def benchmark_notes(source: str, examples: Sequence[Example], findings: Sequence[Finding]) -> list[str]:
     """Return a warning for each data set that findings are about and that `source` or the ids of examples name."""
-    texts = [source, *(f"{example.id}\n{example.group}\n{example.system or ''}" for example in examples)]
-    searched_text = "\n".join(texts).casefold()
+    names = [source, *(f"{example.id}\n{example.group}\n{example.system or ''}" for example in examples)]
+    searched_text = "\n".join(names).casefold()
     finding_counts = Counter(name for finding in findings for name in finding.benchmarks)
     notes = []
-    for name, finding_count in finding_counts.items():
+    for name, n_findings in finding_counts.items():
         pattern = name.replace("_", r"[\W_]*")
         if re.search(rf"(?<![^\W\d_]){pattern}(?![^\W\d_])", searched_text):
-            used = f"the labels seem to be from {name}, and findings about its raters are used ({finding_count})"
+            used = f"the labels seem to be from {name}, and findings about its raters are used ({n_findings})"
             notes.append(f"{used}; if the rubric is tested on {name}, leave them out: `literature_without={name}`")
     return notes
 

@@ -320,8 +320,8 @@ def _merges(value: Any) -> Any:
         return value
     merges = []
     for names, text in value.items():
-        listed = names.split(",") if isinstance(names, str) else names
-        merges.append((tuple(name.strip() for name in listed), text))
+        ids = names.split(",") if isinstance(names, str) else names
+        merges.append((tuple(name.strip() for name in ids), text))
     return tuple(merges)
 
 
@@ -333,9 +333,8 @@ def _bounds(value: Any) -> Any:
     for name, ends in value.items():
         bounds[name] = None
         if ends not in ("free", None):
-            listed = ends.split(":") if isinstance(ends, str) else ends
             try:
-                low, high = map(float, listed)
+                low, high = map(float, ends.split(":") if isinstance(ends, str) else ends)
             except (TypeError, ValueError):
                 raise ValueError(f"{name}={ends}: expected LOW:HIGH, such as 0:0.2, or free") from None
             bounds[name] = low, high
@@ -351,6 +350,8 @@ def _threshold(value: Any) -> Any:
 
 Threshold = float | Literal["learned"]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
+# The ids of the criteria that each merge replaces, and the wording of the new criterion.
+Merges = tuple[tuple[tuple[str, ...], str], ...]
 
 
 class Edit(Options):
@@ -362,9 +363,7 @@ class Edit(Options):
     reword: Annotated[Mapping[str, str], BeforeValidator(_pairs), Flag(metavar="ID=TEXT", multiple=True)] = {}
     """Give a criterion another wording. A hypothesis keeps the description of its levels."""
 
-    merge: Annotated[
-        tuple[tuple[tuple[str, ...], str], ...], BeforeValidator(_merges), Flag(metavar="ID,ID=TEXT", multiple=True)
-    ] = ()
+    merge: Annotated[Merges, BeforeValidator(_merges), Flag(metavar="ID,ID=TEXT", multiple=True)] = ()
     """Replace several criteria by one criterion with this wording."""
 
     add: Annotated[Texts, Flag(metavar="TEXT")] = ()
@@ -431,8 +430,8 @@ def _rater(value: str) -> str:
 
 
 def _raters(value: Any) -> Any:
-    parts = [value] if isinstance(value, str) else value
-    return tuple(dict.fromkeys(_rater(name) for part in parts for name in part.split(",")))
+    texts = [value] if isinstance(value, str) else value
+    return tuple(dict.fromkeys(_rater(name) for text in texts for name in text.split(",")))
 
 
 class LabelOptions(TextOptions):
@@ -445,7 +444,7 @@ class LabelOptions(TextOptions):
     definition: str | None = None
     """What the aspect means, shown to the raters; included for the aspects of well-known data sets."""
 
-    scale: Annotated[ScaleText | None, Flag(metavar="LOW:HIGH")] = None
+    scale: ScaleOption = None
     """The scale; `0:1:any` allows decimals, fail:pass names two levels. Default: that of the labels, or 1:5."""
 
     rater: Annotated[Annotated[str, AfterValidator(_rater)] | None, Flag(metavar="NAME", from_found="never")] = None

@@ -230,5 +230,4 @@ def _group_means(points: FloatArray, groups: Sequence[str]) -> tuple[list[str], 
     for row, group in enumerate(groups):
         rows_by_group.setdefault(group, []).append(row)
     rows = [np.array(group_rows) for group_rows in rows_by_group.values()]
-    means = np.array([points[group_rows].mean(axis=0) for group_rows in rows])
-    return list(rows_by_group), rows, means
+    return list(rows_by_group), rows, np.array([points[group_rows].mean(axis=0) for group_rows in rows])

@@ -32,7 +32,7 @@ from rubriclab.store.tables import database_url, in_memory, is_remote, resolve_s
 
 # At most this many calls of a `RunState` may wait at the same time.
 MAX_CALLS = 1_000_000
-# A worker with requests in flight counts as lost after so many seconds without a sign of life; seconds between signs.
+# A worker with requests in flight gives a sign of life every `RENEWAL_SECONDS`, and counts as lost after `LOST_AFTER`.
 LOST_AFTER = 30.0
 RENEWAL_SECONDS = 5.0
 
@@ -63,7 +63,7 @@ class RunState:
     def __init__(self, options: JudgeOptions) -> None:
         self._budget = LocalBudget()
         self._reserved: dict[str, list[float]] = {}
-        self._seen: dict[str, float] = {}
+        self._last_seen: dict[str, float] = {}
         self._rates: tuple[float | None, float | None] | None = None
         self.configure(options)
 
@@ -84,17 +84,17 @@ class RunState:
         """
         self.renew(worker)
         now = time.monotonic()
-        lost_workers = [name for name, seen in self._seen.items() if now - seen > LOST_AFTER]
-        for lost in lost_workers:
-            del self._seen[lost]
-            for reserved in self._reserved.pop(lost, ()):
+        lost_workers = [name for name, last_seen in self._last_seen.items() if now - last_seen > LOST_AFTER]
+        for name in lost_workers:
+            del self._last_seen[name]
+            for reserved in self._reserved.pop(name, ()):
                 self._budget.settle(reserved, reserved)
         try:
             await asyncio.wait_for(self._budget.reserve(cost), RENEWAL_SECONDS)
         except TimeoutError:
             return False
-        except BudgetReached as reached:
-            return reached
+        except BudgetReached as error:
+            return error
         self._reserved.setdefault(worker, []).append(cost)
         return True
 
@@ -104,7 +104,7 @@ class RunState:
             self._budget.settle(reserved, cost)
 
     def renew(self, worker: str) -> None:
-        self._seen[worker] = time.monotonic()
+        self._last_seen[worker] = time.monotonic()
 
     async def acquire(self, tokens: int) -> None:
         await self._limits.acquire(tokens)
@@ -132,17 +132,17 @@ class SharedState:
             return
         reservation = asyncio.ensure_future(self._reserve(cost))
         try:
-            reached = await asyncio.shield(reservation)
+            error = await asyncio.shield(reservation)
         except asyncio.CancelledError:
             # A reservation that is granted after the cancellation is given back.
-            def give_back(done: asyncio.Future[BudgetReached | None]) -> None:
-                if not done.cancelled() and done.exception() is None and done.result() is None:
+            def give_back(ended: asyncio.Future[BudgetReached | None]) -> None:
+                if not ended.cancelled() and ended.exception() is None and ended.result() is None:
                     self.settle(cost, None)
 
             reservation.add_done_callback(give_back)
             raise
-        if reached:
-            raise reached
+        if error:
+            raise error
 
     def settle(self, reserved: float, cost: float | None) -> None:
         if self._is_capped:
@@ -197,14 +197,14 @@ class RayWorker:
             workspace, judge = self._open()
         except RubriclabError as error:
             return RowScores((), error, Ledger())
-        scored = list[Score]()
-        fault: RubriclabError | None = None
+        scores = list[Score]()
+        ending: RubriclabError | None = None
         try:
             async for score in score_stream(self._job.rubric, rows, judge, self._job.name, workspace.under_way):
-                scored.append(score)  # those before an error count
+                scores.append(score)  # scores before an error are returned with it
         except RubriclabError as error:
-            fault = error
-        return RowScores(tuple(scored), fault, workspace.ledger.take())
+            ending = error
+        return RowScores(tuple(scores), ending, workspace.ledger.take())
 
     async def stop(self) -> None:
         await end_other_tasks()
@@ -223,7 +223,7 @@ class RayWorker:
 
 # The most rows of a chunk: enough that messages cost little, and few enough that the last chunks end together.
 MAX_CHUNK = 16
-# The fewest chunks that a worker has, so that it never waits for the next one.
+# The fewest chunks that each worker has at once, so that it never waits for the next chunk.
 MIN_CHUNKS = 2
 # The most chunks sent and not yet yielded, as a multiple of the workers' chunks; this bounds the memory.
 WINDOW = 2
@@ -233,22 +233,22 @@ RETRIES = 3
 GRACE = 5.0
 
 
-def check_workers(work: Workspace, workers: int, cluster: str | None) -> None:
-    """Refuse options and stores that only one process can use."""
+def check_workers(workspace: Workspace, workers: int, cluster: str | None) -> None:
+    """Raise SettingsError for options and stores that only one process can use."""
     option = f"`ray_address={cluster}`" if cluster is not None else f"`workers={workers}`"
-    for name, value in {"record": work.record, "batch": work.options.batch}.items():
+    for name, value in {"record": workspace.record, "batch": workspace.options.batch}.items():
         if value:
             raise SettingsError(f"{option}: `{name}` works in one process only;", "leave one of them out.")
-    if in_memory(database_url(work.location)):
+    if in_memory(database_url(workspace.location)):
         problem = "the store is in memory, where other processes cannot read it;"
         raise SettingsError(f"{option}: {problem}", "use a file, or leave `workers` out.")
-    if cluster not in (None, "local") and not is_remote(work.location):
+    if cluster not in (None, "local") and not is_remote(workspace.location):
         hint = "keep it on a PostgreSQL server: `store=postgresql://user@host/name`."
         raise SettingsError("The store is a file of this machine, which the machines of a cluster cannot share;", hint)
 
 
 async def score_on_ray(
-    work: Workspace,
+    workspace: Workspace,
     rubric: Rubric,
     rows: Iterable[Example | RowError],
     choice: JudgeChoice,
@@ -263,25 +263,25 @@ async def score_on_ray(
     run (a refused key, a cap reached), the chunks under way are finished, so that answers already paid for are kept.
     """
     # Connected here only to report problems of the judge or the store as scoring in one process does.
-    work.judge(choice)
+    workspace.judge(choice)
     folder = Path.cwd()
-    store = resolve_store(str(work.location), folder) if work.location else str(database_url(None).database)
-    concurrency = work.options.concurrency
+    store = resolve_store(str(workspace.location), folder) if workspace.location else str(database_url(None).database)
+    concurrency = workspace.options.concurrency
     if makes_requests(choice.spec) and concurrency < workers:
         problem = f"`concurrency={concurrency}` is less than {workers} workers, and each needs a request in flight;"
         raise SettingsError(problem, "raise it, or use fewer `workers`.")
     # The workers share the allowed requests in flight.
-    options = work.options.model_copy(update={"concurrency": max(1, concurrency // workers)})
+    options = workspace.options.model_copy(update={"concurrency": max(1, concurrency // workers)})
     job = RayJob(store, rubric, name, choice, options, folder)
     with _cluster(cluster, workers):
-        pool = _Pool(job, work.options, workers)
-        size = max(1, min(MAX_CHUNK, work.under_way // (MIN_CHUNKS * workers)))
-        window = WINDOW * max(MIN_CHUNKS * workers, work.under_way // size)
-        chunks, pending = _chunks(rows, size), deque[asyncio.Task[RowScores]]()
+        pool = _Pool(job, workspace.options, workers)
+        n_rows = max(1, min(MAX_CHUNK, workspace.under_way // (MIN_CHUNKS * workers)))
+        max_pending = WINDOW * max(MIN_CHUNKS * workers, workspace.under_way // n_rows)
+        chunks, pending = _chunks(rows, n_rows), deque[asyncio.Task[RowScores]]()
         error: Exception | None = None
         try:
             while True:
-                while error is None and len(pending) < window:
+                while error is None and len(pending) < max_pending:
                     chunk = next(chunks, None)
                     if chunk is None:
                         break
@@ -292,7 +292,7 @@ async def score_on_ray(
                 if not pending:
                     break
                 scored = await pending.popleft()
-                work.ledger.add(scored.effort)
+                workspace.ledger.add(scored.effort)
                 if error is None:
                     for score in scored.scores:
                         yield score
@@ -306,11 +306,11 @@ async def score_on_ray(
             raise error
 
 
-def _chunks(rows: Iterable[Example | RowError], size: int) -> Iterator[tuple[Example | RowError, ...] | Exception]:
-    """Yield the rows in chunks, and at the end the error that ended reading, if any."""
-    source = iter(rows)
+def _chunks(rows: Iterable[Example | RowError], n_rows: int) -> Iterator[tuple[Example | RowError, ...] | Exception]:
+    """Yield chunks of `n_rows` rows, the last of what is left, and then the error that ended reading, if any."""
+    remaining_rows = iter(rows)
     try:
-        while chunk := tuple(islice(source, size)):
+        while chunk := tuple(islice(remaining_rows, n_rows)):
             yield chunk
     except Exception as error:
         yield error
@@ -323,12 +323,12 @@ class _Pool:
         import ray
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-        here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
-        shared = ray.remote(num_cpus=0, max_concurrency=MAX_CALLS, scheduling_strategy=here)(RunState)
+        on_this_machine = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+        state = ray.remote(num_cpus=0, max_concurrency=MAX_CALLS, scheduling_strategy=on_this_machine)(RunState)
         # The actor is not restarted: without its machine, the run ends anyway.
-        self._state = shared.remote(options)
-        scoring = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=RETRIES)(RayWorker)
-        self._workers = [scoring.remote(job, self._state) for _ in range(workers)]
+        self._state = state.remote(options)
+        worker = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=RETRIES)(RayWorker)
+        self._workers = [worker.remote(job, self._state) for _ in range(workers)]
         self._under_way = Counter(dict.fromkeys(range(workers), 0))
 
     async def scores(self, chunk: tuple[Example | RowError, ...]) -> RowScores:
@@ -366,9 +366,9 @@ def _cluster(cluster: str | None, workers: int) -> Iterator[None]:
     if ray.is_initialized():
         yield
         return
-    local = cluster in (None, "local")
-    settings: dict[str, Any] = {"num_cpus": workers, "include_dashboard": False} if local else {}
-    terminate = signal.getsignal(signal.SIGTERM)
+    is_local = cluster in (None, "local")
+    settings: dict[str, Any] = {"num_cpus": workers, "include_dashboard": False} if is_local else {}
+    earlier_handler = signal.getsignal(signal.SIGTERM)
     try:
         # Ray puts the working folder, which may hold foreign modules, first on the path of its workers.
         with chdir(Path(__file__).parents[2]):
@@ -377,8 +377,8 @@ def _cluster(cluster: str | None, workers: int) -> Iterator[None]:
         hint = "Check `ray_address`, or leave it out to start workers on this machine."
         problem = f"The Ray cluster {cluster or 'on this machine'} cannot be used: {' '.join(str(error).split())}"
         raise JudgeError(problem, hint) from error
-    if terminate is not None and threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, terminate)  # Ray's own handler loses replies under way
+    if earlier_handler is not None and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, earlier_handler)  # Ray's own handler loses replies under way
     try:
         yield
     finally:

@@ -103,8 +103,7 @@ class Scoring:
 
     async def stream(self) -> AsyncGenerator[results.ScoredRow]:
         """Yield one scored row for each row, in order; a faulty row is unscored, with its fault as the reason."""
-        notify, rivals = self.workspace.notify, self.counts.rivals
-        n_resumed = self.counts.rows
+        notify, rivals, n_resumed = self.workspace.notify, self.counts.rivals, self.counts.rows
         rows = self._rows()
         pending = deque[inputs.ReadRow]()
         stream = self._scores(inputs.append_pending(rows, pending))

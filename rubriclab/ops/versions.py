@@ -317,28 +317,27 @@ class Disagreements(Displayed):
 
     def to_rows(self) -> list[dict[str, Any]]:
         rows = []
-        for each in self.texts:
+        for disagreement in self.texts:
             criteria = [
                 {"id": candidate.criterion.id, "score": cell.score, "applies": cell.applies, "reason": cell.reason}
-                for candidate, cell in each.answers
+                for candidate, cell in disagreement.answers
             ]
-            text = each.text.model_dump(mode="json", exclude={"context", "reference"})
-            rows.append({**text, "difference": round(each.points, 6), "criteria": criteria})
+            text = disagreement.text.model_dump(mode="json", exclude={"context", "reference"})
+            rows.append({**text, "difference": round(disagreement.points, 6), "criteria": criteria})
         return rows
 
 
 def disagreements(version: Version, record: TrainingRecord, options: DisagreementsOptions) -> Disagreements:
-    cases = [each for each in find_disagreements(version, record) if options.side in ("both", each.side)]
-    return Disagreements(version, record, tuple(cases[: options.count]))
+    texts = [each for each in find_disagreements(version, record) if options.side in ("both", each.side)]
+    return Disagreements(version, record, tuple(texts[: options.count]))
 
 
 def find_disagreements(version: Version, record: TrainingRecord) -> list[Disagreement]:
     """Return the texts whose cross-validated scores differ from their labels, wrong decisions first, then by points."""
-    differing = []
+    threshold, texts = version.rubric.threshold, list[Disagreement]()
     for text, cells in zip(record.texts, record.cells, strict=True):
         if text.predicted is not None and text.predicted != text.label:
             ratings = zip(record.candidates, cells, strict=True)
             answers = tuple((candidate, cell) for candidate, cell in ratings if candidate.kept)
-            differing.append(Disagreement(text, text.predicted - text.label, answers))
-    differing.sort(key=lambda each: (-abs(each.points), each.text.id))
-    return sorted(differing, key=lambda each: not each.text.decided_wrongly(version.rubric.threshold))
+            texts.append(Disagreement(text, text.predicted - text.label, answers))
+    return sorted(texts, key=lambda each: (not each.text.decided_wrongly(threshold), -abs(each.points), each.text.id))

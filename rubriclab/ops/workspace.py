@@ -386,7 +386,6 @@ def iterate(stream: Callable[[], AsyncGenerator[T]]) -> Generator[T]:
         running = stream()
 
         async def take_next() -> list[T]:
-            """Return a list with the next result, empty at the end of the stream."""
             async for result in running:
                 return [result]
             return []

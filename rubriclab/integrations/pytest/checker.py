@@ -50,8 +50,8 @@ def without_inner_frames(work: Callable[P, T]) -> Callable[P, T]:
         try:
             return work(*arguments, **options)
         except RubriclabError as error:
-            message, hint = (with_flags(text or "", plugin.FLAGS) for text in (error.message, error.hint))
-            error.message, error.hint = message, hint or None
+            error.message = with_flags(error.message, plugin.FLAGS)
+            error.hint = with_flags(error.hint, plugin.FLAGS) if error.hint else None
             raise error.with_traceback(None) from None
         except AssertionError as error:
             raise error.with_traceback(None) from None
@@ -120,11 +120,11 @@ def _recorded_judge(recording: Path, judge: str | None, store: str | None, ref: 
     """Return the judge to replay: the named judge, else the version's, else the only judge of the recording."""
     if judge:
         return judge
-    recorded = read_recording(recording).judges
+    recorded_judges = read_recording(recording).judges
     with Workspace(store) as workspace:
         learned_with = load_version(workspace, ref).provenance.judge
-    if learned_with not in recorded and len(recorded) == 1:
-        return next(iter(recorded))
+    if learned_with not in recorded_judges and len(recorded_judges) == 1:
+        return next(iter(recorded_judges))
     return learned_with
 
 
@@ -149,14 +149,14 @@ class Tally:
 
     @property
     def mean(self) -> float | None:
-        scored = self.texts - self.unscored
-        return self.total / scored if scored else None
+        n_scored = self.texts - self.unscored
+        return self.total / n_scored if n_scored else None
 
     def add(self, **counts: Any) -> None:
         """Add counts by name; a `lowest` score replaces a higher one, and an unknown cost stays unknown."""
         cost, lowest = counts.pop("cost", 0.0), counts.pop("lowest", None)
         self.cost = None if self.cost is None or cost is None else self.cost + cost
-        self.lowest = min((each for each in (self.lowest, lowest) if each is not None), default=None)
+        self.lowest = min((score for score in (self.lowest, lowest) if score is not None), default=None)
         for name, number in counts.items():
             setattr(self, name, getattr(self, name) + number)
 
@@ -176,9 +176,10 @@ class Tallies:
         return orjson.dumps({"rubrics": tallies, "notes": [*self.notes]}).decode()
 
 
-def read_tallies(written: Iterable[str]) -> Tallies:
+def read_tallies(texts: Iterable[str]) -> Tallies:
+    """Return the sum of the tallies in texts that `Tallies.to_json` made."""
     tallies = Tallies()
-    for row in map(orjson.loads, written):
+    for row in map(orjson.loads, texts):
         for counts in row["rubrics"]:
             tallies.of(counts.pop("rubric"), counts.pop("judge")).add(**counts)
         tallies.notes |= dict.fromkeys(row["notes"])
@@ -191,9 +192,9 @@ def summary_lines(tallies: Tallies, recorded: Path | None, width: int) -> Iterat
 
     rows = [tally for _, tally in sorted(tallies.by_rubric.items())]
     table = view("tally", title=plugin.TITLE, tallies=rows, recorded=recorded, notes=tallies.notes)
-    console = Console(file=(lines := io.StringIO()), width=width, color_system=None)
-    console.print(table)
-    yield from (line.rstrip() for line in lines.getvalue().rstrip().splitlines()[1:])
+    output = io.StringIO()
+    Console(file=output, width=width, color_system=None).print(table)
+    yield from map(str.rstrip, output.getvalue().rstrip().splitlines()[1:])
 
 
 class RubricFixture:
@@ -291,8 +292,8 @@ class RubricChecker:
         examples = tuple(scored.example for scored in scores.scored if scored.example)
         names, values = rubric.scores_on.names, tuple(scores)
         if names:
-            passed = [float(score.verdict == names[1]) if score.verdict else score.score for score in scores]
-            values = tuple(replace(score, score=value) for score, value in zip(scores, passed, strict=True))
+            decisions = [float(score.verdict == names[1]) if score.verdict else score.score for score in scores]
+            values = tuple(replace(score, score=value) for score, value in zip(scores, decisions, strict=True))
         side = summary(Outputs(self.scorer.name, examples, values), rubric.scores_on)
         shortfall = _shortfall(side, threshold)
         if shortfall is None:
@@ -357,13 +358,14 @@ def _reason(text: str) -> str:
 
 def _lowering_criteria(score: Score, rubric: Rubric) -> Sequence[str]:
     """Return a line for each criterion that lowers the score, by contribution or else by rating, the worst first."""
-    if any(each.contribution is not None for each in score.criteria):
-        lowering = [(each.contribution or 0.0, each) for each in score.criteria if (each.contribution or 0.0) < 0]
+    if any(rating.contribution is not None for rating in score.criteria):
+        effects = [(rating.contribution or 0.0, rating) for rating in score.criteria]
+        lowering = [(points, rating) for points, rating in effects if points < 0]
     else:
-        questions = {each.id for each in rubric.criteria if each.kind == "question"}
+        questions = {criterion.id for criterion in rubric.criteria if criterion.kind == "question"}
         low, width = rubric.scale.low, rubric.scale.width
-        rated = [(each.score, each) for each in score.criteria if each.score is not None]
-        shares = [(value if each.id in questions else (value - low) / width, each) for value, each in rated]
-        lowering = [(share, each) for share, each in shares if share < 1]
-    ranked = [each for _, each in sorted(lowering, key=lambda pair: pair[0])]
-    return [f"  {criterion_result(each, rubric, MAX_REASON)}: {_reason(each.reason)}" for each in ranked]
+        rated = [(rating.score, rating) for rating in score.criteria if rating.score is not None]
+        shares = [(value if rating.id in questions else (value - low) / width, rating) for value, rating in rated]
+        lowering = [(share, rating) for share, rating in shares if share < 1]
+    ranked = [rating for _, rating in sorted(lowering, key=lambda pair: pair[0])]
+    return [f"  {criterion_result(rating, rubric, MAX_REASON)}: {_reason(rating.reason)}" for rating in ranked]

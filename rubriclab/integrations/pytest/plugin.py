@@ -10,7 +10,7 @@ from collections.abc import Generator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import pytest
 
@@ -93,11 +93,10 @@ def settings_of(config: pytest.Config) -> Settings:
 
 
 def on_inconclusive(value: str, source: str = "inconclusive") -> OnInconclusive:
-    values: tuple[OnInconclusive, ...] = get_args(OnInconclusive)
-    for each in values:
-        if value == each:
-            return each
-    raise pytest.UsageError(f"{source}: expected {', '.join(values)}; got {value!r}.")
+    values = get_args(OnInconclusive)
+    if value not in values:
+        raise pytest.UsageError(f"{source}: expected {', '.join(values)}; got {value!r}.")
+    return cast(OnInconclusive, value)
 
 
 def check_settings(settings: Settings) -> None:
@@ -105,7 +104,7 @@ def check_settings(settings: Settings) -> None:
 
     Environment variables are checked by the first test that needs them, so that other runs import nothing.
     """
-    _ = settings.inconclusive
+    _ = settings.inconclusive  # raises an error for an unknown value
     record = settings.path("record")
     if record and settings.path("replay"):
         sources = f"{settings.source('record')} and {settings.source('replay')}"
@@ -134,7 +133,8 @@ def read_mark_values(item: pytest.Item) -> MarkValues:
     values: dict[str, Any] = {}
     names = set(MarkValues.__slots__)
     for mark in item.iter_markers("rubric"):
-        if len(mark.args) > 1 or not mark.kwargs.keys() <= names or (mark.args and "ref" in mark.kwargs):
+        has_ref_twice = mark.args and "ref" in mark.kwargs
+        if len(mark.args) > 1 or not mark.kwargs.keys() <= names or has_ref_twice:
             raise pytest.UsageError(f"{item.nodeid}: expected {MARK_HELP.partition(':')[0]}; got {mark}.")
         positional = {"ref": mark.args[0]} if mark.args else {}
         values = {**positional, **mark.kwargs, **values}
@@ -199,7 +199,8 @@ class RunSummary:
             return
         from rubriclab.integrations.pytest.checker import read_tallies, summary_lines
 
-        if (tallies := read_tallies(self._written.values())).by_rubric:
+        tallies = read_tallies(self._written.values())
+        if tallies.by_rubric:
             terminalreporter.section(TITLE)
             record, width = settings_of(self._config).path("record"), terminalreporter._tw.fullwidth
             for line in summary_lines(tallies, record, width):
