@@ -19,11 +19,11 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any, Literal
 
-from rubriclab.data.cells import MAX_LEVEL_WORDS, TYPED, CellRules, is_level_word, propose_level_scores
+from rubriclab.data.cells import LEVEL_RANKS, MAX_LEVEL_WORDS, TYPED, CellRules, propose_level_scores
 from rubriclab.data.mapping import ABSENT, NATIVE, RATING_FIELDS, TABLES, FieldMap, look_up
 from rubriclab.data.rows import FieldError, Fields, RowError, make_fault, mapped_aspects, other_aspect
 from rubriclab.errors import DataError
-from rubriclab.models.characters import PREVIEW_LENGTH, describe
+from rubriclab.models.characters import PREVIEW_LENGTH, count, describe
 from rubriclab.models.text import Example, Scale, labelled
 
 _OWN_NAMES = ("annotations", "reasons", "answers")
@@ -66,7 +66,7 @@ class Export:
     choices: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def details(self) -> tuple[str, ...]:
-        left_out = [f"{kind} left out: {count}" for kind, count in self.left_out.items() if count]
+        left_out = [f"{kind} left out: {number}" for kind, number in self.left_out.items() if number]
         return (*left_out, *self.notes)
 
 
@@ -114,19 +114,19 @@ def _question_format(answers: Sequence[Answer], rules: CellRules, words_are_scor
     kinds = {answer.kind for answer in usable_answers}
     if "comment" in kinds:
         return QuestionFormat("comment")
-    words = Counter(answer.value.strip().casefold() for answer in usable_answers if isinstance(answer.value, str))
-    scored = {word for word in words if rules.number(word) is not None or rules.level(word) is not None}
-    usual = scored | set(filter(is_level_word, words))
+    texts = Counter(answer.value.strip().casefold() for answer in usable_answers if isinstance(answer.value, str))
+    scored = {text for text in texts if rules.number(text) is not None or rules.level(text) is not None}
+    usual = scored | (texts.keys() & LEVEL_RANKS.keys())
     remarks = frozenset[str]()
     if "choice" not in kinds:
-        once = {word for word in words.keys() - usual if words[word] == 1}
-        remarks = frozenset(word for word in once if len(word) >= MIN_COMMENT_LENGTH or "\n" in word)
-    levels = words.keys() - remarks
-    has_numbers = "score" in kinds or words.total() < len(usable_answers)
+        given_once = {text for text in texts.keys() - usual if texts[text] == 1}
+        remarks = frozenset(text for text in given_once if len(text) >= MIN_COMMENT_LENGTH or "\n" in text)
+    levels = texts.keys() - remarks
+    has_numbers = "score" in kinds or texts.total() < len(usable_answers)
     if has_numbers or (levels and levels <= usual and len(remarks) <= len(levels)):
         return QuestionFormat("score", remarks)
-    few = len(levels) <= min(MAX_LEVEL_WORDS, sum(words[word] for word in levels) / 2)
-    if "choice" not in kinds and (len(remarks) > len(levels) or not few):
+    are_levels_few = len(levels) <= min(MAX_LEVEL_WORDS, sum(texts[level] for level in levels) / 2)
+    if "choice" not in kinds and (len(remarks) > len(levels) or not are_levels_few):
         return QuestionFormat("comment")
     are_scores = words_are_scores or scored or len(usual) > len(levels) / 2
     return QuestionFormat("score" if are_scores else "choice", remarks)
@@ -145,34 +145,37 @@ def _targets(answer: Answer, task: Task, questions: Mapping[str, QuestionFormat]
         return [("annotations", answer.question)]
     # A comment is about the aspect that its question names, else about the aspects that its rater scored.
     aspects = [name for name, each in questions.items() if each.kind == "score"]
-    in_name = [aspect for aspect in aspects if aspect.casefold() in answer.question.casefold()]
-    scored = {each.question for each in task.answers if each.rater == answer.rater and _is_single(each.value)}
-    commented = [max(in_name, key=len)] if in_name else [aspect for aspect in aspects if aspect in scored]
-    return [("reasons", aspect) for aspect in commented]
+    if in_name := [aspect for aspect in aspects if aspect.casefold() in answer.question.casefold()]:
+        return [("reasons", max(in_name, key=len))]
+    scored = {other.question for other in task.answers if other.rater == answer.rater and _is_single(other.value)}
+    return [("reasons", aspect) for aspect in aspects if aspect in scored]
 
 
 def _row(task: Task, questions: Mapping[str, QuestionFormat], with_answers: bool) -> dict[str, Any]:
     names = _OWN_NAMES if with_answers else ("annotations", "reasons")
     tables: dict[str, dict[str, dict[str, Any]]] = {name: {} for name in names if questions}
     for answer in task.answers:
-        for table, name in _targets(answer, task, questions) or [("answers", answer.question)]:
+        for table, aspect in _targets(answer, task, questions) or [("answers", answer.question)]:
             reason = {"reasons": str(answer.value), "annotations": answer.reason}.get(table)
             if reason:
-                by_rater = tables["reasons"].setdefault(name, {})
+                by_rater = tables["reasons"].setdefault(aspect, {})
                 by_rater[answer.rater] = "\n".join(filter(None, [by_rater.get(answer.rater), reason]))
             if table != "reasons":
-                tables[table].setdefault(name, {})[answer.rater] = answer.value
+                tables[table].setdefault(aspect, {})[answer.rater] = answer.value
     columns = {f"data.{name}" if name in _OWN_NAMES else name: value for name, value in task.columns.items()}
     return {**columns, **tables}
 
 
 def _notes(
-    answers: Sequence[tuple[Task, Answer]],
+    unread_answers: Sequence[tuple[Task, Answer]],
     questions: Mapping[str, QuestionFormat],
     choices: Mapping[str, Sequence[str]],
 ) -> Iterator[str]:
-    of_known_kind = [(task, each) for task, each in answers if questions[each.question].kind in ("score", "comment")]
-    unusable = [(task, each) for task, each in of_known_kind if not questions[each.question].accepts(each.value)]
+    unusable, unmatched = list[tuple[Task, Answer]](), list[tuple[Task, Answer]]()
+    for task, answer in unread_answers:
+        question = questions[answer.question]
+        if question.kind in ("score", "comment"):
+            (unmatched if question.accepts(answer.value) else unusable).append((task, answer))
     if unusable:
         task, answer = unusable[0]
         value = describe(answer.value) if isinstance(answer.value, bool | None) else repr(answer.value)
@@ -180,7 +183,7 @@ def _notes(
             value = f"{value[:PREVIEW_LENGTH]}…"
         first = f"the first: {value} to {answer.question!r} in {_row_name(task)}"
         yield f"answers left out, since they are not one number or word: {len(unusable)}; {first}"
-    if unmatched := [pair for pair in of_known_kind if pair not in unusable]:
+    if unmatched:
         task, answer = unmatched[0]
         first = f"the first: that of {answer.rater!r} in {_row_name(task)}"
         yield f"comments left out, since their rater scored nothing in the text: {len(unmatched)}; {first}"
@@ -196,8 +199,8 @@ def _notes(
 
 
 def _row_name(task: Task) -> str:
-    name = task.columns.get("id")
-    return f"row {task.line}" if name is None else f"row {task.line} (id {name!r})"
+    text_id = task.columns.get("id")
+    return f"row {task.line}" if text_id is None else f"row {task.line} (id {text_id!r})"
 
 
 ReadTask = Callable[[Export, int, Any], Task]
@@ -256,8 +259,9 @@ def _label_studio_task(export: Export, line: int, row: Any) -> Task:
             export.left_out["skipped annotations"] += 1
             continue
         person = annotation.get("completed_by")
-        name = (person.get("email") or person.get("id")) if isinstance(person, Mapping) else person
-        rater = f"annotation-{annotation.get('id')}" if name in (None, "") else str(name)
+        if isinstance(person, Mapping):
+            person = person.get("email") or person.get("id")
+        rater = f"annotation-{annotation.get('id')}" if person in (None, "") else str(person)
         export.left_out["earlier annotations by the same rater"] += rater in by_rater
         by_rater[rater] = tuple(_answers(annotation.get("result") or [], rater))
     drafts = row.get("drafts")
@@ -340,8 +344,7 @@ def _doccano_task(_export: Export, line: int, row: Any) -> Task:
     labels = row.get("label") if isinstance(row, Mapping) else None
     if not isinstance(labels, list):
         raise FieldError(None, describe(row), "a text with a list of labels")
-    single_label = next(iter(labels), None)
-    return Task(line, {**row, "label": labels if len(labels) > 1 else single_label})
+    return Task(line, {**row, "label": labels if len(labels) > 1 else next(iter(labels), None)})
 
 
 RATINGS_TABLE = "table with a row for each rating"
@@ -368,8 +371,8 @@ def join_ratings(
     """
     all_rows = list(numbered_rows)
     ratings = {line: Fields(row, mapping, rules) for line, row in all_rows if is_rating(row, mapping, rules)}
-    left_out = {line: other for line, fields in ratings.items() if (other := other_aspect(fields))}
-    other_aspects = ", ".join(f"{aspect!r} ({count})" for aspect, count in Counter(left_out.values()).items())
+    left_out = {line: aspect for line, fields in ratings.items() if (aspect := other_aspect(fields))}
+    other_aspects = ", ".join(f"{aspect!r} ({number})" for aspect, number in Counter(left_out.values()).items())
     if len(left_out) == len(ratings):
         proposal = f"`mapping=scores.{next(iter(left_out.values()))}=COLUMN`"
         raise DataError(f"{where}: no rating is of a mapped aspect, but of {other_aspects}.", f"Map one: {proposal}.")
@@ -471,8 +474,8 @@ def parse_comparisons(
 
 def _preferred_pair(fields: Fields) -> tuple[str, str, bool]:
     """Return the ids of the better and the worse text, and whether they are tied."""
-    values = {name: fields.value(name) if fields.is_given(name) else None for name in ("preferred", "over")}
-    better, worse = (_text_id(fields, name, value) for name, value in values.items())
+    ids = {name: fields.value(name) if fields.is_given(name) else None for name in ("preferred", "over")}
+    better, worse = (_text_id(fields, name, value) for name, value in ids.items())
     if better == worse:
         raise FieldError("over", f"{worse!r}, the text itself", "the id of another text")
     tie = fields.value("tie") if fields.is_given("tie") else False
@@ -491,15 +494,16 @@ def _ranked_pairs(fields: Fields) -> list[tuple[str, str, bool]]:
         ranking = [[name.strip() for name in rank.split("=")] for rank in ranking.split(">")]
     if not isinstance(ranking, list | tuple):
         raise FieldError("ranking", describe(ranking), _RANKED)
-    tied = [names if isinstance(names, list | tuple) else [names] for names in ranking]
-    if not all(tied):
+    ranks = [names if isinstance(names, list | tuple) else [names] for names in ranking]
+    if not all(ranks):
         raise FieldError("ranking", "an empty list in it", _RANKED)
-    ids = [(rank, _text_id(fields, "ranking", name)) for rank, names in enumerate(tied) for name in names]
-    if repeated := [name for name, count in Counter(name for _, name in ids).items() if count > 1]:
+    ranked_ids = [(rank, _text_id(fields, "ranking", name)) for rank, names in enumerate(ranks) for name in names]
+    if repeated := [name for name, number in Counter(name for _, name in ranked_ids).items() if number > 1]:
         raise FieldError("ranking", f"{repeated[0]!r} twice", "each text once")
-    if len(ids) < 2:
-        raise FieldError("ranking", f"{len(ids)} texts" if len(ids) != 1 else "1 text", _RANKED)
-    return [(better, worse, rank == other_rank) for (rank, better), (other_rank, worse) in combinations(ids, 2)]
+    if len(ranked_ids) < 2:
+        raise FieldError("ranking", count(len(ranked_ids), "text"), _RANKED)
+    pairs = combinations(ranked_ids, 2)
+    return [(better, worse, rank == other_rank) for (rank, better), (other_rank, worse) in pairs]
 
 
 def _text_id(fields: Fields, field: str, value: Any) -> str:
@@ -514,8 +518,8 @@ LinePair = tuple[int, PairwiseComparison]
 
 def select_comparisons(comparisons: Sequence[LinePair], examples: Sequence[Example], aspect: str) -> list[LinePair]:
     """Return the comparisons about `aspect`; a comparison without an aspect is about the only aspect of the file."""
-    only = next(iter(_aspects(comparisons, examples)), aspect)
-    return [(line, comparison) for line, comparison in comparisons if (comparison.aspect or only) == aspect]
+    only_aspect = next(iter(_aspects(comparisons, examples)), aspect)
+    return [(line, comparison) for line, comparison in comparisons if (comparison.aspect or only_aspect) == aspect]
 
 
 def comparison_faults(
@@ -523,7 +527,7 @@ def comparison_faults(
 ) -> Iterator[RowError]:
     """Yield a fault for each row without an aspect or with texts that cannot be compared; skip rows on faulty texts."""
     groups = {example.id: example.group for example in examples}
-    several = len(_aspects(comparisons, examples)) > 1
+    has_several_aspects = len(_aspects(comparisons, examples)) > 1
     faulty = set[int]()
     for line, comparison in comparisons:
         better, worse = comparison.better, comparison.worse
@@ -535,7 +539,7 @@ def comparison_faults(
         elif groups[better] != groups[worse]:
             got = f"a comparison of {better!r} (group {groups[better]!r}) with {worse!r} (group {groups[worse]!r})"
             fault = RowError(where, line, None, got, "two texts of one group")
-        elif several and comparison.aspect is None:
+        elif has_several_aspects and comparison.aspect is None:
             fault = RowError(where, line, "aspect", "nothing", "the aspect of the comparison, as there are several")
         else:
             continue
@@ -561,25 +565,22 @@ def fit_scores(
     own_scores = {example.id: example.scores[aspect] for example in labelled(examples, aspect)}
     fits, notes = dict[str, float](), list[str]()
     if comparisons:
-        informative = len(own_scores) >= MIN_SCORES and len(set(own_scores.values())) > 1
-        estimates = _estimate_scores(examples, own_scores, comparisons, None if informative else scale)
+        are_scores_enough = len(own_scores) >= MIN_SCORES and len(set(own_scores.values())) > 1
+        estimates = _estimate_scores(examples, own_scores, comparisons, None if are_scores_enough else scale)
         for name in estimates.keys() - own_scores.keys():
             fits[name] = min(max(estimates[name], scale.low), scale.high)
-        center = "the mean of the scores" if informative else "the middle of the scale"
+        center = "the mean of the scores" if are_scores_enough else "the middle of the scale"
         if fits:
             notes += _fit_notes(examples, own_scores, fits, f"{len(comparisons)} comparisons", center)
         else:
             notes.append(f"{len(comparisons)} comparisons ignored: every text in them has a score for {aspect!r}")
-    with_fitted = list[Example]()
+    examples_with_fits = list[Example]()
     for example in examples:
         # A text with a label keeps it, even if another text has the same id.
-        if with_label := labelled([example], aspect):
-            with_fitted += with_label
-        elif example.id in fits:
-            with_fitted.append(replace(example, scores={**example.scores, aspect: fits[example.id]}))
-        else:
-            with_fitted.append(example)
-    return tuple(with_fitted), tuple(notes)
+        fit = {aspect: fits[example.id]} if example.id in fits else {}
+        unlabelled_example = replace(example, scores={**example.scores, **fit})
+        examples_with_fits += labelled([example], aspect) or [unlabelled_example]
+    return tuple(examples_with_fits), tuple(notes)
 
 
 def _estimate_scores(
@@ -588,6 +589,7 @@ def _estimate_scores(
     comparisons: Sequence[PairwiseComparison],
     scale: Scale | None,
 ) -> dict[str, float]:
+    """Return an estimate for each text by its id, centered on the scale, if given, or else on the scores."""
     import numpy as np
 
     from rubriclab.stats.pairs import Comparisons, joint_scores
@@ -612,10 +614,10 @@ def _estimate_scores(
 def _fit_notes(
     examples: Sequence[Example], scores: Mapping[str, float], fits: Mapping[str, float], comparisons: str, center: str
 ) -> Iterator[str]:
-    score_text = f" beside {len(scores)} scores" if scores else ""
-    yield f"{len(fits)} labels are fitted to {comparisons}{score_text}, by a Bradley-Terry model"
+    beside_scores = f" beside {len(scores)} scores" if scores else ""
+    yield f"{len(fits)} labels are fitted to {comparisons}{beside_scores}, by a Bradley-Terry model"
     groups = {example.group for example in examples if example.id in fits}
-    without_scores = groups - {example.group for example in examples if example.id in scores}
-    if without_scores:
-        alone = f"{len(without_scores)} group{'s' if len(without_scores) > 1 else ''} with comparisons alone"
+    groups_without_scores = groups - {example.group for example in examples if example.id in scores}
+    if groups_without_scores:
+        alone = f"{count(len(groups_without_scores), 'group')} with comparisons alone"
         yield f"{alone}: only the order within a group is known there, and each group is centered at {center}"

@@ -21,7 +21,8 @@ _NUMBER = re.compile(r"[+-]?((\d+|[1-9]\d{0,2}(,\d{3})+)(\.\d*)?|\.\d+)([eE][+-]
 _EXCHANGE_COMMA_AND_POINT = str.maketrans(",.", ".,")
 _WORDS = tomllib.loads(Path(__file__).with_name("cell_words.toml").read_text("utf-8"))
 MISSING_WORDS = frozenset(_WORDS["missing"])
-_LEVEL_RANKS = {word: rank for rank, words in enumerate(_WORDS["levels"], start=1) for word in words}
+PLACEHOLDER = re.compile(_WORDS["placeholder"])
+LEVEL_RANKS = {word: rank for rank, words in enumerate(_WORDS["levels"], start=1) for word in words}
 VERDICT_WORDS = {word: float(score) for score, words in enumerate(_WORDS["verdicts"]) for word in words}
 
 # The error of a formula that no spreadsheet has calculated, as in a workbook that a program wrote.
@@ -113,8 +114,8 @@ def split_level_words(words: Iterable[str], *, beside_numbers: bool = False) -> 
         return {}, []
     missing = [word for word in distinct if word.strip(".-/ ") in MISSING_WORDS]
     levels = [word for word in distinct if word not in missing]
-    levels.sort(key=lambda word: (_LEVEL_RANKS.get(word, 0), word))
-    ranks = {_LEVEL_RANKS[word] for word in levels if word in _LEVEL_RANKS}
+    levels.sort(key=lambda word: (LEVEL_RANKS.get(word, 0), word))
+    ranks = {LEVEL_RANKS[word] for word in levels if word in LEVEL_RANKS}
     is_order_known = len(levels) > 1 and len(ranks) == len(levels) and not beside_numbers
     # Two levels are those of a rubric for pass and fail, 0 and 1.
     lowest_score = 0 if len(levels) == 2 else 1
@@ -131,13 +132,9 @@ def propose_level_scores(words: Iterable[str], *, beside_numbers: bool = False) 
     return " ".join(filter(None, (level_scores, missing_values))) or None
 
 
-def is_level_word(word: str) -> bool:
-    return word.casefold() in _LEVEL_RANKS
-
-
 def is_worse(first: str, second: str) -> bool:
     """Return whether the first of two words, in lower case, usually stands for a worse level than the second."""
-    scales = (VERDICT_WORDS, _LEVEL_RANKS)
+    scales = (VERDICT_WORDS, LEVEL_RANKS)
     return any(first in ranks and second in ranks and ranks[first] < ranks[second] for ranks in scales)
 
 

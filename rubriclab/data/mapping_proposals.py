@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from rubriclab.data.cells import DECIMAL_COMMA, MAX_LEVEL_WORDS, UNTYPED, VERDICT_WORDS, chat_messages, is_level_word
+from rubriclab.data.cells import DECIMAL_COMMA, LEVEL_RANKS, MAX_LEVEL_WORDS, UNTYPED, VERDICT_WORDS, chat_messages
 from rubriclab.data.mapping import FIELDS, TABLES, mapping_text
 
 _COLUMN_NAMES = tomllib.loads(Path(__file__).with_name("column_names.toml").read_text("utf-8"))
@@ -245,7 +245,8 @@ def _columns_of_words(cells: Mapping[str, Sequence[Any]], aspect: str | None) ->
     for column, other_column in combinations(long_columns, 2):
         if _share_half(words[column], words[other_column]):
             columns_with_shared_words |= {column, other_column}
-    usual = {column for column in words if all(word in VERDICT_WORDS or is_level_word(word) for word in words[column])}
+    usual_words = VERDICT_WORDS.keys() | LEVEL_RANKS.keys()
+    usual = {column for column, column_words in words.items() if column_words <= usual_words}
     return columns_with_shared_words | (by_name & words.keys()), usual
 
 

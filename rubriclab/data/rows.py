@@ -28,7 +28,7 @@ from itertools import chain, islice
 from numbers import Real
 from typing import Any, TypeVar
 
-from rubriclab.data.cells import TYPED, UNCALCULATED, UNTYPED, CellError, CellRules, chat_messages
+from rubriclab.data.cells import PLACEHOLDER, TYPED, UNCALCULATED, UNTYPED, CellError, CellRules, chat_messages
 from rubriclab.data.mapping import ABSENT, FIELDS, NATIVE, FieldMap, look_up, mapping_text
 from rubriclab.data.mapping_proposals import (
     MAX_SAMPLED,
@@ -50,11 +50,7 @@ MAX_REASON = 2_000
 MAX_COLUMNS_NAMED = 12
 
 _A_TEXT = "a non-empty text"
-# Placeholders for an absent text (such as Topical-Chat's `_nofact`), in lower case without surrounding marks.
-_PLACEHOLDER = re.compile(
-    r"_?(nofact|none|null)|empty|n\.a|n/?a|nan|nil|undefined|no (context|fact|reference|source)"
-    r"|not (applicable|available)"
-)
+# Marks that may surround a placeholder.
 _AROUND = " \t\r\n[](){}<>\"'`*.-–—"
 
 
@@ -224,7 +220,7 @@ class Fields:
 def drop_placeholder(text: str | None) -> str | None:
     """Return a text unchanged; `None` for a placeholder such as `n/a`."""
     word = text.strip(_AROUND).lower() if text else ""
-    return text if word and not _PLACEHOLDER.fullmatch(word) else None
+    return text if word and not PLACEHOLDER.fullmatch(word) else None
 
 
 def _has_letters(value: Any) -> bool:

@@ -40,8 +40,8 @@ _NOT_TEXT = {
     b"\xd0\xcf\x11\xe0": ("an old (.xls) or password-protected Excel workbook", "save it as .xlsx without a password."),
     b"PK\x03\x04": ("a zip archive or an Excel workbook", "name a workbook .xlsx."),
 }
-_UTF_16 = ("text in UTF-16", "give the file by its name, or save it as UTF-8.")
-_NOT_UTF_8 = dict.fromkeys((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE), _UTF_16)
+_UTF_16_HINT = "give the file by its name, or save it as UTF-8."
+_NOT_UTF_8 = dict.fromkeys((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE), ("text in UTF-16", _UTF_16_HINT))
 # Bytes of memory per line besides its characters: a CSV record may consist of millions of empty lines.
 LINE_OVERHEAD = 200
 # Maximum size of the sample from which encoding and delimiter are detected, and of the blocks in which it is read.
@@ -70,7 +70,7 @@ def open_file(path: Path) -> IO[bytes]:
 
 
 def read_sample(path: Path) -> tuple[bytes, bool]:
-    """Return the first decompressed bytes of a file and whether it has no more; a pipe is not read."""
+    """Return the first decompressed bytes of a file, and whether these are all; a pipe is not read."""
     blocks = list[bytes]()
     size = 0
     if not path.is_file():
@@ -83,10 +83,12 @@ def read_sample(path: Path) -> tuple[bytes, bool]:
 
 
 def bounded_lines(where: str, lines: Lines, max_bytes: int) -> Iterator[Any]:
+    """Yield lines; one of more than `max_bytes` is a `DataError`."""
     readline = getattr(lines, "readline", None)
-    # One byte more than allowed shows that a line is too long, without reading it to its end.
-    bounded = iter(lambda: readline(max_bytes + 1) or None, None) if callable(readline) else iter(lines)
-    for number, line in enumerate(bounded, start=1):
+    if callable(readline):
+        # One byte more than allowed shows that a line is too long, without reading it to its end.
+        lines = iter(lambda: readline(max_bytes + 1) or None, None)
+    for number, line in enumerate(lines, start=1):
         if len(line) > max_bytes:
             raise row_limit_error(where, f"line {number}", max_bytes)
         yield line
@@ -179,12 +181,12 @@ def detect_encoding(where: str, sample: bytes, *, complete: bool, only_unicode: 
 def document_rows(path: Path, sample: str, max_bytes: int, encoding: str = UTF_8) -> list[Any] | None:
     """Return the rows of a file that is one JSON document and begins with `sample`; `None` for JSON Lines."""
     beginning = sample.strip()
-    first, _, other_lines = beginning.partition("\n")
-    is_list = first.startswith("[") and beginning[1:].lstrip().startswith("{")
-    if not is_list and not first.startswith("{"):
+    first_line, _, other_lines = beginning.partition("\n")
+    is_list = first_line.startswith("[") and beginning[1:].lstrip().startswith("{")
+    if not is_list and not first_line.startswith("{"):
         return None
     with suppress(orjson.JSONDecodeError):
-        document = orjson.loads(first)
+        document = orjson.loads(first_line)
         if other_lines or not (is_list or _is_columns(document)):
             return None
     content = b""
@@ -203,7 +205,7 @@ def document_rows(path: Path, sample: str, max_bytes: int, encoding: str = UTF_8
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
         # In a file with a list in each line, the first line is complete.
-        ends_later = first.strip() == "{" or (is_list and not first.rstrip().endswith("]"))
+        ends_later = first_line.strip() == "{" or (is_list and not first_line.rstrip().endswith("]"))
         if other_lines and ends_later and isinstance(error, json.JSONDecodeError):
             fault = f"{error.msg}, in line {error.lineno}, column {error.colno}"
             problem = f"{path} is one JSON document that ends early or is damaged: {fault}."
@@ -220,13 +222,14 @@ def document_rows(path: Path, sample: str, max_bytes: int, encoding: str = UTF_8
 
 
 def _is_columns(document: Any) -> bool:
+    """Return whether an object holds columns: lists of equal length, or objects by row, as pandas writes."""
     if not isinstance(document, Mapping) or not document or "ranking" in document:
         return False
     first, *others = document.values()
     if isinstance(first, list):
-        return all(isinstance(each, list) and len(each) == len(first) for each in others)
-    all_mappings = all(isinstance(each, Mapping) for each in document.values())
-    return all_mappings and all(each.keys() == first.keys() for each in others)
+        return all(isinstance(column, list) and len(column) == len(first) for column in others)
+    all_mappings = all(isinstance(column, Mapping) for column in document.values())
+    return all_mappings and all(column.keys() == first.keys() for column in others)
 
 
 def _rows(document: Any) -> list[Any]:
@@ -234,8 +237,8 @@ def _rows(document: Any) -> list[Any]:
         return document
     if not _is_columns(document):
         return [document]
-    cells = [list(each.values()) if isinstance(each, Mapping) else each for each in document.values()]
-    return [dict(zip(document, row, strict=True)) for row in zip(*cells, strict=True)]
+    columns = [list(cells.values()) if isinstance(cells, Mapping) else cells for cells in document.values()]
+    return [dict(zip(document, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 # A cell with more characters is considered an unclosed quote.
@@ -274,32 +277,33 @@ def sniff(text: str, usual_delimiter: str, *, complete: bool, header_rows: int =
     lines = text[:MAX_SNIFFED_CHARACTERS].splitlines(keepends=True)[skip_rows:]
     if len(lines) > 1 and not (complete and len(text) <= MAX_SNIFFED_CHARACTERS):
         lines.pop()
-    marks = dict.fromkeys((usual_delimiter, ",", ";", "\t", "|"))
-    return Dialect(max(marks, key=lambda mark: _fitness(lines, mark, header_rows)), header_rows, skipped=skip_rows)
+    # Of equally good delimiters, `max` returns the first.
+    delimiters = (usual_delimiter, ",", ";", "\t", "|")
+    best = max(delimiters, key=lambda delimiter: _fitness(lines, delimiter, header_rows))
+    return Dialect(best, header_rows, skipped=skip_rows)
 
 
-def _fitness(lines: Sequence[str], mark: str, header_rows: int) -> tuple[float, bool, int]:
+def _fitness(lines: Sequence[str], delimiter: str, header_rows: int) -> tuple[float, bool, int]:
     """Return how well a delimiter fits: the share of usual rows, whether there is no title, and the cells in a row."""
-    records = islice(csv.reader(iter(lines), delimiter=mark), MAX_SNIFFED_RECORDS)
-    try:
+    records = islice(csv.reader(iter(lines), delimiter=delimiter), MAX_SNIFFED_RECORDS)
+    cell_counts = list[int]()
+    with suppress(csv.Error):
         filled_records = [record for record in records if any(cell.strip() for cell in record)]
-        cells = [len(record) for record in filled_records[header_rows - 1 :]]
-    except csv.Error:
+        cell_counts = [len(record) for record in filled_records[header_rows - 1 :]]
+    if not cell_counts:
         return 0, False, 0
-    if not cells:
+    usual_count = cell_counts[0] if cell_counts[0] > 1 else max(cell_counts, key=cell_counts.count)
+    share = cell_counts.count(usual_count) / len(cell_counts)
+    if usual_count < 2 or (cell_counts[0] < 2 and share < MIN_SHARE_BELOW_TITLE):
         return 0, False, 0
-    usual = cells[0] if cells[0] > 1 else max(cells, key=cells.count)
-    share = cells.count(usual) / len(cells)
-    if usual < 2 or (cells[0] < 2 and share < MIN_SHARE_BELOW_TITLE):
-        return 0, False, 0
-    return round(share, 1), cells[0] == usual, usual
+    return round(share, 1), cell_counts[0] == usual_count, usual_count
 
 
 def delimited_rows(where: str, lines: Lines, max_bytes: int = MAX_ROW_BYTES, dialect: Dialect = Dialect()) -> RowStream:
     """Yield the rows of a text file with a header; blank lines and unnamed columns are skipped."""
     csv.field_size_limit(max(csv.field_size_limit(), MAX_CELL_LENGTH))
-    source = number_lines(where, lines)
-    records = _records(where, islice(source, dialect.skipped, None), max_bytes, dialect.delimiter)
+    numbered_lines = number_lines(where, lines)
+    records = _records(where, islice(numbered_lines, dialect.skipped, None), max_bytes, dialect.delimiter)
     header = [cells for _, cells in islice(records, dialect.header_rows)]
     if len(header) < dialect.header_rows:
         return
@@ -318,10 +322,9 @@ def delimited_rows(where: str, lines: Lines, max_bytes: int = MAX_ROW_BYTES, dia
 
 
 def first_records(lines: Sequence[str], dialect: Dialect) -> list[tuple[int, list[str]]]:
-    source = ((number, line.encode("utf-8", "surrogateescape")) for number, line in enumerate(lines, start=1))
-    records = _records("", islice(source, dialect.skipped, None), MAX_ROW_BYTES, dialect.delimiter)
-    first = islice(records, MAX_RECORDS_SEARCHED)
-    return [(number, cells) for number, cells in first if not isinstance(cells, RowError)]
+    numbered_lines = islice(number_lines("", lines), dialect.skipped, None)
+    records = islice(_records("", numbered_lines, MAX_ROW_BYTES, dialect.delimiter), MAX_RECORDS_SEARCHED)
+    return [(number, cells) for number, cells in records if not isinstance(cells, RowError)]
 
 
 def join_header(where: str, rows: Sequence[Sequence[Any]]) -> list[str]:
@@ -331,14 +334,14 @@ def join_header(where: str, rows: Sequence[Sequence[Any]]) -> list[str]:
     """
     if len({len(cells) for cells in rows}) > 1:
         lengths = ", ".join(str(len(cells)) for cells in rows)
-        raise DataError(f"{where}: the header rows have {lengths} cells;", "give each as many.")
+        raise DataError(f"{where}: the header rows have {lengths} cells;", "give all of them the same number.")
     names = [[f"{cell:g}" if isinstance(cell, float) else str(cell).strip() for cell in cells] for cells in rows]
-    has_name = [any(column) for column in zip(*names, strict=True)]
+    are_named = [any(parts) for parts in zip(*names, strict=True)]
     for cells in names[:-1]:
         for index in range(1, len(cells)):
             cells[index] = cells[index] or cells[index - 1]
     columns = []
-    for parts, is_named in zip(zip(*names, strict=True), has_name, strict=True):
+    for parts, is_named in zip(zip(*names, strict=True), are_named, strict=True):
         columns.append(".".join(filter(None, parts)) if is_named else "")
     repeated = [column for column in columns if column and columns.count(column) > 1]
     if repeated:
@@ -354,31 +357,33 @@ def _records(
 
     A broken record loses its first line only. Bytes that are not UTF-8 become lone surrogates, so errors name a field.
     """
-    pending: deque[tuple[int, bytes | RowError]] = deque()
-    used: list[tuple[int, bytes | RowError]] = []
+    lines_to_read_again: deque[tuple[int, bytes | RowError]] = deque()
+    record_lines: list[tuple[int, bytes | RowError]] = []
 
-    def record() -> Iterator[str]:
+    def read_record() -> Iterator[str]:
         size = 0
-        while numbered_line := pending.popleft() if pending else next(lines, None):
-            used.append(numbered_line)
+        while numbered_line := lines_to_read_again.popleft() if lines_to_read_again else next(lines, None):
+            record_lines.append(numbered_line)
             line = numbered_line[1]
             if isinstance(line, RowError):
                 return
-            size += len(line) + (LINE_OVERHEAD if len(used) > 1 else 0)
+            size += len(line) + (LINE_OVERHEAD if len(record_lines) > 1 else 0)
             if size > max_bytes:
-                raise row_limit_error(where, f"the CSV row that begins in line {used[0][0]}", max_bytes)
+                raise row_limit_error(where, f"the CSV row that begins in line {record_lines[0][0]}", max_bytes)
             yield line.decode("utf-8", "surrogateescape")
 
     while True:
-        used.clear()
+        record_lines.clear()
+        cells: list[str] | RowError | None
         try:
-            cells: list[str] | RowError | None = next(csv.reader(record(), delimiter=delimiter, strict=True), None)
+            cells = next(csv.reader(read_record(), delimiter=delimiter, strict=True), None)
         except csv.Error as error:
-            pending.extendleft(reversed(used[1:]))
-            cells = RowError(where, used[0][0], None, f"a broken CSV row ({error})", "cells with every quote closed")
-        if not used:
+            lines_to_read_again.extendleft(reversed(record_lines[1:]))
+            got = f"a broken CSV row ({error})"
+            cells = RowError(where, record_lines[0][0], None, got, "cells with every quote closed")
+        if not record_lines:
             return
-        number, line = used[0]
+        number, line = record_lines[0]
         if isinstance(line, RowError):
             yield number, line
         elif isinstance(cells, RowError) or (cells and any(cell.strip() for cell in cells)):
@@ -393,14 +398,16 @@ def check_header(where: str, rows: Sequence[tuple[int, Sequence[Any]]], options:
     if len(rows) < 2 or options.header_rows > 1:
         return
     # The different texts of each row, in their order.
-    contents = [list(dict.fromkeys(str(cell).strip() for cell in cells if not is_empty(cell))) for _, cells in rows]
-    title, most = contents[0], max(map(len, contents))
-    is_field = bool(title) and title[0] in {*FIELDS, *options.mapping.columns.values()}
-    if len(title) == 1 and most > 1 and not is_field and not is_empty(rows[0][1][0]):
-        numbers = [number for number, _ in rows]
-        number = next(n for n, texts in zip(numbers, contents, strict=True) if len(texts) >= MIN_FILLED * most)
-        problem = f"{where}: row {rows[0][0]} holds only {preview(title[0])}, and row {number} looks like the header;"
-        raise DataError(problem, f"leave out the rows above it: `skip_rows={number - 1}`.")
+    texts_by_row = {}
+    for number, cells in rows:
+        texts_by_row[number] = list(dict.fromkeys(str(cell).strip() for cell in cells if not is_empty(cell)))
+    first_number, first_cells = rows[0]
+    texts, most = texts_by_row[first_number], max(map(len, texts_by_row.values()))
+    is_field = bool(texts) and texts[0] in {*FIELDS, *options.mapping.columns.values()}
+    if len(texts) == 1 and most > 1 and not is_field and not is_empty(first_cells[0]):
+        header = next(number for number, texts in texts_by_row.items() if len(texts) >= MIN_FILLED * most)
+        problem = f"{where}: row {first_number} holds only {preview(texts[0])}, and row {header} looks like the header;"
+        raise DataError(problem, f"leave out the rows above it: `skip_rows={header - 1}`.")
 
 
 def is_empty(cell: Any) -> bool:

@@ -53,10 +53,10 @@ _FORMULA_AFTER_SEMICOLON = rf"(?:(?![\r\n])[\"{_IGNORED}])*+{_SIGN}"
 
 @cache
 def _formula(delimiter: str, apostrophe: str = "") -> re.Pattern[str]:
-    """Return a pattern that matches `apostrophe` (or nothing) before a formula with or without own apostrophes."""
+    """Return a pattern that matches `apostrophe` (or nothing) before a formula, which may begin with apostrophes."""
     pattern = rf"\A{apostrophe}(?='*+{_FORMULA})"
-    semicolons_may_divide = delimiter not in (";", "\t")
-    if semicolons_may_divide:
+    may_semicolons_divide = delimiter not in (";", "\t")
+    if may_semicolons_divide:
         pattern += rf"|(?<=;){apostrophe}(?='*+{_FORMULA_AFTER_SEMICOLON})"
     return re.compile(pattern)
 
@@ -104,28 +104,24 @@ class TableFormat:
 
 def table_kind(path: str | Path, kinds: Collection[str] = ()) -> str | None:
     """Return the first of `kinds` that a file's name ends in, or `None`. By default, `kinds` are those of `FORMATS`."""
-    name = str(path).lower()
-    kinds = kinds or [table_format.ending for table_format in FORMATS]
-    # `.xlsm` is read but not written, so `FORMATS` lacks it.
-    binary_kinds = [".xlsm", *(table_format.ending for table_format in FORMATS if not table_format.delimiter)]
-    for kind in kinds:
-        unpacked_name = name if kind in binary_kinds else name.removesuffix(".gz")
-        if unpacked_name.endswith(kind):
+    for kind in kinds or [table_format.ending for table_format in FORMATS]:
+        # Binary formats are not packed.
+        endings = (kind,) if kind in (".xlsx", ".xlsm", ".parquet") else (kind, f"{kind}.gz")
+        if str(path).lower().endswith(endings):
             return kind
     return None
 
 
 def check_writable(path: str | Path) -> None:
     """Raise `SettingsError` if rows cannot be written to a file of this name, `DataError` if a library is missing."""
-    kind = table_kind(path)
     ending = Path(path).suffix.lower()
     if is_database(Path(path)):
         raise SettingsError(f"{path} is a database, and would be overwritten;", "give another name.")
-    is_writable = kind is not None or ending in ("", *JSON_LINES)
+    table_format = _FORMAT_BY_ENDING.get(table_kind(path) or "")
+    is_writable = table_format is not None or ending in ("", *JSON_LINES)
     if not is_writable and not _is_special(Path(path)):
         raise SettingsError(f"{path}: {ending} is not a format that can be written;", f"name it {WRITABLE_ENDINGS}.")
-    library = next((table_format.library for table_format in FORMATS if table_format.ending == kind), None)
-    if library and not find_spec(library):
+    if table_format and table_format.library and not find_spec(table_format.library):
         hint = f"install it with: pip install 'rubriclab[{ending[1:]}]'"
         raise DataError(f"{path}: writing {ending[1:]} files needs a library that is not installed;", hint)
 
@@ -144,9 +140,9 @@ def table_writer(
     After an error or interruption it is written to `partial_path`, so that a file at `path` is always complete. Without
     rows, nothing is written unless `always`. `legend` has rows for a second sheet of a workbook.
     """
-    with tempfile.TemporaryFile() as spool:
+    with tempfile.TemporaryFile() as rows_file:
         types: dict[str, CellType | None] = {}
-        complete = False
+        is_complete = False
 
         def add(row: Mapping[str, Any]) -> None:
             flat_row = flatten(row)
@@ -157,18 +153,18 @@ def table_writer(
                     types[column] = cell_type
                 elif cell is not None and earlier_type is not cell_type:
                     types[column] = float if {earlier_type, cell_type} == {int, float} else str
-            spool.write(orjson.dumps(flat_row, default=str, option=orjson.OPT_APPEND_NEWLINE))
+            rows_file.write(orjson.dumps(flat_row, default=str, option=orjson.OPT_APPEND_NEWLINE))
 
         try:
             yield add
-            complete = True
+            is_complete = True
         finally:
             if types or always:
-                spool.seek(0)
+                rows_file.seek(0)
                 columns = {column: cell_type or str for column, cell_type in types.items()}
-                table = Table(columns, map(orjson.loads, spool), dialect, legend)
+                table = Table(columns, map(orjson.loads, rows_file), dialect, legend)
                 with name_in_errors(path):
-                    _write_table(Path(path), table, complete=complete)
+                    _write_table(Path(path), table, is_complete=is_complete)
 
 
 def partial_path(path: str | Path) -> Path:
@@ -184,8 +180,8 @@ def split_ending(name: str) -> tuple[str, str]:
     return name.removesuffix(ending), ending
 
 
-def _write_table(path: Path, table: Table, *, complete: bool) -> None:
-    table_format = next(table_format for table_format in FORMATS if table_format.ending == table_kind(path))
+def _write_table(path: Path, table: Table, *, is_complete: bool) -> None:
+    table_format = _FORMAT_BY_ENDING[table_kind(path) or ""]
     if table_format.delimiter and table_format.ending != ".csv":
         table = replace(table, dialect=replace(table.dialect, delimiter=table_format.delimiter))
     if _is_special(path):
@@ -196,7 +192,7 @@ def _write_table(path: Path, table: Table, *, complete: bool) -> None:
     if path.exists():
         shutil.copymode(path, partial_file)
     table_format.write(partial_file, table)
-    if complete:
+    if is_complete:
         shutil.move(partial_file, path.resolve())
 
 
@@ -213,6 +209,7 @@ def name_in_errors(path: str | Path) -> Iterator[None]:
 
 
 def flatten(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the cells of a row by column: nested values under dotted names, and lists as JSON."""
     cells: dict[str, Any] = {}
     for name, value in row.items():
         if isinstance(value, Mapping):
@@ -225,6 +222,7 @@ def flatten(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def replace_surrogates(value: Any) -> Any:
+    """Return a value in which question marks replace what is not valid Unicode."""
     return value.encode(errors="replace").decode() if isinstance(value, str) else value
 
 
@@ -326,6 +324,7 @@ FORMATS = (
     TableFormat(".xlsx", _write_excel, library="xlsxwriter"),
     TableFormat(".parquet", _write_parquet, library="pyarrow"),
 )
+_FORMAT_BY_ENDING = {table_format.ending: table_format for table_format in FORMATS}
 _ENDINGS = [JSON_LINES[0], *(table_format.ending for table_format in FORMATS if not table_format.is_alias)]
 WRITABLE_ENDINGS = f"{', '.join(_ENDINGS[:-1])} or {_ENDINGS[-1]}"
 OUTPUT_HELP = f"Write the rows to this file: {WRITABLE_ENDINGS}."

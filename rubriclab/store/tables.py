@@ -540,23 +540,8 @@ def _create_tables(engine: sa.Engine) -> None:
 
 
 def _triggers(dialect: str) -> Iterator[str]:
-    if dialect == "postgresql":
-        yield (
-            "CREATE FUNCTION rubriclab_refuse() RETURNS trigger LANGUAGE plpgsql AS "
-            "$$ BEGIN RAISE EXCEPTION '%% never change', TG_TABLE_NAME; END $$"
-        )
+    """Yield the statements that protect the immutable tables; none for other databases than SQLite and PostgreSQL."""
+    file = Path(__file__).with_name(f"triggers_{dialect}.sql")
+    statements = file.read_text("utf-8").strip().split("\n\n") if file.exists() else []
     for table, is_same_row in IMMUTABLE.items():
-        if dialect == "postgresql":
-            yield (
-                f"CREATE TRIGGER {table}_never_change BEFORE UPDATE OR DELETE OR TRUNCATE ON {table} "
-                "FOR EACH STATEMENT EXECUTE FUNCTION rubriclab_refuse()"
-            )
-        elif dialect == "sqlite":
-            refuse = f"BEGIN SELECT RAISE(ABORT, '{table} never change'); END"
-            yield f"CREATE TRIGGER {table}_no_update BEFORE UPDATE ON {table} {refuse}"
-            yield f"CREATE TRIGGER {table}_no_delete BEFORE DELETE ON {table} {refuse}"
-            # INSERT OR REPLACE removes the old row without firing the delete trigger.
-            yield (
-                f"CREATE TRIGGER {table}_no_replace BEFORE INSERT ON {table} "
-                f"WHEN EXISTS (SELECT 1 FROM {table} WHERE {is_same_row}) {refuse}"
-            )
+        yield from (statement.format(table=table, is_same_row=is_same_row) for statement in statements)

@@ -1,0 +1,5 @@
+CREATE OR REPLACE FUNCTION rubriclab_refuse() RETURNS trigger LANGUAGE plpgsql AS
+$$ BEGIN RAISE EXCEPTION '%% never change', TG_TABLE_NAME; END $$
+
+CREATE TRIGGER {table}_never_change BEFORE UPDATE OR DELETE OR TRUNCATE ON {table}
+FOR EACH STATEMENT EXECUTE FUNCTION rubriclab_refuse()
