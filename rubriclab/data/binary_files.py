@@ -82,8 +82,6 @@ _OTHER_FORMATS = ("xl/workbook.bin", "content.xml")
 
 # Maximum number of hidden rows and columns that a message names.
 MAX_NAMED = 5
-# Errors by row and column, counted from 1, and the numbers of hidden rows (`row`) and columns (`col`).
-_ErrorsAndHidden = tuple[dict[tuple[int, int], str], dict[str, set[int]]]
 
 
 def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> tuple[SourceFormat, list[tuple[int, dict[str, Any]]]]:
@@ -207,8 +205,13 @@ def _check_format(path: Path) -> None:
         raise DataError(f"{path} unpacks to {unpacked:,} bytes; at most {MAX_UNPACKED_BYTES:,} are read.", hint)
 
 
-def _errors_and_hidden(path: Path, archive: zipfile.ZipFile, sheet: str) -> _ErrorsAndHidden:
-    """Return a sheet's errors, which python-calamine reads as empty cells, and its hidden rows and columns."""
+def _errors_and_hidden(
+    path: Path, archive: zipfile.ZipFile, sheet: str
+) -> tuple[dict[tuple[int, int], str], dict[str, set[int]]]:
+    """Return a sheet's errors by row and column, and the numbers of its hidden rows (`row`) and columns (`col`).
+
+    All numbers count from 1. python-calamine reads errors as empty cells.
+    """
     parts = {name.casefold(): name for name in archive.namelist()}
     errors: dict[tuple[int, int], str] = {}
     hidden_lines: dict[str, set[int]] = {"row": set(), "col": set()}

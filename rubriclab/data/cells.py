@@ -59,7 +59,6 @@ class CellRules:
         return bool(self.missing) and is_number and f"{cell:g}" in self.missing
 
     def level(self, text: str) -> WordScore | None:
-        """Return the score of a word for a level; `None` for other texts."""
         word = text.strip()
         score = (self.level_scores or VERDICT_WORDS).get(word.casefold())
         return None if score is None else WordScore(score, word, not self.level_scores)
@@ -69,7 +68,6 @@ class CellRules:
         return ", ".join(self.level_scores) if any(map(_NUMBER.fullmatch, self.level_scores)) else ""
 
     def number(self, text: str) -> float | None:
-        """Return the number that a text is; `None` for other texts."""
         number = text.strip()
         if self.decimal_comma:
             number = number.translate(_EXCHANGE_COMMA_AND_POINT)
@@ -134,8 +132,9 @@ def propose_level_scores(words: Iterable[str], *, beside_numbers: bool = False) 
 
 def is_worse(first: str, second: str) -> bool:
     """Return whether the first of two words, in lower case, usually stands for a worse level than the second."""
-    scales = (VERDICT_WORDS, LEVEL_RANKS)
-    return any(first in ranks and second in ranks and ranks[first] < ranks[second] for ranks in scales)
+    return any(
+        first in ranks and second in ranks and ranks[first] < ranks[second] for ranks in (VERDICT_WORDS, LEVEL_RANKS)
+    )
 
 
 def chat_messages(value: Any) -> list[tuple[str, str]]:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, permutations
+from typing import NamedTuple
 
 from rubriclab.data.annotations import LinePair, comparison_faults, fit_scores, select_comparisons
 from rubriclab.data.cells import MAX_LEVEL_WORDS, UNCALCULATED, is_worse, propose_level_scores, split_level_words
@@ -201,13 +202,10 @@ def describe_equal_labels(labels: Sequence[float], aspect: str) -> str | None:
     return f"all {len(labels)} scores for {aspect!r} are {value}; nothing can be learned from labels that are all equal"
 
 
-@dataclass(frozen=True, slots=True)
-class GradeColumns:
-    """The columns of an aspect's scores if the name of one, such as `Note` or `rank`, says that 1 is the best.
+class GradeColumns(NamedTuple):
+    """The columns of an aspect whose names, such as `Note` or `rank`, say that 1 is the best, and its other columns.
 
-    Attributes:
-        grades: the columns whose names say so, as a text; `others` are the aspect's other columns, which may be none.
-        level_scores: the option that turns the scores in all of the columns.
+    Both are texts; `level_scores` is the option that turns the scores in all of the columns.
     """
 
     grades: str

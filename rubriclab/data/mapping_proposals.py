@@ -265,7 +265,6 @@ def _are_numbers(cells: Sequence[Any]) -> bool:
 
 
 def _are_measured(column: str, cells: Sequence[Any], aspect: str | None) -> bool:
-    """Return whether the numbers in a column are measurements rather than people's scores."""
     if aspect is not None and _is_similar(column, aspect):
         return False
     if any(map(_MEASURED.fullmatch, _plain(column).split("-"))):
@@ -284,7 +283,6 @@ def _is_similar(column: str, aspect: str) -> bool:
 
 
 def _numbers(cells: Iterable[Any]) -> list[float]:
-    """Return the numbers in cells, which may have a decimal point or, where that gives no number, a decimal comma."""
     numbers = []
     for cell in cells:
         readings = [rules.number(cell) for rules in _DECIMAL_RULES] if isinstance(cell, str) else [cell]

@@ -28,15 +28,9 @@ from itertools import chain, islice
 from numbers import Real
 from typing import Any, TypeVar
 
+from rubriclab.data import mapping_proposals
 from rubriclab.data.cells import PLACEHOLDER, TYPED, UNCALCULATED, UNTYPED, CellError, CellRules, chat_messages
 from rubriclab.data.mapping import ABSENT, FIELDS, NATIVE, FieldMap, look_up, mapping_text
-from rubriclab.data.mapping_proposals import (
-    MAX_SAMPLED,
-    closest_column,
-    complete_mapping,
-    form_columns,
-    propose_mapping,
-)
 from rubriclab.errors import DataError
 from rubriclab.models.base import MAX_NAME_LENGTH, digest
 from rubriclab.models.characters import MAX_EXACT_INTEGER, describe, is_blank
@@ -218,7 +212,6 @@ class Fields:
 
 
 def drop_placeholder(text: str | None) -> str | None:
-    """Return a text unchanged; `None` for a placeholder such as `n/a`."""
     word = text.strip(_AROUND).lower() if text else ""
     return text if word and not PLACEHOLDER.fullmatch(word) else None
 
@@ -328,7 +321,7 @@ def check_columns(
             absent_columns[name] = f"a column {column!r}, which the mapping names for it"
     if not absent_columns:
         return
-    form = form_columns(map(str, row))
+    form = mapping_proposals.form_columns(map(str, row))
     if "output" in absent_columns and len(form) > 1:
         raise DataError(
             f"{where}: the columns {form[0]!r}, {form[1]!r} and so on seem to be a form's questions, each about "
@@ -338,10 +331,10 @@ def check_columns(
     proposed = corrected_columns(row, mapping)
     if aspect:
         later_mappings = (later_row for later_row in later_rows if isinstance(later_row, Mapping))
-        rows = [row, *islice(later_mappings, MAX_SAMPLED - 1)]
-        proposed = complete_mapping(rows, proposed, aspect)
+        rows = [row, *islice(later_mappings, mapping_proposals.MAX_SAMPLED - 1)]
+        proposed = mapping_proposals.complete_mapping(rows, proposed, aspect)
     elif "output" not in proposed:
-        proposed |= propose_mapping([row], mapped=proposed)
+        proposed |= mapping_proposals.propose_mapping([row], mapped=proposed)
     columns = {**proposed, **{name: "COLUMN" for name in absent_columns if name not in proposed}}
     holding = "the column that holds it" if len(absent_columns) == 1 else "the columns that hold them"
     raise DataError(f"{where}: {faults}{fields.columns_text()}.", f"Name {holding}: `mapping={mapping_text(columns)}`.")
@@ -353,7 +346,7 @@ def corrected_columns(row: Mapping[str, Any], mapping: FieldMap) -> dict[str, st
     for name, column in mapping.columns.items():
         if look_up(row, column) is not ABSENT:
             corrected[name] = column
-        elif closest := closest_column(column, list(map(str, row))):
+        elif closest := mapping_proposals.closest_column(column, list(map(str, row))):
             corrected[name] = closest
     return corrected
 

@@ -83,7 +83,6 @@ def read_sample(path: Path) -> tuple[bytes, bool]:
 
 
 def bounded_lines(where: str, lines: Lines, max_bytes: int) -> Iterator[Any]:
-    """Yield lines; one of more than `max_bytes` is a `DataError`."""
     readline = getattr(lines, "readline", None)
     if callable(readline):
         # One byte more than allowed shows that a line is too long, without reading it to its end.

@@ -209,7 +209,6 @@ def name_in_errors(path: str | Path) -> Iterator[None]:
 
 
 def flatten(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the cells of a row by column: nested values under dotted names, and lists as JSON."""
     cells: dict[str, Any] = {}
     for name, value in row.items():
         if isinstance(value, Mapping):
@@ -222,7 +221,6 @@ def flatten(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def replace_surrogates(value: Any) -> Any:
-    """Return a value in which question marks replace what is not valid Unicode."""
     return value.encode(errors="replace").decode() if isinstance(value, str) else value
 
 

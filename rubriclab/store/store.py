@@ -32,7 +32,6 @@ from rubriclab.models.version import Effort, Provenance, TrainingRecord, Version
 from rubriclab.store import tables
 from rubriclab.store.tables import (
     AnswerRow,
-    ConfirmationRow,
     EvaluationRow,
     HumanJudgmentRow,
     RubricRow,
@@ -303,14 +302,14 @@ class Store(Closing):
             if row.origin != LEARNED:
                 record = row.record_digest
                 session.merge(
-                    ConfirmationRow(name=row.name, number=row.number, record_digest=record, created=tables.now())
+                    tables.ConfirmationRow(name=row.name, number=row.number, record_digest=record, created=tables.now())
                 )
 
         return self._mark(ref, confirm)
 
     def revoke(self, ref: str) -> Version:
         def revoke(session: Session, row: VersionRow) -> None:
-            if confirmation := session.get(ConfirmationRow, _key(row)):
+            if confirmation := session.get(tables.ConfirmationRow, _key(row)):
                 session.delete(confirmation)
 
         return self._mark(ref, revoke)
@@ -401,7 +400,7 @@ class Store(Closing):
         tags: dict[tuple[str, int], list[str]] = {}
         for each in session.exec(select(TagRow).where(col(TagRow.name).in_(names))):
             tags.setdefault(_key(each), []).append(each.tag)
-        confirmations = session.exec(select(ConfirmationRow).where(col(ConfirmationRow.name).in_(names)))
+        confirmations = session.exec(select(tables.ConfirmationRow).where(col(tables.ConfirmationRow.name).in_(names)))
         confirmed = {_key(each): each.record_digest for each in confirmations}
         evaluated = session.exec(select(EvaluationRow).where(col(EvaluationRow.name).in_(names)))
         evaluations = {_key(each): each for each in evaluated}
@@ -649,7 +648,9 @@ def _attached_problems(session: Session, versions: Mapping[tuple[str, int], Vers
             if _key(row) not in versions:
                 yield Problem(where, "there is no such version")
             yield from _attempt(where, read, row)
-    for confirmation in _rows(session, ConfirmationRow, ConfirmationRow.name, ConfirmationRow.number):
+    for confirmation in _rows(
+        session, tables.ConfirmationRow, tables.ConfirmationRow.name, tables.ConfirmationRow.number
+    ):
         where = f"confirmation of {confirmation.ref}"
         if confirmed := versions.get(_key(confirmation)):
             noun = "the record that was confirmed"

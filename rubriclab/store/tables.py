@@ -385,8 +385,6 @@ class BatchRow(StoredTable, table=True):
 _ANSWERS = METADATA.tables[AnswerRow.__tablename__]
 _INSERT = sa.insert(_ANSWERS)
 _REPLY = sa.select(_ANSWERS.c.reply, _ANSWERS.c.reply_digest).where(_ANSWERS.c.digest == sa.bindparam("wanted"))
-_PRIVILEGE = sa.select(sa.func.has_table_privilege(_ANSWERS.name, "INSERT"))
-_COUNT = sa.select(sa.func.count()).select_from(_ANSWERS)
 
 
 class AnswerTable:
@@ -426,11 +424,12 @@ class AnswerTable:
     @cached_property
     def _may_insert(self) -> bool:
         if self._engine.dialect.name == "postgresql":
-            return bool(fetch_rows(self._engine, _PRIVILEGE)[0][0])
+            may_insert = sa.select(sa.func.has_table_privilege(_ANSWERS.name, "INSERT"))
+            return bool(fetch_rows(self._engine, may_insert)[0][0])
         return not self._read_only
 
     def count(self) -> int:
-        return int(fetch_rows(self._engine, _COUNT)[0][0])
+        return int(fetch_rows(self._engine, sa.select(sa.func.count()).select_from(_ANSWERS))[0][0])
 
 
 def answer_digest(request_digest: str, text: str) -> str:
