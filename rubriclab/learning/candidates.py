@@ -268,7 +268,7 @@ def unique_names(parts: Sequence[Part]) -> list[dict[str, str]]:
 
     A text feature keeps its id. A method's first score of the whole is named after it. Duplicate ids become METHOD.ID.
     """
-    used_ids = {item.id for part in parts for item in all_criteria(part) if item.kind == "feature"}
+    used_ids = {each.id for part in parts for each in all_criteria(part) if each.kind == "feature"}
     names_of_parts = []
     for part in parts:
         names = {}
@@ -286,20 +286,20 @@ def unique_names(parts: Sequence[Part]) -> list[dict[str, str]]:
 
 
 def rename_criteria(part: Part, names: Mapping[str, str]) -> Part:
-    changed = {old: new for old, new in names.items() if old != new}
-    if not changed:
+    new_ids = {old: new for old, new in names.items() if old != new}
+    if not new_ids:
         return part
-    pattern = re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, changed))})(?![\w-])")
+    old_id = re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, new_ids))})(?![\w-])")
 
     def rename(criterion: Criterion) -> Criterion:
         question = criterion.question
         if question and question.seed:
-            question = question.model_copy(update={"seed": changed.get(question.seed, question.seed)})
-        return criterion.model_copy(update={"id": changed.get(criterion.id, criterion.id), "question": question})
+            question = question.model_copy(update={"seed": new_ids.get(question.seed, question.seed)})
+        return criterion.model_copy(update={"id": new_ids.get(criterion.id, criterion.id), "question": question})
 
     dropped = (
         DroppedCriterion(
-            criterion=rename(each.criterion), reason=pattern.sub(lambda match: changed[match.group()], each.reason)
+            criterion=rename(each.criterion), reason=old_id.sub(lambda match: new_ids[match.group()], each.reason)
         )
         for each in part.dropped
     )
@@ -362,7 +362,8 @@ async def usable_form(
         )
         return UsableForm(form, note=note)
 
-    texts = interface.pick_evenly(sorted(content_order(examples), key=lambda example: labels[example.id]), USUAL_CALLS)
+    lowest_label_first = sorted(content_order(examples), key=lambda example: labels[example.id])
+    texts = interface.pick_evenly(lowest_label_first, USUAL_CALLS)
     answers = await answers_in(None, texts)
     replies = [answer for answer in answers if answer.replied]
     if replies and not any(answer.value for answer in answers):
@@ -428,9 +429,10 @@ async def rate_in_one_call(
     scoring by fewer criteria shows no more texts at once than learning did. Raises JudgeError without usable replies.
     """
     assignment, examples = plans[0].training_input.assignment, candidates.examples
-    order = ("score", "hypothesis", "question")
+    kinds_in_order = ("score", "hypothesis", "question")
     joinable = [candidates.candidates[column].criterion for column in candidates.joinable_columns]
-    first_ids = [each.id for each in sorted(joinable, key=lambda criterion: order.index(criterion.kind))[:MAX_ENTRIES]]
+    joinable.sort(key=lambda criterion: kinds_in_order.index(criterion.kind))
+    first_ids = [criterion.id for criterion in joinable[:MAX_ENTRIES]]
     on_progress(f"rating {len(examples)} texts by {len(first_ids)} criteria in one call", 0.0)
     ratings: Mapping[str, tuple[interface.CriterionRating, ...]] = {}
     if rivals is None:
@@ -441,9 +443,9 @@ async def rate_in_one_call(
         if usable.note:
             on_progress(usable.note, 0.0)
 
-    async def rate(names: Sequence[str], known: Mapping[str, Sequence[interface.CriterionRating]]) -> dict[str, Any]:
+    async def rate(ids: Sequence[str], known: Mapping[str, Sequence[interface.CriterionRating]]) -> dict[str, Any]:
         texts = [example for example in examples if example.id not in known]
-        parts = [part for part in candidates.parts_with(names) if can_join(part)]
+        parts = [part for part in candidates.parts_with(ids) if can_join(part)]
         rated = await ratings_of_texts(
             texts, parts, "in one call", assignment, judge, rivals=rivals, form=candidates.form
         )
@@ -459,10 +461,10 @@ async def rate_in_one_call(
         return await rate_in_one_call(with_note, plans, judge=judge, generator=generator, on_progress=on_progress)
     candidates = await _extend_criteria(candidates, columns, plans, judge, generator)
     joinable_ids = [candidates.ids[column] for column in candidates.joinable_columns]
-    more = [name for name in joinable_ids if name not in columns]
-    calls = chunks(more, MAX_ENTRIES)
-    on_progress(f"rating {len(examples)} texts by {len(more)} more criteria", 0.5)
-    for more_columns in await asyncio.gather(*(rate(names, {}) for names in calls)):
+    more_ids = [name for name in joinable_ids if name not in columns]
+    ids_by_call = chunks(more_ids, MAX_ENTRIES)
+    on_progress(f"rating {len(examples)} texts by {len(more_ids)} more criteria", 0.5)
+    for more_columns in await asyncio.gather(*(rate(ids, {}) for ids in ids_by_call)):
         columns |= more_columns
     by_column: dict[str, Sequence[Cell]] = dict(zip(candidates.ids, zip(*candidates.cells, strict=True), strict=True))
     unjudged = {name for name, cells in by_column.items() if all(cell is UNJUDGED for cell in cells)}
@@ -478,9 +480,9 @@ async def rate_in_one_call(
     cells = tuple(zip(*(by_column | by_method).values(), strict=True))
     together = tuple(zip(*(by_column | columns).values(), strict=True))
     if rivals:
-        parts_of_calls = [candidates.parts_with(names) for names in (first_ids, *calls)]
-        grouped = [texts for parts in parts_of_calls for texts in group_calls(examples, parts, assignment, rivals)]
-        rivals = RivalLimits(texts=max(2, *map(len, grouped)))  # calls about several texts have two or more
+        parts_by_call = [candidates.parts_with(ids) for ids in (first_ids, *ids_by_call)]
+        texts_by_call = [texts for parts in parts_by_call for texts in group_calls(examples, parts, assignment, rivals)]
+        rivals = RivalLimits(texts=max(2, *map(len, texts_by_call)))  # calls about several texts have two or more
     labels = floats(example.scores[assignment.aspect.name] for example in examples)
     newly_judged = unjudged & columns.keys()
     with_evidence = tuple(
@@ -497,6 +499,7 @@ def _columns(ratings: Sequence[Sequence[interface.CriterionRating]]) -> dict[str
 async def _extend_criteria(
     candidates: Candidates, columns: Mapping[str, Sequence[Cell]], plans: Sequence[Plan], judge: Judge, generator: Judge
 ) -> Candidates:
+    """Return the candidates, followed by the criteria that methods propose from the ratings in `columns`, by id."""
     ratings: dict[str, dict[str, float]] = {}
     for row, text in enumerate(candidates.examples):
         scores = {name: cells[row].score for name, cells in columns.items()}
@@ -510,9 +513,8 @@ async def _extend_criteria(
         )
         more = rename_criteria(more, unique_names([*candidates.parts, more])[-1])
         part = next(each for each in candidates.parts if each.method == more.method)
-        extended = part.model_copy(
-            update={"criteria": (*part.criteria, *more.criteria), "dropped": (*part.dropped, *more.dropped)}
-        )
+        criteria, dropped = (*part.criteria, *more.criteria), (*part.dropped, *more.dropped)
+        extended = part.model_copy(update={"criteria": criteria, "dropped": dropped})
         candidates = replace(
             candidates,
             candidates=(*candidates.candidates, *(_candidate(more.method, each) for each in more.criteria)),
@@ -529,8 +531,8 @@ def _with_evidence(candidate: Candidate, cells: Sequence[Cell], labels: FloatArr
     judged, inapplicable = int((~np.isnan(scores)).sum()), sum(not cell.applies for cell in cells)
     answers = None
     if criterion.kind == "question":
-        good = int(np.nansum(scores))
-        yes = good if question_of(criterion).better == "yes" else judged - good
+        n_good_answers = int(np.nansum(scores))
+        yes = n_good_answers if question_of(criterion).better == "yes" else judged - n_good_answers
         answers = {"yes": yes, "no": judged - yes, "n/a": inapplicable}
     measured = interface.with_agreement(criterion, scores, labels, len(cells) - inapplicable, answers)
     return candidate.model_copy(update={"criterion": measured})

@@ -159,10 +159,7 @@ class JudgeEstimate(CallEstimate):
 
 @dataclass(frozen=True, repr=False)
 class DryRun(Displayed):
-    """Estimated calls, tokens and costs of an operation, by role.
-
-    With `batch`, costs are those of batches. For the judges in `assumed`, half of the usual price is assumed.
-    """
+    """Estimated calls, tokens and costs by role; with `batch`, costs are of batches, an assumed half for `assumed`."""
 
     roles: Mapping[str, JudgeEstimate]
     batch: bool = False

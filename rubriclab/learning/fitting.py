@@ -223,7 +223,7 @@ def cross_validate(table: RatingMatrix, settings: JointSettings, pool: Candidate
     """Return each text's score by rubrics fitted to the texts of other folds, which `settings` define."""
     pool = pool or CandidatePool(tuple(range(len(table.methods))))
     order = canonical_order(table)
-    folds = divisions(table.rows(order).groups, settings)[:, np.argsort(order)]
+    folds = folds_by_repetition(table.rows(order).groups, settings)[:, np.argsort(order)]
     return fit_folds(table, folds, lambda _repetition, _fold: pool)
 
 
@@ -268,7 +268,7 @@ def fit_folds(
     return HeldOut(_column_means(scores)[inverse], _column_means(raws)[inverse], folds, tuple(fits))
 
 
-def divisions(groups: Sequence[str], settings: JointSettings) -> IntArray:
+def folds_by_repetition(groups: Sequence[str], settings: JointSettings) -> IntArray:
     """Return each text's fold in each repetition, shape (repetitions, texts); one row if every group is a fold."""
     count = len(set(units(groups).tolist()))
     repeats = 1 if count <= settings.folds else settings.repeats

@@ -38,7 +38,7 @@ from rubriclab.models.text import Example, Scale, named_annotations
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, floats, pearson_rows, spearman_rows
 from rubriclab.stats.intervals import Interval, predict_folds, renumber, rounded
 from rubriclab.stats.rater_agreement import ceiling, krippendorff_alpha
-from rubriclab.stats.score_agreement import ScoreErrors, correlation_or_zero, difference, less_error, score_errors
+from rubriclab.stats.score_agreement import ScoreErrors, correlation_or_zero, difference, error_difference, score_errors
 
 GateLevel = Literal["group", "dataset"]
 
@@ -201,7 +201,7 @@ class EvaluatorComparison:
             if has_both.any() and self.labels_are_verdicts:
                 error_reduction = verdict_statistic("Brier score", predictions, table.labels, table.groups)
             elif has_both.any():
-                error_reduction = less_error(predictions, table.labels, table.groups)
+                error_reduction = error_difference(predictions, table.labels, table.groups)
         order, labels, clusters = self.order_difference(rubric.scores, other.scores)
         return verdict_on(other.name, order, error_reduction, table.scale, labels=labels, clusters=clusters)
 

@@ -190,14 +190,14 @@ class RubricPair:
         if pair.before is not None and pair.after is not None:
             row["difference"] = round(pair.after - pair.before, DIGITS)
             row["flips"] = (pair.before >= threshold) != (pair.after >= threshold)
-        for criterion, (rating, contribution) in zip(self.criteria, pair.changes.tolist(), strict=True):
+        for criterion, (rating_change, contribution_change) in zip(self.criteria, pair.changes.tolist(), strict=True):
             old, new = criterion.ratings(before, after)
             criteria.append(
                 {
                     "criterion": criterion.name,
                     "state": criterion.state,
-                    "change": rounded(rating),
-                    "contribution": rounded(contribution),
+                    "change": rounded(rating_change),
+                    "contribution": rounded(contribution_change),
                     "score_before": old.score if old else None,
                     "score_after": new.score if new else None,
                     "reason_before": old.reason if old else None,

@@ -126,8 +126,8 @@ def rival_limits(rubric: Rubric, rivals: RivalLimits | Literal["apart"] | None) 
         in_one_call = rubric.aggregation.ask == "in one call"
     else:
         in_one_call = all(criterion.kind == "score" for criterion in rubric.criteria)
-    judged = [part for part in rubric.parts if any(criterion.kind != "feature" for criterion in part.criteria)]
-    if rivals and not (in_one_call and judged and all(map(can_join, judged))):
+    judged_parts = [part for part in rubric.parts if any(each.kind != "feature" for each in part.criteria)]
+    if rivals and not (in_one_call and judged_parts and all(map(can_join, judged_parts))):
         raise SettingsError(
             "`rivals=together`: this rubric does not ask the judge about all its criteria in one call.",
             "Leave `rivals` out, or learn a rubric with `settings=joint.ask=in one call`.",
@@ -246,7 +246,7 @@ async def _scores_by_part(
 
 
 def _why_unscored(rubric: Rubric, criteria: Sequence[CriterionRating]) -> str:
-    failed = [criterion for criterion in criteria if criterion.score is None and criterion.applies]
+    failed = [rating for rating in criteria if rating.score is None and rating.applies]
     if not failed and rubric.scores_on.names:
         return CANNOT_ASSESS
     if not failed:

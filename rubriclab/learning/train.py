@@ -253,6 +253,7 @@ class Study:
         return round(threshold, DIGITS)
 
     def not_assessed_notes(self) -> Iterator[str]:
+        """Yield for each kind of criterion how many texts the judge cannot assess, if labels have two levels."""
         if self.assignment.scale.names is None:
             return
         cells = self.candidates.cells_for(self.ask)
@@ -269,7 +270,7 @@ class Study:
         fit, limits, ids = self.fit, self.candidates.bounds, self.candidates.ids
         kept_ids = [ids[column] for column in fit.columns]
         shares = fitting.selection_shares(self.selected, self.table)
-        columns = (fit.weights, fit.centers, fit.spreads, fit.low, fit.high, shares)
+        rows = np.column_stack((fit.weights, fit.centers, fit.spreads, fit.low, fit.high, shares)).tolist()
         terms = tuple(
             Term(
                 criterion=name,
@@ -281,9 +282,7 @@ class Study:
                 selected=round(share, DIGITS),
                 bounds=bounds_if_met(limits.get(name), weight),
             )
-            for name, (weight, center, spread, low, high, share) in zip(
-                kept_ids, np.column_stack(columns).tolist(), strict=True
-            )
+            for name, (weight, center, spread, low, high, share) in zip(kept_ids, rows, strict=True)
         )
         aggregation = Aggregation(
             ask=self.ask,
@@ -316,7 +315,7 @@ class Study:
     @cached_property
     def validation(self) -> evaluation.Validation:
         table, candidates, held_out, assignment = self.table, self.candidates, self.selected.held_out, self.assignment
-        by_method = {part.method: [criterion.id for criterion in part.criteria] for part in candidates.parts}
+        ids_by_method = {part.method: [criterion.id for criterion in part.criteria] for part in candidates.parts}
         ids = candidates.ids
         kept_ids = [ids[column] for column in self.fit.columns]
         whole = [] if self.ask == "by method" else np.flatnonzero(table.holistic).tolist()
@@ -333,7 +332,7 @@ class Study:
             calls={
                 JOINT: candidates.calls(kept_ids, assignment, self.ask),
                 evaluation.WHOLE: candidates.calls([ids[column] for column in whole], assignment, self.ask),
-                **{name: candidates.calls(own_ids, assignment, "by method") for name, own_ids in by_method.items()},
+                **{name: candidates.calls(own_ids, assignment, "by method") for name, own_ids in ids_by_method.items()},
             },
             direct=self.direct,
             predicted_labels=held_out.scores,
@@ -357,8 +356,8 @@ class Study:
         yield agreement(JOINT, held_out.scores, self.verdicts, order=held_out.raw)
         if direct is not None:
             yield agreement(evaluation.DIRECT, direct, verdicts.verdicts_at(direct, 0.5))
-            mapped = calibrated_scores(self.table_by_method, held_out.folds[0], direct)
-            yield agreement(evaluation.CALIBRATED, mapped, self._held_out_verdicts(mapped), order=direct)
+            calibrated = calibrated_scores(self.table_by_method, held_out.folds[0], direct)
+            yield agreement(evaluation.CALIBRATED, calibrated, self._held_out_verdicts(calibrated), order=direct)
         aspect = self.assignment.aspect.name
         ratings = [example.annotations.get(aspect, ()) for example in self.candidates.examples]
         if by_raters := verdicts.raters_verdicts(ratings, groups):
@@ -428,7 +427,7 @@ async def train_joint(
         generator=generator,
         seed=seed,
         proposals_only=together,
-        on_progress=lambda doing, share: on_progress(doing, proposed_share * share),
+        on_progress=lambda stage, share: on_progress(stage, proposed_share * share),
     )
     if earlier:
         candidates = candidate_search.add_earlier(candidates, earlier)
@@ -439,7 +438,7 @@ async def train_joint(
             judge=judge,
             generator=generator,
             rivals=settings.rivals,
-            on_progress=lambda doing, share: on_progress(doing, proposed_share + (RATED - proposed_share) * share),
+            on_progress=lambda stage, share: on_progress(stage, proposed_share + (RATED - proposed_share) * share),
         )
     study = Study(candidates, assignment, settings)
     templates = {name for plan in plans for name in plan.method.prompts} | {TEMPLATE}

@@ -204,7 +204,7 @@ def select_in_folds(rated: RatedRubric) -> FoldSelection:
     unlimited = replace(rated.table, limits=None)
     learned_columns = [column for column, candidate in enumerate(rated.candidates) if candidate.by_hand != "added"]
     if not learned_columns:
-        return FoldSelection(fitting.divisions(unlimited.groups, rated.fit_settings), ())
+        return FoldSelection(fitting.folds_by_repetition(unlimited.groups, rated.fit_settings), ())
     held_out = fitting.select_rubric(unlimited.columns(learned_columns), rated.fit_settings, rated.ask).held_out
     ids = [rated.candidates[column].criterion.id for column in learned_columns]
 

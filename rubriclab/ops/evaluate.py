@@ -33,7 +33,7 @@ from rubriclab.ops.score import Scoring
 from rubriclab.stats import Agreement, Interval, Level, agreement, difference
 from rubriclab.stats.correlation import FloatArray, floats
 from rubriclab.stats.rater_agreement import ceiling_interval
-from rubriclab.stats.score_agreement import ScoreErrors, less_error, score_errors
+from rubriclab.stats.score_agreement import ScoreErrors, error_difference, score_errors
 
 LEVELS: tuple[Level, ...] = ("group", "dataset", "system")
 
@@ -650,7 +650,7 @@ def _comparison(
     same_scale = other_scored is not None and other_scored.version.rubric.scores_on == scale
     error_reduction, error_basis = None, dict[str, int]()
     if same_scale and not scale.names and order.n:
-        error_reduction = less_error([other_values, scored.values], labels, groups)
+        error_reduction = error_difference([other_values, scored.values], labels, groups)
         # The sum is NaN for a text that one of them did not score.
         error_basis = _count_scored(other_values + scored.values, groups)
     verdict = None

@@ -460,7 +460,7 @@ def score_errors(scores: FloatArray, labels: FloatArray, groups: Sequence[str], 
     )
 
 
-def less_error(scores: Sequence[FloatArray], labels: FloatArray, groups: Sequence[str]) -> Interval:
+def error_difference(scores: Sequence[FloatArray], labels: FloatArray, groups: Sequence[str]) -> Interval:
     """Return the mean absolute error of the first scores minus the second's, on the texts that have both scores."""
     texts = scored_texts(scores, labels, groups, None)
     first_errors, second_errors = np.abs(texts.predicted - texts.human)
