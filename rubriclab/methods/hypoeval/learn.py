@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import itertools
 import math
 import random
 from collections import Counter, defaultdict
@@ -52,19 +53,19 @@ FINAL_WRONG_SHARE = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """A hypothesis in the bandit: how many texts it rated, the sum of the utilities, and its last step."""
+    """A hypothesis in the bandit: how many texts it rated, the sum of the utilities, and the step of the last one."""
 
     id: str
-    visits: int = 0
-    utilities: float = 0.0
+    n_visits: int = 0
+    total_utility: float = 0.0
     last_step: int = 0
 
     @property
     def accuracy(self) -> float:
-        return self.utilities / self.visits if self.visits else 0.0
+        return self.total_utility / self.n_visits if self.n_visits else 0.0
 
     def after_visit(self, utility: float | None, step: int) -> Arm:
-        return self if utility is None else Arm(self.id, self.visits + 1, self.utilities + utility, step)
+        return self if utility is None else Arm(self.id, self.n_visits + 1, self.total_utility + utility, step)
 
 
 def utility(rating: float, label: float, scale: Scale) -> float:
@@ -73,12 +74,13 @@ def utility(rating: float, label: float, scale: Scale) -> float:
 
 
 def tolerance(theta: float, scale: Scale) -> float:
+    """Return the largest error of a close rating, in points of `scale`."""
     return theta * scale.width / PAPER_WIDTH
 
 
-def wrong_needed(top: int, step: int, total: int) -> float:
-    """Return w_hyp, the number of the `top` that must be wrong for a text to enter the wrong bank (published code)."""
-    return top * FINAL_WRONG_SHARE * (step - 1) / total
+def wrong_needed(n_top: int, step: int, n_texts: int) -> float:
+    """Return w_hyp, the number of the top k that must be wrong for a text to enter the wrong bank (published code)."""
+    return n_top * FINAL_WRONG_SHARE * (step - 1) / n_texts
 
 
 def reward(arm: Arm, step: int, alpha: float, procedure: Procedure) -> float:
@@ -87,7 +89,7 @@ def reward(arm: Arm, step: int, alpha: float, procedure: Procedure) -> float:
     In the paper and its code, the bonus does not grow after the arm's last visit.
     """
     bonus_step = step if procedure == "improved" else arm.last_step
-    bonus = alpha * math.sqrt(math.log(max(bonus_step, 1)) / max(arm.visits, 1))
+    bonus = alpha * math.sqrt(math.log(max(bonus_step, 1)) / max(arm.n_visits, 1))
     return round(arm.accuracy, DIGITS) + round(bonus, DIGITS)
 
 
@@ -96,14 +98,15 @@ def rank_arms(arms: Iterable[Arm], step: int, alpha: float, procedure: Procedure
 
 
 def select(matrix: FloatArray, labels: FloatArray, settings: HypoEvalSettings) -> list[int]:
-    """Return the columns of the criteria kept: of those eligible, the `settings.selected` with the highest correlation.
+    """Return the columns of the criteria to keep: at most `settings.selected`, the highest correlation first.
 
     Eligible are columns with ratings of at least half of the texts; in the improved procedure only those with
     positive correlations, if there are any.
     """
+    # An undefined correlation counts as lower than any other.
     r = np.nan_to_num(label_correlations(matrix, labels), nan=-2.0)
-    rated = (~np.isnan(matrix)).mean(axis=0) if len(matrix) else np.zeros(matrix.shape[1])
-    eligible = [column for column in range(matrix.shape[1]) if rated[column] >= 0.5]
+    rated_share = (~np.isnan(matrix)).mean(axis=0) if len(matrix) else np.zeros(matrix.shape[1])
+    eligible = [column for column in range(matrix.shape[1]) if rated_share[column] >= 0.5]
     if settings.procedure == "improved" and any(r[column] > 0 for column in eligible):
         eligible = [column for column in eligible if r[column] > 0]
     return sorted(eligible, key=lambda column: (-r[column], column))[: settings.selected]
@@ -115,12 +118,14 @@ def hopeless_columns(matrix: FloatArray, labels: FloatArray, rounds_left: int, s
     Successive halving (Karnin, Koren and Somekh 2013, ICML) for several best arms: one and a half times as many as are
     selected enter the last round, and each earlier round has twice as many as the next.
     """
-    r = label_correlations(matrix, labels)
-    ranked = sorted(range(len(r)), key=lambda column: (-np.nan_to_num(r[column], nan=-2.0), column))
-    return sorted(ranked[math.ceil(0.75 * 2**rounds_left * settings.selected) :])
+    r = np.nan_to_num(label_correlations(matrix, labels), nan=-2.0)
+    ranked = sorted(range(len(r)), key=lambda column: (-r[column], column))
+    n_left = math.ceil(1.5 * 2 ** (rounds_left - 1) * settings.selected)
+    return sorted(ranked[n_left:])
 
 
 def mean_ratings(matrix: FloatArray, columns: Sequence[int]) -> FloatArray:
+    """Return each text's mean rating by some of the criteria, shape (texts,); NaN without any."""
     means = np.ma.masked_invalid(matrix[:, list(columns)]).mean(axis=1).round(DIGITS)
     return np.ma.filled(means.astype(float), np.nan)
 
@@ -137,28 +142,32 @@ def cross_validated(
 
 
 def final_bank(
-    learned: Sequence[Criterion], literature: Sequence[Criterion], size: int, procedure: Procedure, draw: random.Random
+    learned: Sequence[Criterion], literature: Sequence[Criterion], size: int, procedure: Procedure, rng: random.Random
 ) -> tuple[Criterion, ...]:
-    """Return at most `size` hypotheses from both kinds, or from the only one given; each kind is sorted, best first."""
-    has_both, half = bool(learned and literature), size // 2
+    """Return at most `size` hypotheses: of both kinds if there are both, half of each. Each kind is sorted, best first.
+
+    If one kind does not fill its half, the other kind has more; in the paper, hypotheses are drawn at random.
+    """
+    has_both = bool(learned and literature)
+    half = size // 2
     if procedure == "paper":
-        most = half if has_both else size
-        drawn_learned = draw.sample(learned, min(most, len(learned)))
-        return (*drawn_learned, *draw.sample(literature, min(most, len(literature))))
+        max_of_kind = half if has_both else size
+        drawn_learned = rng.sample(learned, min(max_of_kind, len(learned)))
+        return (*drawn_learned, *rng.sample(literature, min(max_of_kind, len(literature))))
     if not has_both:
         return (*learned, *literature)[:size]
     if procedure == "published":
         best_learned = tuple(learned[:half])
         return (*best_learned, *literature[: size - len(best_learned)])
-    added = tuple(literature[: max(half, size - len(learned))])
-    return (*learned[: size - len(added)], *added)
+    best_of_literature = tuple(literature[: max(half, size - len(learned))])
+    return (*learned[: size - len(best_of_literature)], *best_of_literature)
 
 
 # Length of a proposal in tokens.
 TOKENS_AROUND = 1000
 TOKENS_PER_HYPOTHESIS = 500
 
-# The id of a hypothesis, a text's score by it, and the verdict on the score: "too high", "too low" or "close".
+# A prompt's fields: the id of a hypothesis, a text's score by it, and the verdict "too high", "too low" or "close".
 Prediction = Mapping[str, Any]
 
 
@@ -241,14 +250,16 @@ async def refine(
     """Return the hypotheses revised in view of `material`; unchanged without a usable reply."""
     reasons = material.reasons(assignment.aspect.name)
     numbers = {(each.example, each.rater): each.number for each in reasons}
-    payload = [_payload(hypothesis) for hypothesis in hypotheses]
-    shown = []
-    for hypothesis, fields in zip(hypotheses, payload, strict=True):
+    wordings = [_wording_fields(hypothesis) for hypothesis in hypotheses]
+    fields_before = []
+    for hypothesis, fields in zip(hypotheses, wordings, strict=True):
         cited = {(each.example, each.rater) for each in hypothesis.evidence.reasons}
-        shown.append({**fields, "reasons": sorted(numbers[reason] for reason in cited & numbers.keys())})
-    answer = await ask(generator, propose_prompt(len(hypotheses), material, assignment, shown))
+        fields_before.append({**fields, "reasons": sorted(numbers[reason] for reason in cited & numbers.keys())})
+    answer = await ask(generator, propose_prompt(len(hypotheses), material, assignment, fields_before))
+    if answer.value is None:
+        return hypotheses
     old_evidence = hypotheses[0].evidence
-    if answer.value is None or [_payload(each.criterion(old_evidence)) for each in answer.value.hypotheses] == payload:
+    if [_wording_fields(each.criterion(old_evidence)) for each in answer.value.hypotheses] == wordings:
         return hypotheses
     evidence = old_evidence.model_copy(
         update={
@@ -258,21 +269,23 @@ async def refine(
             "origin": "labels and literature" if material.findings else old_evidence.origin,
         }
     )
-    # The reply cannot cite reasons that the prompt did not show, so reasons of the earlier wording are kept. A reply
-    # with fewer hypotheses may have left out any, so new wordings are matched to earlier ones by trait.
+    # A reply with fewer hypotheses may have left out any, so new wordings are matched to earlier ones by trait, and by
+    # their position only in a reply with all.
     replies = answer.value.hypotheses[: len(hypotheses)]
     by_trait = {hypothesis.trait: hypothesis for hypothesis in hypotheses}
     refined = []
     for index, reply in enumerate(replies):
-        same_place = hypotheses[index] if len(replies) == len(hypotheses) else None
-        earlier = by_trait.get(reply.trait.strip(), same_place)
-        old = earlier.evidence.reasons if earlier else ()
-        old_reasons = [reason for reason in old if (reason.example, reason.rater) not in numbers]
-        refined.append(reply.criterion(evidence, (*old_reasons, *prompting.cited_reasons(reply.reasons, reasons))))
+        earlier = by_trait.get(reply.trait.strip())
+        if earlier is None and len(replies) == len(hypotheses):
+            earlier = hypotheses[index]
+        # The reply cannot cite reasons that the prompt did not show, so such reasons of the earlier wording are kept.
+        old_reasons = earlier.evidence.reasons if earlier else ()
+        not_shown = [reason for reason in old_reasons if (reason.example, reason.rater) not in numbers]
+        refined.append(reply.criterion(evidence, (*not_shown, *prompting.cited_reasons(reply.reasons, reasons))))
     return tuple(refined)
 
 
-def _payload(criterion: Criterion) -> dict[str, Any]:
+def _wording_fields(criterion: Criterion) -> dict[str, Any]:
     levels = {format_score(level.score): level.description for level in criterion.levels}
     return {"trait": criterion.trait, "statement": criterion.statement, "levels": levels}
 
@@ -336,17 +349,18 @@ def proposal_form(scores: tuple[float, ...], *, citing: bool) -> type[Hypothesis
     }
     levels: Any = Annotated[LevelWordings, AfterValidator(check), WithJsonSchema(schema)]
     reasons = prompting.CitedNumbers if citing else prompting.NothingToCite
-    one: Any = create_model("Hypothesis", __base__=Hypothesis, levels=(levels, ...), reasons=(reasons, []))
-    several: Any = Annotated[list[one], Field(min_length=1), prompting.keep_valid(())]
-    return create_model("HypothesisProposal", __base__=HypothesisProposal, hypotheses=(several, ...))
+    hypothesis: Any = create_model("Hypothesis", __base__=Hypothesis, levels=(levels, ...), reasons=(reasons, []))
+    hypotheses: Any = Annotated[list[hypothesis], Field(min_length=1), prompting.keep_valid(())]
+    return create_model("HypothesisProposal", __base__=HypothesisProposal, hypotheses=(hypotheses, ...))
 
 
 # Share of the best hypotheses that must miss a text's label for the text to count as wrong.
 WRONG_SHARE = 0.5
 
 
-def with_ids(proposed: Sequence[Criterion], earlier: int) -> tuple[Criterion, ...]:
-    return tuple(each.model_copy(update={"id": f"h{number:02d}"}) for number, each in enumerate(proposed, earlier + 1))
+def with_ids(proposed: Sequence[Criterion], n_earlier: int) -> tuple[Criterion, ...]:
+    numbered = enumerate(proposed, n_earlier + 1)
+    return tuple(each.model_copy(update={"id": f"h{number:02d}"}) for number, each in numbered)
 
 
 async def extend(
@@ -360,29 +374,31 @@ async def extend(
 ) -> tuple[Part, tuple[str, ...]]:
     """Return a part with new hypotheses from the texts that the hypotheses of `part` miss most, and notes for the user.
 
-    The texts are from at most half of the groups, since their labels cannot test what is proposed from them.
+    The texts are from at most half of the groups, since their labels cannot test what is proposed from them. `ratings`
+    has the scores by the hypotheses' ids, of each text by its id.
     """
     assignment, examples = training_input.assignment, content_order(training_input.shown)
     scale, aspect, theta = assignment.scale, assignment.aspect.name, settings.theta
     labels = {example.id: example.scores[aspect] for example in examples}
     utilities: dict[str, list[float]] = {criterion.id: [] for criterion in part.criteria}
-    for name, scores in sorted(ratings.items()):
-        for criterion in utilities.keys() & scores.keys():
-            utilities[criterion].append(utility(scores[criterion], labels[name], scale))
-    accuracy = {name: fmean(own) if own else 0.0 for name, own in utilities.items()}
-    best = sorted(part.criteria, key=lambda each: (-accuracy[each.id], each.id))[: settings.k]
-    predicted = {name: predict_label(best, ratings.get(name, {}), labels[name], theta, scale) for name in labels}
-    misses = {name: sum(each["verdict"] != "close" for each in predictions) for name, predictions in predicted.items()}
-    wrong = [example for example in examples if misses[example.id] >= max(1, WRONG_SHARE * len(predicted[example.id]))]
+    for text_id, scores in sorted(ratings.items()):
+        for criterion_id in utilities.keys() & scores.keys():
+            utilities[criterion_id].append(utility(scores[criterion_id], labels[text_id], scale))
+    accuracy = {criterion_id: fmean(values) if values else 0.0 for criterion_id, values in utilities.items()}
+    best = sorted(part.criteria, key=lambda criterion: (-accuracy[criterion.id], criterion.id))[: settings.k]
+    predictions = {
+        text_id: predict_label(best, ratings.get(text_id, {}), label, theta, scale) for text_id, label in labels.items()
+    }
+    n_misses = {text_id: count_misses(of_text) for text_id, of_text in predictions.items()}
+    wrong = [text for text in examples if n_misses[text.id] >= max(1, WRONG_SHARE * len(predictions[text.id]))]
     half = max(1, len({example.group for example in examples}) // 2)
-    texts_by_group = Counter(example.group for example in wrong)
-    groups = [group for group, _ in texts_by_group.most_common(half)]
-    candidates = sorted((each.id for each in wrong if each.group in groups), key=lambda name: -misses[name])
-    wrong_texts = {name: predicted[name] for name in candidates[: settings.wrong_bank]}
-    if "labels" not in settings.sources or not wrong_texts:
+    groups = [group for group, _ in Counter(text.group for text in wrong).most_common(half)]
+    most_missed = sorted((text for text in wrong if text.group in groups), key=lambda text: -n_misses[text.id])
+    wrong_predictions = {text.id: predictions[text.id] for text in most_missed[: settings.wrong_bank]}
+    if "labels" not in settings.sources or not wrong_predictions:
         return part.model_copy(update={"criteria": (), "dropped": ()}), ()
-    texts = tuple(each for each in examples if each.id in wrong_texts)
-    material = ProposalContext(texts, (), part.criteria, wrong_texts, tolerance(theta, scale))
+    texts = tuple(each for each in examples if each.id in wrong_predictions)
+    material = ProposalContext(texts, (), part.criteria, wrong_predictions, tolerance(theta, scale))
     proposed, failure = await propose(settings.new_hypotheses, material, assignment, generator)
     new = with_ids(proposed, len(part.criteria) + len(part.dropped))
     # Hypotheses with ratings are preferred to new ones.
@@ -408,7 +424,11 @@ def predict_label(
     return tuple(predictions)
 
 
-# Shares of the texts that are rated in each round; after each round but the last, hopeless hypotheses are dropped.
+def count_misses(predictions: Iterable[Prediction]) -> int:
+    return sum(prediction["verdict"] != "close" for prediction in predictions)
+
+
+# Shares of the texts that are rated by the end of each round; after each but the last, hopeless hypotheses are dropped.
 ROUNDS = (0.25, 0.5, 1.0)
 
 
@@ -461,8 +481,9 @@ class _HypoEvalRun:
         else:
             random.Random(self.seed).shuffle(examples)
         self.first_texts = tuple(examples[: settings.initial_examples])
-        self.order = examples if training_input.examples else []
-        self.labels = {example.id: example.scores[aspect] for example in self.order}
+        # The texts that are rated here, in the order of the bandit; none if another step rates them.
+        self.texts = examples if training_input.examples else []
+        self.labels = {text.id: text.scores[aspect] for text in self.texts}
         self.findings = training_input.findings if "literature" in settings.sources else ()
         # All hypotheses by id in the order of addition; the arms of those not dropped; why the others were dropped.
         self.criteria: dict[str, Criterion] = {}
@@ -478,10 +499,11 @@ class _HypoEvalRun:
         """The hypotheses that are not dropped, in the order of addition."""
         return tuple(self.criteria[name] for name in self.arms)
 
-    def _keep_only(self, names: Iterable[str], reason: str) -> None:
-        for name in self.arms.keys() - {*names}:
-            del self.arms[name]
-            self.reasons[name] = reason
+    def _keep_only(self, ids: Iterable[str], reason: str) -> None:
+        """Drop all hypotheses but those with these ids, for the same reason."""
+        for id_ in self.arms.keys() - {*ids}:
+            del self.arms[id_]
+            self.reasons[id_] = reason
 
     def _ranked(self, step: int) -> list[Criterion]:
         ranked = rank_arms(self.arms.values(), step, self.settings.alpha, self.settings.procedure)
@@ -505,15 +527,15 @@ class _HypoEvalRun:
 
         async def rate_one(example: Example) -> None:
             new = [criterion for criterion in criteria if example.id not in self.ratings[criterion.id]]
-            for rated in await rate(example, new, self.assignment, self.judge, ask_how):
-                self.ratings[rated.id][example.id] = rated
+            for rating in await rate(example, new, self.assignment, self.judge, ask_how):
+                self.ratings[rating.id][example.id] = rating
 
         await asyncio.gather(*map(rate_one, examples))
 
-    def _scores(self, names: Iterable[str]) -> FloatArray:
-        """Return the scores of all texts, shape (texts, hypotheses); NaN if missing or not requested."""
-        columns = [self.ratings[name] for name in names]
-        rows = ([own[name].score if name in own else None for own in columns] for name in self.labels)
+    def _scores(self, ids: Iterable[str]) -> FloatArray:
+        """Return the scores of all texts by these hypotheses, shape (texts, hypotheses); NaN if missing."""
+        columns = [self.ratings[id_] for id_ in ids]
+        rows = ([column[text.id].score if text.id in column else None for column in columns] for text in self.texts)
         return float_table(rows, len(columns))
 
     async def propose_all(self) -> None:
@@ -529,59 +551,65 @@ class _HypoEvalRun:
             raise JudgeError(f"No hypothesis could be obtained: {self.failures[-1]}")
 
     async def _run_bandit(self) -> None:
-        settings, total, first = self.settings, len(self.order), self.first_texts
+        settings, n_texts, first = self.settings, len(self.texts), self.first_texts
         added = await self._add(settings.initial_hypotheses, ProposalContext(first, self.findings))
-        await self._visit(added, first if total else (), len(first))
-        wrong: dict[str, tuple[Example, tuple[Prediction, ...]]] = {}
-        for step, example in enumerate(self.order[len(first) :], len(first) + 1):
+        await self._visit(added, first if n_texts else (), len(first))
+        wrong_bank: list[Example] = []
+        predictions: dict[str, tuple[Prediction, ...]] = {}
+        for step, text in enumerate(self.texts[len(first) :], len(first) + 1):
             top = self._ranked(step - 1)[: settings.k]
-            await self._visit(top, [example], step)
-            scores = {each.id: self.ratings[each.id][example.id].score for each in top}
-            label, scale = self.labels[example.id], self.assignment.scale
-            predicted = predict_label(top, scores, label, settings.theta, scale)
-            misses = sum(each["verdict"] != "close" for each in predicted)
-            if misses >= max(1, wrong_needed(len(top), step, total)):
-                wrong[example.id] = (example, predicted)
-            if len(wrong) >= settings.wrong_bank:
-                await self._propose_from_wrong(wrong, top, step)
-                wrong = {}
-            self.on_progress(f"{step} of {total} labelled texts seen, {len(self.arms)} hypotheses", 0.5 * step / total)
+            await self._visit(top, [text], step)
+            scores = {each.id: self.ratings[each.id][text.id].score for each in top}
+            label, scale = self.labels[text.id], self.assignment.scale
+            predictions[text.id] = predict_label(top, scores, label, settings.theta, scale)
+            if count_misses(predictions[text.id]) >= max(1, wrong_needed(len(top), step, n_texts)):
+                wrong_bank.append(text)
+            if len(wrong_bank) >= settings.wrong_bank:
+                of_bank = {wrong.id: predictions[wrong.id] for wrong in wrong_bank}
+                await self._propose_from_wrong(tuple(wrong_bank), of_bank, top, step)
+                wrong_bank = []
+            progress = f"{step} of {n_texts} labelled texts seen, {len(self.arms)} hypotheses"
+            self.on_progress(progress, 0.5 * step / n_texts)
 
     async def _propose_from_wrong(
-        self, wrong: Mapping[str, tuple[Example, tuple[Prediction, ...]]], top: Sequence[Criterion], step: int
+        self,
+        texts: tuple[Example, ...],
+        predictions: Mapping[str, tuple[Prediction, ...]],
+        top: Sequence[Criterion],
+        step: int,
     ) -> None:
+        """Add refined hypotheses that are proposed from the texts of the full wrong bank."""
         settings, known = self.settings, self.alive if self.improved else ()
-        texts = tuple(text for text, _ in wrong.values())
         material = refinement = ProposalContext(texts)
         if self.improved:
-            predicted = {name: predictions for name, (_, predictions) in wrong.items()}
-            material = ProposalContext(texts, (), known, predicted, tolerance(settings.theta, self.assignment.scale))
+            material = ProposalContext(texts, (), known, predictions, tolerance(settings.theta, self.assignment.scale))
             # The generator has just seen these texts, so their turn gets no material and is skipped.
             refinement = ProposalContext()
-        new, failure = await propose(settings.new_hypotheses, material, self.assignment, self.generator)
+        hypotheses, failure = await propose(settings.new_hypotheses, material, self.assignment, self.generator)
         if failure:
             self.failures.append(failure)
             return
         turns = [refinement, ProposalContext(findings=self.findings, known=known)]
         if settings.procedure == "published":
             turns.reverse()
-        unchanged = 0
+        n_unchanged = 0
         for number in range(settings.refine_rounds):
-            turn, before = turns[number % len(turns)], new
+            turn = turns[number % len(turns)]
+            before = hypotheses
             if turn.examples or turn.findings:
-                new = await refine(before, turn, self.assignment, self.generator)
-            unchanged = unchanged + 1 if new is before else 0
-            if unchanged == len(turns):  # every further round would repeat a request
+                hypotheses = await refine(before, turn, self.assignment, self.generator)
+            n_unchanged = n_unchanged + 1 if hypotheses is before else 0
+            if n_unchanged == len(turns):  # every further round would repeat a request
                 break
-        preferred = [each for some in self._by_preference() for each in some]
-        new_criteria = self._admit(new)
+        preferred = [[earlier] for earlier in itertools.chain.from_iterable(self._by_preference())]
+        new_criteria = self._admit(hypotheses)
         if self.improved:
             # Earlier hypotheses have ratings and are preferred to new ones.
-            await self._drop_redundant([*([each] for each in preferred), new_criteria])
+            await self._drop_redundant([*preferred, new_criteria])
             new_criteria = tuple(criterion for criterion in new_criteria if criterion.id in self.arms)
         if settings.procedure == "paper":
-            names = [each.id for each in (*top, *new_criteria)]
-            self._keep_only(names, "neither among the best nor new when new hypotheses were proposed")
+            ids = [each.id for each in (*top, *new_criteria)]
+            self._keep_only(ids, "neither among the best nor new when new hypotheses were proposed")
         await self._visit(new_criteria, texts, step)
 
     async def _visit(self, criteria: Sequence[Criterion], examples: Sequence[Example], step: int) -> None:
@@ -598,7 +626,7 @@ class _HypoEvalRun:
 
     def _by_preference(self) -> tuple[list[Criterion], list[Criterion]]:
         """Return the rated hypotheses, highest reward or accuracy first, and those from literature as proposed."""
-        learned = self._ranked(len(self.order))
+        learned = self._ranked(len(self.texts))
         if self.settings.procedure == "published":
             best = sorted(self.arms.values(), key=lambda arm: (-arm.accuracy, arm.id))
             learned = [self.criteria[arm.id] for arm in best]
@@ -616,8 +644,8 @@ class _HypoEvalRun:
             else:
                 await self._drop_redundant(rated, max_shown=2)
                 await self._drop_redundant([[each] for each in literature], max_shown=2)
-        size, draw = self.settings.bank_size, random.Random(f"union {self.seed}")
-        bank = final_bank(*self._by_preference(), size, self.settings.procedure, draw)
+        size, rng = self.settings.bank_size, random.Random(f"union {self.seed}")
+        bank = final_bank(*self._by_preference(), size, self.settings.procedure, rng)
         self._keep_only((each.id for each in bank), f"no place in the final bank of {size}")
         self.on_progress(f"{len(self.arms)} hypotheses without redundant ones", 0.5)
 
@@ -625,53 +653,53 @@ class _HypoEvalRun:
         redundant, notes = await find_redundant(tiers, "hypothesis", self.assignment, self.judge, max_shown=max_shown)
         self.notes += notes
         self.reasons |= redundant
-        for name in redundant:
-            del self.arms[name]
+        for id_ in redundant:
+            del self.arms[id_]
 
     async def rate_bank(self) -> None:
         """Rate all texts by the whole bank, in rounds after which hopeless hypotheses are dropped."""
-        if not self.order:
+        if not self.texts:
             return
         labels = np.array(list(self.labels.values()))
         for rounds_left, share in zip(reversed(range(len(ROUNDS))), ROUNDS, strict=True):
-            end = round(share * len(self.order))
-            await self._rate(self.alive, self.order[:end])
+            end = round(share * len(self.texts))
+            await self._rate(self.alive, self.texts[:end])
             if self.settings.drop_hopeless and rounds_left:
                 # All ratings count: hypotheses from the bandit have some ratings of later texts too.
-                names = list(self.arms)
-                hopeless = hopeless_columns(self._scores(names), labels, rounds_left, self.settings)
-                names_left = (name for column, name in enumerate(names) if column not in hopeless)
-                self._keep_only(names_left, f"tracked the labels too little when {end} texts were rated by the bank")
-            doing = f"{end} of {len(self.order)} texts rated by {len(self.arms)} hypotheses"
-            self.on_progress(doing, 0.5 + 0.5 * share)
+                ids = list(self.arms)
+                hopeless = hopeless_columns(self._scores(ids), labels, rounds_left, self.settings)
+                remaining_ids = (id_ for column, id_ in enumerate(ids) if column not in hopeless)
+                self._keep_only(remaining_ids, f"tracked the labels too little when {end} texts were rated by the bank")
+            progress = f"{end} of {len(self.texts)} texts rated by {len(self.arms)} hypotheses"
+            self.on_progress(progress, 0.5 + 0.5 * share)
 
     async def conclude(self) -> interface.Learned:
-        settings, ids, labels = self.settings, tuple(self.labels), np.array(list(self.labels.values()))
+        """Return the part with the selected hypotheses, and all ratings of the texts."""
+        settings, text_ids, labels = self.settings, tuple(self.labels), np.array(list(self.labels.values()))
         candidates = tuple(self.arms)
         matrix = self._scores(candidates)
         # Without labels, the generator's order of importance decides.
-        selected_ids, what_is_kept = candidates[: settings.selected], f"first {settings.selected}"
-        if ids:
+        selected_ids, which_are_kept = candidates[: settings.selected], f"first {settings.selected}"
+        if self.texts:
             if np.isnan(matrix).all():
                 raise JudgeError("The judge gave no usable rating for any training text.", "Try another `judge`.")
             selected_ids = tuple(candidates[column] for column in select(matrix, labels, settings))
-            what_is_kept = f"{settings.selected} that track the labels best"
+            which_are_kept = f"{settings.selected} that track the labels best"
             if not selected_ids:
                 raise JudgeError(
-                    f"No hypothesis was rated on at least half of the {len(ids)} texts.",
+                    f"No hypothesis was rated on at least half of the {len(self.texts)} texts.",
                     "If its replies failed, run it again with `retry_failed`; else try another `judge`.",
                 )
-        self._keep_only(selected_ids, f"not among the {what_is_kept}")
-        all_scores = self._scores(self.criteria)
-        for criterion, column in zip(tuple(self.criteria.values()), all_scores.T, strict=True):
-            requested = len(self.ratings[criterion.id])
-            self.criteria[criterion.id] = interface.with_agreement(criterion, column, labels, requested)
-        criteria = tuple(self.criteria[name] for name in selected_ids)
+        self._keep_only(selected_ids, f"not among the {which_are_kept}")
+        for id_, column in zip(tuple(self.criteria), self._scores(self.criteria).T, strict=True):
+            n_requested = len(self.ratings[id_])
+            self.criteria[id_] = interface.with_agreement(self.criteria[id_], column, labels, n_requested)
+        criteria = tuple(self.criteria[id_] for id_ in selected_ids)
         if settings.ask == "concatenated":
-            requests = (rate(example, criteria, self.assignment, self.judge, "concatenated") for example in self.order)
+            requests = (rate(text, criteria, self.assignment, self.judge, "concatenated") for text in self.texts)
             scores = floats(overall.score for (overall,) in await asyncio.gather(*requests))
         else:
-            scores = mean_ratings(matrix, [candidates.index(name) for name in selected_ids])
+            scores = mean_ratings(matrix, [candidates.index(id_) for id_ in selected_ids])
         dropped = [each for each in self.criteria.values() if each.id in self.reasons]
         return interface.Learned(
             part=Part(
@@ -680,9 +708,9 @@ class _HypoEvalRun:
                 criteria=criteria,
                 dropped=tuple(DroppedCriterion(criterion=each, reason=self.reasons[each.id]) for each in dropped),
             ),
-            examples=ids,
+            examples=text_ids,
             candidates=candidates,
-            ratings=tuple(tuple(self.ratings[name][example] for name in candidates) for example in ids),
+            ratings=tuple(tuple(self.ratings[id_][text_id] for id_ in candidates) for text_id in text_ids),
             scores=scores,
             reselected=cross_validated(matrix, labels, self.groups, settings),
             notes=tuple(self.notes),
@@ -690,31 +718,36 @@ class _HypoEvalRun:
 
 
 def learning_calls(training_input: interface.TrainingInput, settings: HypoEvalSettings) -> interface.LearningCalls:
-    n, from_labels = len(training_input.examples), "labels" in settings.sources
+    n_texts, from_labels = len(training_input.examples), "labels" in settings.sources
     rated_later, improved = bool(training_input.unrated), settings.procedure == "improved"
     has_literature = bool(training_input.findings) and "literature" in settings.sources
     # How often hypotheses are proposed from wrong examples; those that another step has rated are extended once.
-    refills = 0
+    n_refills = 0
     if from_labels:
-        refills = max(0, n - settings.initial_examples) // settings.wrong_bank + int(rated_later)
-    initial = {"prior knowledge": settings.selected, "literature": 0}.get(settings.sources, settings.initial_hypotheses)
-    hypotheses = initial + refills * settings.new_hypotheses + (settings.from_literature if has_literature else 0)
+        n_refills = max(0, n_texts - settings.initial_examples) // settings.wrong_bank + int(rated_later)
+    n_initial = settings.initial_hypotheses if from_labels else 0
+    if settings.sources == "prior knowledge":
+        n_initial = settings.selected
+    n_from_literature = settings.from_literature if has_literature else 0
+    n_hypotheses = n_initial + n_refills * settings.new_hypotheses + n_from_literature
     judge_calls = 0
     if settings.sources != "prior knowledge":  # calls that look for redundant hypotheses, in the papers for each pair
-        judge_calls = 1 + refills if improved else hypotheses * (hypotheses - 1) // 2
-    if not rated_later:
-        # Together, all texts are rated in the bandit and by the final bank, and the wrong ones by new hypotheses.
-        judge_calls += 2 * n + refills * settings.wrong_bank if settings.ask == "together" else hypotheses * n
-        judge_calls += n if settings.ask == "concatenated" else 0
-    refinements = settings.refine_rounds
+        judge_calls = 1 + n_refills if improved else n_hypotheses * (n_hypotheses - 1) // 2
+    if not rated_later and settings.ask == "together":
+        # All texts are rated in the bandit and by the final bank, and the wrong ones by new hypotheses.
+        judge_calls += 2 * n_texts + n_refills * settings.wrong_bank
+    elif not rated_later:
+        judge_calls += n_hypotheses * n_texts
+        judge_calls += n_texts if settings.ask == "concatenated" else 0
+    n_refinements = settings.refine_rounds
     if improved:  # every second round is about wrong examples, and is skipped
-        refinements = refinements // 2 if has_literature else 0
-    calls_per_refill = 1 if rated_later else 1 + refinements
+        n_refinements = n_refinements // 2 if has_literature else 0
+    calls_per_refill = 1 if rated_later else 1 + n_refinements
     return interface.LearningCalls(
         judge=judge_calls,
-        generator=int(initial > 0) + int(has_literature) + refills * calls_per_refill,
+        generator=int(n_initial > 0) + int(has_literature) + n_refills * calls_per_refill,
         shown=settings.initial_examples if from_labels else 0,
-        unrated=hypotheses if rated_later else 0,
+        unrated=n_hypotheses if rated_later else 0,
     )
 
 
