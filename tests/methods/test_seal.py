@@ -218,7 +218,7 @@ async def test_ablations_and_short_texts_are_judged_as_the_settings_say(
     assert scripts.of_kind(judge, template)[0].fields["kind"] == ("whole" if whole else kind)
     assert [unit.sentences == () for unit in found.units] == [whole] * len(found.units)
     assert set(values(found).values()) == {1.0}
-    assert found.rated == (template == "rate")
+    assert found.is_rated == (template == "rate")
 
 
 async def test_without_a_source_a_claim_that_needs_one_has_no_verdict():

@@ -41,9 +41,10 @@ from rubriclab.models.rubric import Criterion, DroppedCriterion, Evidence, Part,
 from rubriclab.models.text import Aspect, Assignment, Example, content_order, named_reasons, shipped_aspects
 from rubriclab.prompts.prompt import Prompt
 
-# How many sub-dimensions the generator is asked for, as in the paper's checklists, and how many questions in each.
-MIN_SUB_DIMENSIONS, MAX_SUB_DIMENSIONS = 3, 5
-QUESTIONS_EACH = 2
+# How many sub-dimensions the generator is asked for, as in the paper's checklists, and how many questions on each.
+MIN_SUB_DIMENSIONS = 3
+MAX_SUB_DIMENSIONS = 5
+QUESTIONS_PER_SUB_DIMENSION = 2
 # Fewest finer questions requested per seed.
 MIN_ELABORATED = 3
 # Most texts whose raters' reasons are shown in the prompt for diversification.
@@ -53,11 +54,12 @@ MAX_TEXTS_WITH_REASONS = 6
 async def starting_checklist(
     training_input: TrainingInput, settings: scoring.CheckEvalSettings, generator: Judge
 ) -> Checklist:
-    """Return the sub-dimensions and seed questions to start from; ChecklistError or JudgeError without any."""
+    """Return the sub-dimensions and seed questions to start from; raises ChecklistError or JudgeError without any."""
     if settings.seeds == "checklist":
         return _limited_checklist(training_input, settings)
     assignment, aspect = training_input.assignment, training_input.assignment.aspect
-    fields = {**assignment.fields(), "fewest": MIN_SUB_DIMENSIONS, "most": MAX_SUB_DIMENSIONS, "each": QUESTIONS_EACH}
+    limits = {"fewest": MIN_SUB_DIMENSIONS, "most": MAX_SUB_DIMENSIONS, "each": QUESTIONS_PER_SUB_DIMENSION}
+    fields = {**assignment.fields(), **limits}
     answer = await ask(generator, Prompt("checkeval/seeds", fields, scoring.WrittenSeeds, max_tokens=1500))
     (written,) = prompting.require_reply([answer], "seed questions", "generator")
     numbers = itertools.count(1)
@@ -79,30 +81,31 @@ async def starting_checklist(
 
 
 def _limited_checklist(training_input: TrainingInput, settings: scoring.CheckEvalSettings) -> Checklist:
-    checklist, most = training_input.checklist, settings.seeds_per_sub_dimension
+    checklist, max_seeds = training_input.checklist, settings.seeds_per_sub_dimension
     if checklist is None:
         raise ChecklistError(
             "CheckEval starts from seed questions, and there are none.",
             "Give a checklist with `checklist=FILE`, or have it written: `settings=checkeval.seeds=prior knowledge`.",
         )
-    if not most:
+    if not max_seeds:
         return checklist
     subs = []
     for sub in checklist.sub_dimensions:
-        # Sorting is stable: seeds about a fault keep the checklist's order, and so do the other seeds.
-        faults_last = sorted(sub.questions, key=lambda seed: settings.procedure == "paper" and seed.better == "no")
-        first = tuple(seed for seed in sub.questions if seed in faults_last[:most])
-        subs.append(sub.model_copy(update={"questions": first}))
+        by_preference = sub.questions
+        if settings.procedure == "paper":
+            by_preference = tuple(sorted(sub.questions, key=lambda seed: seed.better == "no"))
+        seeds = tuple(seed for seed in sub.questions if seed in by_preference[:max_seeds])
+        subs.append(sub.model_copy(update={"questions": seeds}))
     return checklist.model_copy(update={"sub_dimensions": tuple(subs)})
 
 
 class _Request(NamedTuple):
-    """A request for at most `most` questions, made from `only_seed` or, if it is `None`, from several seeds."""
+    """A request for at most `max_questions`, made from the seed with `seed_id` or, if it is `None`, from several."""
 
     description: str
     prompt: Prompt[Any]
-    most: int
-    only_seed: str | None = None
+    max_questions: int
+    seed_id: str | None = None
 
 
 async def augment(
@@ -116,21 +119,20 @@ async def augment(
 
     The prompt for diversification shows only raters' reasons for labels of `texts`. JudgeError if all requests fail.
     """
-    subs, improved, aspect = checklist.sub_dimensions, settings.procedure == "improved", assignment.aspect.name
+    subs, aspect = checklist.sub_dimensions, assignment.aspect.name
     seeds = [(sub, seed) for sub in subs for seed in sub.questions]
     requests: list[_Request] = []
-    count = settings.diversified
-    if count and improved:
+    if settings.diversified and settings.procedure == "improved":
         for sub in subs:
             prompt = diversify_prompt(sub, assignment, settings, texts)
-            requests.append(_Request(f"other sides of {sub.name!r}", prompt, count))
-    elif count:
-        count *= len(subs)
-        described = [
+            requests.append(_Request(f"other sides of {sub.name!r}", prompt, settings.diversified))
+    elif settings.diversified:
+        count = settings.diversified * len(subs)
+        shown = [
             {"name": sub.name, "definition": sub.definition, "questions": [seed.fields() for seed in sub.questions]}
             for sub in subs
         ]
-        fields = {**assignment.fields(), "sub_dimensions": described, "count": count}
+        fields = {**assignment.fields(), "sub_dimensions": shown, "count": count}
         max_tokens = _proposal_tokens(count)
         prompt = Prompt("checkeval/diversify_dimension", fields, scoring.PlainDiversification, max_tokens=max_tokens)
         requests.append(_Request(f"other sides of {aspect!r}", prompt, count))
@@ -147,38 +149,42 @@ async def augment(
         if answer.value is None:
             failures.append(f"{request.description}: {answer.missing}")
             continue
-        origin: Origin = "elaborated" if request.only_seed else "diversified"
-        requested = answer.value.questions[: request.most]
-        new_questions += ((request.only_seed or new.seed, origin, new) for new in requested)
+        origin: Origin = "elaborated" if request.seed_id else "diversified"
+        proposed = answer.value.questions[: request.max_questions]
+        new_questions += ((request.seed_id or new.seed, origin, new) for new in proposed)
     if failures and len(failures) == len(requests):
         raise JudgeError(
             f"No question could be made from the seeds: {failures[-1]}",
             "Try another `generator`, or set diversified and elaborated_most of checkeval to 0: only the "
             "seeds are then used.",
         )
-    written = Evidence(origin="written by hand" if settings.seeds == "checklist" else "prior knowledge")
-    reasons, shown = prompting.numbered_reasons(texts, aspect), tuple(each.id for each in texts)
+    seed_evidence = Evidence(origin="written by hand" if settings.seeds == "checklist" else "prior knowledge")
+    reasons = prompting.numbered_reasons(texts, aspect)
     questions: list[Criterion] = []
-    taken = {seed.id for _, seed in seeds}
+    used_ids = {seed.id for _, seed in seeds}
     for sub in subs:
         seed_ids = {seed.id for seed in sub.questions}
         for seed in sub.questions:
             question = Question(origin="seed", better=seed.better)
-            questions.append(make_question(seed.id, sub.name, seed.text, written, question))
+            questions.append(make_question(seed.id, sub.name, seed.text, seed_evidence, question))
         slug = re.sub(r"[^a-z0-9]+", "-", sub.name.lower()).strip("-") or "sub-dimension"
         # The diversified questions of the sub-dimension, and then the elaborated ones of each seed.
         for seed_id, origin, new in (entry for entry in new_questions if entry[0] in seed_ids):
-            prefix, evidence = f"{seed_id}-e", Evidence(origin="seed questions")
+            prefix = f"{seed_id}-e"
+            evidence = Evidence(origin="seed questions")
             if origin == "diversified":
-                cited = new.reasons if isinstance(new, scoring.FinerQuestion) else ()
-                prefix, cited_reasons = f"{slug}-d", prompting.cited_reasons(cited, reasons)
-                evidence = Evidence(origin="seed questions", examples=shown, reasons=cited_reasons)
-            numbered = (f"{prefix}{number}" for number in itertools.count(1))
-            name = next(name for name in numbered if name not in taken)
-            taken.add(name)
+                prefix = f"{slug}-d"
+                cited_numbers = new.reasons if isinstance(new, scoring.FinerQuestion) else ()
+                cited_reasons = prompting.cited_reasons(cited_numbers, reasons)
+                evidence = Evidence(
+                    origin="seed questions", examples=tuple(text.id for text in texts), reasons=cited_reasons
+                )
+            numbered_ids = (f"{prefix}{number}" for number in itertools.count(1))
+            new_id = next(id_ for id_ in numbered_ids if id_ not in used_ids)
+            used_ids.add(new_id)
             question = Question(origin=origin, seed=seed_id, **new.model_dump(include={"absent", "broken"}))
             needs_source = new.model_dump(include={"needs_source"})
-            questions.append(make_question(name, sub.name, new.text, evidence, question, **needs_source))
+            questions.append(make_question(new_id, sub.name, new.text, evidence, question, **needs_source))
     return tuple(questions), tuple(failures)
 
 
@@ -188,12 +194,11 @@ def choose_texts_with_reasons(examples: Sequence[Example], aspect: str) -> tuple
     Questions made from reasons cannot be tested on the groups of these texts. Therefore only a few texts are chosen,
     from at most half of the groups. Labels have no influence on the choice.
     """
-    reasoned = content_order([example for example in examples if named_reasons(example, aspect)])
-    groups = [example.group for example in reasoned]
+    with_reasons = content_order([example for example in examples if named_reasons(example, aspect)])
     half = max(1, len({example.group for example in examples}) // 2)
-    chosen_groups = [group for group, _ in Counter(groups).most_common(half)]
-    inside = [example for example in reasoned if example.group in chosen_groups]
-    return tuple(sorted(inside, key=lambda example: chosen_groups.index(example.group))[:MAX_TEXTS_WITH_REASONS])
+    chosen_groups = [group for group, _ in Counter(text.group for text in with_reasons).most_common(half)]
+    candidates = [text for text in with_reasons if text.group in chosen_groups]
+    return tuple(sorted(candidates, key=lambda text: chosen_groups.index(text.group))[:MAX_TEXTS_WITH_REASONS])
 
 
 def diversify_prompt(
@@ -216,26 +221,26 @@ def diversify_prompt(
 def _elaborate_prompt(
     sub: SubDimension, seed: SeedQuestion, assignment: Assignment, settings: scoring.CheckEvalSettings
 ) -> Prompt[Any]:
-    improved, most = settings.procedure == "improved", settings.elaborated_most
+    is_improved, max_questions = settings.procedure == "improved", settings.elaborated_most
     fields = {
         **assignment.fields(),
         "sub_dimension": {"name": sub.name, "definition": sub.definition},
         "question": seed.fields(),
-        "fewest": min(MIN_ELABORATED, most),
-        "most": most,
-        "self_contained": improved,
+        "fewest": min(MIN_ELABORATED, max_questions),
+        "most": max_questions,
+        "self_contained": is_improved,
     }
-    form = scoring.Elaboration if improved else scoring.PlainElaboration
-    return Prompt("checkeval/elaborate", fields, form, max_tokens=_proposal_tokens(most))
+    form = scoring.Elaboration if is_improved else scoring.PlainElaboration
+    return Prompt("checkeval/elaborate", fields, form, max_tokens=_proposal_tokens(max_questions))
 
 
-def _proposal_tokens(questions: int) -> int:
-    return 600 + 100 * questions
+def _proposal_tokens(n_questions: int) -> int:
+    return 600 + 100 * n_questions
 
 
 # The shipped aspect that includes all others of its task, so that no question is about another aspect.
-WHOLE = "overall"
-# Most verdicts in one reply: in longer replies, reasons become formulas.
+WHOLE_ASPECT = "overall"
+# Most verdicts in one reply: in longer replies, reasons become formulaic.
 MAX_VERDICTS = 20
 
 STYLES = {
@@ -267,15 +272,17 @@ async def filter_questions(
     `missing_fields` names, in the task's words, what no text has; questions that mention it are dropped without a call.
     If every question would be dropped, the seeds are kept.
     """
-    questions, notes, asks_model = list(pool), list[str](), settings.filter != "off"
+    questions = list(pool)
+    notes: list[str] = []
     reasons: dict[str, str] = {}
+    asks_model = settings.filter != "off"
     if asks_model and settings.procedure == "paper":
         reasons, notes = await _filter_dimension(pool, checklist, assignment, generator)
     elif settings.procedure == "improved":
         # `lint` checks the questions of a person.
         generated = [(each.id, question_of(each)) for each in pool if not is_handwritten(each)]
-        faults = {name: scoring.broken_text_fault(stated.broken, stated.better) for name, stated in generated}
-        reasons = {name: fault for name, fault in faults.items() if fault}
+        faults = {id_: scoring.broken_text_fault(question.broken, question.better) for id_, question in generated}
+        reasons = {id_: fault for id_, fault in faults.items() if fault}
         for word, question in itertools.product(missing_fields, pool):
             if question.needs_source and re.search(rf"\b{re.escape(word)}\b", question.statement, re.IGNORECASE):
                 reasons[question.id] = f"it asks about the {word}, which no labelled text has"
@@ -286,8 +293,8 @@ async def filter_questions(
                 if question.id in verdicts:
                     questions[index], problem = _with_verdict(question, verdicts[question.id], assignment.aspect.name)
                     reasons |= {question.id: problem} if problem else {}
-            if unjudged := len(sound) - len(verdicts):
-                notes.append(f"the filter gave no usable verdict on {unjudged} of {len(sound)} questions; they stay")
+            if n_unjudged := len(sound) - len(verdicts):
+                notes.append(f"the filter gave no usable verdict on {n_unjudged} of {len(sound)} questions; they stay")
     if questions and all(question.id in reasons for question in questions):
         notes.append("the filter would take out every question: the seeds stay")
         reasons = {each.id: reasons[each.id] for each in questions if not is_seed(each)}
@@ -297,24 +304,24 @@ async def filter_questions(
         reasons |= repeated
         notes += failures
     remaining = [question for question in questions if question.id not in reasons]
-    in_order = [question for tier in preference_tiers(remaining) for question in tier]
-    for question in in_order[settings.most :]:
+    by_preference = [question for tier in preference_tiers(remaining) for question in tier]
+    for question in by_preference[settings.most :]:
         reasons[question.id] = f"no place among the {settings.most} questions allowed"
     kept_questions = tuple(question for question in questions if question.id not in reasons)
-    dropped = (DroppedCriterion(criterion=c, reason=reasons[c.id]) for c in questions if c.id in reasons)
+    dropped = (DroppedCriterion(criterion=each, reason=reasons[each.id]) for each in questions if each.id in reasons)
     return kept_questions, tuple(dropped), tuple(notes)
 
 
 async def _filter_dimension(
     pool: Sequence[Criterion], checklist: Checklist, assignment: Assignment, generator: Judge
 ) -> tuple[dict[str, str], list[str]]:
+    """Return why the paper's filter drops questions, by their ids, and notes for the user."""
     reasons = {each.id: '"no" is its good answer' for each in pool if question_of(each).better == "no"}
     shown = [each for each in pool if each.id not in reasons]
+    dimensions = {sub.name: sub.definition for sub in checklist.sub_dimensions}
     fields = {
         **assignment.fields(),
-        "sub_dimensions": scoring.sub_dimension_fields(
-            shown, {sub.name: sub.definition for sub in checklist.sub_dimensions}
-        ),
+        "sub_dimensions": scoring.sub_dimension_fields(shown, dimensions),
         "others": [other.model_dump() for other in other_aspects(checklist, assignment)],
     }
     prompt = Prompt("checkeval/filter_dimension", fields, scoring.Removals, max_tokens=256 + 128 * len(shown))
@@ -332,32 +339,35 @@ def preference_tiers(questions: Sequence[Criterion]) -> list[list[Criterion]]:
     sub-dimension, the diversified questions and the elaborated ones of each seed.
     """
     tiers = []
-    for of_seeds in (True, False):
+    for takes_seeds in (True, False):
+        # By sub-dimension, then by the seed that questions elaborate; `None` for seeds and diversified questions.
         families: dict[str, dict[str | None, list[Criterion]]] = {}
         for each in questions:
-            if is_seed(each) == of_seeds:
-                seed = question_of(each).seed if question_of(each).origin == "elaborated" else None
-                families.setdefault(each.trait, {}).setdefault(seed, []).append(each)
-        tiers.append(round_robin([round_robin(list(family.values())) for family in families.values()]))
+            if is_seed(each) == takes_seeds:
+                seed_id = question_of(each).seed if question_of(each).origin == "elaborated" else None
+                families.setdefault(each.trait, {}).setdefault(seed_id, []).append(each)
+        tiers.append(take_turns([take_turns(list(family.values())) for family in families.values()]))
     return tiers
 
 
-def round_robin(lists: Sequence[Sequence[Criterion]]) -> list[Criterion]:
+def take_turns(lists: Sequence[Sequence[Criterion]]) -> list[Criterion]:
     return [each for each in itertools.chain.from_iterable(itertools.zip_longest(*lists)) if each is not None]
 
 
 def other_aspects(checklist: Checklist, assignment: Assignment) -> tuple[Aspect, ...]:
+    """Return the aspects that questions should not be about: those of the checklist, or else those that ship."""
     if checklist.others:
         return tuple(Aspect(name=name, definition=definition) for name, definition in checklist.others.items())
-    if assignment.aspect.name == WHOLE:
+    if assignment.aspect.name == WHOLE_ASPECT:
         return ()
-    own = {assignment.aspect.name, WHOLE}
-    return tuple(aspect for aspect in shipped_aspects(assignment.words.task) if aspect.name not in own)
+    excluded = {assignment.aspect.name, WHOLE_ASPECT}
+    return tuple(aspect for aspect in shipped_aspects(assignment.words.task) if aspect.name not in excluded)
 
 
 async def _verdicts(
     pool: Sequence[Criterion], checklist: Checklist, assignment: Assignment, generator: Judge
 ) -> dict[str, scoring.QuestionVerdict]:
+    """Return the generator's verdicts by the questions' ids; questions without a usable verdict are left out."""
     others = [other.model_dump() for other in other_aspects(checklist, assignment)]
     prompts = []
     for sub in checklist.sub_dimensions:
@@ -368,10 +378,11 @@ async def _verdicts(
                 "questions": [question_fields(question) for question in chunk],
                 "others": others,
             }
-            form, max_tokens = scoring.reply_form(fields, scoring.QuestionVerdict), 256 + 128 * len(chunk)
-            prompts.append(Prompt("checkeval/filter", fields, form, max_tokens=max_tokens))
+            form = scoring.reply_form(fields, scoring.QuestionVerdict)
+            prompts.append(Prompt("checkeval/filter", fields, form, max_tokens=256 + 128 * len(chunk)))
     answers = await asyncio.gather(*(ask(generator, prompt) for prompt in prompts))
-    return {name: verdict for answer in answers if answer.value for name, verdict in answer.value.entries.items()}
+    replies = [answer.value for answer in answers if answer.value]
+    return {id_: verdict for reply in replies for id_, verdict in reply.entries.items()}
 
 
 def _with_verdict(question: Criterion, verdict: scoring.QuestionVerdict, aspect: str) -> tuple[Criterion, str | None]:
@@ -379,25 +390,28 @@ def _with_verdict(question: Criterion, verdict: scoring.QuestionVerdict, aspect:
 
     The verdict adds missing answers, the good answer of a generated question, and whether a seed needs the source.
     """
-    wording, seed = question_of(question), is_seed(question)
-    better = "no" if verdict.yes_means == "worse" and not seed else wording.better
-    added = {"absent": wording.absent or verdict.absent, "broken": wording.broken or verdict.broken, "better": better}
-    needs_source = verdict.needs_source if seed else question.needs_source
-    judged = question.model_copy(update={"question": wording.model_copy(update=added), "needs_source": needs_source})
+    details = question_of(question)
+    better = "no" if verdict.yes_means == "worse" and not is_seed(question) else details.better
+    added = {"absent": details.absent or verdict.absent, "broken": details.broken or verdict.broken, "better": better}
+    needs_source = verdict.needs_source if is_seed(question) else question.needs_source
+    judged = question.model_copy(update={"question": details.model_copy(update=added), "needs_source": needs_source})
     if verdict.yes_means == "neither":
         problem = 'neither "yes" nor "no" speaks for a text'
     elif (verdict.yes_means == "better") != (better == "yes"):
         problem = f'"{better}" is given as its good answer, but "yes" means {verdict.yes_means}'
     elif verdict.about != aspect:
-        problem = "it is about something else" if verdict.about == scoring.ELSEWHERE else f"it is about {verdict.about}"
+        problem = (
+            "it is about something else" if verdict.about == scoring.SOMETHING_ELSE else f"it is about {verdict.about}"
+        )
     else:
         fault = None if is_handwritten(question) else scoring.broken_text_fault(verdict.broken, better)
         problem = fault or STYLES.get(verdict.style, "")
     return judged, f"{problem}: {verdict.reasoning}".removesuffix(": ") if problem else None
 
 
-# Shares of the work that is done after these steps.
-AUGMENTED, FILTERED = 0.2, 0.4
+# Shares of the progress that are reached after these steps.
+PROGRESS_OF_AUGMENTATION = 0.2
+PROGRESS_OF_FILTER = 0.4
 # Share of the labelled texts that count as the worst, and as the best: a generated question must tell them apart. On
 # recorded judgments of 14 good questions this rule cost 0.00 to 0.01 of Spearman correlation on other texts.
 END_SHARE = 0.4
@@ -418,46 +432,47 @@ async def learn(
     if settings.procedure == "improved":
         with_reasons = choose_texts_with_reasons(training_input.shown, assignment.aspect.name)
     pool, failures = await augment(checklist, assignment, generator, settings, with_reasons)
-    on_progress(f"{len(pool)} questions", AUGMENTED)
+    on_progress(f"{len(pool)} questions", PROGRESS_OF_AUGMENTATION)
     words = {"source": assignment.words.source, "context": assignment.words.context}
-    lacking = [word for field, word in words.items() if texts and not any(getattr(each, field) for each in texts)]
-    asked_questions, dropped, notes = await filter_questions(
-        pool, checklist, assignment, generator, settings, missing_fields=lacking
+    missing = [word for field, word in words.items() if texts and not any(getattr(each, field) for each in texts)]
+    questions, dropped, notes = await filter_questions(
+        pool, checklist, assignment, generator, settings, missing_fields=missing
     )
-    on_progress(f"{len(asked_questions)} questions to ask", FILTERED)
+    on_progress(f"{len(questions)} questions to ask", PROGRESS_OF_FILTER)
     dimensions = {sub.name: sub.definition for sub in checklist.sub_dimensions}
-    answers = await prompting.for_each(
+    ratings_of_texts = await prompting.for_each(
         texts,
-        lambda text: scoring.ask_questions(text, asked_questions, dimensions, assignment, judge, settings=settings),
+        lambda text: scoring.ask_questions(text, questions, dimensions, assignment, judge, settings=settings),
         on_progress,
         "texts answered",
-        FILTERED,
+        PROGRESS_OF_FILTER,
     )
-    all_ratings = [each for ratings in answers for each in ratings.values()]
+    all_ratings = [rating for ratings in ratings_of_texts for rating in ratings.values()]
     prompting.require_any("answer", [(each.score if each.applies else "n/a", each.reason) for each in all_ratings])
 
     def count_answers(question: Criterion) -> dict[str, int]:
-        rated = [ratings[question.id] for ratings in answers]
-        good, bad = sum(each.score == 1 for each in rated), sum(each.score == 0 for each in rated)
-        inapplicable = sum(not each.applies for each in rated)
+        ratings = [by_id[question.id] for by_id in ratings_of_texts]
+        n_good = sum(rating.score == 1 for rating in ratings)
+        n_bad = sum(rating.score == 0 for rating in ratings)
+        n_inapplicable = sum(not rating.applies for rating in ratings)
         if question_of(question).better == "yes":
-            return {"yes": good, "no": bad, "n/a": inapplicable}
-        return {"yes": bad, "no": good, "n/a": inapplicable}
+            return {"yes": n_good, "no": n_bad, "n/a": n_inapplicable}
+        return {"yes": n_bad, "no": n_good, "n/a": n_inapplicable}
 
     by_labels = settings.filter == "model and labels"
     learned = learn_from_answers(
         Part(
             method="checkeval",
             settings=settings.model_dump(mode="json"),
-            criteria=asked_questions,
+            criteria=questions,
             dropped=dropped,
             dimensions=dimensions,
         ),
         training_input,
-        answers,
+        ratings_of_texts,
         rate=lambda ratings, question: ratings[question.id],
         count_answers=count_answers,
-        score=lambda ratings, some: scoring.text_score(some, ratings, assignment.scale),
+        score=lambda ratings, selected: scoring.text_score(selected, ratings, assignment.scale),
         select=functools.partial(select_questions, end_share=END_SHARE) if by_labels else None,
         cross_validate=by_labels and bool(texts),
     )
@@ -469,24 +484,27 @@ async def learn(
 
 
 def learning_calls(training_input: TrainingInput, settings: scoring.CheckEvalSettings) -> LearningCalls:
-    subs, seeds = MAX_SUB_DIMENSIONS, MAX_SUB_DIMENSIONS * QUESTIONS_EACH
+    generator_calls = 0
     if settings.seeds == "checklist":
         checklist = _limited_checklist(training_input, settings)
-        subs, seeds = len(checklist.sub_dimensions), len(checklist.questions)
+        n_subs, n_seeds = len(checklist.sub_dimensions), len(checklist.questions)
+    else:
+        generator_calls += 1
+        n_subs, n_seeds = MAX_SUB_DIMENSIONS, MAX_SUB_DIMENSIONS * QUESTIONS_PER_SUB_DIMENSION
     is_paper = settings.procedure == "paper"  # one call for the dimension, not one for each sub-dimension
-    generator_calls = 1 if settings.seeds == "prior knowledge" else 0
     if settings.diversified:
-        generator_calls += 1 if is_paper else subs
+        generator_calls += 1 if is_paper else n_subs
     if settings.elaborated_most:
-        generator_calls += seeds
+        generator_calls += n_seeds
     if settings.filter != "off":
-        generator_calls += 1 if is_paper else subs + 1
-    questions = seeds + subs * settings.diversified + seeds * settings.elaborated_most
-    calls_per_text = {"together": 1, "by sub-dimension": subs, "one by one": min(settings.most, questions)}
+        generator_calls += 1 if is_paper else n_subs + 1
+    n_made = n_seeds + n_subs * settings.diversified + n_seeds * settings.elaborated_most
+    n_questions = min(settings.most, n_made)
+    calls_per_text = {"together": 1, "by sub-dimension": n_subs, "one by one": n_questions}
     return LearningCalls(
         len(training_input.examples) * calls_per_text[settings.ask],
         generator=generator_calls,
-        unrated=min(settings.most, questions) if training_input.unrated else 0,
+        unrated=n_questions if training_input.unrated else 0,
     )
 
 

@@ -34,8 +34,8 @@ PRESETS: Presets = {
 
 Ask = Literal["by sub-dimension", "one by one", "together"]
 
-# The subject of a question that is about none of the aspects named.
-ELSEWHERE = "something else"
+# In a verdict, the subject of a question that is about none of the aspects named.
+SOMETHING_ELSE = "something else"
 TOKENS_PER_ANSWER = 96
 _AROUND_WORD = " \t\n*_`\"'“”‘’."
 
@@ -161,7 +161,9 @@ class PlainElaboration(pydantic.BaseModel):
 
     @pydantic.model_validator(mode="after")
     def _usable(self, info: pydantic.ValidationInfo) -> Self:
-        fewest = 1 if is_salvage(info) or not info.context else info.context.get("fewest", 1)
+        fewest = 1
+        if info.context and not is_salvage(info):
+            fewest = info.context.get("fewest", 1)
         if len(self.questions) < fewest:
             raise ValueError(f"expected at least {fewest} questions, got {len(self.questions)}")
         if is_salvage(info):
@@ -212,14 +214,15 @@ class QuestionVerdict(pydantic.BaseModel):
 
     @pydantic.field_validator("about")
     @classmethod
-    def _an_aspect(cls, value: str, info: pydantic.ValidationInfo) -> str:
+    def _check_subject(cls, value: str, info: pydantic.ValidationInfo) -> str:
         if not info.context:
             return value
-        known = [info.context["aspect"]["name"], *(other["name"] for other in info.context["others"]), ELSEWHERE]
-        matches = [name for name in known if _plain(name) == _plain(value)]
-        if not matches:
-            raise ValueError(f"one of {', '.join(known)} was expected; got {value!r:.60}")
-        return str(matches[0])
+        others = [other["name"] for other in info.context["others"]]
+        for subject in (info.context["aspect"]["name"], *others, SOMETHING_ELSE):
+            if _plain(subject) == _plain(value):
+                return str(subject)
+        expected = ", ".join((info.context["aspect"]["name"], *others, SOMETHING_ELSE))
+        raise ValueError(f"one of {expected} was expected; got {value!r:.60}")
 
 
 class SeedSubDimension(pydantic.BaseModel):
@@ -259,7 +262,7 @@ class Removals(pydantic.BaseModel):
 
 
 def broken_text_fault(broken: Answer | None, better: str = "yes") -> str | None:
-    """Return why a question cannot be used if a broken text would get its good answer, else `None`."""
+    """Return why a question cannot be used if a broken text would get the good answer, `better`; else `None`."""
     if broken == better:
         return f"a text that is empty or makes no sense would earn its good answer, {broken}"
     return None
@@ -288,6 +291,7 @@ def text_score(questions: Sequence[Criterion], ratings: Mapping[str, CriterionRa
 
 
 def rate_question(question: Criterion, entry: AnswerEntry | Answer) -> CriterionRating:
+    """Return the rating by an answer, with or without a reason."""
     answer = entry.answer if isinstance(entry, AnswerEntry) else entry
     reason = entry.reason.strip() if isinstance(entry, AnswerEntry) else ""
     if answer == "n/a":
@@ -304,14 +308,14 @@ async def ask_questions(
     *,
     settings: CheckEvalSettings,
 ) -> dict[str, CriterionRating]:
+    """Return the text's ratings by the questions' ids."""
     prompts = answer_prompts(example, questions, dimensions, assignment, settings)
     replies = await prompting.gather_in_order(prompting.ask_entries(judge, prompt, "answer") for prompt in prompts)
     ratings: dict[str, CriterionRating] = {}
     by_id = {question.id: question for question in questions}
     for prompt, (entries, why_missing) in zip(prompts, replies, strict=True):
-        for name in (each.id for each in prompt.reply.expected):
-            ratings.setdefault(name, CriterionRating(name, None, why_missing))
-        ratings |= {name: rate_question(by_id[name], entry) for name, entry in entries.items()}
+        ratings |= {each.id: CriterionRating(each.id, None, why_missing) for each in prompt.reply.expected}
+        ratings |= {id_: rate_question(by_id[id_], entry) for id_, entry in entries.items()}
     return {question.id: ratings[question.id] for question in questions}
 
 
@@ -322,7 +326,8 @@ def answer_prompts(
     assignment: Assignment,
     settings: CheckEvalSettings,
 ) -> list[Prompt[KeyedReply]]:
-    bare = settings.answers == "yes or no"
+    """Return the prompts with all questions, in groups as the settings say."""
+    without_reasons = settings.answers == "yes or no"
     groups: dict[Ask, Iterable[Sequence[Criterion]]] = {
         "one by one": [[question] for question in questions],
         "together": [questions],
@@ -333,11 +338,11 @@ def answer_prompts(
         fields = {
             **assignment.fields(),
             **assignment.text_fields(example, with_source=any(each.needs_source for each in group)),
-            "bare": bare,
+            "bare": without_reasons,
             # Answers stated for an absent subject may be n/a, which is not allowed where only yes or no is requested.
-            "sub_dimensions": sub_dimension_fields(group, dimensions, with_default_answers=not bare),
+            "sub_dimensions": sub_dimension_fields(group, dimensions, with_default_answers=not without_reasons),
         }
-        form = reply_form(fields, YesOrNo if bare else AnswerEntry)
+        form = reply_form(fields, YesOrNo if without_reasons else AnswerEntry)
         max_tokens = 256 + TOKENS_PER_ANSWER * len(group)
         prompts.append(Prompt("checkeval/answer", fields, form, max_tokens=max_tokens))
     return prompts
@@ -346,6 +351,7 @@ def answer_prompts(
 def sub_dimension_fields(
     questions: Sequence[Criterion], dimensions: Mapping[str, str], *, with_default_answers: bool = True
 ) -> list[dict[str, Any]]:
+    """Return the fields of the questions in a prompt, by sub-dimension; `dimensions` has their definitions."""
     return [
         {
             "name": name,

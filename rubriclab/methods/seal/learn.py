@@ -43,29 +43,29 @@ async def learn(
             "Give a checklist with `checklist=FILE`, or have some proposed.",
         )
     assignment, texts = training_input.assignment, training_input.in_order
-    given, dimensions = checklist_questions(training_input.checklist)
-    proposed, definitions, failure = await propose(training_input, settings, generator)
-    if not given and not proposed:
+    seeds, seed_dimensions = checklist_questions(training_input.checklist)
+    proposed, new_dimensions, failure = await propose(training_input, settings, generator)
+    questions = (*seeds, *proposed)
+    if not questions:
         raise JudgeError(f"There are no questions to ask: {failure}", "Try another `generator`.")
-    questions = (*given, *proposed)
     on_progress(f"{len(questions)} questions to ask", PROGRESS_OF_PROPOSAL)
     units = _units(training_input)
-    plan = scoring.VerificationPlan(questions, {**dimensions, **definitions}, units, assignment, settings)
-    judged = await for_each(
+    plan = scoring.VerificationPlan(questions, {**seed_dimensions, **new_dimensions}, units, assignment, settings)
+    verdicts_of_texts = await for_each(
         texts, lambda text: scoring.judge_text(text, plan, judge), on_progress, "texts judged", PROGRESS_OF_PROPOSAL
     )
-    verdicts = [(verdict.value, verdict.reason) for each in judged for verdict in each.verdicts.values()]
-    faults = [(None, each.fault or "") for each in judged]
+    verdicts = [(verdict.value, verdict.reason) for each in verdicts_of_texts for verdict in each.verdicts.values()]
+    faults = [(None, each.fault or "") for each in verdicts_of_texts]
     require_any("verdict", verdicts or faults)
 
     def count_answers(question: Criterion) -> dict[str, int]:
         # Answers are counted unit by unit; a rating on the scale is no answer.
-        verified = (each for each in judged if not each.rated)
-        counted = Counter(each.verdicts[unit.id, question.id].value for each in verified for unit in each.units)
+        verified = (each for each in verdicts_of_texts if not each.is_rated)
+        counts = Counter(each.verdicts[unit.id, question.id].value for each in verified for unit in each.units)
         # A verdict of 1 is the better answer, which is "no" to a question about a fault.
         if question_of(question).better == "yes":
-            return {"yes": counted[1.0], "no": counted[0.0]}
-        return {"yes": counted[0.0], "no": counted[1.0]}
+            return {"yes": counts[1.0], "no": counts[0.0]}
+        return {"yes": counts[0.0], "no": counts[1.0]}
 
     by_labels = settings.filter == "labels"
     learned = learn_from_answers(
@@ -77,7 +77,7 @@ async def learn(
             units=plan.units,
         ),
         training_input,
-        judged,
+        verdicts_of_texts,
         rate=scoring.rate_question,
         count_answers=count_answers,
         score=lambda verdicts, criteria: scoring.score_verdicts(verdicts, criteria, assignment.scale)[0],
@@ -101,13 +101,13 @@ def checklist_questions(checklist: Checklist | None) -> tuple[tuple[Criterion, .
 
 
 def learning_calls(training_input: interface.TrainingInput, settings: scoring.SealSettings) -> interface.LearningCalls:
-    given, _ = checklist_questions(training_input.checklist)
-    question_count = len(given) + settings.proposed
+    seeds, _ = checklist_questions(training_input.checklist)
+    n_questions = len(seeds) + settings.proposed
     kind = _units(training_input).kind
     judge_calls = 0
     for example in training_input.examples:
-        unit_count = 1 if kind == "response" else len(split_sentences(example.output))
-        judge_calls += math.ceil(question_count * unit_count / settings.most_per_call)
+        n_units = 1 if kind == "response" else len(split_sentences(example.output))
+        judge_calls += math.ceil(n_questions * n_units / settings.most_per_call)
         if kind == "fact":
             # The facts of the text and those of its source are asked for in one call, or in one call each.
             judge_calls += 1 if settings.facts == "one call" else 2
@@ -139,22 +139,22 @@ class SubDimensionProposal(BaseModel):
     @classmethod
     def _drop_known(cls, proposals: list[NewSubDimension], info: ValidationInfo) -> list[NewSubDimension]:
         known = info.context["known"] if info.context else ()
-        taken = {_plain(words) for each in known for words in (each["name"], each["question"])}
-        new = []
-        for each in proposals:
-            words = {_plain(each.name), _plain(each.question)}
-            if not words & taken:
-                new.append(each)
-                taken |= words
-        if not new:
+        known_wordings = {_plain(wording) for each in known for wording in (each["name"], each["question"])}
+        new_proposals = []
+        for proposal in proposals:
+            wordings = {_plain(proposal.name), _plain(proposal.question)}
+            if not wordings & known_wordings:
+                new_proposals.append(proposal)
+                known_wordings |= wordings
+        if not new_proposals:
             raise ValueError("every one of them is known already; new ones were expected")
-        return new
+        return new_proposals
 
 
 async def propose(
     training_input: interface.TrainingInput, settings: scoring.SealSettings, generator: Judge
 ) -> tuple[tuple[Criterion, ...], Mapping[str, str], str | None]:
-    """Return new questions, the definitions of their sub-dimensions, and what went wrong if the request failed."""
+    """Return new questions, the definitions of their sub-dimensions by name, and why the request failed, or `None`."""
     if not settings.proposed:
         return (), {}, None
     texts = texts_to_show(training_input)
@@ -179,13 +179,13 @@ async def propose(
     if answer.value is None:
         return (), {}, f"no sub-dimensions could be proposed: {answer.missing}"
     proposals = answer.value.sub_dimensions[: settings.proposed]
-    taken = {question.id for sub in subs for question in sub.questions}
-    free_ids = (name for name in (f"p{number}" for number in count(1)) if name not in taken)
+    seed_ids = {question.id for sub in subs for question in sub.questions}
+    new_ids = (id_ for id_ in (f"p{number}" for number in count(1)) if id_ not in seed_ids)
     evidence = Evidence(
         origin="labels" if texts else "definition", examples=tuple(sorted(example.id for example in texts))
     )
     details = Question(origin="proposed")
-    questions = tuple(make_question(next(free_ids), each.name, each.question, evidence, details) for each in proposals)
+    questions = tuple(make_question(next(new_ids), each.name, each.question, evidence, details) for each in proposals)
     return questions, {each.name: each.definition for each in proposals}, None
 
 
@@ -200,8 +200,8 @@ def _units(training_input: interface.TrainingInput) -> Units:
     return checklist.units if checklist and checklist.units else scoring.DEFAULT_UNITS
 
 
-def _plain(words: str) -> str:
-    return " ".join(words.casefold().split()).rstrip("?.!")
+def _plain(wording: str) -> str:
+    return " ".join(wording.casefold().split()).rstrip("?.!")
 
 
 SEAL = interface.Method(

@@ -91,7 +91,7 @@ class SealSettings(MethodSettings):
 
 
 _FACT_ID = re.compile(r"\W*([a-z]\d+)\b", re.IGNORECASE)
-# The key of the questions' weights beside the units.
+# The key of the questions' weights in a reply, among the ids of units.
 WEIGHTS = "weights"
 
 
@@ -99,7 +99,7 @@ def _shown_ids(fields: Mapping[str, Any], name: Literal["units", "questions", "f
     return [entry["id"] for entry in fields[name]]
 
 
-def _as_fact(value: Any) -> Any:
+def _read_fact_id(value: Any) -> Any:
     match = _FACT_ID.match(value) if isinstance(value, str) else None
     return match[1].lower() if match else value
 
@@ -111,15 +111,16 @@ class UnitAnswer(BaseModel):
     answer: YesOrNo
 
 
-def _known_facts(facts: list[str], info: ValidationInfo) -> list[str]:
-    known_ids = _shown_ids(info.context or {"facts": ()}, "facts")
-    if not is_salvage(info) and (unknown := [name for name in facts if name not in known_ids]):
-        raise ValueError(f"there is no fact {unknown[0]!r:.60}; there are {known_ids[0]} to {known_ids[-1]}")
-    return facts
+def _check_shown(fact_ids: list[str], info: ValidationInfo) -> list[str]:
+    shown_ids = _shown_ids(info.context or {"facts": ()}, "facts")
+    unknown_ids = [id_ for id_ in fact_ids if id_ not in shown_ids]
+    if unknown_ids and not is_salvage(info):
+        raise ValueError(f"there is no fact {unknown_ids[0]!r:.60}; there are {shown_ids[0]} to {shown_ids[-1]}")
+    return fact_ids
 
 
 # The ids of facts, all of them among those shown.
-ShownFacts = Annotated[list[Annotated[str, BeforeValidator(_as_fact)]], AfterValidator(_known_facts)]
+ShownFacts = Annotated[list[Annotated[str, BeforeValidator(_read_fact_id)]], AfterValidator(_check_shown)]
 
 
 class UnitSupport(BaseModel):
@@ -151,19 +152,20 @@ def unit_form(template: str, fields: Mapping[str, Any]) -> type[KeyedReply]:
         "seal/support": (UnitSupport, ShownFacts),
         "seal/rate": (prompting.score_entry(fields), prompting.bare_score(fields)),
     }
-    entry = forms[template][fields["bare"]]
+    with_reason, without_reason = forms[template]
+    form = without_reason if fields["bare"] else with_reason
     questions = [(question["id"], (question["text"],)) for question in fields["questions"]]
-    of_unit = keyed_reply(tuple(ExpectedEntry(name, entry, names=wording) for name, wording in questions))
-    entries = [ExpectedEntry(unit, of_unit) for unit in _shown_ids(fields, "units")]
+    form_of_unit = keyed_reply(tuple(ExpectedEntry(id_, form, names=wording) for id_, wording in questions))
+    entries = [ExpectedEntry(unit_id, form_of_unit) for unit_id in _shown_ids(fields, "units")]
     if fields["weigh"]:
-        weights = tuple(ExpectedEntry(name, Weight, names=wording) for name, wording in questions)
+        weights = tuple(ExpectedEntry(id_, Weight, names=wording) for id_, wording in questions)
         entries.append(ExpectedEntry(WEIGHTS, keyed_reply(weights, base=Weights), WEIGHTS))
     return keyed_reply(tuple(entries), after_text=True)
 
 
 MATERIALS: tuple[text_model.Material, ...] = ("source", "context", "reference")
 # The first letters of the ids of facts.
-LETTERS: Mapping[text_model.Material, str] = {"source": "c", "context": "x", "reference": "r"}
+FACT_LETTERS: Mapping[text_model.Material, str] = {"source": "c", "context": "x", "reference": "r"}
 TOKENS_PER_VERDICT = 90
 TOKENS_PER_WEIGHT = 24
 
@@ -180,8 +182,8 @@ class VerificationPlan:
 
     @property
     def judge_weighs(self) -> bool:
-        packed = self.settings.weights == "as packed" and self.units.weights == "judge"
-        return len(self.questions) > 1 and (self.settings.weights == "judge" or packed)
+        weights = self.units.weights if self.settings.weights == "as packed" else self.settings.weights
+        return len(self.questions) > 1 and weights == "judge"
 
     @property
     def support_by_question(self) -> dict[str, text_model.Material]:
@@ -190,12 +192,10 @@ class VerificationPlan:
 
     def materials(self, example: text_model.Example) -> dict[text_model.Material, str]:
         """Return the texts to compare with: those that the units name or a question needs, if the example has them."""
-        needed_names = {*self.units.beside, *self.support_by_question.values()}
-        texts: dict[text_model.Material, str] = {
-            name: getattr(example, name) or "" for name in MATERIALS if name in needed_names
-        }
+        needed = {*self.units.beside, *self.support_by_question.values()}
+        texts = {material: getattr(example, material) or "" for material in MATERIALS if material in needed}
         # A text without letters and digits has no sentence.
-        return {name: text for name, text in texts.items() if any(map(str.isalnum, text))}
+        return {material: text for material, text in texts.items() if any(map(str.isalnum, text))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +204,7 @@ class TextVerification:
 
     Attributes:
         texts: the texts to compare with; where units are facts, only those of which some facts are missing.
-        facts: by id.
+        facts: of each text to compare with, by their ids.
         lacking: by a question's id, why it cannot be asked of this text.
     """
 
@@ -217,7 +217,8 @@ class TextVerification:
     lacking: Mapping[str, str]
 
     @property
-    def rated(self) -> bool:
+    def is_rated(self) -> bool:
+        """Whether units are rated on the scale instead of verified."""
         settings = self.plan.settings
         return not settings.verify or (self.kind == "whole" and settings.decompose)
 
@@ -228,22 +229,22 @@ def verdict_prompts(verification: TextVerification) -> list[Prompt[KeyedReply]]:
     If the judge weighs the questions, the first prompt with all of them requests the weights too. If no prompt has
     all questions, a separate prompt requests the weights.
     """
-    plan, most = verification.plan, verification.plan.settings.most_per_call
+    plan, max_verdicts = verification.plan, verification.plan.settings.most_per_call
     # The questions that can be asked, by template and by the material whose facts must support a unit.
     groups: dict[tuple[str, text_model.Material | None], list[Criterion]] = {}
     for question in plan.questions:
         if question.id in verification.lacking:
             continue
-        support = question_of(question).support if verification.kind == "fact" and not verification.rated else None
-        template = "seal/support" if support else "seal/verify"
-        if verification.rated:
-            template = "seal/rate"
+        template, support = "seal/rate", None
+        if not verification.is_rated:
+            support = question_of(question).support if verification.kind == "fact" else None
+            template = "seal/support" if support else "seal/verify"
         groups.setdefault((template, support), []).append(question)
     arguments = [
-        (template, chunk, units, material)
-        for (template, material), questions in groups.items()
-        for chunk in prompting.chunks(questions, most)
-        for units in prompting.chunks(verification.units, max(1, most // len(chunk)))
+        (template, chunk, units, support)
+        for (template, support), questions in groups.items()
+        for chunk in prompting.chunks(questions, max_verdicts)
+        for units in prompting.chunks(verification.units, max(1, max_verdicts // len(chunk)))
     ]
     prompts = [_verdict_prompt(verification, *each) for each in arguments]
     if not prompts or not plan.judge_weighs:
@@ -258,14 +259,17 @@ def _verdict_prompt(
     template: str,
     questions: Sequence[Criterion],
     units: Sequence[Unit],
-    material: text_model.Material | None = None,
+    support: text_model.Material | None = None,
     *,
     weigh: bool = False,
 ) -> Prompt[KeyedReply]:
-    """Return the prompt for verdicts, beside only the facts of `material` if it is given, else all texts and facts."""
+    """Return the prompt for verdicts, beside only the facts of `support`, or beside all texts and facts without it."""
     plan = verification.plan
-    texts = {} if material else verification.texts
-    names = [material] if material else [name for name in verification.facts if name not in texts]
+    texts = {} if support else verification.texts
+    fact_materials = [support] if support else [material for material in verification.facts if material not in texts]
+    max_tokens = 256 + TOKENS_PER_VERDICT * len(units) * len(questions)
+    if weigh:
+        max_tokens += TOKENS_PER_WEIGHT * len(questions)
     fields: dict[str, Any] = {
         **plan.assignment.fields(),
         "kind": verification.kind,
@@ -279,15 +283,16 @@ def _verdict_prompt(
             }
             for question in questions
         ],
-        **{name: texts.get(name) for name in MATERIALS},
+        **{material: texts.get(material) for material in MATERIALS},
         "facts": [
-            {"id": key, "of": name, "text": fact} for name in names for key, fact in verification.facts[name].items()
+            {"id": fact_id, "of": material, "text": fact}
+            for material in fact_materials
+            for fact_id, fact in verification.facts[material].items()
         ],
         "output": verification.output,
         "weigh": weigh,
         "bare": plan.settings.answers == "bare",
     }
-    max_tokens = 256 + TOKENS_PER_VERDICT * len(units) * len(questions) + TOKENS_PER_WEIGHT * len(questions) * weigh
     return Prompt(template, fields, unit_form(template, fields), max_tokens=max_tokens)
 
 
@@ -308,7 +313,7 @@ def _check_number_of_facts(facts: list[str], info: ValidationInfo) -> list[str]:
 
 # The facts of one sentence; none if the sentence states nothing.
 StatedFacts = Annotated[list[text_model.Words], AfterValidator(_check_number_of_facts)]
-# The example's field that a text is from.
+# The field of an example that has a text.
 TextField = Literal["output"] | text_model.Material
 # The facts of each sentence of a text, or why they could not be obtained.
 SentenceFacts = Sequence[list[str] | str]
@@ -321,36 +326,36 @@ async def extract_facts(
 
     A text that states nothing has its first sentence as its only fact. The paper asks for all facts `in_one_call`.
     """
-    sentences = {what: text_model.split_sentences(text) for what, text in texts.items()}
-    all_sentences = [(what, sentence) for what, some in sentences.items() for sentence in some]
+    sentences = {name: text_model.split_sentences(text) for name, text in texts.items()}
+    all_sentences = [(name, sentence) for name, of_text in sentences.items() for sentence in of_text]
 
     async def ask_about(indices: Sequence[int]) -> SentenceFacts:
-        shown = [(index + 1, *all_sentences[index]) for index in indices]
+        numbered = [(index + 1, *all_sentences[index]) for index in indices]
         before = all_sentences[max(0, indices[0] - SENTENCES_BEFORE) : indices[0]]
         fields = {
             "words": words.model_dump(),
             "before": " ".join(text for _, text in before),
             "sentences": [
-                {"id": n, "text": text, "what": what, "label": words.name_of(what)} for n, what, text in shown
+                {"id": n, "text": text, "what": name, "label": words.name_of(name)} for n, name, text in numbered
             ],
             "most": MAX_FACTS,
         }
-        expected = tuple(ExpectedEntry(f"sentence {n}", StatedFacts, names=(str(n),)) for n, *_ in shown)
+        expected = tuple(ExpectedEntry(f"sentence {n}", StatedFacts, names=(str(n),)) for n, *_ in numbered)
         max_tokens = 256 + TOKENS_PER_FACT * MAX_FACTS * len(indices)
         prompt = Prompt("seal/facts", fields, keyed_reply(expected, after_text=True), max_tokens=max_tokens)
         entries, missing = await prompting.ask_entries(judge, prompt, "facts")
         distinct = {id_: list(dict.fromkeys(facts)) for id_, facts in entries.items()}
         return [distinct.get(each.id, missing) for each in expected]
 
-    count = len(all_sentences)
-    runs = prompting.chunks(range(count), count if in_one_call else SENTENCES_PER_CALL)
-    stated = itertools.chain.from_iterable(await asyncio.gather(*map(ask_about, runs)))
+    n_sentences = len(all_sentences)
+    runs = prompting.chunks(range(n_sentences), n_sentences if in_one_call else SENTENCES_PER_CALL)
+    facts_in_order = itertools.chain.from_iterable(await asyncio.gather(*map(ask_about, runs)))
     facts_by_field: dict[TextField, SentenceFacts] = {}
-    for what, own_sentences in sentences.items():
-        facts = list(itertools.islice(stated, len(own_sentences)))
+    for name, of_text in sentences.items():
+        facts = list(itertools.islice(facts_in_order, len(of_text)))
         if facts and not any(facts):
-            facts[0] = [own_sentences[0]]
-        facts_by_field[what] = facts
+            facts[0] = [of_text[0]]
+        facts_by_field[name] = facts
     return facts_by_field
 
 
@@ -372,10 +377,12 @@ Kind = text_model.UnitKind | Literal["whole"]
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A piece of a text; of a pair, `text` is the first sentence.
+    """A piece of a text.
 
     Attributes:
+        text: the piece; of a pair, its first sentence.
         sentences: indices of the sentences that contain it, from 0; empty for the whole text.
+        second: the second sentence of a pair; else `None`.
         fault: why the unit cannot be verified; `None` if it can.
     """
 
@@ -402,7 +409,8 @@ async def decompose(
 ) -> tuple[Kind, tuple[Unit, ...]]:
     """Return the kind of the text's units, and the units in order: the whole text alone if there would be too few.
 
-    A sentence without obtained facts, or a text that could not be split, is a unit with a fault.
+    A sentence whose facts could not be obtained, or a text that could not be split, is a unit with a fault. `facts` are
+    those of the text, if they were extracted before.
     """
     whole, kind, settings, words = Unit("u1", text), plan.units.kind, plan.settings, plan.assignment.words
     if kind in ("response", "triple"):
@@ -433,8 +441,10 @@ async def decompose(
         too_few = len(sentences) < settings.whole_below_sentences
         pieces = [Unit("", each.text, each.indices) for each in sentences]
         if kind == "sentence pair":
-            pairs = itertools.pairwise(sentences)
-            pieces = [Unit("", a.text, tuple(sorted({*a.indices, *b.indices})), b.text) for a, b in pairs]
+            pieces = []
+            for first, second in itertools.pairwise(sentences):
+                indices = tuple(sorted({*first.indices, *second.indices}))
+                pieces.append(Unit("", first.text, indices, second.text))
     if too_few:
         return "whole", (whole,)
     return kind, tuple(replace(unit, id=f"u{number}") for number, unit in enumerate(pieces, 1))
@@ -449,14 +459,14 @@ class TextVerdicts:
     """The verdicts on one text, v in equation 4: one for each pair of unit and question, by their ids.
 
     Attributes:
-        rated: whether units were rated on the scale instead of verified.
+        is_rated: whether units were rated on the scale instead of verified.
         weights: the judge's weights of the questions for this text, by id; `None` if not requested.
-        fault: why the text cannot have a score.
+        fault: why the text cannot have a score; `None` if it can.
     """
 
     units: tuple[Unit, ...] = ()
     verdicts: Mapping[tuple[str, str], UnitVerdict] = field(default_factory=dict)
-    rated: bool = False
+    is_rated: bool = False
     weights: Mapping[str, float] | None = None
     fault: str | None = None
 
@@ -471,8 +481,8 @@ async def judge_text(example: text_model.Example, plan: VerificationPlan, judge:
         return TextVerdicts(fault=f"there is no sentence in the {words.output}")
     texts = plan.materials(example)
     lacking = {
-        name: f"no fact can be named: the {words.output} comes without a {words.name_of(material)}"
-        for name, material in plan.support_by_question.items()
+        question_id: f"no fact can be named: the {words.output} comes without a {words.name_of(material)}"
+        for question_id, material in plan.support_by_question.items()
         if material not in texts
     }
     kind: Kind = "whole"
@@ -483,23 +493,27 @@ async def judge_text(example: text_model.Example, plan: VerificationPlan, judge:
             all_texts = dict[TextField, str]([("output", output), *texts.items()])
             extracted = await extract_facts(all_texts, words, judge, in_one_call=True)
         kind, units = await decompose(output, plan, judge, extracted.get("output"))
-    askable = tuple(unit for unit in units if unit.fault is None)
+    verifiable = tuple(unit for unit in units if unit.fault is None)
     facts: dict[text_model.Material, dict[str, str]] = {}
-    if kind == "fact" and askable:
-        requests = (extract_facts({name: text}, words, judge) for name, text in texts.items() if name not in extracted)
+    if kind == "fact" and verifiable:
+        new_texts = {material: text for material, text in texts.items() if material not in extracted}
+        requests = (extract_facts({material: text}, words, judge) for material, text in new_texts.items())
         for facts_of_text in await asyncio.gather(*requests):
             extracted |= facts_of_text
         # If some facts are missing, the units that they support would count as wrong.
         incomplete: dict[text_model.Material, str] = {}
-        for name in texts:
-            if failures := [each for each in extracted[name] if isinstance(each, str)]:
-                incomplete[name] = f"the facts of the {words.name_of(name)} could not all be obtained: {failures[0]}"
-            stated = itertools.chain(*(each for each in extracted[name] if not isinstance(each, str)))
-            facts[name] = {f"{LETTERS[name]}{number}": fact for number, fact in enumerate(stated, 1)}
-        texts = {name: text for name, text in texts.items() if name in incomplete}
-        lacking |= {name: incomplete[of] for name, of in plan.support_by_question.items() if of in incomplete}
+        for material in texts:
+            if failures := [each for each in extracted[material] if isinstance(each, str)]:
+                label = words.name_of(material)
+                incomplete[material] = f"the facts of the {label} could not all be obtained: {failures[0]}"
+            stated = itertools.chain(*(each for each in extracted[material] if not isinstance(each, str)))
+            facts[material] = {f"{FACT_LETTERS[material]}{number}": fact for number, fact in enumerate(stated, 1)}
+        texts = {material: text for material, text in texts.items() if material in incomplete}
+        for question_id, material in plan.support_by_question.items():
+            if material in incomplete:
+                lacking[question_id] = incomplete[material]
 
-    verification = TextVerification(plan, output, kind, askable, texts, facts, lacking)
+    verification = TextVerification(plan, output, kind, verifiable, texts, facts, lacking)
     prompts = verdict_prompts(verification)
     answers = await asyncio.gather(*(ask(judge, prompt) for prompt in prompts))
     verdicts = {
@@ -508,7 +522,7 @@ async def judge_text(example: text_model.Example, plan: VerificationPlan, judge:
     }
     for prompt, answer in zip(prompts, answers, strict=True):
         verdicts |= _verdicts(prompt, answer, verification)
-    text_verdicts = TextVerdicts(units, verdicts, verification.rated)
+    text_verdicts = TextVerdicts(units, verdicts, verification.is_rated)
     if not (prompts and prompts[0].fields["weigh"]):
         return text_verdicts
     # The judge's weights may be usable even if the verdicts of the reply are not.
@@ -522,28 +536,31 @@ async def judge_text(example: text_model.Example, plan: VerificationPlan, judge:
 def _verdicts(
     prompt: Prompt[KeyedReply], answer: JudgeAnswer[KeyedReply], verification: TextVerification
 ) -> dict[tuple[str, str], UnitVerdict]:
+    """Return the verdicts that a prompt asks for, by the ids of unit and question."""
     usable: dict[tuple[str, str], Any] = {}
     if answer.value:
-        for unit, of_unit in answer.value.entries.items():
-            usable |= {(unit, name): entry for name, entry in of_unit.entries.items()}
+        for unit_id, of_unit in answer.value.entries.items():
+            usable |= {(unit_id, question_id): entry for question_id, entry in of_unit.entries.items()}
     pairs = list(itertools.product(_shown_ids(prompt.fields, "units"), _shown_ids(prompt.fields, "questions")))
     missing = "" if usable.keys() >= {*pairs} else prompting.why_missing(prompt, answer, "verdict")
     facts = {fact["id"]: fact["text"] for fact in prompt.fields["facts"]}
     units = {unit.id: unit for unit in verification.units}
     questions = {question.id: question for question in verification.plan.questions}
     scale = verification.plan.assignment.scale
-    verdicts = {(unit, name): units[unit].verdict(None, missing) for unit, name in pairs}
-    for unit, name in verdicts.keys() & usable.keys():
-        verdicts[unit, name] = units[unit].verdict(*_verdict(usable[unit, name], questions[name], facts, scale))
+    verdicts = {(unit_id, question_id): units[unit_id].verdict(None, missing) for unit_id, question_id in pairs}
+    for unit_id, question_id in verdicts.keys() & usable.keys():
+        verdict = _read_verdict(usable[unit_id, question_id], questions[question_id], facts, scale)
+        verdicts[unit_id, question_id] = units[unit_id].verdict(*verdict)
     return verdicts
 
 
-def _verdict(
+def _read_verdict(
     entry: UnitAnswer | UnitSupport | prompting.ScoreEntry | str | list[str] | float,
     question: Criterion,
     facts: Mapping[str, str],
     scale: text_model.Scale,
 ) -> tuple[float, str, tuple[str, ...]]:
+    """Return the value, the reason and the supporting facts of a verdict."""
     reason = "" if isinstance(entry, str | list | float) else entry.reason.strip()
     support: tuple[str, ...] = ()
     match entry:
@@ -551,17 +568,17 @@ def _verdict(
             return round((score - scale.low) / scale.width, DIGITS), reason, ()
         case UnitAnswer(answer=answer) | (str() as answer):
             holds = answer == "yes"
-        case UnitSupport(facts=names) | (list() as names):
-            support = tuple(facts[name] for name in dict.fromkeys(names) if name in facts)
-            if names and not support:
-                unknown = f"the fact named does not exist: {', '.join(dict.fromkeys(names))}"
-                reason = "; ".join(filter(None, (unknown, reason)))
+        case UnitSupport(facts=fact_ids) | (list() as fact_ids):
+            support = tuple(facts[id_] for id_ in dict.fromkeys(fact_ids) if id_ in facts)
+            if fact_ids and not support:
+                fault = f"the fact named does not exist: {', '.join(dict.fromkeys(fact_ids))}"
+                reason = f"{fault}; {reason}" if reason else fault
             holds = bool(support)
     return float(holds == (question_of(question).better == "yes")), reason, support
 
 
-def normalise(weights: Sequence[float]) -> FloatArray:
-    """Return weights, at least one of them above zero, in shares that sum to 1, shape (questions,).
+def weight_shares(weights: Sequence[float]) -> FloatArray:
+    """Return the shares of weights, at least one of them above zero, in their sum, shape (questions,).
 
     Equation 5 requires every weight to be above zero. The prompts of the paper's appendix D allow zero, as we do.
     """
@@ -575,12 +592,13 @@ def unit_scores(verdicts: FloatArray, weights: Sequence[float]) -> FloatArray:
 
     NaN for a unit whose missing verdicts have half of the weight or more.
     """
-    shares, has_verdict = normalise(weights), ~np.isnan(verdicts)
+    shares, has_verdict = weight_shares(weights), ~np.isnan(verdicts)
+    share_with_verdict = has_verdict @ shares
+    good_share = np.where(has_verdict, verdicts, 0.0) @ shares
     # Rounded, so that half is half whatever the order of the sum.
-    weight = np.round(has_verdict @ shares, 9)
-    good = np.where(has_verdict, verdicts, 0.0) @ shares
-    enough = weight > 1 - MISSING_SHARE
-    return np.asarray(np.divide(good, has_verdict @ shares, out=np.full(len(verdicts), np.nan), where=enough))
+    is_enough = share_with_verdict.round(9) > 1 - MISSING_SHARE
+    no_score = np.full(len(verdicts), np.nan)
+    return np.asarray(np.divide(good_share, share_with_verdict, out=no_score, where=is_enough))
 
 
 def mean_of_units(values: FloatArray) -> float | None:
@@ -614,8 +632,8 @@ def score_verdicts(verdicts: TextVerdicts, questions: Sequence[Criterion], scale
         fault = "the judge gives none of these questions any weight"
     ratings = tuple(rate_question(verdicts, question) for question in questions)
     if not fault and (verdicts.weights or len(set(weights)) > 1):
-        shares = normalise(weights).tolist()
-        ratings = tuple(replace(each, weight=round(w, DIGITS)) for each, w in zip(ratings, shares, strict=True))
+        shares = [round(share, DIGITS) for share in weight_shares(weights).tolist()]
+        ratings = tuple(replace(rating, weight=share) for rating, share in zip(ratings, shares, strict=True))
     if verdicts.units and not fault:
         share = mean_of_units(unit_scores(verdict_matrix(verdicts, questions), weights))
         if share is not None:
@@ -642,7 +660,7 @@ def rate_question(text_verdicts: TextVerdicts, question: Criterion) -> Criterion
     if len(units) < 2:
         return CriterionRating(question.id, score, units[0].reason, units=units)
     present = [unit.value for unit in units if unit.value is not None]
-    if text_verdicts.rated and present:
+    if text_verdicts.is_rated and present:
         reason = f"{np.mean(present):.0%} of the scale on average over {len(present)} of {len(units)} units"
     else:
         reason = f"{present.count(1.0)} of {len(units)} units pass"
