@@ -115,16 +115,15 @@ class KeyedReply(pydantic.BaseModel):
     @property
     def entries(self) -> dict[str, Any]:
         """The entries by id, in the order expected; only the usable ones in salvage mode."""
-        values = (
-            (each.id, getattr(self, name)) for each, name in zip(self.expected, _names(self.expected), strict=True)
-        )
-        return {id_: value for id_, value in values if value is not None}
+        names = _field_names(self.expected)
+        values = {each.id: getattr(self, name) for each, name in zip(self.expected, names, strict=True)}
+        return {id_: value for id_, value in values.items() if value is not None}
 
     @property
     def read_by(self) -> ReadBy:
         """How entries were recognised: the least certain way that was needed for any of them."""
-        inner = [each.read_by for each in self.entries.values() if isinstance(each, KeyedReply)]
-        return max((self._read_by, *inner), key=("id", "name", "order").index)
+        of_entries = [entry.read_by for entry in self.entries.values() if isinstance(entry, KeyedReply)]
+        return max((self._read_by, *of_entries), key=("id", "name", "order").index)
 
     @pydantic.model_validator(mode="wrap")
     @classmethod
@@ -158,7 +157,7 @@ def keyed_reply(
             Annotated[each.form, pydantic.WrapValidator(functools.partial(_usable_entry, form=each.form))],
             pydantic.Field(alias=each.id),
         )
-        for name, each in zip(_names(expected), expected, strict=True)
+        for name, each in zip(_field_names(expected), expected, strict=True)
     }
     model = pydantic.create_model("Reply", __base__=base, __doc__=None, **fields)
     model.expected, model.after_text = expected, after_text
@@ -166,12 +165,14 @@ def keyed_reply(
 
 
 def known_keys(reply: type[pydantic.BaseModel]) -> Iterator[str]:
+    """Yield the keys that a reply may have, with other names of entries, and the keys of its entries."""
     for name, field in reply.model_fields.items():
         yield field.alias or name
-    for each in reply.expected if issubclass(reply, KeyedReply) else ():
-        yield from each.names
-        if _is_model(each.form):
-            yield from known_keys(each.form)
+    if issubclass(reply, KeyedReply):
+        for entry in reply.expected:
+            yield from entry.names
+            if _is_model(entry.form):
+                yield from known_keys(entry.form)
 
 
 def shown_form(reply: type[KeyedReply]) -> str:
@@ -179,7 +180,7 @@ def shown_form(reply: type[KeyedReply]) -> str:
     return _form_text(schema, schema.get("$defs", {}))
 
 
-def _names(expected: Sequence[ExpectedEntry]) -> list[str]:
+def _field_names(expected: Sequence[ExpectedEntry]) -> list[str]:
     return [f"entry_{number}" for number in range(len(expected))]
 
 
@@ -191,12 +192,14 @@ def _form_text(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str
     if "$ref" in schema:
         schema = definitions[schema["$ref"].rsplit("/", 1)[1]]
     if "properties" in schema:
-        written, members = set[str](), []
+        forms: list[str] = []
+        members = []
         for key, value in schema["properties"].items():
-            inner = _form_text(value, definitions)
+            form = _form_text(value, definitions)
             # If nested objects have the same form, as for several texts, only the first is written out.
-            members.append(f"{json.dumps(key, ensure_ascii=False)}: {'{...}' if inner in written else inner}")
-            written |= {inner} if inner.count("{") > 1 else set()
+            is_repeated = form in forms and form.count("{") > 1
+            members.append(f"{json.dumps(key, ensure_ascii=False)}: {'{...}' if is_repeated else form}")
+            forms.append(form)
         return f"{{{', '.join(members)}}}"
     if "anyOf" in schema:
         return f"<{', or '.join(_form_text(each, definitions).strip('<>') for each in schema['anyOf'])}>"
@@ -214,6 +217,8 @@ def _form_text(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str
 
 @dataclass(frozen=True, slots=True)
 class _ValuesOfId:
+    """What a reply has for one id: more than one value if the id is repeated."""
+
     values: tuple[Any, ...]
 
 
@@ -230,12 +235,14 @@ def _usable_entry(
         entries = [handler(_completed(_unwrapped(each, form), form)) for each in values]
     except pydantic.ValidationError:
         return None
-    # The entries without their reasons.
-    contents = [
-        (each.model_dump(exclude=set(REASONS)) or each.model_dump()) if isinstance(each, pydantic.BaseModel) else each
-        for each in entries
-    ]
-    return entries[0] if entries and all(content == contents[0] for content in contents) else None
+    without_reasons = list(map(_without_reasons, entries))
+    return entries[0] if entries and all(entry == without_reasons[0] for entry in without_reasons) else None
+
+
+def _without_reasons(entry: Any) -> Any:
+    if not isinstance(entry, pydantic.BaseModel):
+        return entry
+    return entry.model_dump(exclude=set(REASONS)) or entry.model_dump()
 
 
 def _unwrapped(item: Any, form: Any) -> Any:
@@ -250,17 +257,16 @@ def _completed(item: Any, form: Any) -> Any:
     """Return the item as an object of its model's fields, with empty reasons where it has none."""
     if not _is_model(form) or issubclass(form, KeyedReply):
         return item
-    contents = [name for name in form.model_fields if name not in REASONS]
-    if not isinstance(item, dict | list) and len(contents) == 1:
-        item = {contents[0]: item}
+    content_names = [name for name in form.model_fields if name not in REASONS]
+    if not isinstance(item, dict | list) and len(content_names) == 1:
+        item = {content_names[0]: item}
     if not isinstance(item, dict):
         return item
-    return {name: "" for name in form.model_fields if name in REASONS} | {
-        name: value for name, value in item.items() if value is not None
-    }
+    empty_reasons = {name: "" for name in form.model_fields if name in REASONS}
+    return empty_reasons | {name: value for name, value in item.items() if value is not None}
 
 
-# Stands for an entry that is recognised.
+# In place of a recognised entry among those of its group.
 _RECOGNISED = object()
 
 
@@ -272,18 +278,20 @@ class _Entry:
 
 
 class _Recognition:
+    """The recognition of the expected entries in a reply that has other keys than their ids."""
+
     def __init__(self, expected: Sequence[ExpectedEntry], raw: Mapping[Any, Any]) -> None:
         self._expected = expected
-        self._by_id = _unique((_plain(each.id), each.id) for each in expected)
-        self._by_name = _unique((_plain(name), each.id) for each in expected for name in each.names)
+        self._by_id = _unambiguous((_plain(each.id), each.id) for each in expected)
+        self._by_name = _unambiguous((_plain(name), each.id) for each in expected for name in each.names)
         self._listed = list(self._entries_in(raw))
 
     def entries(self) -> tuple[dict[str, _ValuesOfId], ReadBy]:
-        """Return the entries with each id, and the least certain way in which one was recognised."""
+        """Return the values of the recognised entries by id, and the least certain way in which one was recognised."""
         entries_by_id: dict[str, list[Any]] = {}
         read_by: ReadBy = "id"
         groups: dict[int, list[Any]] = {}
-        at_top = set[str]()
+        ids_at_top: set[str] = set()
         shifted = self._shifted_prefixes()
         for entry in self._listed:
             id_, entry_read_by = self._find(entry.key)
@@ -295,12 +303,12 @@ class _Recognition:
                 continue
             entries_by_id.setdefault(id_, []).append(entry.value)
             if entry.group == 0:
-                at_top.add(id_)
+                ids_at_top.add(id_)
             if entry_read_by == "name":
                 read_by = "name"
-        if at_top:
+        if ids_at_top:
             # Entries elsewhere, such as in a verdict that the reply quotes, may contradict these but not replace them.
-            return {id_: _ValuesOfId(tuple(entries_by_id[id_])) for id_ in entries_by_id if id_ in at_top}, read_by
+            return {id_: _ValuesOfId(tuple(entries_by_id[id_])) for id_ in entries_by_id if id_ in ids_at_top}, read_by
         unrecognised = [values for values in groups.values() if _RECOGNISED not in values]
         if not shifted and (in_order := self._by_order(entries_by_id, unrecognised)):
             entries_by_id |= {id_: [value] for id_, value in in_order.items()}
@@ -315,18 +323,21 @@ class _Recognition:
             has_entries = False
             if isinstance(value, dict):
                 holds_objects = bool(value) and all(isinstance(inner, dict) for inner in value.values())
-                has_entries = (is_flat and holds_objects) or any(self._find(inner)[0] is not None for inner in value)
-            if self._find(key)[0] is not None or not (objects or has_entries):
+                has_entries = (is_flat and holds_objects) or any(map(self._is_recognised, value))
+            if self._is_recognised(key) or not (objects or has_entries):
                 yield _Entry(key, value, 0)
             elif has_entries:
-                yield from (_Entry(inner, item, group) for inner, item in value.items())
+                yield from (_Entry(inner_key, inner, group) for inner_key, inner in value.items())
             else:
                 for item in objects:
                     ids = [str(item[name]) for name in _ID_FIELDS if type(item.get(name)) in (str, int)]
                     yield _Entry(ids[0] if ids else None, item, group)
 
+    def _is_recognised(self, key: Any) -> bool:
+        return self._find(key)[0] is not None
+
     def _find(self, key: Any) -> tuple[str | None, ReadBy]:
-        """Return the id that a key means, `None` if it means none, and what told it."""
+        """Return the id that a key means, or `None`, and whether the key was read as an id or as a name."""
         if not isinstance(key, str):
             return None, "id"
         if any(key == each.id for each in self._expected):
@@ -338,14 +349,15 @@ class _Recognition:
 
     def _shifted_prefixes(self) -> set[str]:
         """Return the prefixes of keys whose numbers all differ from the expected ones by the same amount."""
-        got = _numbers(entry.key for entry in self._listed if entry.key is not None)
-        expected_numbers = _numbers(key for each in self._expected for key in (each.id, *each.names))
-        shifted = set[str]()
-        for prefix, numbers in got.items():
-            expected = expected_numbers.get(prefix, set())
-            steps = {number - other for number, other in zip(sorted(numbers), sorted(expected), strict=False)}
-            if len(numbers) == len(expected) and len(steps) == 1 and 0 not in steps:
-                shifted.add(prefix)
+        numbers_by_prefix = _numbers(entry.key for entry in self._listed if entry.key is not None)
+        expected_by_prefix = _numbers(key for each in self._expected for key in (each.id, *each.names))
+        shifted: set[str] = set()
+        for prefix, numbers in numbers_by_prefix.items():
+            expected = expected_by_prefix.get(prefix, set())
+            if len(numbers) == len(expected):
+                shifts = {got - wanted for got, wanted in zip(sorted(numbers), sorted(expected), strict=True)}
+                if len(shifts) == 1 and 0 not in shifts:
+                    shifted.add(prefix)
         return shifted
 
     def _by_order(self, entries_by_id: Mapping[str, Any], groups: Sequence[Sequence[Any]]) -> dict[str, Any]:
@@ -370,11 +382,12 @@ def _plain(key: str) -> str:
     return " ".join(key.strip(AROUND_ID).casefold().split())
 
 
-def _unique(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+def _unambiguous(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return the pairs of a plain key and an id whose key is not empty and stands for no other id."""
     ids: dict[str, set[str]] = {}
     for plain, id_ in pairs:
         ids.setdefault(plain, set()).add(id_)
-    return {plain: next(iter(matching)) for plain, matching in ids.items() if len(matching) == 1 and plain}
+    return {plain: next(iter(of_key)) for plain, of_key in ids.items() if len(of_key) == 1 and plain}
 
 
 def _numbers(keys: Iterable[str]) -> dict[str, set[int]]:

@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent
 _INCLUDE = re.compile(r'\{% include "(shared/[\w.]+)" %\}')
-_PART = re.compile(r"^=== (system|user|assistant|input|text)\n", re.MULTILINE)
+_OPENING_LINE = re.compile(r"^=== (system|user|assistant|input|text)\n", re.MULTILINE)
 _ROLES = ("system", "user", "assistant")
 # The names of the parts that can follow the beginning of the user's last turn.
 _DIVISIONS: tuple[list[str], ...] = ([], ["input"], ["text"], ["input", "text"])
 _BLANK_LINE = "\n\n"
-_CLOSING = "Answer with the JSON object described above and nothing else."
-_KEYED = (
+_REMINDER_OF_FORM = "Answer with the JSON object described above and nothing else."
+_BEFORE_KEYED_FORM = (
     "Answer with one JSON object and nothing else: no introduction and no code fence. It has this form, with each of "
     "these keys once and in this order:"
 )
@@ -79,23 +79,24 @@ def render(prompt: Prompt[Any]) -> list[Message]:
 
 
 def render_turns(prompt: Prompt[Any]) -> list[Turn]:
-    turns = []
+    """Return the turns that ask `prompt`, as `render` does, with the parts of each turn."""
+    texts_of_turns = []
     for role, parts in _parts(prompt.name):
         texts = [part if isinstance(part, str) else part(prompt.fields) for part in parts]
-        turns.append((role, [text.strip() for text in texts]))
-    _, user_parts = turns[-1]
+        texts_of_turns.append((role, [text.strip() for text in texts]))
+    _, user_texts = texts_of_turns[-1]
     reply: type[BaseModel] = prompt.reply
     after_text = issubclass(reply, KeyedReply) and reply.after_text
     if form := _form(reply):
-        user_parts[-1 if after_text else 0] += _BLANK_LINE + form
-    if len(user_parts) > 1 and not after_text:
-        user_parts[-1] += _BLANK_LINE + _CLOSING
-    spaced = []
-    for role, texts in turns:
-        *before, last = [text for text in texts if text] or [""]
-        spaced_before = [text + _BLANK_LINE for text in before]
-        spaced.append(Turn(role, (*spaced_before, last)))
-    rendered = _tagged(spaced)
+        user_texts[-1 if after_text else 0] += _BLANK_LINE + form
+    if len(user_texts) > 1 and not after_text:
+        user_texts[-1] += _BLANK_LINE + _REMINDER_OF_FORM
+    turns = []
+    for role, texts in texts_of_turns:
+        present = [text for text in texts if text]
+        spaced = [text + _BLANK_LINE for text in present[:-1]] + present[-1:]
+        turns.append(Turn(role, tuple(spaced) or ("",)))
+    rendered = _tagged(turns)
     if prompt.repair:
         # Some providers refuse a turn without words, so that an empty reply would end the command.
         rendered.append(Turn("assistant", (inert(prompt.repair.reply).strip() or "(nothing)",)))
@@ -141,7 +142,7 @@ def _tagged(turns: Iterable[Turn]) -> list[Turn]:
 @functools.lru_cache(maxsize=128)
 def _form(reply: Any) -> str:
     if issubclass(reply, KeyedReply):
-        return f"{_KEYED}\n{shown_form(reply)}"
+        return f"{_BEFORE_KEYED_FORM}\n{shown_form(reply)}"
     if issubclass(reply, HiddenFormReply):
         return ""
     schema = _untitled(reply.model_json_schema())
@@ -152,30 +153,35 @@ def _form(reply: Any) -> str:
 
 
 def _untitled(schema: Any) -> Any:
+    # A property may be called "title"; its value is a dictionary.
     if isinstance(schema, dict):
-        return {k: _untitled(v) for k, v in schema.items() if not (k == "title" and isinstance(v, str))}
+        return {key: _untitled(value) for key, value in schema.items() if key != "title" or not isinstance(value, str)}
     return [_untitled(item) for item in schema] if isinstance(schema, list) else schema
 
 
 def _path(name: str) -> Path:
-    own = FOLDER / f"{name}.md"
+    path = FOLDER / f"{name}.md"
+    if path.exists():
+        return path
     method, _, template = name.partition("/")
-    points = () if own.exists() else entry_points(group=METHOD_ENTRY_POINTS, name=method)
-    folder = next((getattr(point.load(), "templates", None) for point in points), None)
-    return folder / f"{template}.md" if folder else own
+    for point in entry_points(group=METHOD_ENTRY_POINTS, name=method):
+        if folder := getattr(point.load(), "templates", None):
+            return Path(folder / f"{template}.md")
+    return path
 
 
 @functools.cache
 def _parts(name: str) -> tuple[tuple[str, tuple[_Part, ...]], ...]:
+    """Return the role and the parts of each turn of a template."""
     from jinja2 import meta
 
-    preamble, *pieces = _PART.split(_path(name).read_text("utf-8"))
-    names, passages = pieces[::2], pieces[1::2]
-    roles = [each for each in names if each in _ROLES]
-    divisions = [each for each in names if each not in _ROLES]
+    preamble, *pieces = _OPENING_LINE.split(_path(name).read_text("utf-8"))
+    openings, passages = pieces[::2], pieces[1::2]
+    roles = [opening for opening in openings if opening in _ROLES]
+    divisions = [opening for opening in openings if opening not in _ROLES]
     if preamble.strip() or roles[-1:] != ["user"]:
         raise ValueError("expected turns that begin with a line '=== system' or '=== user', the user's as the last one")
-    if names != [*roles, *divisions] or divisions not in _DIVISIONS:
+    if openings != [*roles, *divisions] or divisions not in _DIVISIONS:
         raise ValueError("'=== input', '=== text' or both were expected once, in this order, in the user's last turn")
     parts: list[_Part] = []
     for text in passages:
@@ -237,4 +243,5 @@ def inert(text: str) -> str:
 
     if not text.isascii() and _MAY_HIDE.search(text):
         text = _HIDDEN.sub(reveal, text)
-    return _CONTROL.sub(lambda first: f"{first[0]} ", text) if "<" in text or "[" in text else text
+    has_tokens = "<" in text or "[" in text  # every control token begins with one of these
+    return _CONTROL.sub(lambda first: f"{first[0]} ", text) if has_tokens else text
