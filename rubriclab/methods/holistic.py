@@ -44,7 +44,7 @@ MAX_SCORES = 100
 # Sampling temperature of weighted scores, as in the papers of G-Eval and SEEval.
 TEMPERATURE = 1.0
 # Samples are numbered in steps of this; the numbers between are for repeated requests after unusable replies.
-STRIDE = 10
+SAMPLE_STRIDE = 10
 # With a smaller share of usable samples there is no score.
 MIN_USABLE_SHARE = 0.5
 
@@ -152,7 +152,7 @@ async def holistic_rating(
         reason = f"Probability-weighted: {_percentages(probabilities)}."
         return interface.CriterionRating(criterion.id, round(mean, DIGITS), reason)
     numbers = range(1, settings.samples)
-    further_prompts = (replace(prompt, sample=STRIDE * number, alternatives=0) for number in numbers)
+    further_prompts = (replace(prompt, sample=SAMPLE_STRIDE * number, alternatives=0) for number in numbers)
     answers = [first_answer, *await asyncio.gather(*(ask(judge, each) for each in further_prompts))]
     scores = [answer.value.score for answer in answers if answer.value is not None]
     if len(scores) < MIN_USABLE_SHARE * len(answers):

@@ -102,7 +102,7 @@ async def elicit(
     """Return up to `count` different explanations, the one at temperature 0 first; raises JudgeError without any."""
     fields = {**holistic.with_answer_scale(assignment, settings).fields(), "steps": steps}
     first = Prompt("seeval/explain", fields, Explanation, max_tokens=EXPLANATION_TOKENS)
-    sample_numbers = (holistic.STRIDE * number for number in range(1, count))
+    sample_numbers = (holistic.SAMPLE_STRIDE * number for number in range(1, count))
     samples = (replace(first, temperature=holistic.TEMPERATURE, sample=number) for number in sample_numbers)
     answers = await asyncio.gather(*(ask(judge, prompt) for prompt in (first, *samples)))
     replies = prompting.require_reply(answers, "explanation", "judge")

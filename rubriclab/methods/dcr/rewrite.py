@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationInfo, field_validator
 
 from rubriclab.errors import SettingsError
 from rubriclab.judges.judge import Judge, ask
-from rubriclab.methods.holistic import STRIDE
+from rubriclab.methods.holistic import SAMPLE_STRIDE
 from rubriclab.methods.method import CriterionRating
 from rubriclab.methods.prompting import Whole, keep_valid
 from rubriclab.models.rubric import Criterion, Part, Rubric
@@ -48,14 +48,16 @@ def text_faults(
     rubric: Rubric, ratings: Sequence[CriterionRating], output: str, good_from: float
 ) -> tuple[TextFault, ...]:
     """Return the faults in `output`: ratings, or verdicts on single units, below the share `good_from` of the scale."""
-    known = {criterion.id: (criterion, part) for part in rubric.parts for criterion in part.criteria}
+    by_id = {criterion.id: (criterion, part) for part in rubric.parts for criterion in part.criteria}
     faults: list[TextFault] = []
     for rating in ratings:
-        criterion, part = known.get(rating.id, (None, None))
+        criterion, part = by_id.get(rating.id, (None, None))
         if part and not gives_reasons(part):
             continue
-        # A question's rating is a share of good answers, whatever the rubric's scale.
-        low, width = (0.0, 1.0) if criterion and criterion.question else (rubric.scale.low, rubric.scale.width)
+        low, width = rubric.scale.low, rubric.scale.width
+        if criterion and criterion.question:
+            # A question's rating is a share of good answers, whatever the rubric's scale.
+            low, width = 0.0, 1.0
         if criterion:
             about = criterion.trait, criterion.statement, _aim(criterion, rubric)
         else:  # The rating is by all criteria together.
@@ -146,11 +148,11 @@ class SentenceReply(BaseModel):
     @classmethod
     def _may_change(cls, sentence: int, info: ValidationInfo) -> int:
         if fields := info.context:
-            allowed = [each["id"] for each in fields["sentences"]] if fields["free"] else list(fields["failing"])
+            all_numbers = [each["id"] for each in fields["sentences"]]
+            allowed = all_numbers if fields["free"] else fields["failing"]
             if sentence not in allowed:
-                raise ValueError(
-                    f"expected a sentence that may change ({', '.join(map(str, allowed))}), got {sentence}"
-                )
+                numbers = ", ".join(map(str, allowed))
+                raise ValueError(f"expected a sentence that may change ({numbers}), got {sentence}")
         return sentence
 
     @field_validator("text", "reasoning")
@@ -174,28 +176,26 @@ class RewriteReply(BaseModel):
         if unambiguous and is_salvage(info):
             return unambiguous
         if len(counts) < len(replacements):
-            raise ValueError(
-                f"expected at most one change of each sentence, got {', '.join(map(str, sorted(counts.elements())))}"
-            )
+            numbers = ", ".join(map(str, sorted(counts.elements())))
+            raise ValueError(f"expected at most one change of each sentence, got {numbers}")
         return replacements
 
 
 async def rewrite(writer: Judge, prompt: Prompt[RewriteReply], output: str) -> Rewriting:
-    """Return `output` as the writer rewrites it.
+    """Return the rewriting of `output` by the writer.
 
-    The rewriting is unusable if it changes nothing, leaves no sentence, or joins an unchanged sentence with another.
-    Errors of the writer that concern every text are raised.
+    It is unusable if it changes nothing, leaves no sentence, or joins an unchanged sentence with another. Errors of the
+    writer that concern every text are raised.
     """
     answer = await ask(writer, prompt, salvage=RewriteReply)
     if answer.value is None:
         return Rewriting(output, unusable=answer.missing)
     sentences = split_sentences(output)
-    replacements = sorted(answer.value.sentences, key=lambda each: each.sentence)
     changes: tuple[ChangedSentence, ...] = ()
-    for each in replacements:
-        before = sentences[each.sentence - 1]
-        if " ".join(before.split()) != each.text:
-            changes += (ChangedSentence(each.sentence, before, each.text, each.reasoning),)
+    for reply in sorted(answer.value.sentences, key=lambda reply: reply.sentence):
+        before = sentences[reply.sentence - 1]
+        if " ".join(before.split()) != reply.text:
+            changes += (ChangedSentence(reply.sentence, before, reply.text, reply.reasoning),)
     if not changes:
         return Rewriting(output, unusable="the rewriting changes no sentence")
     rewritten, slices = replace_sentences(output, {change.sentence: change.after for change in changes})
@@ -206,9 +206,10 @@ async def rewrite(writer: Judge, prompt: Prompt[RewriteReply], output: str) -> R
     # A new wording without a full stop runs into the next sentence.
     if not {slices[number] for number in unchanged_numbers} <= set(spans):
         return Rewriting(output, changes, "the rewriting joins an unchanged sentence with another")
-    origins = [
-        [number - 1 for number, (start, end) in slices.items() if start < last and end > first] for first, last in spans
-    ]
+    origins = []
+    for span_start, span_end in spans:
+        overlaps = {number: start < span_end and end > span_start for number, (start, end) in slices.items()}
+        origins.append([number - 1 for number in slices if overlaps[number]])
     return Rewriting(rewritten, changes, origins=origins)
 
 
@@ -234,15 +235,15 @@ def rewrite_prompt(
         "failing": failing,
         "free": any_sentence,
     }
-    changes = len(sentences) if any_sentence else len(failing)
+    max_changes = len(sentences) if any_sentence else len(failing)
     text_tokens = len(example.output.encode("utf-8", "replace")) // MIN_BYTES_PER_TOKEN
     return Prompt(
         "improve/rewrite",
         fields,
         RewriteReply,
         temperature=TEMPERATURE if sample else 0.0,
-        max_tokens=256 + TOKENS_PER_CHANGE * changes + text_tokens,
-        sample=STRIDE * sample,
+        max_tokens=256 + TOKENS_PER_CHANGE * max_changes + text_tokens,
+        sample=SAMPLE_STRIDE * sample,
     )
 
 
@@ -264,32 +265,34 @@ def replace_sentences(text: str, sentences: Mapping[int, str]) -> tuple[str, Map
     spans = sentence_spans(text)
     if not spans:
         return text, {}
-    starts = [start for start, _ in spans[1:]] + [len(text)]
-    kept: list[str] = []
+    next_starts = [start for start, _ in spans[1:]] + [len(text)]
+    pieces: list[str] = []
     slices: dict[int, tuple[int, int]] = {}
-    position = 0
+    new_end = 0  # of the pieces, in the result
     gap = text[: spans[0][0]]
-    for number, ((start, end), following) in enumerate(zip(spans, starts, strict=True), 1):
-        sentence, next_gap = sentences.get(number, text[start:end]), text[end:following]
+    for number, ((start, end), next_start) in enumerate(zip(spans, next_starts, strict=True), 1):
+        sentence = sentences.get(number, text[start:end])
+        next_gap = text[end:next_start]
         if sentence:
-            kept += [gap, sentence]
-            begin, position = position + len(gap), position + len(gap) + len(sentence)
-            slices[number] = (begin, position)
+            pieces += [gap, sentence]
+            new_start = new_end + len(gap)
+            new_end = new_start + len(sentence)
+            slices[number] = (new_start, new_end)
             gap = next_gap
         elif gap.strip() or next_gap.strip():
             # Characters between sentences are kept, such as a quotation mark or a line of stars.
             gap += next_gap
-        elif not kept:
+        elif not pieces:
             continue
         elif number == len(spans):
             gap = next_gap
         else:
             gap = max(gap, next_gap, key=lambda gap: gap.count("\n"))
-    return "".join(kept) + gap, slices
+    return "".join(pieces) + gap, slices
 
 
 def word_diff(before: str, after: str) -> str:
-    """Return both sentences in one, with removed and added words as `[-old-]{+new+}`."""
+    """Return one sentence with the words of both: removed and added words as `[-old-]{+new+}`."""
     from rapidfuzz.distance import Indel
 
     old_words, new_words = before.split(), after.split()

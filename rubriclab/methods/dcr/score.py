@@ -1,8 +1,8 @@
 """DCR: each sentence of a text is compared with a reference by the checks of a checklist, and marked 1 or -1.
 
 DCE (equation 1) gives a reason for each sentence why it is consistent or not; AMC (equation 2) converts reasons to
-marks without the texts; the score is the share of positive marks (equation 3). As in the paper,
-nothing is learned from labels: they are only evidence.
+marks without the texts; the score is the share of positive marks (equation 3). As in the paper, nothing is learned from
+labels: they are only evidence.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rubriclab.errors import ChecklistError, DataError
 from rubriclab.judges.judge import Judge, ask
 from rubriclab.judges.providers import BYTES_PER_TOKEN
 from rubriclab.methods import method as interface
-from rubriclab.methods.holistic import single_criterion_learning
+from rubriclab.methods.holistic import single_criterion_learning, whole_aspect
 from rubriclab.methods.prompting import Whole, ask_entries, chunks
 from rubriclab.methods.questions import YesOrNo
 from rubriclab.methods.sources import Checklist
@@ -55,7 +55,7 @@ class DCRSettings(MethodSettings):
 
 Sign = Literal[1, -1]
 
-# Typographic minus signs count too; otherwise only negative marks would be missing.
+# Typographic minus signs count too; otherwise negative marks would be missing more often than positive ones.
 _SIGNS: Mapping[str, Sign] = {"1": 1, "+1": 1, **dict.fromkeys(("-1", "\u22121", "\u20131"), -1)}
 
 
@@ -65,10 +65,10 @@ def _require_words(reason: str) -> str:
     return reason
 
 
-def _sign(value: Any) -> Sign:
+def _read_sign(value: Any) -> Sign:
     if type(value) is float and value in (1, -1):
         value = int(value)
-    # The type is checked too, since True equals 1.
+    # Not `isinstance`, since True is an int too.
     sign = _SIGNS.get(str(value).strip()) if type(value) in (int, str) else None
     if sign is None:
         raise ValueError(f"1 or -1 was expected; got {value!r:.60}")
@@ -123,13 +123,17 @@ class Mark(pydantic.BaseModel):
 
     thought: str
     mark: Annotated[
-        Sign, pydantic.BeforeValidator(_sign), pydantic.WithJsonSchema({"type": "integer", "minimum": -1, "maximum": 1})
+        Sign,
+        pydantic.BeforeValidator(_read_sign),
+        pydantic.WithJsonSchema({"type": "integer", "minimum": -1, "maximum": 1}),
     ]
 
 
-def numbered_reply(noun: str, entries: Sequence[Mapping[str, Any]], form: type[pydantic.BaseModel]) -> type[KeyedReply]:
-    numbers = [str(each["id"]) for each in entries]
-    return keyed_reply(tuple(ExpectedEntry(f"{noun} {each}", form, names=(each,)) for each in numbers), after_text=True)
+def numbered_reply(noun: str, items: Sequence[Mapping[str, Any]], form: type[pydantic.BaseModel]) -> type[KeyedReply]:
+    """Return the reply model with an entry for each of the items, as `sentence 1`, by the numbers in their `id`."""
+    numbers = [str(item["id"]) for item in items]
+    expected = tuple(ExpectedEntry(f"{noun} {number}", form, names=(number,)) for number in numbers)
+    return keyed_reply(expected, after_text=True)
 
 
 async def ask_by_number(judge: Judge, prompt: Prompt[KeyedReply]) -> dict[int, Any]:
@@ -150,16 +154,10 @@ def make_criterion(checklist: Checklist, material: texts.Material, assignment: t
     output, label = assignment.words.output, assignment.words.name_of(material)
     lines = [f"Each sentence of the {output} is held against the {label} by these checks:"]
     for question in checklist.questions:
-        good = "" if question.better == "yes" else " (No is the good answer.)"
+        good_answer = "" if question.better == "yes" else " (No is the good answer.)"
         on_one_line = " ".join(question.text.split())
-        lines.append(f"{_CHECK}{on_one_line}{good}")
-    return Criterion(
-        id="score",
-        kind="score",
-        trait=assignment.aspect.name,
-        statement="\n".join(lines),
-        evidence=Evidence(origin="written by hand"),
-    )
+        lines.append(f"{_CHECK}{on_one_line}{good_answer}")
+    return whole_aspect(assignment, "\n".join(lines), Evidence(origin="written by hand"))
 
 
 def reference_field(units: texts.Units | None) -> texts.Material:
@@ -167,8 +165,8 @@ def reference_field(units: texts.Units | None) -> texts.Material:
     if units is None:
         raise ChecklistError("The checks come without units: nothing says what sentences are compared with.", _EXPECTED)
     if units.kind != "sentence" or len(units.beside) != 1 or units.weights != "equal":
-        weighed = ", with weights from the judge" if units.weights != "equal" else ""
-        received = f"{units.kind} beside {' and '.join(units.beside) or 'nothing'}{weighed}"
+        weights = ", with weights from the judge" if units.weights != "equal" else ""
+        received = f"{units.kind} beside {' and '.join(units.beside) or 'nothing'}{weights}"
         raise ChecklistError(f"The checks are for a {received}, which DCR cannot judge.", _EXPECTED)
     return units.beside[0]
 
@@ -181,6 +179,7 @@ TOKENS_PER_MARK = 64
 
 
 def why_incomparable(example: texts.Example, material: texts.Material, assignment: texts.Assignment) -> str | None:
+    """Return why a text cannot be compared with its `material`, or `None` if it can."""
     words = assignment.words
     if not any(map(str.isalnum, getattr(example, material) or "")):
         return f"there is no {words.name_of(material)} to compare it with (field {material!r})"
@@ -214,18 +213,15 @@ def evaluate_prompts(
     if settings.sentences == "judge" and not is_paragraph:
         # The reply repeats the text; twice the estimate, since the tokens of some scripts have fewer bytes.
         copy_tokens = 2 * len(example.output.encode()) // BYTES_PER_TOKEN
-        longest = TOKENS_AROUND + copy_tokens + TOKENS_PER_REASON * len(pieces)
-        return [Prompt("dcr/evaluate", fields, SplitVerdicts if with_verdict else SplitReasons, max_tokens=longest)]
+        max_tokens = TOKENS_AROUND + copy_tokens + TOKENS_PER_REASON * len(pieces)
+        return [Prompt("dcr/evaluate", fields, SplitVerdicts if with_verdict else SplitReasons, max_tokens=max_tokens)]
     sentences = [{"id": number, "text": piece.text} for number, piece in enumerate(pieces, 1)]
-    return [
-        Prompt(
-            "dcr/evaluate",
-            {**fields, "sentences": list(some)},
-            numbered_reply("sentence", some, SentenceVerdict if with_verdict else Reason),
-            max_tokens=TOKENS_AROUND + TOKENS_PER_REASON * len(some),
-        )
-        for some in chunks(sentences, settings.most_per_call)
-    ]
+    prompts = []
+    for portion in chunks(sentences, settings.most_per_call):
+        form = numbered_reply("sentence", portion, SentenceVerdict if with_verdict else Reason)
+        max_tokens = TOKENS_AROUND + TOKENS_PER_REASON * len(portion)
+        prompts.append(Prompt("dcr/evaluate", {**fields, "sentences": list(portion)}, form, max_tokens=max_tokens))
+    return prompts
 
 
 # The most sentences whose reasons are repeated in the reason of a score.
@@ -248,12 +244,12 @@ async def score(example: texts.Example, part: Part, assignment: texts.Assignment
     if is_paragraph:
         pieces = [texts.Sentence(example.output, ())]
     prompts = evaluate_prompts(example, pieces, part, assignment, settings)
-    units = tuple(chain.from_iterable(await asyncio.gather(*(_judge(each, pieces, judge) for each in prompts))))
+    units = tuple(chain.from_iterable(await asyncio.gather(*(_judge(prompt, pieces, judge) for prompt in prompts))))
     marks = [unit.value for unit in units if unit.value is not None]
     all_sentences, label = f"{len(units)} sentences of the {words.output}", words.name_of(material)
     if len(units) - len(marks) >= interface.MISSING_SHARE * len(units):
-        first = next(unit.reason for unit in units if unit.value is None)
-        reason = f"{len(units) - len(marks)} of {all_sentences} without a usable mark; the first: {first}"
+        first_reason = next(unit.reason for unit in units if unit.value is None)
+        reason = f"{len(units) - len(marks)} of {all_sentences} without a usable mark; the first: {first_reason}"
         return None, (interface.CriterionRating(criterion.id, None, reason, units=units),)
     if is_paragraph:
         finding = "is consistent" if marks == [1.0] else "is not consistent"
@@ -271,10 +267,13 @@ async def score(example: texts.Example, part: Part, assignment: texts.Assignment
 
 
 async def _judge(prompt: Prompt[Any], pieces: Sequence[texts.Sentence], judge: Judge) -> list[interface.UnitVerdict]:
-    """Return the verdict on each sentence of `prompt`, in order: 1 for a positive mark, 0 for a negative one."""
-    verdicts: Mapping[int, Reason | str]
+    """Return the verdict on each sentence of `prompt`, in order: 1 for a positive mark, 0 for a negative one.
+
+    Without sentences in the prompt, the judge splits the text; `pieces` are only used with sentences.
+    """
+    replies: Mapping[int, Reason | str]  # by number; a text is why there is no reply
     if prompt.fields["sentences"]:
-        verdicts = await ask_by_number(judge, prompt)
+        replies = await ask_by_number(judge, prompt)
     else:
         output = prompt.fields["output"]
         answer = await ask(judge, prompt)
@@ -282,20 +281,21 @@ async def _judge(prompt: Prompt[Any], pieces: Sequence[texts.Sentence], judge: J
             return [interface.UnitVerdict(output, (), None, answer.missing)]
         split: Sequence[SplitReason] = answer.value.sentences
         pieces = texts.locate_sentences(output, [each.sentence for each in split])
-        verdicts = dict(enumerate(split, 1))
-    reasons = {number: each.reason for number, each in verdicts.items() if isinstance(each, Reason)}
+        replies = dict(enumerate(split, 1))
+    reasons = {number: reply.reason for number, reply in replies.items() if isinstance(reply, Reason)}
     marks: Mapping[int, Mark | str] = {}
     if reasons and not prompt.fields["verdict"]:
         fields = {"reasons": [{"id": number, "text": text} for number, text in reasons.items()]}
         form = numbered_reply("report", fields["reasons"], Mark)
-        longest = TOKENS_AROUND_MARKS + TOKENS_PER_MARK * len(reasons)
-        marks = await ask_by_number(judge, Prompt("dcr/convert", fields, form, max_tokens=longest))
+        max_tokens = TOKENS_AROUND_MARKS + TOKENS_PER_MARK * len(reasons)
+        marks = await ask_by_number(judge, Prompt("dcr/convert", fields, form, max_tokens=max_tokens))
     units = []
-    for number, each in verdicts.items():
-        value, mark = None, marks.get(number)
-        reason = each if isinstance(each, str) else each.reason
-        if isinstance(each, SentenceVerdict):
-            value = float(each.consistent == "yes")
+    for number, reply in replies.items():
+        value = None
+        mark = marks.get(number)
+        reason = reply if isinstance(reply, str) else reply.reason
+        if isinstance(reply, SentenceVerdict):
+            value = float(reply.consistent == "yes")
         elif isinstance(mark, Mark):
             value = float(mark.mark == 1)
         elif mark is not None:
@@ -322,12 +322,12 @@ async def _make_part(training_input: interface.TrainingInput, settings: DCRSetti
 
 
 def learning_calls(training_input: interface.TrainingInput, settings: DCRSettings) -> interface.LearningCalls:
-    portions = len(training_input.examples)
+    n_portions = len(training_input.examples)
     if settings.sentences == "rules":
-        counts = (len(texts.split_sentences(example.output)) for example in training_input.examples)
-        portions = sum(math.ceil(count / settings.most_per_call) for count in counts)
+        sentence_counts = (len(texts.split_sentences(example.output)) for example in training_input.examples)
+        n_portions = sum(math.ceil(count / settings.most_per_call) for count in sentence_counts)
     calls_per_portion = 2 if settings.verdict == "converted" else 1
-    return interface.LearningCalls(portions * calls_per_portion)
+    return interface.LearningCalls(n_portions * calls_per_portion)
 
 
 def part_faults(part: Part) -> Iterator[str]:
