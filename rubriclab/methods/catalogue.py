@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import EntryPoints, entry_points
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from rubriclab.errors import PlugInError, UnknownMethod
 
@@ -47,18 +47,9 @@ JOINT = "joint"
 class MethodCatalogue(Mapping[str, "Method"]):
     """Methods by name, each imported when it is first used."""
 
-    def __init__(self) -> None:
-        self._loaded: dict[str, Method] = {}
-
     def __getitem__(self, name: str) -> Method:
         """Return the method called `name`; raises `UnknownMethod`, which is a `KeyError`, or `PlugInError`."""
-        if name not in self._loaded:
-            if name in BUILT_IN:
-                module, _, attribute = BUILT_IN[name].partition(":")
-                self._loaded[name] = getattr(importlib.import_module(module), attribute)
-            else:
-                self._loaded[name] = _load_plug_in(name)
-        return self._loaded[name]
+        return _load(name)
 
     def __iter__(self) -> Iterator[str]:
         yield from BUILT_IN
@@ -107,9 +98,13 @@ def settings_names() -> tuple[str, ...]:
     return (*METHOD_NAMES, *plug_in_names(), JOINT)
 
 
-def _load_plug_in(name: str) -> Method:
+@cache
+def _load(name: str) -> Method:
     from rubriclab.judges.plug_ins import load_plug_in
 
+    if name in BUILT_IN:
+        module, _, attribute = BUILT_IN[name].partition(":")
+        return cast("Method", getattr(importlib.import_module(module), attribute))
     points = tuple(_installed_points().select(name=name))
     if not points:
         raise UnknownMethod(

@@ -181,10 +181,7 @@ def require_scores(ratings: Iterable[interface.CriterionRating]) -> None:
 def single_criterion_learning(
     score: interface.ScoreFunction, make: Callable[[interface.TrainingInput, Any, Judge, int], Awaitable[Part]]
 ) -> interface.LearnFunction:
-    """Return the learning function of a method with one criterion.
-
-    `make` returns the method's part, given the training input, the settings, the generator and the seed.
-    """
+    """Return the learning function of a method with one criterion, whose part `make` returns."""
 
     async def learn(
         training_input: interface.TrainingInput,
@@ -475,8 +472,11 @@ async def _learn_features(
         scores = floats(rating.score for rating in column)
         if len(set(scores.tolist())) > 1 and not np.isnan(scores).any():
             columns[feature.name] = column
+            statement = f"Counted, not judged: {feature.title} ({feature.unit})."
             evidence = Evidence(origin="definition", pearson=rounded(pearson(scores, labels)), judged=len(texts))
-            criteria.append(feature_criterion(feature, evidence))
+            criteria.append(
+                Criterion(id=feature.name, kind="feature", trait=feature.title, statement=statement, evidence=evidence)
+            )
     if not columns:
         raise DataError(f"No text feature varies over the {len(texts)} labelled texts.", "Give more texts.")
     on_progress(f"{len(columns)} text features", 1.0)
@@ -508,16 +508,6 @@ def _measure(feature: TextFeature, values: Mapping[str, float], example: Example
     if lacking := [need for need in sorted(feature.needs) if not getattr(example, need)]:
         why = f"it needs a {' and a '.join(lacking)}, and there is none"
     return interface.CriterionRating(feature.name, None, f"Cannot be measured: {why}.", applies=False)
-
-
-def feature_criterion(feature: TextFeature, evidence: Evidence) -> Criterion:
-    return Criterion(
-        id=feature.name,
-        kind="feature",
-        trait=feature.title,
-        statement=f"Counted, not judged: {feature.title} ({feature.unit}).",
-        evidence=evidence,
-    )
 
 
 def _feature_faults(part: Part) -> Iterator[str]:

@@ -96,8 +96,7 @@ def group_by_source(examples: Sequence[Example]) -> list[Example]:
 def show_once(texts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the fields of each text, with the number of the first text that has the same source or context.
 
-    The number, from 1, is in `source_as_in` or `context_as_in`; it is `None` if the text is the first with its source
-    or context, or has none.
+    The number, from 1, is in `source_as_in` or `context_as_in`; `None` if no earlier text has the same.
     """
     first_numbers: dict[tuple[str, str], int] = {}
     fields_of_texts = []
@@ -112,10 +111,7 @@ def show_once(texts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 async def first_usable(prompt: Prompt[R], judge: Judge, *, salvage: type[R] | None = None) -> JudgeAnswer[R]:
-    """Return the first usable answer of up to `MAX_SAMPLES` independent samples; else the last answer.
-
-    A judge that gives no reply at all is not asked again.
-    """
+    """Return the first usable answer of up to `MAX_SAMPLES` samples, or the last one; it ends if there is no reply."""
     for sample in range(MAX_SAMPLES):
         answer = await ask(judge, replace(prompt, sample=sample), salvage=salvage)
         if answer.value is not None or not answer.replied:

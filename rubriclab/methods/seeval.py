@@ -352,16 +352,11 @@ def cross_validate_rewriting(
     labels: FloatArray,
     groups: Sequence[str],
 ) -> FloatArray:
-    """Return each group's cross-validated scores: by the rewriting from the other half if it gains, else unchanged.
+    """Return cross-validated scores: each group's by the rewriting from the other half, or else `cross_validated`.
 
-    It must gain on the other groups of the same half. Gains on the other half are left out, since the rewriting tested
-    there was made with the group's own labels.
-
-    Args:
-        cross_validated: scores of each group by the explanation that the other groups choose.
-        by_base: scores by the explanation that was rewritten.
-        by_rewrites: scores of each half by the rewriting from the other half.
-        first_half: a mask of one of the halves.
+    The rewriting must gain over the explanation that it rewrites (`by_base`) on the other groups of the same half.
+    Gains on the other half are left out: the rewriting tested there was made with the group's own labels. `by_rewrites`
+    has the scores of each half by the rewriting from the other one.
     """
 
     def predict(training: BoolArray, held_out: BoolArray) -> FloatArray:

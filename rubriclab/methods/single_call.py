@@ -67,10 +67,7 @@ def judge_prompt(
 
 
 def divide_criteria(parts: Sequence[Part], max_criteria: int | None) -> list[list[Part]]:
-    """Return the parts of each call, in as few calls as possible with at most `max_criteria` criteria in each.
-
-    A part whose criteria are in several calls is in each of these calls, with its criteria there. `None` sets no limit.
-    """
+    """Return the parts of each call, with at most `max_criteria` of all their criteria; `None` sets no limit."""
     criteria = [(index, criterion) for index, part in enumerate(parts) for criterion in part.criteria]
     if max_criteria is None:
         max_criteria = len(criteria)

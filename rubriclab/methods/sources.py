@@ -75,10 +75,13 @@ class Checklist(FrozenModel):
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> Checklist:
-        if repeated_ids := _repeated([question.id for question in self.questions]):
-            raise ValueError(f"the question id {repeated_ids[0]!r} is given twice")
-        if repeated_names := _repeated([sub.name for sub in self.sub_dimensions]):
-            raise ValueError(f"the sub-dimension {repeated_names[0]!r} is given twice")
+        names_by_kind = {
+            "question id": [question.id for question in self.questions],
+            "sub-dimension": [sub.name for sub in self.sub_dimensions],
+        }
+        for kind, names in names_by_kind.items():
+            if repeated_names := [name for name, n_uses in Counter(names).items() if n_uses > 1]:
+                raise ValueError(f"the {kind} {repeated_names[0]!r} is given twice")
         if self.aspect in self.others:
             raise ValueError(f"{self.aspect!r} is this checklist's own aspect and cannot be one of the others")
         return self
@@ -87,7 +90,7 @@ class Checklist(FrozenModel):
     def _materials_fit_units_and_questions(self) -> Checklist:
         kind = self.units.kind if self.units else None
         materials = self.units.beside if self.units else ()
-        if repeated_materials := _repeated(materials):
+        if repeated_materials := [name for name, n_uses in Counter(materials).items() if n_uses > 1]:
             raise ValueError(f"units.beside names the {repeated_materials[0]} twice")
         if kind == "triple" and not {"source", "reference"} <= set(materials):
             raise ValueError('a triple is a text with its source and reference: "beside" must name both')
@@ -102,10 +105,6 @@ class Checklist(FrozenModel):
             if question.better == "no":
                 raise ValueError(f'{demand}, which is found by naming facts: "better" can only be "yes"')
         return self
-
-
-def _repeated(names: Sequence[str]) -> list[str]:
-    return [name for name, n_uses in Counter(names).items() if n_uses > 1]
 
 
 # Folders of `stores/` with questions about whole texts, about their units, and about sentences beside another text.

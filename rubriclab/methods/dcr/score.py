@@ -267,10 +267,7 @@ async def score(example: texts.Example, part: Part, assignment: texts.Assignment
 
 
 async def _judge(prompt: Prompt[Any], pieces: Sequence[texts.Sentence], judge: Judge) -> list[interface.UnitVerdict]:
-    """Return the verdict on each sentence of `prompt`, in order: 1 for a positive mark, 0 for a negative one.
-
-    Without sentences in the prompt, the judge splits the text; `pieces` are only used with sentences.
-    """
+    """Return the verdict on each sentence of `prompt`, in order: 1 for a positive mark, 0 for a negative one."""
     replies: Mapping[int, Reason | str]  # by number; a text is why there is no reply
     if prompt.fields["sentences"]:
         replies = await ask_by_number(judge, prompt)

@@ -144,10 +144,7 @@ def cross_validated(
 def final_bank(
     learned: Sequence[Criterion], literature: Sequence[Criterion], size: int, procedure: Procedure, rng: random.Random
 ) -> tuple[Criterion, ...]:
-    """Return at most `size` hypotheses: of both kinds if there are both, half of each. Each kind is sorted, best first.
-
-    If one kind does not fill its half, the other kind has more; in the paper, hypotheses are drawn at random.
-    """
+    """Return at most `size` hypotheses, about half of each kind if there are both; each kind is sorted, best first."""
     has_both = bool(learned and literature)
     half = size // 2
     if procedure == "paper":
@@ -374,8 +371,7 @@ async def extend(
 ) -> tuple[Part, tuple[str, ...]]:
     """Return a part with new hypotheses from the texts that the hypotheses of `part` miss most, and notes for the user.
 
-    The texts are from at most half of the groups, since their labels cannot test what is proposed from them. `ratings`
-    has the scores by the hypotheses' ids, of each text by its id.
+    The texts are from at most half of the groups, since their labels cannot test what is proposed from them.
     """
     assignment, examples = training_input.assignment, content_order(training_input.shown)
     scale, aspect, theta = assignment.scale, assignment.aspect.name, settings.theta
@@ -491,6 +487,8 @@ class _HypoEvalRun:
         self.reasons: dict[str, str] = {}
         # By hypothesis, then by text; only ratings that were requested.
         self.ratings: dict[str, dict[str, CriterionRating]] = defaultdict(dict)
+        # By text, of the best hypotheses when the bandit came to it.
+        self.predictions: dict[str, tuple[Prediction, ...]] = {}
         self.failures: list[str] = []
         self.notes: list[str] = []
 
@@ -555,33 +553,26 @@ class _HypoEvalRun:
         added = await self._add(settings.initial_hypotheses, ProposalContext(first, self.findings))
         await self._visit(added, first if n_texts else (), len(first))
         wrong_bank: list[Example] = []
-        predictions: dict[str, tuple[Prediction, ...]] = {}
         for step, text in enumerate(self.texts[len(first) :], len(first) + 1):
             top = self._ranked(step - 1)[: settings.k]
             await self._visit(top, [text], step)
             scores = {each.id: self.ratings[each.id][text.id].score for each in top}
             label, scale = self.labels[text.id], self.assignment.scale
-            predictions[text.id] = predict_label(top, scores, label, settings.theta, scale)
-            if count_misses(predictions[text.id]) >= max(1, wrong_needed(len(top), step, n_texts)):
+            self.predictions[text.id] = predict_label(top, scores, label, settings.theta, scale)
+            if count_misses(self.predictions[text.id]) >= max(1, wrong_needed(len(top), step, n_texts)):
                 wrong_bank.append(text)
             if len(wrong_bank) >= settings.wrong_bank:
-                of_bank = {wrong.id: predictions[wrong.id] for wrong in wrong_bank}
-                await self._propose_from_wrong(tuple(wrong_bank), of_bank, top, step)
+                await self._propose_from_wrong(tuple(wrong_bank), top, step)
                 wrong_bank = []
             progress = f"{step} of {n_texts} labelled texts seen, {len(self.arms)} hypotheses"
             self.on_progress(progress, 0.5 * step / n_texts)
 
-    async def _propose_from_wrong(
-        self,
-        texts: tuple[Example, ...],
-        predictions: Mapping[str, tuple[Prediction, ...]],
-        top: Sequence[Criterion],
-        step: int,
-    ) -> None:
+    async def _propose_from_wrong(self, texts: tuple[Example, ...], top: Sequence[Criterion], step: int) -> None:
         """Add refined hypotheses that are proposed from the texts of the full wrong bank."""
         settings, known = self.settings, self.alive if self.improved else ()
         material = refinement = ProposalContext(texts)
         if self.improved:
+            predictions = {text.id: self.predictions[text.id] for text in texts}
             material = ProposalContext(texts, (), known, predictions, tolerance(settings.theta, self.assignment.scale))
             # The generator has just seen these texts, so their turn gets no material and is skipped.
             refinement = ProposalContext()
