@@ -289,7 +289,7 @@ def _baseline(
     )
 
 
-async def _definition_criterion(training_input: interface.TrainingInput, *_unused: Any) -> Criterion:
+async def _from_definition(training_input: interface.TrainingInput, *_unused: Any) -> Criterion:
     return whole_aspect(training_input.assignment, training_input.assignment.aspect.definition)
 
 
@@ -324,15 +324,13 @@ class Analysis(BaseModel):
 # The score depends on the analysis before it, so a weighted score is the mean over several analyses.
 ANALYSIS_FORM = ScoreFormat("analyze_rate/rate", with_reason=Analysis, score_only=Analysis, max_tokens=1024)
 
-ANALYZE_RATE = _baseline(
-    "analyze_rate", "one score, after an analysis of the text", ANALYSIS_FORM, _definition_criterion
-)
+ANALYZE_RATE = _baseline("analyze_rate", "one score, after an analysis of the text", ANALYSIS_FORM, _from_definition)
 
 DIRECT = _baseline(
     "direct",
     "one score, by the definition of the aspect",
     ScoreFormat("direct/rate"),
-    _definition_criterion,
+    _from_definition,
     shares_call=has_one_reasoned_score,
 )
 

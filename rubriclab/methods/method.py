@@ -164,7 +164,7 @@ class Learned:
     @property
     def matrix(self) -> FloatArray:
         """The ratings' scores, shape (examples, candidates); NaN if missing."""
-        return score_matrix(self.ratings, len(self.candidates))
+        return to_matrix(self.ratings, len(self.candidates))
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +259,7 @@ class Method:
     shows_reasons: Callable[[Any], bool] = lambda _settings: False
 
 
-def score_matrix(ratings: Sequence[Sequence[CriterionRating]], criterion_count: int) -> FloatArray:
+def to_matrix(ratings: Sequence[Sequence[CriterionRating]], criterion_count: int) -> FloatArray:
     """Return the scores of the ratings, which have a row for each text; shape (texts, criteria), NaN if missing."""
     return float_table(([rating.score for rating in row] for row in ratings), criterion_count)
 

@@ -230,7 +230,7 @@ def _nan_if_not_assessed(value: Any, handler: pydantic.ValidatorFunctionWrapHand
     return math.nan if not_assessed else float(handler(value))
 
 
-def _schema_with_not_assessed(number: dict[str, Any]) -> pydantic.WithJsonSchema:
+def _schema_with_na(number: dict[str, Any]) -> pydantic.WithJsonSchema:
     return pydantic.WithJsonSchema({"anyOf": [number, {"type": "string", "enum": ["n/a"]}]})
 
 
@@ -245,9 +245,7 @@ class AssessableRating(Rating):
     """A score with its reason, or n/a if the text cannot be assessed."""
 
     # NaN where the judge says n/a.
-    score: Annotated[
-        OnScale, pydantic.WrapValidator(_nan_if_not_assessed), _schema_with_not_assessed({"type": "number"})
-    ]
+    score: Annotated[OnScale, pydantic.WrapValidator(_nan_if_not_assessed), _schema_with_na({"type": "number"})]
 
 
 class ScoreEntry(pydantic.BaseModel):
@@ -275,7 +273,7 @@ def _score_entry(low: float, high: float, whole: bool, assessable: bool) -> type
     number = {"type": "integer" if whole else "number", "minimum": minimum, "maximum": maximum}
     score: Any = Annotated[OnScale, pydantic.WithJsonSchema(number)]
     if assessable:
-        score = Annotated[OnScale, pydantic.WrapValidator(_nan_if_not_assessed), _schema_with_not_assessed(number)]
+        score = Annotated[OnScale, pydantic.WrapValidator(_nan_if_not_assessed), _schema_with_na(number)]
     return pydantic.create_model("Score", __base__=ScoreEntry, __doc__=None, score=(score, ...))
 
 

@@ -25,14 +25,7 @@ import numpy as np
 from pydantic import BaseModel, BeforeValidator, ValidationInfo, model_validator
 
 from rubriclab.judges.judge import Judge, ask
-from rubriclab.methods.method import (
-    CriterionRating,
-    Learned,
-    TrainingInput,
-    cross_validated,
-    score_matrix,
-    with_agreement,
-)
+from rubriclab.methods.method import CriterionRating, Learned, TrainingInput, cross_validated, to_matrix, with_agreement
 from rubriclab.methods.prompting import Reason, bare_id, keep_valid
 from rubriclab.models.base import cached_by_size
 from rubriclab.models.rubric import Criterion, DroppedCriterion, Evidence, Part, Question
@@ -201,7 +194,7 @@ def learn_from_answers(
     texts, labels, questions = training_input.in_order, training_input.label_array, part.criteria
     ratings = tuple(tuple(rate(text_answers, question) for question in questions) for text_answers in answers)
     applies = np.array([[rating.applies for rating in row] for row in ratings], dtype=bool)
-    matrix = AnswerMatrix(score_matrix(ratings, len(questions)), applies.reshape(len(ratings), len(questions)), labels)
+    matrix = AnswerMatrix(to_matrix(ratings, len(questions)), applies.reshape(len(ratings), len(questions)), labels)
     if texts:
         text_counts = matrix.applies.sum(axis=0).tolist()
         questions = tuple(

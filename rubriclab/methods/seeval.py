@@ -283,11 +283,9 @@ class _SEEvalRun:
         Each rewriting is tested on the half that it is not from; no group is in both halves. `None` if there are too
         few texts, or if a rewriting failed.
         """
-        group_sizes = Counter(self.groups)
         half_groups: set[str] = set()
         half_size = 0
-        # The largest groups first, since small ones fill what is left of a half.
-        for group, size in group_sizes.most_common():
+        for group, size in Counter(self.groups).most_common():
             if half_size + size <= (len(self.texts) + 1) // 2:
                 half_groups.add(group)
                 half_size += size

@@ -217,8 +217,6 @@ def _form_text(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str
 
 @dataclass(frozen=True, slots=True)
 class _ValuesOfId:
-    """What a reply has for one id: more than one value if the id is repeated."""
-
     values: tuple[Any, ...]
 
 

@@ -484,13 +484,11 @@ async def learn(
 
 
 def learning_calls(training_input: TrainingInput, settings: scoring.CheckEvalSettings) -> LearningCalls:
-    generator_calls = 0
+    n_subs, n_seeds = MAX_SUB_DIMENSIONS, MAX_SUB_DIMENSIONS * QUESTIONS_PER_SUB_DIMENSION
+    generator_calls = 1 if settings.seeds == "prior knowledge" else 0
     if settings.seeds == "checklist":
         checklist = _limited_checklist(training_input, settings)
         n_subs, n_seeds = len(checklist.sub_dimensions), len(checklist.questions)
-    else:
-        generator_calls += 1
-        n_subs, n_seeds = MAX_SUB_DIMENSIONS, MAX_SUB_DIMENSIONS * QUESTIONS_PER_SUB_DIMENSION
     is_paper = settings.procedure == "paper"  # one call for the dimension, not one for each sub-dimension
     if settings.diversified:
         generator_calls += 1 if is_paper else n_subs

@@ -65,7 +65,7 @@ def _require_words(reason: str) -> str:
     return reason
 
 
-def _read_sign(value: Any) -> Sign:
+def _sign(value: Any) -> Sign:
     if type(value) is float and value in (1, -1):
         value = int(value)
     # Not `isinstance`, since True is an int too.
@@ -123,9 +123,7 @@ class Mark(pydantic.BaseModel):
 
     thought: str
     mark: Annotated[
-        Sign,
-        pydantic.BeforeValidator(_read_sign),
-        pydantic.WithJsonSchema({"type": "integer", "minimum": -1, "maximum": 1}),
+        Sign, pydantic.BeforeValidator(_sign), pydantic.WithJsonSchema({"type": "integer", "minimum": -1, "maximum": 1})
     ]
 
 
