@@ -51,7 +51,8 @@ class RubricMetric(BaseMetric, RubricHolder):  # type: ignore[misc]
         self._scorer = scorer = open_scorer(rubric, at_least, **options)
         at_least = scorer.rubric.threshold if at_least is None else at_least
         # DeepEval copies a metric by giving these attributes to `__init__`, so all copies share the open rubric.
-        self.rubric, self.at_least, self.row, self.flaky = scorer, at_least, row or row_of, flaky
+        self.rubric, self.at_least, self.flaky = scorer, at_least, flaky
+        self.row = row or row_of
         self.evaluation_model = recorded_name(scorer.judge)
         self.result: Score | None = None
         if at_least is not None:
@@ -69,10 +70,10 @@ class RubricMetric(BaseMetric, RubricHolder):  # type: ignore[misc]
 
     def is_successful(self) -> bool | None:
         """Return whether the latest test case passes; `None` without `at_least`."""
-        value = None if self.error or self.result is None else self.result.score
+        score = None if self.error or self.result is None else self.result.score
         self.success = None
         if self.at_least is not None:
-            self.success = value is not None and value >= self.at_least
+            self.success = score is not None and score >= self.at_least
         return self.success
 
     def _row_of(self, test_case: LLMTestCase) -> Mapping[str, Any]:

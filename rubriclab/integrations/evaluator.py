@@ -111,15 +111,14 @@ class OpenRubric(RubricHolder):
 
 def metadata_of(score: Score) -> dict[str, Any]:
     """Return rubric, judge and interval of a score, its criteria by id, and, on a scale of two levels, its verdict."""
-    metadata: dict[str, Any] = {"rubric": score.rubric, "judge": recorded_name(score.judge)}
-    metadata["interval"] = list(score.interval) if score.interval else None
-    if score.verdict:
-        metadata["verdict"] = score.verdict
-    metadata["criteria"] = {}
+    criteria = {}
     for rating in score.criteria:
         row = rating.to_row()
-        metadata["criteria"][row.pop("id")] = row
-    return metadata
+        criteria[row.pop("id")] = row
+    made_by = {"rubric": score.rubric, "judge": recorded_name(score.judge)}
+    interval = list(score.interval) if score.interval else None
+    verdict = {"verdict": score.verdict} if score.verdict else {}
+    return {**made_by, "interval": interval, **verdict, "criteria": criteria}
 
 
 def _without_none(fields: Mapping[str, Any]) -> dict[str, Any]:

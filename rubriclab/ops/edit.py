@@ -329,7 +329,6 @@ def measure_effect(
 
 
 def weight_changes(before: Rubric, after: Rubric) -> tuple[WeightChange, ...]:
-    """Return the change of each criterion's weight: the criteria of the edited rubric, then those removed."""
     old = {name: term.weight for name, term in before.terms.items()}
     new = {name: term.weight for name, term in after.terms.items()}
     limits = bounds_of(after.aggregation)

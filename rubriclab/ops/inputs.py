@@ -224,8 +224,7 @@ def find_cell(row: Any, column: str) -> Any:
 
 def other_columns(row: Any, mapping: FieldMap) -> dict[str, Any]:
     """Return the columns of a user's row that are neither fields nor mapped to fields."""
-    paths = mapping.columns.values()
-    used = {*FIELDS, *paths, *(path.partition(".")[0] for path in paths)}
+    used = {*FIELDS, *mapping.columns.values(), *(path.partition(".")[0] for path in mapping.columns.values())}
     cells = row.items() if isinstance(row, Mapping) else ()
     return {str(name): cell for name, cell in cells if name not in used and str(name).partition(".")[0] not in TABLES}
 

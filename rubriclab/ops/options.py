@@ -21,9 +21,6 @@ from rubriclab.errors import SettingsError
 from rubriclab.methods.catalogue import METHOD_NAMES, settings_names
 from rubriclab.models.characters import describe
 
-MAX_WORKERS = 256
-DEFAULT_PORT = 8600
-
 
 def _scale_text(value: Any) -> Any:
     if hasattr(value, "whole"):
@@ -192,7 +189,7 @@ class ScoreOptions(TextOptions, RivalOptions, JudgeOption):
     scale: ScaleOption = None
     """Without a rubric: the scale of the scores. Default: 1:5."""
 
-    workers: Annotated[int, Flag(metavar="N")] = Field(default=1, ge=1, le=MAX_WORKERS)
+    workers: Annotated[int, Flag(metavar="N")] = Field(default=1, ge=1, le=256)
     """The number of Ray workers that score; they share the store, the caps and the limits. Default: this process."""
 
     ray_address: Annotated[str | None, Flag(metavar="ADDRESS")] = None
@@ -527,7 +524,7 @@ class ServeOptions(JudgeOption):
     host: Annotated[str, Flag(metavar="ADDRESS", section="")] = "127.0.0.1"
     """The address to listen at; any but a loopback address needs a token. `0.0.0.0` is every address."""
 
-    port: Annotated[int, Flag(section="")] = Field(default=DEFAULT_PORT, ge=0, le=65535)
+    port: Annotated[int, Flag(section="")] = Field(default=8600, ge=0, le=65535)
     """The port; 0 for any free one."""
 
     token_file: Annotated[str | None, Flag(metavar="FILE", path_kind="input", section="")] = None
