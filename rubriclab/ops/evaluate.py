@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -42,7 +41,7 @@ LEVELS: tuple[Level, ...] = ("group", "dataset", "system")
 class Evaluation(work.Answered, Displayed):
     """Agreement of rubrics with human scores; `scores` holds each rubric's scores of texts with a label.
 
-    `earlier` holds the records that the store had of these versions; it is empty if no verdict is stored.
+    `kept` holds the records that the store keeps instead of new ones, by version, each with the reason.
     """
 
     versions: tuple[Version, ...]
@@ -50,7 +49,7 @@ class Evaluation(work.Answered, Displayed):
     scores: Mapping[str, tuple[Score, ...]]
     effort: Effort
     unanswered: str | None = None
-    earlier: Mapping[str, stored.EvaluationRecord] = field(default_factory=dict)
+    kept: dict[str, tuple[stored.EvaluationRecord, str]] = field(default_factory=dict)
 
     @cached_property
     def scored(self) -> list[ScoredVersion]:
@@ -100,16 +99,6 @@ class Evaluation(work.Answered, Displayed):
             by_aspect.append((aspect, scored, baseline_evaluators(scored[0].texts, chosen)))
         return by_aspect
 
-    @cached_property
-    def kept(self) -> dict[str, tuple[stored.EvaluationRecord, str]]:
-        """The earlier records that count more than those of this evaluation, by version, each with the reason."""
-        kept = {}
-        for ref, record in self.records().items():
-            earlier = self.earlier.get(ref)
-            if earlier and (reason := reason_to_keep(earlier, record)):
-                kept[ref] = earlier, reason
-        return kept
-
     def records(self) -> dict[str, stored.EvaluationRecord]:
         """Return the verdicts by version, without those on texts that the version has learned from."""
         measured: dict[str, dict[str, Any]] = {}
@@ -119,28 +108,16 @@ class Evaluation(work.Answered, Displayed):
             for row in summary.evaluators:
                 deciding, agreement = row.deciding, row.result.agreement
                 if deciding and deciding.gains and not row.seen:
-                    measured[row.ref] = {
-                        "n": agreement.n,
-                        "groups": agreement.groups,
-                        "order": agreement.pearson,
-                        "errors": summary.errors.get(row.ref),
-                        "level": summary.level,
-                        "verdict": deciding.gains,
-                        "other": deciding.side,
-                        "compared_with_direct": row.compared_with_direct,
-                    }
+                    errors = summary.errors.get(row.ref)
+                    own = {"n": agreement.n, "groups": agreement.groups, "order": agreement.pearson, "errors": errors}
+                    compared = {"verdict": deciding.gains, "other": deciding.side, "level": summary.level}
+                    measured[row.ref] = {**own, **compared, "compared_with_direct": row.compared_with_direct}
         for decisions in self.decisions:
             agreements = {agreement.name: agreement for agreement in decisions.agreements}
             for ref, verdict in decisions.gains.items():
-                measured[ref] = {
-                    **decisions.bases[ref],
-                    "order": agreements[ref].auroc,
-                    "decisions": agreements[ref],
-                    "level": "dataset",
-                    "verdict": verdict,
-                    "other": decisions.others[ref],
-                    "compared_with_direct": ref in decisions.compared_with_direct,
-                }
+                own = {**decisions.bases[ref], "order": agreements[ref].auroc, "decisions": agreements[ref]}
+                compared = {"verdict": verdict, "other": decisions.others[ref], "level": "dataset"}
+                measured[ref] = {**own, **compared, "compared_with_direct": ref in decisions.compared_with_direct}
         return {
             scored.version.ref: stored.EvaluationRecord(
                 created=datetime.now(UTC),
@@ -218,24 +195,11 @@ def evaluate(
                 workspace.notify(f"{scoring.name}: {message}")
         unanswered = next((scoring.unanswered for scoring in scorings if scoring.unanswered), None)
         evaluation = Evaluation(versions, used, scores, workspace.effort(), unanswered)
-        if len(used) > len(unseen):
-            return evaluation
-        earlier = await workspace.off_event_loop(_stored_records, workspace, versions)
-        evaluation = replace(evaluation, earlier=earlier)
-        await workspace.off_event_loop(_store_verdicts, workspace, evaluation)
+        if len(used) == len(unseen):
+            await workspace.off_event_loop(_store_verdicts, workspace, evaluation)
         return evaluation
 
     return work.Job(estimate, run)
-
-
-def _stored_records(workspace: work.Workspace, versions: Sequence[Version]) -> dict[str, stored.EvaluationRecord]:
-    records = {}
-    for version in versions:
-        with suppress(StoreError):  # The version is of another store, or damaged in this one.
-            found = workspace.store.load(version.ref)
-            if found.evaluation and found.provenance_digest == version.provenance_digest:
-                records[version.ref] = found.evaluation
-    return records
 
 
 def reason_to_keep(earlier: stored.EvaluationRecord, record: stored.EvaluationRecord) -> str:
@@ -249,15 +213,17 @@ def reason_to_keep(earlier: stored.EvaluationRecord, record: stored.EvaluationRe
 
 
 def _store_verdicts(workspace: work.Workspace, evaluation: Evaluation) -> None:
+    """Store the records of an evaluation, and fill its `kept`."""
     versions = {version.ref: version for version in evaluation.versions}
     for ref, record in evaluation.records().items():
-        if earlier := evaluation.earlier.get(ref):
-            basis = f"the verdict on {ref} on {count(earlier.n, 'text')} of {count(earlier.groups, 'group')}"
-            if ref in evaluation.kept:
-                workspace.notify(f"the store keeps {basis}, which {evaluation.kept[ref][1]}")
-                continue
-            workspace.notify(f"the store replaces {basis}")
         try:
+            if earlier := workspace.store.load(ref).evaluation:
+                basis = f"the verdict on {ref} on {count(earlier.n, 'text')} of {count(earlier.groups, 'group')}"
+                if reason := reason_to_keep(earlier, record):
+                    evaluation.kept[ref] = earlier, reason
+                    workspace.notify(f"the store keeps {basis}, which {reason}")
+                    continue
+                workspace.notify(f"the store replaces {basis}")
             workspace.store.add_evaluation(versions[ref], record)
         except NotInStore:
             continue  # The version is of another store.

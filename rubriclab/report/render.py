@@ -57,8 +57,7 @@ BLOCKS = frozenset({"h1", "section", "article", "details", "p", "blockquote", "u
 CONTAINERS = frozenset({"h2", "li", "dt", "dd", "th", "td", "summary", "figcaption", "caption"})
 # Names of `report.wording` and of `models.evaluation` that templates use without a prefix.
 WORDING_NAMES = (
-    *("LEVELS", "LEVEL_NOTES", "byte_count", "counted", "effort", "estimate", "evaluator_parts", "excerpt", "figure"),
-    "rounded",
+    *("LEVELS", "LEVEL_NOTES", "counted", "effort", "estimate", "evaluator_parts", "excerpt", "figure", "rounded"),
 )
 EVALUATION_NAMES = ("CALIBRATED", "CALIBRATED_ENDING", "GRADED", "MIN_EFFECT", "VERDICTS", "WHOLE", "is_baseline")
 TAG_STYLES = {"bdi": ("quoted",), "strong": ("strong",)}
@@ -204,8 +203,10 @@ def _parse(html: Markup) -> Element:
 @cache
 def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from rich import filesize
 
     from rubriclab.learning import fitting, verdicts
+    from rubriclab.methods import catalogue
     from rubriclab.models import aggregation, evaluation
     from rubriclab.ops import versions
     from rubriclab.report import charts, results, rubrics, wording
@@ -229,7 +230,9 @@ def _environment() -> Environment:
         "INTERVAL_CONFIDENCE": fitting.INTERVAL_CONFIDENCE,
         "MIN_GROUPS": MIN_GROUPS,
         "RATERS": verdicts.RATERS,
+        "DEFAULT_METHODS": catalogue.DEFAULT_METHODS,
         "aggregations": aggregation,
+        "byte_count": filesize.decimal,
         "find_disagreements": versions.find_disagreements,
     }
     environment.globals |= {name: getattr(evaluation, name) for name in EVALUATION_NAMES}

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from rubriclab.judges.cache import RECORDED_PREFIX as RECORDED, UNNAMED
 from rubriclab.judges.connect import EMBEDDED
-from rubriclab.methods.catalogue import DEFAULT_METHODS, JOINT, installed
+from rubriclab.methods.catalogue import JOINT, installed
 from rubriclab.methods.holistic import HolisticSettings
 from rubriclab.models import evaluation, version as stored
 from rubriclab.models.aggregation import Bounds, Term, threshold_by_hand
@@ -96,17 +96,6 @@ def _decimals(end: float, distinct_from: float | None) -> int:
 def estimate(statistic: Interval) -> str:
     """Return a statistic as `0.47 [0.41, 0.53]`."""
     return f"{figure(statistic.value)} {interval(statistic)}".rstrip()
-
-
-def byte_count(number: int) -> str:
-    """Return `512 bytes`, `1.2 MB`."""
-    if number < 1000:
-        return count(number, "byte")
-    size, units = number / 1000, iter(("kB", "MB", "GB", "TB"))
-    unit = next(units)
-    while size >= 999.5 and unit != "TB":
-        size, unit = size / 1000, next(units)
-    return f"{size:.1f} {unit}" if size < 99.95 else f"{size:.0f} {unit}"
 
 
 def counted(number: int, noun: str) -> str:
@@ -242,16 +231,6 @@ def judge(provenance: stored.Provenance, name: str | None = None, address: str |
         model = name.removeprefix(RECORDED).partition("#")[2] or join_names(provenance.model_versions)
         return f"{model if model and UNNAMED not in model else 'a language model'}, {SAVED_ANSWERS}"
     return judge_at(name, address)
-
-
-def method_options(version: Version) -> list[str]:
-    """Return the options to learn again by a version's methods; none for those that `learn` takes by itself."""
-    methods = [name for name in version.provenance.settings if name not in (JOINT, "text_features")]
-    options: list[str] = []
-    if set(methods) != set(DEFAULT_METHODS):
-        for name in methods:
-            options += ["--method", name]
-    return [*options, "--text-features", "include"] if "text_features" in version.provenance.settings else options
 
 
 def judge_option(version: Version | None) -> list[str]:
