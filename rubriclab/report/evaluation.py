@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
@@ -14,8 +14,7 @@ from markupsafe import Markup
 from rubriclab.learning.train import recorded_texts
 from rubriclab.learning.verdicts import level_agreement, verdict_statistic
 from rubriclab.methods.method import CriterionRating
-from rubriclab.models.aggregation import Term
-from rubriclab.models.characters import count, join_names
+from rubriclab.models.characters import join_names
 from rubriclab.models.evaluation import is_baseline
 from rubriclab.models.rubric import Criterion
 from rubriclab.models.text import Scale
@@ -111,7 +110,6 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
             (each.version.ref, level_agreement(each.values, each.labels, each.groups, each.version.rubric.scores_on))
             for each in scored
         ],
-        criterion_name=_criterion_name,
         answers=_answers,
         versions=versions,
         kept=evaluation.kept,
@@ -166,14 +164,6 @@ def _disagreements(evaluated: Sequence[ScoredVersion]) -> Iterator[dict[str, Any
         rows.sort(key=lambda row: (not is_wrong(row), -max(rubrics.distance(text) for _, text, _ in row), row[0][1].id))
         wrong = sum(map(is_wrong, rows))
         yield {"aspect": aspect, "scale": scale, "rows": rows[:MAX_TEXTS], "wrong": wrong, "columns": of_versions}
-
-
-def _criterion_name(row: CriterionRow, terms: Mapping[str, Term]) -> Markup:
-    title = wording.title(row.criterion, TITLE_LENGTH) if row.criterion else wording.excerpt(row.id, TITLE_LENGTH)
-    remarks = [f"weight {wording.percent(terms[row.id].weight)}"] if row.id in terms else []
-    remarks += [f"{row.inapplicable} n/a"] if row.inapplicable else []
-    remarks += [f"{count(row.unscored, 'text')} unscored"] if row.unscored else []
-    return line(external(title), quiet(", ".join(remarks)))
 
 
 def _answers(version: Version, ratings: Sequence[CriterionRating]) -> Iterator[tuple[object, ...]]:

@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from string import ascii_uppercase
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import JsonValue
 
@@ -24,7 +24,6 @@ from rubriclab.report.rubrics import change_in_agreement
 from rubriclab.report.wording import OPTIMISTIC, estimate, recorded_agreement
 
 if TYPE_CHECKING:
-    from rubriclab.learning.paired_scores import LimitCheck, LimitOutcome
     from rubriclab.methods.dcr.rewrite import ChangedSentence
     from rubriclab.methods.sources import Finding
     from rubriclab.models.judgment import Consistency, RaterAgreement
@@ -38,19 +37,6 @@ if TYPE_CHECKING:
 
 # Comparisons.
 
-BADGES: Mapping[LimitOutcome, tuple[str, Literal["good", "bad", "warning"]]] = {
-    "within": ("within the limit", "good"),
-    "beyond": ("beyond the limit", "bad"),
-    "inconclusive": ("inconclusive", "warning"),
-}
-LIMITS: Mapping[str, str] = {
-    "max_drop": "the mean score drops by {}",
-    "max_human_drop": "the mean human score drops by {}",
-    "max_shift": "the mean score moves by {}",
-    "max_flips": "a share of {} of the texts flips",
-    "min_rank": "the rankings correlate by {}",
-}
-
 
 def result_view(compared: CompareResult) -> View:
     if isinstance(compared.result, AnchorLook):
@@ -60,32 +46,7 @@ def result_view(compared: CompareResult) -> View:
 
 def comparison_view(comparison: Comparison, version: Version | None = None) -> View:
     """Return the view of a comparison, with the verdict of the `version` that scored the outputs, if any."""
-    changed = [
-        each
-        for each in comparison.criteria
-        if each.difference.value or each.contribution or each.state in ("added", "removed")
-    ]
-    titles = {each.id: each.title for each in comparison.criteria}
-    return view("comparison", found=comparison, version=version, changed=changed, titles=titles)
-
-
-def limit_badge(check: LimitCheck, comparison: Comparison) -> tuple[str, str, str]:
-    """Return the outcome of a check, its tone, and its figure with any limit."""
-    (words, tone), human = BADGES[check.outcome], comparison.human
-    if check.allowed is None:
-        is_better = ((human or comparison).difference.low or 0.0) > 0
-        words = {"within": "better" if is_better else "not worse", "beyond": "worse"}.get(check.outcome, words)
-        return words, tone, ""
-    value = "an undefined figure" if check.value is None else format_score(round(check.value, 4))
-    measured = LIMITS["max_human_drop" if human else check.limit].format(value)
-    if check.limit == "max_drop" and (check.value or 0.0) < 0:
-        measured = measured.replace("drops by -", "rises by ")
-    return words, tone, f"{measured}, limit {format_score(check.allowed)}"
-
-
-def interval_note(groups: int) -> str:
-    over = "groups" if groups > 1 else "texts, which hold for this group only"
-    return f"95 % intervals over {over}; those of means and their differences are by Student's t"
+    return view("comparison", found=comparison, version=version)
 
 
 # Checks of data.
@@ -93,17 +54,10 @@ def interval_note(groups: int) -> str:
 
 def check_view(result: CheckResult, *, typed: bool = False) -> View:
     """Return the view of a check for Python; if `typed`, the caller prints `check_steps` itself, unwrapped."""
-    result = result if typed else result.with_messages(as_python)
-    return view(
-        "check",
-        found=result,
-        reasons=", ".join(f"{each.reasons:,} for {each.aspect}" for each in result.aspects if each.reasons),
-        missing=", ".join(f"{field} in {count(number, 'text')}" for field, number in result.missing.items()),
-        distribution=lambda aspect: wording.excerpt(
-            ", ".join(f"{format_score(value)}: {number}" for value, number in aspect.distribution.items()), 60
-        ),
-        steps=() if typed else check_steps(result, python=True),
-    )
+    if typed:
+        return view("check", found=result, steps=())
+    result = result.with_messages(as_python)
+    return view("check", found=result, steps=check_steps(result, python=True))
 
 
 def check_steps(result: CheckResult, *, python: bool = False) -> Iterator[str]:

@@ -276,22 +276,6 @@ def change_in_agreement(statistic: str, difference: Interval, folds: int, labels
     return f"{change}: no difference can be told with {count(labels, 'label')}."
 
 
-def edited_sentence(version: Version) -> str:
-    """Return who edited a version, and how that changed its agreement; empty for a version without an edit."""
-    edit = version.provenance.edit
-    if edit is None:
-        return ""
-    parent = f" from {version.parent}" if version.parent else ""
-    if edit.difference.value is None:
-        return f"Edited by {edit.author}{parent}; the effect on agreement is not known."
-    procedure = "cross-validated " if edit.folds else ""
-    return (
-        f"Edited by {edit.author}{parent}: {procedure}{edit.statistic} {figure(edit.before.value)} before, "
-        f"{figure(edit.after.value)} after on the same {count(edit.labels, 'label')}, difference "
-        f"{estimate(edit.difference)}. This is optimistic if the edit was made with these labels in view."
-    )
-
-
 def change_words(change: EditChange) -> str:
     criteria = ", ".join(change.criteria)
     if change.action in ("pin", "bound"):
@@ -380,17 +364,6 @@ class WeightedCriterion(NamedTuple):
     @property
     def percent(self) -> Interval:
         return Interval(100 * self.term.weight, 100 * self.term.low, 100 * self.term.high)
-
-
-def extreme_descriptions(criterion: Criterion) -> tuple[Markup, Markup]:
-    """Return how a criterion describes its lowest and its highest score; empty for text features and the like."""
-    if criterion.levels:
-        low, high = criterion.levels[0].description, criterion.levels[-1].description
-    elif criterion.question:
-        low, high = ("yes", "no") if criterion.question.better == "no" else ("no", "yes")
-    else:
-        return Markup(), Markup()
-    return external(wording.excerpt(low, EXCERPT_LENGTH)), external(wording.excerpt(high, EXCERPT_LENGTH))
 
 
 def weighted_criteria(version: Version) -> list[WeightedCriterion]:

@@ -173,10 +173,6 @@ def baseline_feature(baseline: stored.Baseline) -> str:
     return title if baseline.sign > 0 else f"the less {title}, the better"
 
 
-def too_few_groups(groups: int) -> str:
-    return f"too few groups for an interval ({groups}; {MIN_GROUPS} are needed)"
-
-
 def basis(result: Result) -> str:
     agreement = result.agreement
     parts = [f"{count(agreement.n, 'text')} in {count(agreement.groups, 'group')}"]
@@ -189,7 +185,7 @@ def basis(result: Result) -> str:
             parts.append(f"{count(agreement.single_groups, 'group')} of one text left out")
     figures = (agreement.spearman, agreement.pearson, agreement.kendall)
     if agreement.too_few_groups:
-        parts.append(too_few_groups(agreement.groups))
+        parts.append(f"too few groups for an interval ({agreement.groups}; {MIN_GROUPS} are needed)")
     elif any(figure.value is not None and figure.low is None for figure in figures):
         of_systems = "a correlation of 1 or of very few systems"
         unchanged = f"figures that stay the same, or are undefined, without one of the {agreement.unit}"
@@ -335,10 +331,6 @@ def limits(bounds: Bounds | None) -> str:
         return ""
     low, high = bounds
     return f"pinned to {percent(low)}" if low == high else f"limited to {percent(low)} to {percent(high)}"
-
-
-def correlation_name(rubric: Rubric) -> str:
-    return "correlation with passing" if rubric.scores_on.names else "Pearson"
 
 
 def answers(evidence: Evidence) -> str:
@@ -550,13 +542,6 @@ def errors_words(errors: ScoreErrors, *, verdicts: bool = False) -> str:
 
 def within(errors: ScoreErrors) -> str:
     return "one point" if errors.point == 1 else f"{errors.point:g} points (a fifth of the scale)"
-
-
-def above_ceiling(correlations: Iterable[float | None], ceiling: float) -> str:
-    """Return why a correlation can exceed the ceiling for a perfect judge; empty if none does."""
-    if not any(each is not None and each > ceiling for each in correlations):
-        return ""
-    return ", an estimate: correlations above it may be chance"
 
 
 def calls(number: float) -> str:
