@@ -180,6 +180,7 @@ def _fault_text(fault: Any, root: str = "") -> str:
 
 
 def _complaint(fault: Any) -> str:
+    """Return what is wrong with a value, without its path."""
     kind, value = fault["type"], describe(fault["input"])
     if kind == "missing":
         return "missing"

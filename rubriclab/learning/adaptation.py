@@ -168,8 +168,8 @@ def reuse_rubric(target: LabelledTarget) -> AdaptedRubric:
 
 def recalibrate_rubric(target: LabelledTarget) -> AdaptedRubric:
     """Return the rubric with a new map onto the scale, new intervals, and a new threshold unless a person set it."""
-    aggregation, table = target.rubric.aggregation or mean_aggregation(target), target.table
-    raw, scale, labels = raw_values(aggregation, target.rated), table.scale, table.labels
+    aggregation = target.rubric.aggregation or mean_aggregation(target)
+    raw, scale, labels = raw_values(aggregation, target.rated), target.table.scale, target.table.labels
     has_score = ~np.isnan(raw)
 
     def predict(training: BoolArray, held_out: BoolArray) -> FloatArray:

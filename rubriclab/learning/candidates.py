@@ -104,7 +104,8 @@ class Candidates:
         parts = []
         for part in self.parts:
             criteria = (candidate.criterion for candidate in self.candidates if candidate.method == part.method)
-            if kept_criteria := tuple(criterion for criterion in criteria if criterion.id in kept_ids):
+            kept_criteria = tuple(criterion for criterion in criteria if criterion.id in kept_ids)
+            if kept_criteria:
                 dropped = self._dropped_criteria(part, kept_ids, reasons or {})
                 parts.append(part.model_copy(update={"criteria": kept_criteria, "dropped": dropped}))
         return tuple(parts)
@@ -286,6 +287,7 @@ def unique_names(parts: Sequence[Part]) -> list[dict[str, str]]:
 
 
 def rename_criteria(part: Part, names: Mapping[str, str]) -> Part:
+    """Return the part with new ids of its criteria, also where the reasons of dropped criteria name them."""
     new_ids = {old: new for old, new in names.items() if old != new}
     if not new_ids:
         return part
@@ -493,7 +495,7 @@ async def rate_in_one_call(
 
 
 def _columns(ratings: Sequence[Sequence[interface.CriterionRating]]) -> dict[str, list[Cell]]:
-    return {column[0].id: [rating_cell(each) for each in column] for column in zip(*ratings, strict=True)}
+    return {column[0].id: [rating_cell(rating) for rating in column] for column in zip(*ratings, strict=True)}
 
 
 async def _extend_criteria(

@@ -76,7 +76,6 @@ def validation(
         features: shape (texts, features), columns as in `rubriclab.learning.baselines.FEATURE_NAMES`.
         held_out: the rubric's scores, fitted without the labels of a text's fold, and without the mean label.
         fitted: the rubric's scores, fitted to all labels.
-        fold: the fold of each text, shape (texts,).
         method_scores: held-out scores by the criteria of one method alone, for each method.
         calls: calls per text of the rubric and of each method in `method_scores`.
         direct: scores by the same judge asked directly; `None` if it was not asked.

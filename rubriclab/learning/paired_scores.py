@@ -437,6 +437,7 @@ class DriftLimits(NamedTuple):
     min_rank: float | None = None
 
     def with_checks(self, comparison: Comparison) -> Comparison:
+        """Return the comparison with a check of each limit that is not `None`."""
         shift = comparison.difference.value
         share = comparison.flips.share.value if comparison.flips else None
         rank = comparison.ranks[0].spearman.value if comparison.ranks else None

@@ -267,7 +267,6 @@ def score_stream(
     """Yield one score per row, in order; a faulty row is unscored with the fault as its reason.
 
     Args:
-        under_way: how many texts or groups are scored at a time.
         rivals: how many texts of a group a call rates, or `apart` for one text; `None` for what was used in learning.
         counts: counts what is rated together.
 

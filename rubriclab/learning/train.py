@@ -360,7 +360,8 @@ class Study:
             yield agreement(evaluation.CALIBRATED, calibrated, self._held_out_verdicts(calibrated), order=direct)
         aspect = self.assignment.aspect.name
         ratings = [example.annotations.get(aspect, ()) for example in self.candidates.examples]
-        if by_raters := verdicts.raters_verdicts(ratings, groups):
+        by_raters = verdicts.raters_verdicts(ratings, groups)
+        if by_raters:
             yield by_raters
 
     @cached_property
@@ -464,6 +465,7 @@ async def train_joint(
 
 
 def learning_calls(plans: Sequence[candidate_search.Plan], settings: fitting.JointSettings) -> LearningCalls:
+    """Return the estimated calls of `train_joint`."""
     plans, _, together = _runnable_plans(plans, settings)
     to_run = candidate_search.plans_to_run(plans, proposals_only=together)
     calls = [plan.method.learning_calls(plan.training_input, plan.settings) for plan in to_run]

@@ -252,9 +252,9 @@ def distributions_differ(scores: FloatArray, group_count: int, labelled: Labelle
     """Return whether scores of texts in `group_count` groups are distributed otherwise than those of `labelled`."""
     from scipy.special import kolmogorov
 
-    samples = scores, labelled.scores
-    all_scores = np.concatenate(samples)
-    shares, labelled_shares = (np.searchsorted(np.sort(each), all_scores, side="right") / len(each) for each in samples)
+    all_scores = np.concatenate([scores, labelled.scores])
+    shares = np.searchsorted(np.sort(scores), all_scores, side="right") / len(scores)
+    labelled_shares = np.searchsorted(np.sort(labelled.scores), all_scores, side="right") / len(labelled.scores)
     distance = float(np.abs(shares - labelled_shares).max())
     # The Kolmogorov-Smirnov test counts groups instead of texts, since texts of a group are alike.
     effective_groups = group_count * labelled.groups / (group_count + labelled.groups)
