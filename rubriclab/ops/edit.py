@@ -136,12 +136,12 @@ class RatedRubric:
     def ratings(self) -> Candidates:
         aggregation = self.rubric.aggregation
         parts = []
-        for method in dict.fromkeys(each.method for each in self.candidates):
-            part = next((each for each in self.rubric.parts if each.method == method), None)
-            criteria = [each.criterion for each in self.candidates if each.method == method]
+        for method in dict.fromkeys(candidate.method for candidate in self.candidates):
+            part = next((part for part in self.rubric.parts if part.method == method), None)
+            criteria = [candidate.criterion for candidate in self.candidates if candidate.method == method]
             if part:
                 part_ids = {criterion.id for criterion in all_criteria(part)}
-                criteria = [*part.criteria, *(each for each in criteria if each.id not in part_ids)]
+                criteria = [*part.criteria, *[criterion for criterion in criteria if criterion.id not in part_ids]]
             parts.append(part_with(self.rubric, method, self.settings, criteria))
         return Candidates(
             examples=self.examples,
@@ -160,7 +160,7 @@ class RatedRubric:
 
     @property
     def kept_columns(self) -> tuple[int, ...]:
-        return tuple(column for column, each in enumerate(self.candidates) if each.kept)
+        return tuple(column for column, candidate in enumerate(self.candidates) if candidate.kept)
 
 
 def edited_rubric(
@@ -286,14 +286,14 @@ def measure_effect(
     if table.scale.names:
         is_compared &= table.labels != 0.5  # ties are no decisions
     level = gate_level(table.labels, table.groups)
-    correlations, calls, passed = [], [], []
+    correlations, calls, decisions = [], [], []
     for rated, refit in zip((parent, edited), refits, strict=True):
         compared = replace(refit.held_out, raw=np.where(is_compared, refit.held_out.raw, np.nan))
         measures = fitting.refitted_agreement(rated.table, compared, level=level)
         correlations.append(measures["pearson"].rounded())
         ids = [rated.candidates[column].criterion.id for column in rated.kept_columns]
         calls.append(round(rated.ratings.calls(ids, rated.rubric.assignment, rated.ask), 6))
-        passed.append(refit_study(rated, refit).verdicts)
+        decisions.append(refit_study(rated, refit).verdicts)
     effect = EditEffect(
         level=level,
         n=int(is_compared.sum()),
@@ -310,12 +310,12 @@ def measure_effect(
         threshold_after=rubric.threshold,
     )
     labels = table.labels, table.groups
-    passed_before, passed_after = passed
-    if passed_before is None or passed_after is None:
+    decisions_before, decisions_after = decisions
+    if decisions_before is None or decisions_after is None:
         return effect
     verdicts = [
-        verdict_agreement(name, each.scores, np.where(is_compared, decided, np.nan), *labels, order=each.raw)
-        for name, each, decided in (("before", before, passed_before), ("after", after, passed_after))
+        verdict_agreement(name, held_out.scores, np.where(is_compared, decided, np.nan), *labels, order=held_out.raw)
+        for name, held_out, decided in (("before", before, decisions_before), ("after", after, decisions_after))
     ]
     return replace(
         effect,
@@ -323,7 +323,7 @@ def measure_effect(
         statistic="balanced accuracy",
         before=verdicts[0].balanced_accuracy,
         after=verdicts[1].balanced_accuracy,
-        difference=verdict_statistic("balanced accuracy", [passed_after, passed_before], *labels),
+        difference=verdict_statistic("balanced accuracy", [decisions_after, decisions_before], *labels),
         verdicts=tuple(each.model_copy(update={"reliability": ()}) for each in verdicts),
     )
 

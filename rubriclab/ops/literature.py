@@ -172,7 +172,6 @@ def _normalized(text: str) -> str:
     return _OPTIONAL_SPACES.sub("", " ".join(letters.translate(_PLAIN_CHARACTERS).split()))
 
 
-TEMPLATE = "literature/findings"
 MAX_FINDINGS = 6
 # The prompt asks for quotations of at most this many words; longer ones are accepted, up to a number of characters.
 MAX_WORDS = 60
@@ -280,7 +279,8 @@ def findings_prompts(paper: Paper, file: Path, options: LiteratureAddOptions) ->
         "most_words": MAX_WORDS,
     }
     runs = [[{"number": page.number, "text": page.text} for page in run] for run in page_runs(paper, PART_CHARACTERS)]
-    return [Prompt(TEMPLATE, {**fields, "pages": run}, QuotedFindings, max_tokens=MAX_TOKENS) for run in runs]
+    prompt_fields = [{**fields, "pages": run} for run in runs]
+    return [Prompt("literature/findings", each, QuotedFindings, max_tokens=MAX_TOKENS) for each in prompt_fields]
 
 
 def _split_by_quotation(

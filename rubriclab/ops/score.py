@@ -149,7 +149,7 @@ class Scoring:
         self.summary.add(scored.score, group, label, slice_name)
 
     def _label(self, text_id: str, cell: Any) -> float:
-        """Return the label in a cell, NaN if there is none; other cells are noted in `bad_labels`."""
+        """Return the label in a cell; NaN if it is empty, or if it holds no label, which `bad_labels` notes."""
         rules = self.options.rules(typed=False, decimal=self.options.decimal)
         if rules.is_missing(cell):
             return math.nan
@@ -172,8 +172,8 @@ class Scoring:
         for name in ("labels_in", "by"):
             column = getattr(self.options, name)
             if column and self.counts.rows and name not in self.filled_options:
-                columns = f"The columns are {join_names(self.columns)}." if self.columns else None
-                raise DataError(f"`{name}={column}`: no row has anything in such a column.", columns)
+                hint = f"The columns are {join_names(self.columns)}." if self.columns else None
+                raise DataError(f"`{name}={column}`: no row has anything in such a column.", hint)
         column, labelled = self.options.labels_in, self.summary.labelled
         if column is None:
             if self.version:

@@ -117,15 +117,16 @@ def gate(store: Store, ref: str) -> GateResult:
     version = store.load(ref)
     validation, outcome = version.provenance.validation, version.outcome
     if validation is None or outcome is None:
-        if as_baseline := _baseline_remark(version):
+        if remark := _baseline_remark(version):
             hint = f"Measure it: `rubriclab evaluate OTHER_LABELLED --rubric {version.ref}`"
-            raise UserError(f"{version.ref} {as_baseline}.", hint)
+            raise UserError(f"{version.ref} {remark}.", hint)
         hint = "Learn it without `methods`, or with several, and the gate is part of learning."
         raise UserError(f"{version.ref} was never compared with anything: it was made by one method.", hint)
     return GateResult(version, validation, outcome)
 
 
 def _baseline_remark(version: Version) -> str:
+    """Return the end of a sentence about a version by a baseline method; empty for any other version."""
     from rubriclab.methods.catalogue import baseline_method
 
     method = baseline_method(version.rubric)

@@ -114,7 +114,7 @@ def test_an_edited_rubric_is_compared_with_the_judge_asked_directly(planted: Any
         found = version.provenance.validation
         own, of_parent = ([e for e in each.evaluators if e.name in (DIRECT, CALIBRATED)] for each in (found, learned))
         assert own == of_parent
-        assert all(map(found.against, (DIRECT, CALIBRATED)))
+        assert all(map(found.verdict_against, (DIRECT, CALIBRATED)))
         assert (found.verdict_against(WHOLE) is None) == ("direct" not in version.rubric.terms)
     defined = lab.edit(parent, definition="How well its parts fit.", **WHO).saved
     assert defined.lacks_direct
