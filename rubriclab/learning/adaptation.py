@@ -181,14 +181,13 @@ def recalibrate_rubric(target: LabelledTarget) -> AdaptedRubric:
     scores = np.clip(predict_folds(target.fold, predict), scale.low, scale.high)
     new_map = calibration(raw[has_score], labels[has_score], scale)
     names = (target.onto or target.rubric.scale).names
-    threshold, score_errors = None, None
+    score_errors = None if names else conformal(scores, labels, INTERVAL_CONFIDENCE)
+    threshold = None
     if names:
         threshold = threshold_by_hand(target.rubric.aggregation)
         if threshold is None:
             probabilities, passing = (scores - scale.low) / scale.width, (labels - scale.low) / scale.width
             threshold = round(choose_threshold(probabilities, passing, target.settings.recall(names)), DIGITS)
-    else:
-        score_errors = conformal(scores, labels, INTERVAL_CONFIDENCE)
     update = {"calibration": new_map, "conformal": score_errors, "onto": target.onto, "threshold": threshold}
     aggregation = aggregation.model_copy(update=update)
     rubric = Rubric.model_validate({**dict(target.rubric), "aggregation": aggregation})

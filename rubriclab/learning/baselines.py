@@ -82,10 +82,9 @@ def held_out_baselines(features: FloatArray, labels: FloatArray, fold: IntArray)
         squares = float(component[training] @ component[training])
         slope = float(component[training] @ deviations) / squares if squares > 0 else 0.0
         component_scores[in_fold] = component[in_fold] * slope
-    words = features[:, FEATURE_NAMES.index(WORD_COUNT)]
     return {
         CONSTANT: np.zeros(len(labels)),
-        "word count": words,
+        "word count": features[:, FEATURE_NAMES.index(WORD_COUNT)],
         "best text feature": best,
         ALL_FEATURES: component_scores,
     }

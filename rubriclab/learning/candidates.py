@@ -100,7 +100,7 @@ class Candidates:
         return calls_per_text(parts, ask, assignment, self.examples, self.form)
 
     def parts_with(self, kept_ids: Collection[str], reasons: Mapping[str, str] | None = None) -> tuple[Part, ...]:
-        """Return the parts with a criterion in `kept_ids`; others are dropped for `reasons` or the method's reason."""
+        """Return the parts with criteria in `kept_ids`; their others are dropped for `reasons`, else the method's."""
         parts = []
         for part in self.parts:
             criteria = (candidate.criterion for candidate in self.candidates if candidate.method == part.method)
@@ -223,7 +223,8 @@ async def find_candidates(
         # All criteria that the method rated are candidates: its own selection would leak the labels of each fold.
         for column, name in enumerate(learned.candidates):
             candidates.append(_candidate(part.method, by_id[new_ids[name]]))
-            columns.append([rating_cell(rows[text.id][column]) if text.id in rows else UNJUDGED for text in texts])
+            ratings = {text: rating_cell(ratings_of_text[column]) for text, ratings_of_text in rows.items()}
+            columns.append([ratings.get(text.id, UNJUDGED) for text in texts])
     return Candidates(
         examples=texts,
         candidates=tuple(candidates),

@@ -159,7 +159,7 @@ class JudgeEstimate(CallEstimate):
 
 @dataclass(frozen=True, repr=False)
 class DryRun(Displayed):
-    """Estimated calls, tokens and costs by role; with `batch`, costs are of batches, an assumed half for `assumed`."""
+    """Estimated calls, tokens and costs by role; with `batch`, costs of batches: half the price if it is `assumed`."""
 
     roles: Mapping[str, JudgeEstimate]
     batch: bool = False

@@ -218,7 +218,7 @@ class EvaluatorComparison:
 def verdict_on(
     other: str, order: Interval, error_reduction: Interval | None, scale: Scale, *, labels: int, clusters: int
 ) -> evaluation.GateVerdict:
-    """Return the verdict from the rubric's gain in `order`, from this many labels and groups, and `error_reduction`."""
+    """Return the verdict from the gain in `order`, based on `labels` in `clusters` groups, and `error_reduction`."""
     outcome = difference_outcome(order, evaluation.MIN_EFFECT, clusters)
     min_reduction = evaluation.MIN_BRIER_EFFECT if scale.names else evaluation.MIN_ERROR_EFFECT * scale.width
     error_outcome = difference_outcome(error_reduction, min_reduction, clusters) if error_reduction else None

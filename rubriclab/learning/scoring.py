@@ -170,8 +170,7 @@ def score_of_ratings(
             value, contributions = combined.score, combined.contributions
             interval = None if combined.low is None or combined.high is None else (combined.low, combined.high)
     else:
-        if values is None:
-            values = [rated.score for rated in ratings]
+        values = [rated.score for rated in ratings] if values is None else values
         present_values = [each for each in values if each is not None]
         if len(present_values) == len(values):
             value = sum(present_values) / len(present_values)

@@ -149,7 +149,7 @@ def standard_error(values: FloatArray, groups: IntArray) -> float:
 
 
 def paired_mean(differences: FloatArray, groups: IntArray) -> Interval:
-    """Return the mean of differences, with its 95 % interval if there are two groups, numbered from 0 without gaps."""
+    """Return the mean of differences, with its 95 % interval if there are two `groups`, from 0 without gaps."""
     if not len(differences):
         return Interval(None)
     group_count, mean = int(groups.max()) + 1, float(differences.mean())

@@ -250,6 +250,7 @@ class ScoredTexts:
 
     @property
     def starts(self) -> IntArray:
+        """The index of the first text of each group."""
         return np.asarray(np.cumsum(self.sizes) - self.sizes)
 
     @property
@@ -261,6 +262,7 @@ class ScoredTexts:
 
     @property
     def unit(self) -> Unit:
+        """What a cluster is, which the jackknife leaves out."""
         return "groups" if 1 < len(self.sizes) < len(self.human) else "texts"
 
     @property
