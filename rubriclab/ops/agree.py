@@ -104,7 +104,7 @@ class InterraterAgreement:
 def interrater_agreement(
     rubric: Rubric, examples: Sequence[Example], scored: Mapping[str, Sequence[Score]]
 ) -> InterraterAgreement:
-    """Return how far the judges agree: `scored` holds each judge's scores of `examples`, in their order.
+    """Return how far the judges agree; `scored` holds each judge's scores of `examples`, in their order.
 
     For yes/no questions, one by one and pooled, agreement is nominal alpha; for graded criteria and scores, alpha for
     interval data. CheckEval (section 5.2) pools the single answers too, but reports Fleiss' kappa. Alpha is higher than

@@ -85,8 +85,8 @@ def check_aspect(examples: Sequence[Example], aspect: str, scale: Scale | None) 
         per_point = 1 if scale and scale.width > 2 else 10
         # `round` would make 3.5 and 4.5 the same number.
         counts = Counter(math.floor(label * per_point + 0.5) / per_point for label in labels)
-    of_texts = {name for example in examples_with_label for name in named_annotations(example, aspect)}
-    names = by_rater.names if by_rater else tuple(sorted(of_texts))
+    rater_names = {name for example in examples_with_label for name in named_annotations(example, aspect)}
+    names = by_rater.names if by_rater else tuple(sorted(rater_names))
     reasons = sum(len(named_reasons(example, aspect)) for example in examples_with_label)
     return AspectCheck(aspect, len(labels), names, scale, dict(sorted(counts.items())), reasons, agreement)
 
@@ -233,14 +233,17 @@ def _raters_note(result: CheckResult, options: CheckOptions) -> list[str]:
     fields = [name for name in new if name.startswith("annotations.")]
     if not fields:
         return []
-    columns, aspect = [new[name] for name in fields], fields[0].split(".")[1]
-    taken = f"are taken for scores of {len(columns)} people" if len(columns) > 1 else "is taken for one person's scores"
-    which = f"the column{'s' if len(columns) > 1 else ''} {join_names(map(repr, columns))} {taken}"
+    columns = [new[name] for name in fields]
+    aspect = fields[0].split(".")[1]
+    names = join_names(map(repr, columns))
+    use = f"the column {names} is taken for one person's scores"
+    if len(columns) > 1:
+        use = f"the columns {names} are taken for scores of {len(columns)} people"
     label_columns = [each.name for each in result.columns if each.field == f"scores.{aspect}"]
     label = proposed.get(f"scores.{aspect}") or next(iter(label_columns), None)
     if label:
-        return [f"{which} beside the label in {label!r}; leave them out if they are about something else"]
-    return [f"{which}, whose mean is the label; if one of them is the label, map it alone to scores.{aspect}"]
+        return [f"{use} beside the label in {label!r}; leave them out if they are about something else"]
+    return [f"{use}, whose mean is the label; if one of them is the label, map it alone to scores.{aspect}"]
 
 
 def check_each(files: Sequence[str | Path], options: CheckOptions) -> list[CheckResult]:
@@ -360,23 +363,23 @@ class _FileCheck:
 
     def _read(self) -> None:
         where, mapping, rules = self.raw.source.where, self.options.mapping, self.raw.rules
-        readable = True
+        is_readable = True
         for line, row in self.raw.rows:
             self.lines.add(line)  # A faulty rating comes twice: as its text and as the fault.
             if isinstance(row, Mapping):
                 if len(self.sample) < MAX_SAMPLED:
                     self.sample.append(row)
                 self.cell_counts.update(str(column) for column, cell in row.items() if not rules.is_missing(cell))
-                if self.raw.is_table and len(self.sample) == 1 and readable:
+                if self.raw.is_table and len(self.sample) == 1 and is_readable:
                     try:
                         check_columns(row, where, mapping)
                     except DataError as error:
                         self.problems.append(error.message)
-                        readable = False
-            if readable:
+                        is_readable = False
+            if is_readable:
                 self._add(line, parse_row(row, where, line, mapping, rules), row)
         columns, aspect = mapping.columns, self.options.aspect
-        if not readable:
+        if not is_readable:
             columns = corrected_columns(self.sample[0], mapping)
             absent = (name for name in mapping.columns if name not in columns and "." in name)
             aspect = aspect or next((name.split(".")[1] for name in absent), None)
@@ -425,9 +428,10 @@ class _FileCheck:
         if not self.example_rows:
             return ()
         if chosen_aspect is None:
-            several = f"scores of several aspects: {', '.join(aspects)}; name one with `aspect`"
-            none = "no scores: the texts can be scored, but nothing can be learned from them"
-            return (several if aspects else none, *filter(None, map(self._equal_labels, aspects)))
+            scored = "no scores: the texts can be scored, but nothing can be learned from them"
+            if aspects:
+                scored = f"scores of several aspects: {', '.join(aspects)}; name one with `aspect`"
+            return (scored, *filter(None, map(self._equal_labels, aspects)))
         if self.problems:
             return ()
         parsed = iter([(row.line, None, row.example) for row in self.example_rows])

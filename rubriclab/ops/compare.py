@@ -88,13 +88,13 @@ def compare_outputs(
         errors = score_errors(labelled_set.scores, labelled_set.labels, unit_names, scale.width)
         update = {"labelled": len(labelled_set.labels), "errors": errors}
         sides.append(summary(outputs, scale).model_copy(update=update))
-    same = np.array([old.output == new.output for old, _, new, _ in scored_pairs], dtype=bool)
+    is_same_text = np.array([old.output == new.output for old, _, new, _ in scored_pairs], dtype=bool)
     same_criteria = tuple(paired.CriterionPair(each, each, "kept") for each in rubric.criteria)
     rubrics = paired.RubricPair(rubric, rubric, same_criteria)
     pairs = [rubrics.pair(old.group, old_score, new_score) for old, old_score, _, new_score in scored_pairs]
     differences = [(pair.after or 0.0) - (pair.before or 0.0) for pair in pairs]
-    ascending = np.argsort(differences, kind="stable").tolist()
-    lowest = [index for index in ascending[:MAX_LISTED] if differences[index] < 0]
+    lowest_first = np.argsort(differences, kind="stable").tolist()
+    fallen_indices = [index for index in lowest_first[:MAX_LISTED] if differences[index] < 0]
     other_sources = 0
     for old, _, new, _ in scored_pairs:
         known_sources, known_contexts = {old.source, new.source} - {None}, {old.context, new.context} - {None}
@@ -110,9 +110,9 @@ def compare_outputs(
         unpaired_after=len(after.examples) - len(index_pairs),
         other_sources=other_sources,
         max_drop=max_drop,
-        human=human_difference(scale, *sets, same, training_labels),
-        same_texts=int(same.sum()),
-        fallen=tuple(_text_change(pairs[index], *scored_pairs[index]) for index in lowest),
+        human=human_difference(scale, *sets, is_same_text, training_labels),
+        same_texts=int(is_same_text.sum()),
+        fallen=tuple(_text_change(pairs[index], *scored_pairs[index]) for index in fallen_indices),
         **_differences(rubrics, pairs, unpaired_difference),
     )
     return comparison.model_copy(update={"checks": (paired.drop_check(comparison),)})
@@ -217,7 +217,7 @@ def _differences(
         "groups": len(set(groups)),
         "difference": difference.within(-scale.width, scale.width).rounded(),
         "visible": visible,
-        "criteria": _criteria(rubrics.criteria, pairs),
+        "criteria": _criterion_changes(rubrics.criteria, pairs),
         **{name: round_defined(values.mean()) if len(pairs) else None for name, values in values_of.items()},
     }
 
@@ -247,14 +247,16 @@ def _unpaired_difference(before: ppi.ScoredSet, after: ppi.ScoredSet) -> Interva
     return Interval(difference, float(low), float(high))
 
 
-def _criteria(
+def _criterion_changes(
     criteria: Sequence[paired.CriterionPair], pairs: Sequence[paired.PairedScore]
 ) -> tuple[paired.CriterionScoreChange, ...]:
     all_changes = np.array([pair.changes for pair in pairs]).reshape(len(pairs), len(criteria), 2)
     rating_changes, contribution_changes = all_changes.transpose(2, 1, 0)
     groups = np.array([pair.group for pair in pairs], dtype=str)
-    rated = ~np.isnan(rating_changes)
-    samples = [(row[mask], units(groups[mask].tolist())) for row, mask in zip(rating_changes, rated, strict=True)]
+    samples = []  # of each criterion, the changes that are known and the units of their texts
+    for changes_of_ratings in rating_changes:
+        is_known = ~np.isnan(changes_of_ratings)
+        samples.append((changes_of_ratings[is_known], units(groups[is_known].tolist())))
     p_values = [intervals.mean_p_value(values, unit_numbers) for values, unit_numbers in samples]
     adjusted = intervals.adjust_p_values(p_values)
     changes = []
@@ -267,7 +269,7 @@ def _criteria(
                 id=pair.name,
                 state=pair.state,
                 title=criterion.statement if criterion.question else criterion.trait,
-                pairs=int(rated[column].sum()),
+                pairs=len(samples[column][0]),
                 difference=paired_mean(*samples[column]).within(-1.0, 1.0).rounded(),
                 p=p_values[column],
                 adjusted_p=adjusted[column],
@@ -282,10 +284,13 @@ def _text_change(
     pair: paired.PairedScore, old: Example, old_score: Score, new: Example, new_score: Score
 ) -> paired.TextChange:
     new_ratings = {rating.id: rating for rating in new_score.criteria}
-    common = [rating for rating in old_score.criteria if rating.id in new_ratings]
-    changes = [((new_ratings[rating.id].score or 0.0) - (rating.score or 0.0), rating) for rating in common]
-    changes.sort(key=lambda change: change[0])
-    fallen = [rating for change, rating in changes[:MAX_REASONS] if change < 0]
+    changes = {
+        rating.id: (new_ratings[rating.id].score or 0.0) - (rating.score or 0.0)
+        for rating in old_score.criteria
+        if rating.id in new_ratings
+    }
+    fallen = [rating for rating in old_score.criteria if changes.get(rating.id, 0.0) < 0]
+    fallen.sort(key=lambda rating: changes[rating.id])
     return paired.TextChange(
         id=pair.id,
         group=pair.group,
@@ -293,17 +298,21 @@ def _text_change(
         after=new_score.score or 0.0,
         text_before=old.output[:MAX_OUTPUT],
         text_after=new.output[:MAX_OUTPUT],
-        reasons=tuple((rating.id, rating.reason, new_ratings[rating.id].reason) for rating in fallen),
+        reasons=tuple((rating.id, rating.reason, new_ratings[rating.id].reason) for rating in fallen[:MAX_REASONS]),
     )
 
 
 def human_difference(
-    scale: Scale, before: ppi.ScoredSet, after: ppi.ScoredSet, same: BoolArray, fallback: ppi.LabelledScores | None
+    scale: Scale,
+    before: ppi.ScoredSet,
+    after: ppi.ScoredSet,
+    is_same_text: BoolArray,
+    fallback: ppi.LabelledScores | None,
 ) -> paired.HumanDifference | None:
     """Return the difference of the mean human scores of two sets, `None` if there are too few labels.
 
     It is estimated from the labels of both sets; else from those of the set with labels in more groups; else from the
-    labels in `fallback`. `same` tells for each pair whether both outputs are the same text; without pairs it is empty.
+    labels in `fallback`. `is_same_text` has a value for each pair; it is empty without pairs.
     """
     if not len(before.scores) or not len(after.scores):
         return None
@@ -311,8 +320,10 @@ def human_difference(
     difference = ppi.difference_by_own_labels(before, after)
     labels_of: paired.LabelSource = "both"
     # A text with the same label in both sets counts once.
-    twice = int((before.labels[same] == after.labels[same]).sum()) if len(same) else 0
-    labels = sum(len(pool.labels) for pool in pools.values()) - twice
+    n_counted_twice = 0
+    if len(is_same_text):
+        n_counted_twice = int((before.labels[is_same_text] == after.labels[is_same_text]).sum())
+    labels = sum(len(pool.labels) for pool in pools.values()) - n_counted_twice
     if difference.value is None:
         labels_of = max(pools, key=lambda side: pools[side].groups)
         pool = pools[labels_of]
@@ -322,8 +333,8 @@ def human_difference(
             pool, labels_of = fallback, "learning"
         labels = len(pool.labels)
         # Without pairs, no output counts as unchanged.
-        changed = 1.0 - float(same.mean()) if len(same) else 1.0
-        difference = ppi.difference_by_other_labels(before, after, pool, changed=changed)
+        share_changed = 1.0 - float(is_same_text.mean()) if len(is_same_text) else 1.0
+        difference = ppi.difference_by_other_labels(before, after, pool, changed=share_changed)
         if difference.value is None:
             return None
     interval = difference.within(-scale.width, scale.width).rounded()
@@ -390,6 +401,7 @@ def compare(
             new_scores = [scores[0] async for _, scores in scoring.stream(unscored)] if unscored else []
             if scoring.unanswered:
                 raise JudgeError(scoring.unanswered)
+            # The outputs without a score get the new ones in their order.
             next_scores = iter(new_scores)
             scores = tuple(score or next(next_scores) for _, score in rows)
             outputs.append(paired.Outputs(name, tuple(example for example, _ in rows), scores))
@@ -616,10 +628,11 @@ async def look(scoring: ColumnScoring, anchor: str) -> paired.AnchorLook:
         looks.write(file)
     rows = [[errors_at_look.get(key, np.nan) for key in texts] for errors_at_look in looks.looks]
     table = np.array(rows).reshape(-1, len(texts))
-    rate, tightest = ERROR_RATE / 2, NARROWEST_LOOK * groups
-    bias_change = intervals.confidence_sequence(_changes(table, group_numbers), error_rate=rate, tightest=tightest)
-    error_change = intervals.confidence_sequence(
-        _changes(np.abs(table), group_numbers), error_rate=rate, tightest=tightest
+    bias_change, error_change = (
+        intervals.confidence_sequence(
+            _changes(values, group_numbers), error_rate=ERROR_RATE / 2, tightest=NARROWEST_LOOK * groups
+        )
+        for values in (table, np.abs(table))
     )
     outcome: paired.LimitOutcome = "within" if is_recorded else "inconclusive"
     if any((change.low or 0.0) > 0 or (change.high or 0.0) < 0 for change in (bias_change, error_change)):
