@@ -50,10 +50,7 @@ QUEUE_FULL = "token_limit_exceeded"
 
 @dataclass(frozen=True, slots=True)
 class BatchStatus:
-    """The progress of a batch: the `done` and the `total` number of its requests.
-
-    `files` are those with answers. If `queue_full`, the batch failed since too many tokens are in the queue.
-    """
+    """The files of a batch's answers, and its progress in requests; `queue_full` if that made the batch fail."""
 
     state: str
     files: tuple[str, ...] = ()
@@ -214,13 +211,13 @@ class BatchModel(LanguageModel):
 
 def batch_price_of(model: str) -> tuple[Price | None, bool]:
     """Return the price of `model` in a batch, and whether it is listed; an unlisted price is half the usual price."""
-    usual = providers.price_of(model)
-    if usual is None:
+    usual_price = providers.price_of(model)
+    if usual_price is None:
         return None, False
     info = providers.model_info(model)
     prompt, completion = info.get("input_cost_per_token_batches"), info.get("output_cost_per_token_batches")
     if prompt is None or completion is None:
-        return usual.times(ASSUMED_SHARE), False
+        return usual_price.times(ASSUMED_SHARE), False
     return Price(prompt * 1e6, completion * 1e6), True
 
 
@@ -249,13 +246,16 @@ def answers_in(files: Iterable[bytes], names: Collection[str]) -> dict[str, tupl
     """
     answers: dict[str, tuple[int | None, Any]] = {}
     ignored_lines = 0
-    for line in (line for file in files for line in file.split(b"\n") if line.strip()):
+    lines = (line for file in files for line in file.split(b"\n"))
+    for line in filter(bytes.strip, lines):
         try:
             row = json.loads(line)
             name, response, error = row["custom_id"], row.get("response"), row.get("error")
             if isinstance(response, dict) and type(response.get("status_code")) is int:
                 status, body = response["status_code"], response.get("body")
-                answer = (stated_status(body) or status if status == 200 else status, body)
+                if status == 200:
+                    status = stated_status(body) or 200
+                answer = (status, body)
             else:
                 answer = (None, str(error.get("message") or error.get("code"))[:500])
             if name not in names:
@@ -286,7 +286,7 @@ PAUSE = 10.0
 GROWTH = 1.5
 MAX_GROWTH = 30
 # The requests about a batch that may fail in a row. With the pauses between them, they take more than an hour.
-FAILURES = 20
+MAX_FAILURES = 20
 # Seconds before a batch that did not fit into the provider's queue is sent again.
 QUEUE_PAUSE = 60.0
 # Half of what OpenAI and Azure take in one file.
@@ -364,7 +364,7 @@ Outcomes = dict[str, Reply | Exception]
 
 @dataclass(eq=False, repr=False)
 class BatchScheduler(JudgeWrapper):
-    """A judge that sends prompts in batches of at most `largest`, and caches every answer at once.
+    """A judge that sends prompts in batches of at most `max_requests`, and caches every answer at once.
 
     A wave is all prompts that arrive until none has arrived for `QUIET` seconds. A prompt that is in an open batch is
     not sent again: the open batch is collected.
@@ -373,14 +373,14 @@ class BatchScheduler(JudgeWrapper):
     judge: BatchModel
     answers: AnswerCache
     batches: BatchStore
-    largest: int
+    max_requests: int
     notify: Callable[[str], None] = lambda _text: None
-    _arrived: float = field(default=0.0, init=False)
+    _last_arrival: float = field(default=0.0, init=False)
     _waiting: WaitingPrompts = field(default_factory=dict, init=False)
-    _followed: dict[str, WaitingPrompts] = field(default_factory=dict, init=False)
-    _finished: set[str] = field(default_factory=set, init=False)
+    _prompts_by_batch: dict[str, WaitingPrompts] = field(default_factory=dict, init=False)
+    _finished_batches: set[str] = field(default_factory=set, init=False)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set, init=False)
-    _collecting: asyncio.Task[None] | None = field(default=None, init=False)
+    _collector: asyncio.Task[None] | None = field(default=None, init=False)
     _fault: errors.JudgeError | None = field(default=None, init=False)
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
@@ -390,9 +390,9 @@ class BatchScheduler(JudgeWrapper):
         loop = asyncio.get_running_loop()
         request = _WaitingPrompt(prompt, loop.create_future())
         self._waiting[request_digest(self.identity, prompt)] = request
-        self._arrived = loop.time()
-        if self._collecting is None or self._collecting.done():
-            self._collecting = self._start(self._collect())
+        self._last_arrival = loop.time()
+        if self._collector is None or self._collector.done():
+            self._collector = self._start(self._collect())
         return await request.reply
 
     def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
@@ -417,7 +417,7 @@ class BatchScheduler(JudgeWrapper):
             remaining = QUIET
             while remaining > 0:
                 await asyncio.sleep(remaining)
-                remaining = self._arrived + QUIET - asyncio.get_running_loop().time()
+                remaining = self._last_arrival + QUIET - asyncio.get_running_loop().time()
             waiting, self._waiting = self._waiting, {}
             wave = {key: request for key, request in waiting.items() if not request.reply.done()}
             try:
@@ -428,11 +428,11 @@ class BatchScheduler(JudgeWrapper):
     async def _answer(self, wave: WaitingPrompts) -> None:
         unsent = dict(wave)
         for batch in await call_storage(self.batches, self.batches.open, digest(self.identity)):
-            if batch.key in self._finished:
+            if batch.key in self._finished_batches:
                 continue
             sent_prompts = {key: unsent.pop(key) for key in batch.requests if key in unsent}
-            if batch.key in self._followed:
-                self._followed[batch.key].update(sent_prompts)
+            if batch.key in self._prompts_by_batch:
+                self._prompts_by_batch[batch.key].update(sent_prompts)
             elif sent_prompts:
                 self._start(self._follow(batch, sent_prompts, resumed=True))
         # Another batch may have brought an answer since the cache was looked up.
@@ -446,7 +446,7 @@ class BatchScheduler(JudgeWrapper):
         for key, request in unsent.items():
             # Without the prefix: providers take names of at most 64 characters.
             line = self.judge.request_line(key.removeprefix(PREFIX), request.prompt)
-            if requests and (len(requests) == self.largest or len(lines) + len(line) > MAX_UPLOAD_BYTES):
+            if requests and (len(requests) == self.max_requests or len(lines) + len(line) > MAX_UPLOAD_BYTES):
                 await self._send(requests, bytes(lines))
                 requests, lines = {}, bytearray()
             requests[key] = request
@@ -464,7 +464,7 @@ class BatchScheduler(JudgeWrapper):
             judge=digest(self.identity),
             model=self.name,
             api_base=self.judge.api_base,
-            file_id=await self._persistently(lambda: self.judge.upload(lines)),
+            file_id=await self._with_retries(lambda: self.judge.upload(lines)),
             batch_id=None,
             created=datetime.now(UTC).isoformat(timespec="microseconds"),
             requests=tuple(requests),
@@ -474,29 +474,32 @@ class BatchScheduler(JudgeWrapper):
         self._start(self._follow(batch, requests, resumed=False))
 
     async def _follow(self, batch: OpenBatch, requests: WaitingPrompts, *, resumed: bool) -> None:
-        self._followed[batch.key] = requests
+        self._prompts_by_batch[batch.key] = requests
         outcomes: Outcomes = {}
         try:
-            outcomes, missing = await self._results(batch, resumed=resumed)
+            outcomes, without_answer = await self._results(batch, resumed=resumed)
         except Exception as error:
-            missing = error
+            without_answer = error
         except BaseException:
-            del self._followed[batch.key]
+            del self._prompts_by_batch[batch.key]
             raise
-        self._finished.add(batch.key)
-        for key, request in self._followed.pop(batch.key).items():
-            outcome = outcomes.get(key, missing)
-            is_lost = isinstance(missing, errors.BatchCancelled) and isinstance(outcome, errors.JudgeUnavailable)
-            self._settle([request], missing if is_lost else outcome)
+        self._finished_batches.add(batch.key)
+        for key, request in self._prompts_by_batch.pop(batch.key).items():
+            outcome = outcomes.get(key, without_answer)
+            # In a cancelled batch, a request that was not processed has an error that a retry would answer.
+            if isinstance(without_answer, errors.BatchCancelled) and isinstance(outcome, errors.JudgeUnavailable):
+                outcome = without_answer
+            self._settle([request], outcome)
 
     async def _results(self, batch: OpenBatch, *, resumed: bool) -> tuple[Outcomes, Exception]:
+        """Return the outcomes of a batch by request, and the error of requests without one."""
         try:
             batch_id = await self._create(batch, resumed=resumed)
             status, cancelled = await self._wait_for_end(batch, batch_id, resumed=resumed)
             outcomes = await self._outcomes(batch, status)
         except errors.JudgeRefused as error:
             # Another process may have fetched the answers and deleted the files.
-            return await self._cached(self._followed[batch.key]), error
+            return await self._cached(self._prompts_by_batch[batch.key]), error
         return outcomes, cancelled or errors.JudgeUnavailable(f"batch {batch_id} has no answer to this prompt.")
 
     async def _create(self, batch: OpenBatch, *, resumed: bool) -> str:
@@ -513,7 +516,7 @@ class BatchScheduler(JudgeWrapper):
             return existing or await self.judge.create(batch.file_id)
 
         try:
-            batch_id = await self._persistently(find_or_create)
+            batch_id = await self._with_retries(find_or_create)
         except errors.JudgeRefused:
             await call_storage(self.batches, self.batches.remove, batch.key)
             raise
@@ -524,14 +527,15 @@ class BatchScheduler(JudgeWrapper):
     async def _wait_for_end(
         self, batch: OpenBatch, batch_id: str, *, resumed: bool
     ) -> tuple[BatchStatus, errors.BatchCancelled | None]:
-        pause, checks, done = PAUSE, 0, -1
+        """Return the status at the end, with an error if the batch was cancelled while it was awaited here."""
+        pause, checks, logged_done = PAUSE, 0, None
         while True:
-            status = await self._persistently(lambda: self.judge.status(batch_id))
-            if status.ended or status.done != done:
+            status = await self._with_retries(lambda: self.judge.status(batch_id))
+            if status.ended or status.done != logged_done:
                 _log.info("batch %s: %s, %d of %d requests done", batch_id, status.state, status.done, status.total)
             if status.ended:
                 break
-            checks, done = checks + 1, status.done
+            checks, logged_done = checks + 1, status.done
             await asyncio.sleep(pause)
             pause = min(GROWTH * pause, MAX_GROWTH * PAUSE)
         if status.state == "failed":
@@ -549,11 +553,11 @@ class BatchScheduler(JudgeWrapper):
 
     async def _outcomes(self, batch: OpenBatch, status: BatchStatus) -> Outcomes:
         names = {key.removeprefix(PREFIX): key for key in batch.requests}
-        files = [await self._persistently(partial(self.judge.content, file, len(names))) for file in status.files]
+        files = [await self._with_retries(partial(self.judge.content, file, len(names))) for file in status.files]
         outcomes: Outcomes = {}
         for name, (response_status, body) in answers_in(files, names).items():
             key = names[name]
-            request = self._followed.get(batch.key, {}).get(key)
+            request = self._prompts_by_batch.get(batch.key, {}).get(key)
             outcome = self._outcome(response_status, body, request.prompt if request else None)
             if isinstance(outcome, Reply):
                 await call_storage(self.answers, self.answers.put, key, dump_reply(outcome))
@@ -579,18 +583,18 @@ class BatchScheduler(JudgeWrapper):
         except errors.JudgeError as error:
             return error
 
-    async def _persistently(self, request: Callable[[], Awaitable[T]]) -> T:
+    async def _with_retries(self, request: Callable[[], Awaitable[T]]) -> T:
         pause = PAUSE
-        for _ in range(FAILURES):
+        for _ in range(MAX_FAILURES):
             try:
                 return await request()
             except errors.JudgeUnavailable as error:
-                last = error
+                last_error = error
                 wait = max(pause, min(error.retry_after or 0.0, MAX_PAUSE))
                 _log.info("%s; the next attempt follows in %.1f s", error.message, wait)
                 await asyncio.sleep(wait)
                 pause = min(GROWTH * pause, MAX_GROWTH * PAUSE)
         raise errors.ProviderDown(
-            f"{FAILURES} requests in a row failed; the last one: {last.message}",
+            f"{MAX_FAILURES} requests in a row failed; the last one: {last_error.message}",
             "Run it again later: batches that are under way are continued.",
         )

@@ -116,8 +116,7 @@ class Ledger:
 
     def add(self, other: Ledger) -> None:
         for each in fields(self):
-            total = getattr(self, each.name)
-            more = getattr(other, each.name)
+            total, more = getattr(self, each.name), getattr(other, each.name)
             if isinstance(total, set):
                 total |= more
             else:

@@ -182,8 +182,7 @@ class Bucket:
         self._rate = per_minute / 60
         self._burst = max(1.0, BURST * self._rate)
         self._clock = clock
-        self._level = self._burst  # may be negative, if overdrawn
-        self._updated = clock()
+        self._level, self._updated = self._burst, clock()
 
     def take(self, amount: float) -> float:
         """Take `amount` and return the seconds to wait until it is available."""
@@ -271,8 +270,7 @@ class Limited(JudgeWrapper):
         refusal_before = self._refusal
         expected = estimated_tokens(messages_of(prompt)) if self.limits.counts_tokens else 0
         await self.limits.acquire(expected)
-        used: int | None = None
-        pause = 0.0
+        used, pause = None, 0.0
         try:
             # Only a refusal during this prompt's wait ends it; an earlier one may not concern it.
             if self._refusal and self._refusal is not refusal_before:
@@ -292,11 +290,7 @@ class Limited(JudgeWrapper):
 
 
 class Breaker:
-    """Counts the prompts in a row that failed after all attempts.
-
-    It raises `ProviderDown` at `max_failures` of them, or at `concurrency` if that is more, since all requests in
-    flight may fail for one reason.
-    """
+    """Raises `ProviderDown` if `max_failures` prompts in a row, or `concurrency` if that is more, got no reply."""
 
     def __init__(self, max_failures: int = 20, *, concurrency: int = 1) -> None:
         self._max_failures = max(max_failures, concurrency)

@@ -30,8 +30,7 @@ from rubriclab.models.characters import did_you_mean
 from rubriclab.prompts.prompt import HiddenFormReply, Prompt
 from rubriclab.prompts.render import Message, Turn
 
-# Keywords of JSON schemas: those that stay in a strict schema, those of which each subschema must have one, and those
-# that no strict schema can express.
+# Keywords of JSON schemas: kept in strict schemas, of which each subschema needs one, and without a strict form.
 KEPT_KEYWORDS = {"type", "properties", "items", "anyOf", "enum", "const", "description", "$defs", "minimum", "maximum"}
 TYPE_KEYWORDS = {"type", "anyOf", "enum", "const"}
 INEXPRESSIBLE_KEYWORDS = {"oneOf", "allOf", "prefixItems", "patternProperties"}
@@ -209,8 +208,7 @@ GRACE_SECONDS = 15.0
 REASONING_TOKENS = 4096
 # The key that is sent to a server without keys, since litellm's clients need one.
 NO_KEY = "none"
-# Providers whose servers users run themselves.
-OWN_SERVERS = {"ollama", "ollama_chat", "hosted_vllm", "lm_studio", "llamafile", "xinference", "docker_model_runner"}
+SELF_HOSTED = {"ollama", "ollama_chat", "hosted_vllm", "lm_studio", "llamafile", "xinference", "docker_model_runner"}
 # The spare tokens for which the cost of this context's request was reserved. The request must not use more.
 _RESERVED: ContextVar[int] = ContextVar("reserved", default=sys.maxsize)
 
@@ -484,7 +482,7 @@ class LanguageModel:
         model, provider = self._model_and_provider
         if providers.load_litellm().supports_response_schema(model, custom_llm_provider=provider):
             return True
-        is_own = provider in OWN_SERVERS or providers.server_address(self.name, self.api_base) is not None
+        is_own = provider in SELF_HOSTED or providers.server_address(self.name, self.api_base) is not None
         return None if is_own else False
 
 

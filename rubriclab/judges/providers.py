@@ -89,7 +89,8 @@ def _encoded_key(key: str) -> re.Pattern[str]:
     for before in range(3):  # the number of preceding bytes modulo 3, on which the key in base64 depends
         # Characters that also encode neighbouring bytes are left out.
         code = b64encode(b"\0" * before + content).decode().rstrip("=")
-        code = code[(0, 2, 3)[before] : (before + len(content)) * 8 // 6].replace("+", r"[+\-]").replace("/", "[/_]")
+        own_characters = slice((0, 2, 3)[before], (before + len(content)) * 8 // 6)  # each encodes six bits
+        code = code[own_characters].replace("+", r"[+\-]").replace("/", "[/_]")
         patterns.append(rf"[A-Za-z0-9+/_\-]{{0,3}}{code}[A-Za-z0-9+/_\-]{{0,3}}={{0,2}}")
     literal = ""
     for character in key:
@@ -359,8 +360,9 @@ def translated(error: Exception, model: str, variable: str | None = None) -> Jud
     if code in _FATAL:
         return JudgeRefused(message, _what_to_check(_STATUS_OF.get(code, 404), variable))
     # Gateways report content filters with various statuses.
-    filtered = (status in _MAY_CONCERN_ONE_PROMPT or status >= 500) and ERRORS["filtered"].search(searched)
-    if status == 413 or is_too_long(error) or filtered or "ContentPolicyViolationError" in _class_names(error):
+    may_be_filtered = status in _MAY_CONCERN_ONE_PROMPT or status >= 500
+    is_filtered = may_be_filtered and ERRORS["filtered"].search(searched)
+    if status == 413 or is_too_long(error) or is_filtered or "ContentPolicyViolationError" in _class_names(error):
         return PromptRejected(message)
     if status in TRANSIENT_STATUSES or not 400 <= status < 500:  # below 400 the reply's body was damaged
         response = getattr(error, "response", None)
@@ -391,7 +393,7 @@ def may_be_billed(status: int) -> bool:
 
     From 500 on, a gateway may have lost a reply that the provider bills.
     """
-    return not (300 <= status < 500 or status in OVERLOAD_STATUSES) or status == 408
+    return status == 408 or not (300 <= status < 500 or status in OVERLOAD_STATUSES)
 
 
 def provider_message(error: Exception) -> str:

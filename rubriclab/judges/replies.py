@@ -14,8 +14,7 @@ from typing import Any
 from rubriclab.models.base import load_patterns, nesting_depth
 
 # The search ends at an object with more levels than this, or after this many damaged objects, each of which takes time.
-MAX_DEPTH = 100
-MAX_DAMAGED = 1000
+MAX_DEPTH, MAX_DAMAGED = 100, 1000
 
 # JSON allows four kinds of white space; models also write other white space of Unicode.
 _SPACE = r"[\s\u200b\u2060\ufeff]"
@@ -42,8 +41,7 @@ class FoundObject:
 
 def json_objects(text: str) -> Iterator[FoundObject]:
     """Yield the complete outermost objects in `text`, left to right; no object inside a damaged object."""
-    plain = _UNUSUAL_SPACE.sub(" ", text)
-    offset = damaged = 0
+    plain, offset, damaged = _UNUSUAL_SPACE.sub(" ", text), 0, 0
     while damaged < MAX_DAMAGED:
         opening = _OBJECT_START.search(plain, offset)
         if opening is None:
@@ -109,8 +107,7 @@ def without_reasoning(text: str) -> str:
     if not any(sign in lowered for sign in _SIGNS) or not _TAG.search(text):
         return text
     spans = [(candidate.begin, candidate.end) for candidate in json_objects(text)]
-    result = ""
-    start = 0  # of the section after the last tag
+    result, start = "", 0  # `start` of the section after the last tag
     is_reasoning = is_fenced = False
     for tag in _TAG.finditer(text):
         if any(begin < tag.start() < end for begin, end in spans) or (tag["end"] and not is_reasoning):
@@ -134,9 +131,7 @@ def without_reasoning(text: str) -> str:
 
 def span_of_value(text: str, candidate: FoundObject, key: str) -> tuple[int, int] | None:
     """Return where the last value of `key` in an object of `text` begins and ends."""
-    plain = _UNUSUAL_SPACE.sub(" ", text)
-    span = None
-    offset = candidate.begin + 1
+    plain, span, offset = _UNUSUAL_SPACE.sub(" ", text), None, candidate.begin + 1
     while member := _MEMBER.match(plain, offset):
         _, offset = _SCANNER.raw_decode(plain, member.end())
         if json.loads(member["key"], strict=False) == key:

@@ -188,9 +188,8 @@ class _Position(_Alternative):
 
     @property
     def alternatives(self) -> tuple[tuple[str, float], ...]:
-        likely = tuple(other.alternative for other in self.top_logprobs)
-        missing_token = () if self.token in dict(likely) else (self.alternative,)
-        return likely + missing_token
+        likely = tuple(token.alternative for token in self.top_logprobs)
+        return likely if self.token in dict(likely) else (*likely, self.alternative)
 
 
 class _Report(BaseModel):
@@ -211,16 +210,17 @@ def reported_tokens(report: Any, text: str) -> tuple[Token, ...]:
     # Decoded from bytes, a character that spans several tokens belongs to the last of them.
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     decoded = [decoder.decode(bytes(position.bytes or position.token.encode())) for position in positions]
-    for texts in ([position.token for position in positions], decoded):
-        if (run := _run(texts, text)) is not None:
-            pairs = zip(texts[run], positions[run], strict=True)
-            tokens = tuple(Token(text, position.alternatives) for text, position in pairs)
-            joined = "\0".join(text for token in tokens for text, _ in token.alternatives)
-            return tokens if without_keys(joined) == joined else ()
+    for pieces in ([position.token for position in positions], decoded):
+        run = _run_of_tokens(pieces, text)
+        if run is not None:
+            pairs = zip(pieces[run], positions[run], strict=True)
+            tokens = tuple(Token(piece, position.alternatives) for piece, position in pairs)
+            alternatives = "\0".join(written for token in tokens for written, _ in token.alternatives)
+            return tokens if without_keys(alternatives) == alternatives else ()
     return ()
 
 
-def _run(texts: Sequence[str], text: str) -> slice | None:
+def _run_of_tokens(texts: Sequence[str], text: str) -> slice | None:
     """Return the last run of tokens that joins to `text`, since hidden reasoning may quote the reply."""
     joined = "".join(texts)
     # Backwards, because `find` takes linear time, and `rfind` does not.
@@ -249,43 +249,54 @@ def score_distribution(reply: Reply, legal: Sequence[float], field: str = "score
     """
     if "".join(token.text for token in reply.tokens) != reply.text:
         return None
-    begin, end = _span_of_number(reply.text, field) or (-1, -1)
+    span = _span_of_number(reply.text, field)
+    if span is None:
+        return None
+    begin, end = span
     offset = 0
     for token in reply.tokens:
         if offset <= begin and end <= offset + len(token.text):
             numbers = _probability_by_number(token, token.text[: begin - offset], token.text[end - offset :])
-            return _normalised(numbers, legal)
+            return _probability_by_score(numbers, legal)
         offset += len(token.text)
     return None
 
 
 def _span_of_number(text: str, field: str) -> tuple[int, int] | None:
     """Return where the number of `field` begins and ends, if exactly one object has the field; the last if repeated."""
-    spans = [span for candidate in json_objects(text) if (span := span_of_value(text, candidate, field))]
-    if len(spans) != 1 or not (number := _NUMBER.fullmatch(text[slice(*spans[0])].strip(' \t\n\r"'))):
+    spans = [span_of_value(text, candidate, field) for candidate in json_objects(text)]
+    spans_found = [span for span in spans if span]
+    if len(spans_found) != 1:
         return None
-    begin = text.index(number[0], spans[0][0])
+    value_begin, value_end = spans_found[0]
+    number = _NUMBER.fullmatch(text[value_begin:value_end].strip(' \t\n\r"'))
+    if not number:
+        return None
+    begin = text.index(number[0], value_begin)
     return begin, begin + len(number[0])
 
 
 def _probability_by_number(token: Token, before: str, after: str) -> dict[str, float]:
+    """Return the probabilities of the numbers among a token's alternatives; `before` and `after` surround its own."""
     numbers: dict[str, float] = {}
     for text, logprob in token.alternatives:
         written = text.removeprefix(before).lstrip(_AROUND_NUMBER)
         number = _NUMBER.match(written)
-        if number and (written[number.end() :] == after or not written[number.end() :].strip(_AROUND_NUMBER)):
+        rest = written[number.end() :] if number else ""
+        if number and (rest == after or not rest.strip(_AROUND_NUMBER)):
             numbers[number[0]] = numbers.get(number[0], 0.0) + math.exp(min(logprob, 0.0))
     return numbers
 
 
-def _normalised(numbers: Mapping[str, float], legal: Sequence[float]) -> dict[float, float] | None:
+def _probability_by_score(numbers: Mapping[str, float], legal: Sequence[float]) -> dict[float, float] | None:
     shares = dict.fromkeys((float(score) for score in legal), 0.0)
     # A score counts as one token if it is among the numbers, or is an integer with no more digits than one of them.
-    digits = max((len(number.lstrip("-")) for number in numbers if "." not in number), default=0)
-    written = (repr(score).removesuffix(".0") for score in shares)
-    longer_ones = [t for t in written if t not in numbers and ("." in t or len(t.lstrip("-")) > digits)]
-    for text, probability in numbers.items():
-        if float(text) in shares and not any(longer.startswith(text) for longer in longer_ones):
-            shares[float(text)] += probability
+    max_digits = max((len(number.lstrip("-")) for number in numbers if "." not in number), default=0)
+    other_scores = [written for score in shares if (written := repr(score).removesuffix(".0")) not in numbers]
+    of_several_tokens = [score for score in other_scores if "." in score or len(score.lstrip("-")) > max_digits]
+    for number, probability in numbers.items():
+        may_continue = any(score.startswith(number) for score in of_several_tokens)
+        if float(number) in shares and not may_continue:
+            shares[float(number)] += probability
     total = sum(shares.values())
     return {score: share / total for score, share in shares.items()} if total >= MIN_SHARE else None

@@ -59,10 +59,8 @@ class MethodSettings(FrozenModel):
 MAX_NAME_LENGTH = 1_000
 # Maximum characters of statements, levels, definitions and reasons.
 MAX_WORDING_LENGTH = 50_000
-# Maximum characters of a demonstration.
 MAX_TEXT_LENGTH = 1_000_000
-# Maximum entries of a list, such as ids of training texts or held-out errors.
-MAX_ENTRIES = 1_000_000
+MAX_LIST_LENGTH = 1_000_000
 MAX_CRITERIA = 1_000
 # Maximum absolute value of a number: scores, weights, spreads, counts, seeds.
 MAX_NUMBER = 1e15
@@ -81,7 +79,7 @@ def first_bounds_fault(content: Any) -> str | None:
 
 
 def _excesses(value: Any, path: tuple[int | str, ...], field: str) -> Iterator[str]:
-    characters, entries = _MAX_LENGTHS.get(field, MAX_NAME_LENGTH), _MAX_LIST_LENGTHS.get(field, MAX_ENTRIES)
+    characters, entries = _MAX_LENGTHS.get(field, MAX_NAME_LENGTH), _MAX_LIST_LENGTHS.get(field, MAX_LIST_LENGTH)
     expected = ""
     if isinstance(value, str) and len(value) > characters:
         expected = f"at most {characters:,} characters, got {len(value):,}"

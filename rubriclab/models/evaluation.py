@@ -187,8 +187,7 @@ def deciding_verdict(
 class Raters(FrozenModel):
     """Interrater agreement: Krippendorff's alpha, and in `ceiling` the correlation that a perfect judge could reach.
 
-    `errors` compare each rater with the mean of the others, on the `n` texts with several raters; `None` for labels of
-    two levels.
+    `errors` compare a rater with the mean of the others, on the `n` texts with several; `None` for two levels.
     """
 
     alpha: Interval

@@ -163,7 +163,6 @@ class History:
         return judgment.kind != "withdrawal" and judgment.id not in self._withdrawn
 
 
-# One item in this many is shown twice.
 REPEAT_EVERY = 10
 
 

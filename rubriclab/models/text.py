@@ -156,7 +156,6 @@ class Units(FrozenModel):
     weights: Literal["judge", "equal"] = "equal"
 
 
-# Raters' answers that they cannot judge a text.
 CANNOT_ASSESS = frozenset({"cannot assess", "can't assess", "cannot judge", "not applicable", "n/a", "n.a.", "n. a."})
 
 
@@ -450,7 +449,6 @@ def defined_tasks() -> dict[str, _Task]:
     return TypeAdapter(dict[str, _Task]).validate_json(raw)
 
 
-# The fields that a judge is shown beside the text.
 ShownField = Literal["source", "context"]
 SHOWN_FIELDS: tuple[ShownField, ...] = get_args(ShownField)
 

@@ -274,7 +274,7 @@ class Features(Mapping[str, float]):
 
     def _compute(self, name: str) -> float:
         if name in _OF_TEXT:
-            return _OF_TEXT[name](self.text) if self.text.words or name in _WITHOUT_WORDS else math.nan
+            return _OF_TEXT[name](self.text) if self.text.words or name in _DEFINED_WITHOUT_WORDS else math.nan
         if name == "context_covered":
             context = _shared_text(self._context or "").content_counts
             return share(len(self.text.content_counts.keys() & context.keys()), len(context))
@@ -331,8 +331,7 @@ def _detached_punctuation(text: Text) -> float:
     return share(sum(map(bool, spaces_before)), len(spaces_before))
 
 
-_WITHOUT_WORDS = (WORD_COUNT, "log_words", "sentences", "distinct_content_words")
-"""The features that texts without words have too."""
+_DEFINED_WITHOUT_WORDS = (WORD_COUNT, "log_words", "sentences", "distinct_content_words")
 
 _OF_TEXT: Mapping[str, Callable[[Text], float]] = {
     WORD_COUNT: lambda text: float(len(text.words)),
