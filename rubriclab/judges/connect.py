@@ -13,7 +13,7 @@ from rubriclab.judges.cache import RECORDED_PREFIX, AnswerCache, Cached, InFligh
 from rubriclab.judges.judge import Judge, Ledger, Metered
 from rubriclab.judges.llm import LanguageModel, SchemaProbed
 from rubriclab.judges.options import JudgeOptions
-from rubriclab.judges.plug_ins import judge_points, plug_in_judge
+from rubriclab.judges.plug_ins import judge_entry_points, plug_in_judge
 from rubriclab.judges.providers import key_variable
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def connect(
         on_retry = metrics.retries.inc if metrics else lambda: None
         return judge_limits.Retried(judge, attempts=attempts, breaker=breaker, on_retry=on_retry)
 
-    entry_points = judge_points().get(spec.partition(":")[0])
+    entry_points = judge_entry_points().get(spec.partition(":")[0])
     probed: SchemaProbed | None = None
     judge: Judge
     if options.batch and not makes_requests(spec):
@@ -100,14 +100,14 @@ def connect(
     else:
         _check_colon(spec)
         settings = options.model_dump(include=MODEL_OPTIONS) | {"price": options.price, "key_from": key_from}
-        settings["other_judges"] = (*LOCAL_JUDGES, *judge_points())
-        by_batch = options.batch and answers is not None and batches is not None
-        model = BatchModel(spec, **settings) if by_batch else LanguageModel(spec, **settings)
+        settings["other_judges"] = (*LOCAL_JUDGES, *judge_entry_points())
+        uses_batches = options.batch and answers is not None and batches is not None
+        model = BatchModel(spec, **settings) if uses_batches else LanguageModel(spec, **settings)
         # The price and the bounds of tokens need litellm, whose import takes seconds: only a cap on cost is worth that.
         bounds: dict[str, Any] = {}
         if budget.max_cost is not None:
             bounds = {"price": model.highest_price, "tokens": model.most_tokens}
-        single = budgeted(model, **bounds)
+        sender = budgeted(model, **bounds)
         if isinstance(model, BatchModel) and answers is not None and batches is not None:
             scheduler = BatchScheduler(model, answers, batches, options.batch_size, notify)
             if bounds:
@@ -115,11 +115,11 @@ def connect(
             by_scheduler = judge_limits.Budgeted(scheduler, budget, grace=0.0, **bounds)
             judge = Batched(
                 judge_limits.Retried(by_scheduler, attempts=options.attempts, base=0.0, breaker=breaker),
-                direct=retried(single),
+                direct=retried(sender),
             )
         else:
             # At most two attempts: some servers answer an unknown setting with an error that looks temporary.
-            judge = probed = SchemaProbed(retried(single), retried(single, min(options.attempts, 2)), model)
+            judge = probed = SchemaProbed(retried(sender), retried(sender, min(options.attempts, 2)), model)
     if answers is not None and makes_requests(spec):
         judge = Cached(
             judge,
@@ -154,10 +154,10 @@ def _check_colon(spec: str) -> None:
 
 
 def is_language_model(spec: str) -> bool:
-    return makes_requests(spec) and spec.partition(":")[0] not in judge_points()
+    return makes_requests(spec) and spec.partition(":")[0] not in judge_entry_points()
 
 
 def account(spec: str) -> str:
     """Return a name that judges with the same key share: the key's variable, or the plug-in's name."""
     name = spec.partition(":")[0]
-    return name if name in judge_points() else key_variable(spec)
+    return name if name in judge_entry_points() else key_variable(spec)

@@ -127,9 +127,10 @@ def _readings(text: str, *aspect: str) -> tuple[Reading, ...]:
 
 def measure(fields: Mapping[str, Any], text: str) -> tuple[float, str]:
     """Return how well the shown text meets the criterion `text`, 0 to 1, and why; NaN if that cannot be measured."""
-    values, measured = text_values(fields), readings(fields, text)
-    shares = [reading.share(values) for reading in measured if not math.isnan(reading.share(values))]
-    values_text = "; ".join(f"{reading.feature.title}: {values[reading.feature.name]:.3g}" for reading in measured)
+    values, readings_used = text_values(fields), readings(fields, text)
+    all_shares = [reading.share(values) for reading in readings_used]
+    shares = [share for share in all_shares if not math.isnan(share)]
+    values_text = "; ".join(f"{reading.feature.title}: {values[reading.feature.name]:.3g}" for reading in readings_used)
     return fmean(shares) if shares else math.nan, f"Measured, not read: {values_text.replace('nan', 'undefined')}."
 
 
@@ -138,25 +139,25 @@ def learned_readings(fields: Mapping[str, Any], observations: Sequence[Mapping[s
 
     Features that do not vary, or repeat a stronger one, are left out. If none is left, usual features are returned.
     """
-    rows = [list(text_values(item).values()) for item in observations]
+    rows = [list(text_values(observation).values()) for observation in observations]
     columns = np.array(rows, dtype=float).reshape(-1, len(CATALOGUE)).T
-    labels = np.array([item["score"] for item in observations], dtype=float)
-    n, directions = len(labels), usual_directions(*_aspect_of(fields))
-    strength = PRIOR_R * np.array(list(directions.values()))
-    if n > 1 and np.ptp(labels) > 0:
+    labels = np.array([observation["score"] for observation in observations], dtype=float)
+    n_labels, directions = len(labels), usual_directions(*_aspect_of(fields))
+    strengths = PRIOR_R * np.array(list(directions.values()))
+    if n_labels > 1 and np.ptp(labels) > 0:
         correlations = np.nan_to_num(pearson_rows(np.nan_to_num(columns), labels))
-        strength = (n * correlations + PRIOR_LABELS * strength) / (n + PRIOR_LABELS)
-    distinct: list[int] = []
-    for i in np.argsort(-np.abs(strength), kind="stable").tolist():
+        strengths = (n_labels * correlations + PRIOR_LABELS * strengths) / (n_labels + PRIOR_LABELS)
+    distinct_columns: list[int] = []
+    for i in np.argsort(-np.abs(strengths), kind="stable").tolist():
         column = columns[i]
-        varies = n > 1 and strength[i] != 0 and not np.isnan(column).any() and np.ptp(column) > 0
+        varies = n_labels > 1 and strengths[i] != 0 and not np.isnan(column).any() and np.ptp(column) > 0
         if not varies:
             continue
-        if not distinct or np.abs(pearson_rows(columns[distinct], column)).max() < SAME_TRAIT:
-            distinct.append(i)
+        if not distinct_columns or np.abs(pearson_rows(columns[distinct_columns], column)).max() < SAME_TRAIT:
+            distinct_columns.append(i)
     learned = [
-        Reading(CATALOGUE[i], bool(strength[i] > 0), float(columns[i].mean()), float(columns[i].std()))
-        for i in distinct[:count]
+        Reading(CATALOGUE[i], bool(strengths[i] > 0), float(columns[i].mean()), float(columns[i].std()))
+        for i in distinct_columns[:count]
     ]
     return learned or list(readings(fields, "")[:count])
 
@@ -171,8 +172,7 @@ Answer = dict[str, Any]
 
 # Features in one criterion: a few together are more reliable than a single one.
 FEATURES_PER_CRITERION = 3
-# By how many spreads finer questions differ from the middle.
-POINTS = (0, -1, 1, -0.5, 0.5)
+SPREADS_FROM_MIDDLE = (0, -1, 1, -0.5, 0.5)
 # The share of a sentence's content words that another text must have to support the sentence. In the labelled texts of
 # the shipped sample, sentences about another matter stay below 0.3, and sentences that say the same in other words
 # seldom fall below 0.45.
@@ -231,8 +231,9 @@ def _measured(fields: Fields, criterion: Fields) -> tuple[float, str]:
 
 def _rate(fields: Fields) -> Answer:
     measured = [_measured(fields, criterion) for criterion in fields["criteria"]]
-    shares = [share for share, _ in measured if not math.isnan(share)] or [math.nan]
-    return {"reasoning": " ".join(reason for _, reason in measured), "score": _score(fmean(shares), fields["scale"])}
+    shares = [share for share, _ in measured if not math.isnan(share)]
+    score = _score(fmean(shares) if shares else math.nan, fields["scale"])
+    return {"reasoning": " ".join(reason for _, reason in measured), "score": score}
 
 
 def _ratings(fields: Fields) -> Answer:
@@ -270,8 +271,8 @@ def _diversify(fields: Fields) -> Answer:
 
 def _elaborate(fields: Fields) -> Answer:
     questions = [
-        _new_question(fields, replace(reading, middle=reading.middle + point * reading.spread))
-        for reading, point in product(readings(fields, fields["question"]["text"]), POINTS)
+        _new_question(fields, replace(reading, middle=reading.middle + spreads * reading.spread))
+        for reading, spreads in product(readings(fields, fields["question"]["text"]), SPREADS_FROM_MIDDLE)
     ]
     return {"reasoning": "Asked about several values of each feature.", "questions": questions[: fields["most"]]}
 
@@ -386,7 +387,7 @@ def _verdicts_of_units(fields: Fields, verdict: Callable[[Fields, str], Answer])
     reply: Answer = {}
     for unit, text in texts.items():
         reply[unit] = {question["id"]: verdict(question, text) for question in questions}
-        if fields["bare"]:  # only the last field of each entry, without its reason
+        if fields["bare"]:  # only the verdict, which is the last field of each entry, without its reason
             reply[unit] = {id_: list(entry.values())[-1] for id_, entry in reply[unit].items()}
     if fields["weigh"]:
         reply["weights"] = equal
@@ -397,18 +398,18 @@ def _verify(fields: Fields) -> Answer:
     material = [fact["text"] for fact in fields["facts"]] or split_sentences(fields["source"] or "")
 
     def verdict(question: Fields, text: str) -> Answer:
-        own = own_readings(question["text"])
-        if fields["kind"] in ("fact", "triple") and material and not own:
+        is_own_wording = bool(own_readings(question["text"]))
+        if fields["kind"] in ("fact", "triple") and material and not is_own_wording:
             holds, _, reason = _least_supported(text, material)
             answer = _yes_no(holds != _asks_for_fault(question["text"]))
-        elif fields["kind"] == "sentence pair" and not own:
+        elif fields["kind"] == "sentence pair" and not is_own_wording:
             is_linked = Features(text)["linked_sentences"] > 0
             answer = _yes_no(is_linked != _asks_for_fault(question["text"]))
             reason = f"Measured, not read: {'a' if is_linked else 'no'} word, reference or connective ties the two."
         else:
             answer, reason = _answer({**fields, "output": text}, question["text"])
-        # Where nothing can be measured, the unit gets the good answer.
-        answer = _yes_no(not _asks_for_fault(question["text"])) if answer == "n/a" else answer
+        if answer == "n/a":  # where nothing can be measured, the unit gets the good answer
+            answer = _yes_no(not _asks_for_fault(question["text"]))
         return {"reason": reason, "answer": answer}
 
     return _verdicts_of_units(fields, verdict)
@@ -468,10 +469,10 @@ def _convert(fields: Fields) -> Answer:
     """Return -1 for each reason whose first sentence names a fault or denies something, but not both; else 1."""
     marks = {}
     for each in fields["reasons"]:
-        first = " ".join(split_sentences(each["text"].lower())[:1])
-        fault = bool(_FAULT.search(first)) != bool(_DENIAL.search(first))
-        thought = "It finds fault." if fault else "It finds no fault."
-        marks[f"report {each['id']}"] = {"thought": thought, "mark": -1 if fault else 1}
+        first_sentence = " ".join(split_sentences(each["text"].lower())[:1])
+        finds_fault = bool(_FAULT.search(first_sentence)) != bool(_DENIAL.search(first_sentence))
+        thought = "It finds fault." if finds_fault else "It finds no fault."
+        marks[f"report {each['id']}"] = {"thought": thought, "mark": -1 if finds_fault else 1}
     return marks
 
 
@@ -481,12 +482,13 @@ def _rewrite(fields: Fields) -> Answer:
     If none of their sentences is new to the text, the failing one is removed. Later samples draw from the most similar.
     """
     texts = {sentence["id"]: sentence["text"] for sentence in fields["sentences"]}
-    material = [each for name in ("source", "context", "reference") for each in split_sentences(fields[name] or "")]
+    materials = (fields[name] or "" for name in ("source", "context", "reference"))
+    candidates = [sentence for material in materials for sentence in split_sentences(material)]
     edits = {}
     for number in fields["failing"] or list(texts)[-1:]:
-        others = [text for other, text in texts.items() if other != number and text]
-        new = [each for each in material if all(_shared(each, other) < 1 - MIN_SHARED for other in others)]
-        nearest = sorted(new, key=lambda each: -_shared(texts[number], each))[:MAX_SUPPORTING_SENTENCES]
+        others = [text for other_number, text in texts.items() if other_number != number and text]
+        new = [text for text in candidates if all(_shared(text, other) < 1 - MIN_SHARED for other in others)]
+        nearest = sorted(new, key=lambda text: -_shared(texts[number], text))[:MAX_SUPPORTING_SENTENCES]
         if not nearest and not others:
             continue
         replacement = nearest[0] if nearest else ""

@@ -64,7 +64,7 @@ class PlugIn:
 
 
 @functools.cache
-def judge_points() -> Mapping[str, tuple[EntryPoint, ...]]:
+def judge_entry_points() -> Mapping[str, tuple[EntryPoint, ...]]:
     """Return the entry points of judges in installed packages, by name.
 
     Each loads a function that takes the rest of the specification (`NAME:REST`) and the options and returns a `Judge`.

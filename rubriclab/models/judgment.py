@@ -139,7 +139,7 @@ class History:
     def raters(self) -> tuple[str, ...]:
         return tuple(sorted(rater for rater, judgments in self._current.items() if judgments))
 
-    def by_rater(self, rater: str) -> Mapping[Item, HumanJudgment]:
+    def judgments_of(self, rater: str) -> Mapping[Item, HumanJudgment]:
         return self._current.get(rater, {})
 
     def current_judgments(self) -> tuple[HumanJudgment, ...]:
@@ -189,23 +189,22 @@ def arrange_items(texts: Sequence[TextToJudge], rater: str) -> tuple[Item, ...]:
 def _insert_repeats(items: Sequence[Item], draw: Callable[..., int]) -> Iterator[Item]:
     """Yield the items. An item from the first half of each ten is repeated among the next ten, or at the end."""
     blocks = [items[start : start + REPEAT_EVERY] for start in range(0, len(items), REPEAT_EVERY)]
-    repeat: Item | None = None
+    repeat_of_last_block: Item | None = None
     for block in blocks:
-        repeat_after = draw("place", block[0].text) % len(block)
+        repeat_index = draw("place", block[0].text) % len(block)
         for index, item in enumerate(block):
             yield item
-            if repeat and index == repeat_after:
-                yield repeat
-        repeat = None
+            if repeat_of_last_block and index == repeat_index:
+                yield repeat_of_last_block
+        repeat_of_last_block = None
         if len(block) >= REPEAT_EVERY / 2:
-            repeated_item = min(block[: len(block) // 2], key=lambda item: draw("again", item.text))
-            repeat = Item(repeated_item.text, again=True)
-    if repeat:
-        yield repeat
+            item_to_repeat = min(block[: len(block) // 2], key=lambda item: draw("again", item.text))
+            repeat_of_last_block = Item(item_to_repeat.text, again=True)
+    if repeat_of_last_block:
+        yield repeat_of_last_block
 
 
-# With fewer timed judgments, the remaining time is not estimated.
-MIN_TIMED = 3
+MIN_TIMED_JUDGMENTS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +223,7 @@ class Consistency:
 class RaterProgress:
     """A rater's numbers of items, repeats included; skipped items are not done.
 
-    `seconds_left` is estimated from the median time of the rater's judgments; `None` if there are few.
+    `seconds_left` is estimated from the median time of the rater's judgments; `None` with few that were timed.
     """
 
     done: int
@@ -248,7 +247,7 @@ def rater_progress(items: Sequence[Item], judgments: Mapping[Item, HumanJudgment
     done = [judgment for judgment in judgments.values() if judgment.kind != "skipped"]
     left = len(items) - len(done)
     timed = [judgment.seconds for judgment in done if judgment.seconds > 0]
-    seconds = statistics.median(timed) * left if len(timed) >= MIN_TIMED else None
+    seconds = statistics.median(timed) * left if len(timed) >= MIN_TIMED_JUDGMENTS else None
     return RaterProgress(len(done), len(judgments) - len(done), len(items), seconds, rater_consistency(judgments))
 
 

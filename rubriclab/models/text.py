@@ -51,8 +51,8 @@ _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 # Other symbols stay, as in `+5` and `-5`, or as the only content of a text.
 _NOT_WORDS = re.compile(r"[\s\"'`´‘’“”„«».,;:!?…()\[\]]+")
 
-# Characters before and after a mark that decide whether it ends a sentence.
-_REACH_BEFORE, _REACH_AFTER = 16, 120
+# Characters before and after a mark that decide whether it ends a sentence; before it, for a number and a list's mark.
+_REACH_BEFORE, _REACH_AFTER, _REACH_NUMBER, _MAX_LIST_MARK = 16, 120, 5, 12
 _MIN_CASED_SHARE, _MIN_INNER_WORDS = 0.01, 20
 
 
@@ -72,13 +72,15 @@ def locate_sentences(text: str, sentences: Sequence[str]) -> tuple[Sentence, ...
     if "".join("".join(sentences).split()) != "".join(text.split()):
         raise ValueError("the sentences together must be the text, word for word and with nothing left out")
     visible = [index for index, character in enumerate(text) if not character.isspace()]
-    by_rule, located, first = sentence_spans(text), list[Sentence](), 0
+    rule_spans = sentence_spans(text)
+    located: list[Sentence] = []
+    n_before = 0  # the number of visible characters before the sentence
     for sentence in sentences:
-        last = first + len("".join(sentence.split()))
-        start, end = visible[first], visible[last - 1] + 1
-        indices = tuple(index for index, (left, right) in enumerate(by_rule) if left < end and start < right)
-        located.append(Sentence(text[start:end], indices))
-        first = last
+        n_through = n_before + len("".join(sentence.split()))
+        start, end = visible[n_before], visible[n_through - 1] + 1
+        indices = [i for i, (rule_start, rule_end) in enumerate(rule_spans) if rule_start < end and start < rule_end]
+        located.append(Sentence(text[start:end], tuple(indices)))
+        n_before = n_through
     return tuple(located)
 
 
@@ -89,12 +91,13 @@ def split_sentences(text: str) -> tuple[str, ...]:
 def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
     """Return the start and end of each sentence; between them is white space, or pieces without letters and digits."""
     # If there are capitals inside sentences, a small letter shows that the sentence continues.
-    inner = _INNER_WORD.findall(text)
-    capitals = sum(letter.isupper() for letter in inner)
-    cased = capitals > _MIN_CASED_SHARE * len(inner) or (len(inner) < _MIN_INNER_WORDS and not text.islower())
+    inner_letters = _INNER_WORD.findall(text)
+    n_capitals = sum(letter.isupper() for letter in inner_letters)
+    is_short = len(inner_letters) < _MIN_INNER_WORDS
+    is_cased = n_capitals > _MIN_CASED_SHARE * len(inner_letters) or (is_short and not text.islower())
     ends = [0]
     for match in _END.finditer(text):
-        if _is_end(text, ends[-1], match, cased):
+        if _is_end(text, ends[-1], match, is_cased):
             ends.append(match.end())
     return tuple(
         (end - len(text[start:end].lstrip()), start + len(text[start:end].rstrip()))
@@ -103,38 +106,38 @@ def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
     )
 
 
-def _is_end(text: str, start: int, match: re.Match[str], cased: bool) -> bool:
-    """Return whether a match of `_END` ends the sentence from `start`; if `cased`, a small letter continues it."""
-    run, after = match.group(), text[match.end() : match.end() + _REACH_AFTER]
-    if run[0] == "\n":
+def _is_end(text: str, start: int, match: re.Match[str], is_cased: bool) -> bool:
+    """Return whether a match of `_END` ends the sentence from `start`; if `is_cased`, a small letter continues it."""
+    ending, after = match.group(), text[match.end() : match.end() + _REACH_AFTER]
+    if ending[0] == "\n":
         if not after or after[0] in ",;:.!?)":
             return False
-        return run.count("\n") > 1 or bool(_BULLET.match(after)) or not (cased and after[0].islower())
+        return ending.count("\n") > 1 or bool(_BULLET.match(after)) or not (is_cased and after[0].islower())
     following = _NEXT.match(after)
-    if run[0] in "。！？｡" or following is None or not following["word"]:
+    if ending[0] in "。！？｡" or following is None or not following["word"]:
         return True
     # The last letters strip `-rrb-`, a closing bracket of tokenisers.
-    marks = run.rstrip("”’»)]}*_\"' \t-br")
-    continues = cased and following["word"][0].islower()
-    if not following["space"] or (continues and run[-1] not in "*_" and run != "."):
+    marks = ending.rstrip("”’»)]}*_\"' \t-br")
+    continues = is_cased and following["word"][0].islower()
+    if not following["space"] or (continues and ending[-1] not in "*_" and ending != "."):
         return False
-    return marks != "." or not _is_shortened(text, start, match.start(), following, continues=continues)
+    return marks != "." or not _belongs_to_word(text, start, match.start(), following, continues=continues)
 
 
-def _is_shortened(text: str, start: int, dot: int, following: re.Match[str], *, continues: bool) -> bool:
-    """Return whether a dot belongs to an abbreviation or a number, so that the sentence continues."""
-    number, word = following["word"][0].isdigit(), following["word"].lower()
-    if dot - start <= 12 and _LIST_ITEM_NUMBER.match(text, start, dot):
+def _belongs_to_word(text: str, start: int, dot: int, following: re.Match[str], *, continues: bool) -> bool:
+    """Return whether a dot belongs to an abbreviation or a number, so that the sentence from `start` continues."""
+    before_number, next_word = following["word"][0].isdigit(), following["word"].lower()
+    if dot - start <= _MAX_LIST_MARK and _LIST_ITEM_NUMBER.match(text, start, dot):
         return True
-    if number and not following["between"] and _NUMBER_BEFORE.search(text, max(0, dot - 5), dot):
+    if before_number and not following["between"] and _NUMBER_BEFORE.search(text, max(0, dot - _REACH_NUMBER), dot):
         return True
     match = _WORD_BEFORE.search(text, max(0, dot - _REACH_BEFORE), dot)
-    before = match[1].lower() if match else ""
-    if before in ENGLISH_WORDS["never last"] or (number and before in ENGLISH_WORDS["numbered"]):
+    word = match[1].lower() if match else ""
+    if word in ENGLISH_WORDS["never last"] or (before_number and word in ENGLISH_WORDS["numbered"]):
         return True
-    is_initial = len(before) == 1 and before != "i"
-    may_be_last = not (is_initial or "." in before or before in ENGLISH_WORDS["rarely last"])
-    return not may_be_last and (continues or word not in ENGLISH_WORDS["openings"])
+    is_initial = len(word) == 1 and word != "i"
+    is_rarely_last = is_initial or "." in word or word in ENGLISH_WORDS["rarely last"]
+    return is_rarely_last and (continues or next_word not in ENGLISH_WORDS["openings"])
 
 
 # `response` and `triple` are the whole text: an answer in a dialogue, and a text with its source and reference.
@@ -516,7 +519,8 @@ def text_digest(example: Example) -> str:
 def words_digest(example: Example) -> str:
     """Return a digest of a text's words, the same for copies that differ in case, spaces, quotes or punctuation."""
     fields = (example.output, example.source, example.context)
-    return digest([text and (_NOT_WORDS.sub("", text).casefold() or text) for text in fields])
+    words = [_NOT_WORDS.sub("", text or "").casefold() for text in fields]
+    return digest([own_words or text for own_words, text in zip(words, fields, strict=True)])  # a text of marks stays
 
 
 def content_order(examples: Iterable[Example]) -> tuple[Example, ...]:
@@ -526,11 +530,11 @@ def content_order(examples: Iterable[Example]) -> tuple[Example, ...]:
 
 def group_keys(examples: Iterable[Example]) -> tuple[str, ...]:
     """Return a key for each example's group: the smallest digest of the group's texts, then the group's name."""
-    texts = [(example.group, text_digest(example)) for example in examples]
+    digests = [(example.group, text_digest(example)) for example in examples]
     smallest: dict[str, str] = {}
-    for group, text in texts:
-        smallest[group] = min(text, smallest.get(group, text))
-    return tuple(f"{smallest[group]} {group}" for group, _ in texts)
+    for group, own in digests:
+        smallest[group] = min(own, smallest.get(group, own))
+    return tuple(f"{smallest[group]} {group}" for group, _ in digests)
 
 
 def data_digest(examples: Iterable[Example], aspect: str) -> str:

@@ -118,7 +118,6 @@ FUNCTION_WORDS = _DETERMINERS_AND_LINKS | AUXILIARIES | REFERENCES | ENGLISH_WOR
 
 # Maximum number of words in `spaced_words`, since finding copied runs is quadratic in the worst case.
 MAX_SEARCHED_WORDS = 5_000
-# Words with more letters are neither stemmed nor cached.
 MAX_STEMMED_LENGTH = 40
 
 _UNIFIED = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "\u00a0": " "})
@@ -283,15 +282,15 @@ class Features(Mapping[str, float]):
 
 def copied_runs(text: Text, source: Text) -> list[int]:
     """Return the lengths of the longest runs of words copied from the source (Grusky et al. 2018, figure 2)."""
-    words, haystack = text.words[:MAX_SEARCHED_WORDS], source.spaced_words
+    words, source_words = text.words[:MAX_SEARCHED_WORDS], source.spaced_words
     lengths, start = [], 0
     while start < len(words):
         end, spaced_run = start + 1, f" {words[start]} "
-        if spaced_run not in haystack:
+        if spaced_run not in source_words:
             start += 1
             continue
-        while end < len(words) and (longer := f"{spaced_run}{words[end]} ") in haystack:
-            end, spaced_run = end + 1, longer
+        while end < len(words) and (longer_run := f"{spaced_run}{words[end]} ") in source_words:
+            end, spaced_run = end + 1, longer_run
         lengths.append(end - start)
         start = end
     return lengths

@@ -22,6 +22,7 @@ from rubriclab.stats.intervals import Interval
 
 _WORD = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}")
+NUMBERED_REF = re.compile(f"{_WORD.pattern}@{_NUMBER.pattern}")
 # Tags that a reader would take for the number of a version, or for its position among the versions.
 _LIKE_A_NUMBER = re.compile(r"v?[0-9._-]+(?:(?:a|b|c|rc|alpha|beta|dev|pre|post)[0-9._-]*)?")
 _POSITIONS = frozenset({"latest", "newest", "last", "current", "head", "next", "previous", "first", "oldest"})
@@ -98,8 +99,8 @@ class Version(Displayed):
     @property
     def deciding_evaluation(self) -> EvaluationRecord | None:
         """The stored evaluation, `None` if the verdict at learning counts more."""
-        found = self.evaluation
-        return found if found and self.evaluation_prevails(found.compared_with_direct) else None
+        record = self.evaluation
+        return record if record and self.evaluation_prevails(record.compared_with_direct) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,17 +113,13 @@ class Ref:
 
 
 def parse_ref(text: str) -> Ref:
+    """Return the reference in `text`; a number is read as one, anything else after the @ as a tag."""
     name, at, suffix = text.partition("@") if isinstance(text, str) else ("", "", "")
     if not _WORD.fullmatch(name) or (at and not _WORD.fullmatch(suffix)):
         raise StoreError(f"{text!r} does not refer to a rubric.", "Write NAME, NAME@NUMBER or NAME@TAG.")
     if not at:
         return Ref(name)
     return Ref(name, number=int(suffix)) if _NUMBER.fullmatch(suffix) else Ref(name, tag=suffix)
-
-
-def names_a_version(text: str) -> bool:
-    name, _, number = text.partition("@")
-    return bool(_WORD.fullmatch(name) and _NUMBER.fullmatch(number))
 
 
 def check_name(name: str, role: str = "the name of a rubric") -> str:
@@ -174,7 +171,7 @@ class RecordedText(FrozenModel):
     passed: bool | None = Field(None, exclude_if=lambda passed: passed is None)
 
     def decided_wrongly(self, threshold: float | None) -> bool:
-        """Return whether the text got another level than its label; `threshold` is for records of earlier releases."""
+        """Return whether a text without a tie got the wrong level; `threshold` is for records of earlier releases."""
         passed = self.passed
         if passed is None and threshold is not None and self.predicted is not None:
             passed = self.predicted >= threshold
@@ -227,11 +224,11 @@ class TrainingRecord(FrozenModel):
         """
         candidates = [each.model_dump(mode="json", warnings="error") for each in self.candidates]
         yield f'{{"candidates":{canonical(candidates)}'
-        for name, kind, rows in (("cells", _CELLS, self.cells), ("texts", _TEXT, self.texts)):
+        for name, adapter, rows in (("cells", _CELLS, self.cells), ("texts", _TEXT, self.texts)):
             yield f',"{name}":['
             for index, row in enumerate(rows):
-                content = canonical(kind.dump_python(row, mode="json", warnings="error"))
-                if kind.validate_json(content) != row:
+                content = canonical(adapter.dump_python(row, mode="json", warnings="error"))
+                if adapter.validate_json(content) != row:
                     raise ValueError("a row of it would read back as another")
                 yield f"{',' if index else ''}{content}"
             yield "]"
@@ -369,8 +366,8 @@ class Provenance(FrozenModel):
     @property
     def grades_sentence(self) -> str:
         """Which grades counted as which scores; empty without grades."""
-        counted = ", ".join(f"{grade} as {score:g}" for grade, score in self.grades.items())
-        return f"The grades of the labels count as scores, {counted}: a higher score is better." if counted else ""
+        pairs = ", ".join(f"{grade} as {score:g}" for grade, score in self.grades.items())
+        return f"The grades of the labels count as scores, {pairs}: a higher score is better." if pairs else ""
 
     @property
     def held_out_by(self) -> HeldOutBy:

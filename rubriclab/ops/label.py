@@ -132,7 +132,7 @@ class Labeling:
         if not 0 <= position < len(items):
             raise SettingsError(f"There is no item {position + 1}: {rater} has {len(items)}.", "Load the page again.")
         name, item = list(items.items())[position]
-        former = self._history.by_rater(rater).get(item)
+        former = self._history.judgments_of(rater).get(item)
         return ShownItem(position, len(items), name, self._text_of[item.text].example, former)
 
     def next_position(self, rater: str, after: int = -1, *, among_skipped: bool = False) -> int | None:
@@ -140,7 +140,7 @@ class Labeling:
 
         With `among_skipped`, return the next position that the rater has skipped. `None` if no such item is left.
         """
-        judgments = self._history.by_rater(rater)
+        judgments = self._history.judgments_of(rater)
         wanted_kind = "skipped" if among_skipped else None
         kinds = [judgments[item].kind if item in judgments else None for item in self.items(rater)]
         wanted = [position for position, kind in enumerate(kinds) if kind == wanted_kind]
@@ -172,7 +172,7 @@ class Labeling:
         )
         with self._lock:
             self._refresh()
-            former = self._history.by_rater(rater).get(item)
+            former = self._history.judgments_of(rater).get(item)
             if judgment.kind != "skipped" or former is None or former.kind == "skipped":
                 self._add(judgment)
         return list(items).index(submission.item)
@@ -193,7 +193,7 @@ class Labeling:
 
     def progress(self, rater: str) -> judging.RaterProgress:
         with self._lock:
-            return judging.rater_progress(self.items(rater), self._history.by_rater(rater))
+            return judging.rater_progress(self.items(rater), self._history.judgments_of(rater))
 
     def agreement(self) -> judging.RaterAgreement | None:
         return judging.rater_agreement(self._snapshot(), self.texts)
@@ -204,7 +204,7 @@ class Labeling:
         for rater in history.raters:
             # The history may have judgments of texts in other files.
             positions = self._positions(rater)
-            judgments = [judgment for item, judgment in history.by_rater(rater).items() if item in positions]
+            judgments = [judgment for item, judgment in history.judgments_of(rater).items() if item in positions]
             rated_texts |= {each.text for each in judgments if each.kind == "rating" and not each.again}
             if judgments:
                 raters[rater] = self.progress(rater)

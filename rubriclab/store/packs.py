@@ -21,7 +21,7 @@ from rubriclab.models.base import FrozenModel, Moment, Unreadable, first_bounds_
 from rubriclab.models.characters import describe, is_blank
 from rubriclab.models.rubric import CitedReason, Criterion, DroppedCriterion, Rubric
 from rubriclab.models.text import Scale
-from rubriclab.models.version import Effort, Provenance, Version, check_name, names_a_version
+from rubriclab.models.version import NUMBERED_REF, Effort, Provenance, Version, check_name
 from rubriclab.store.store import PackOrigin, Store
 
 FORMAT: Final = "rubriclab-pack/1"
@@ -247,7 +247,7 @@ def _provenance_faults(provenance: Provenance) -> Iterator[str]:
             yield error.message.removesuffix(".")
     for field in ("judge_from", "generator_from"):
         reference = getattr(provenance, field)
-        if reference is not None and not names_a_version(reference):
+        if reference is not None and not NUMBERED_REF.fullmatch(reference):
             yield f"provenance.{field}: expected NAME@NUMBER, got {describe(reference)}"
 
 

@@ -65,11 +65,11 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[EntryPoint]]:
     points: list[EntryPoint] = []
-    module = __import__("rubriclab.judges.plug_ins", fromlist=["judge_points"])
+    module = __import__("rubriclab.judges.plug_ins", fromlist=["judge_entry_points"])
     monkeypatch.setattr(module, "entry_points", lambda **_group: points)
-    module.judge_points.cache_clear()
+    module.judge_entry_points.cache_clear()
     yield points
-    module.judge_points.cache_clear()
+    module.judge_entry_points.cache_clear()
 
 
 def connected(spec: str, **options: Any) -> Judge:

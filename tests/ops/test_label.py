@@ -121,14 +121,14 @@ def test_the_latest_judgment_of_each_rater_and_repeat_applies_and_a_withdrawal_r
     ]
     for other in others:
         history.add(withdrawn(other))
-    assert history.by_rater("anna") == {("a", False): two}
-    assert history.latest("anna", history.by_rater("anna")) == two
+    assert history.judgments_of("anna") == {("a", False): two}
+    assert history.latest("anna", history.judgments_of("anna")) == two
     history.add(withdrawn(two))
-    assert history.by_rater("anna") == {("a", False): one}
-    assert history.latest("anna", history.by_rater("anna")) == one
+    assert history.judgments_of("anna") == {("a", False): one}
+    assert history.latest("anna", history.judgments_of("anna")) == one
     history.add(withdrawn(one))
-    assert history.by_rater("anna") == {}
-    assert history.latest("anna", history.by_rater("anna")) is None
+    assert history.judgments_of("anna") == {}
+    assert history.latest("anna", history.judgments_of("anna")) is None
     assert history.raters == ()
 
 
@@ -140,10 +140,10 @@ def test_undoing_everything_leaves_nothing_and_each_step_is_exact(steps: list[tu
         if value is not None:
             history.add(judged("anna", key, value=value))
             stack.append((key, value))
-        elif latest := history.latest("anna", history.by_rater("anna")):
+        elif latest := history.latest("anna", history.judgments_of("anna")):
             history.add(withdrawn(latest))
             stack.pop()
-        assert {item[0]: judgment.value for item, judgment in history.by_rater("anna").items()} == dict(stack)
+        assert {item[0]: judgment.value for item, judgment in history.judgments_of("anna").items()} == dict(stack)
 
 
 @pytest.mark.parametrize("name", ["", "  ", None, 3, "a\nb", "a\x00b", "\u202eanna", "x" * 61, "\ud800"])

@@ -39,11 +39,11 @@ def judge(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[PaidJudge]]:
     point = EntryPoint(JUDGE, "studio_samples:PaidJudge", "rubriclab.judges")
     found = point._for(SimpleNamespace(name="counting-judge", version="1.0"))  # type: ignore[attr-defined]
     monkeypatch.setattr(plug_ins, "entry_points", lambda **_group: [found])
-    plug_ins.judge_points.cache_clear()
+    plug_ins.judge_entry_points.cache_clear()
     for name, value in (("asked", 0), ("seconds", 0.0), ("refuses", False)):
         monkeypatch.setattr(PaidJudge, name, value)
     yield PaidJudge
-    plug_ins.judge_points.cache_clear()
+    plug_ins.judge_entry_points.cache_clear()
 
 
 @pytest.fixture
