@@ -51,12 +51,8 @@ REFUSALS: list[tuple[str, int, str]] = [
     (f"learn {LABELLED} --task summarization", 2, "Name the aspect to learn: --aspect ASPECT."),
     (f"{LEARN} --judge embeded", 4, f"Did you mean 'embedded'? Write a judge ({LOCAL}), PROVIDER/MODEL"),
     (f"{LEARN} --judge recordd:x", 4, "Did you mean 'recorded:x'?"),
-    *(
-        (f"{LEARN} --judge {name[:-1]}", 2, f"The judge '{name[:-1]}' needs its colon; write --judge {name}, with any")
-        if name.endswith(":")
-        else (f"{LEARN} --judge {name}:x", 2, f"The judge '{name}' takes no argument; write --judge {name}.")
-        for name in LOCAL_JUDGES
-    ),
+    (f"{LEARN} --judge recorded", 2, "The judge 'recorded' needs its colon; write --judge recorded:"),
+    (f"{LEARN} --judge embedded:x", 2, "The judge 'embedded' takes no argument; write --judge embedded."),
     (f"{LEARN} --judge recorded:", 2, "A recording needs its path; write --judge recorded:PATH."),
     (f"{LEARN} --judge recorded:none.jsonl", 2, "The recording none.jsonl cannot be read"),
     (f"{LEARN} --scale 1-5", 2, "The scale '1-5' is not understood; write the lowest and the highest score, as in 1:5"),

@@ -65,11 +65,8 @@ def test_a_rubric_that_knows_the_labels_is_better_than_everybody() -> None:
 def test_a_rubric_that_agrees_as_the_same_judge_asked_directly_passes_only_where_that_is_not_known() -> None:
     judged = table(n=80, quality=(0.9, 0.5))
     found = gate(judged, judged.values[:, 0])
-    assert (found.free_verdict.outcome, found.outcome, found.deciding_verdict.against) == (
-        "better",
-        "not better",
-        "direct",
-    )
+    outcomes = (found.free_verdict.outcome, found.outcome)
+    assert (*outcomes, found.deciding_verdict.against) == ("better", "not better", "direct")
     found = gate(judged, judged.values[:, 0], direct=None)
     assert (found.outcome, found.deciding_verdict) == ("better", found.free_verdict)
     assert {each.kind for each in found.evaluators} == {"rubric", "baseline"}
@@ -108,12 +105,8 @@ def test_of_the_best_baseline_and_the_constant_the_worse_verdict_counts(shares, 
 
 def test_the_error_of_the_constant_decides_nothing() -> None:
     judged = table(8, n=30)
-    found = gate(judged, -judged.labels, measures(8, 30), predicted_labels=judged.labels)
-    assert (found.free_verdict.against, found.free_verdict.less_error, found.free_verdict.overall) == (
-        "constant",
-        None,
-        "worse",
-    )
+    free = gate(judged, -judged.labels, measures(8, 30), predicted_labels=judged.labels).free_verdict
+    assert (free.against, free.less_error, free.overall) == ("constant", None, "worse")
 
 
 def test_texts_that_one_of_two_did_not_score_are_left_out_for_both() -> None:
