@@ -7,8 +7,7 @@ Supported are Label Studio's JSON (https://labelstud.io/guide/export), data sets
 with columns `QUESTION.responses`, `.users` and `.status`), and doccano's JSON Lines (a list `label`, and `Comments`).
 
 A comparison is a row without an `output` that names texts by their `id`: `{"preferred": "a1-s3", "over": "a1-s1"}`,
-with `"tie": true` if neither is better, or `{"ranking": ["a1-s3", ["a1-s1", "a1-s2"]]}`, best first, with ties in
-nested lists; in CSV `a1-s3 > a1-s1 = a1-s2`. `rater` is optional, and so is `aspect` if the file is about one aspect.
+or `{"ranking": ["a1-s3", ["a1-s1", "a1-s2"]]}`, best first, with ties in nested lists.
 """
 
 from __future__ import annotations
@@ -325,7 +324,6 @@ def _data_set_task(export: Export, line: int, row: Any) -> Task:
 
 
 def _responses(row: Mapping[str, Any], question: str) -> Iterable[tuple[Any, Any, Any]]:
-    """Return the value, the rater and the status of each response to a question."""
     cells = [row.get(f"{question}{end}") for end in (_RESPONSES, _RATERS, _STATUS)]
     text = next((cell for cell in cells if isinstance(cell, str)), None)
     if text:

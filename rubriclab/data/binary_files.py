@@ -118,15 +118,15 @@ def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> tuple[SourceFo
     except (calamine.CalamineError, OSError, ValueError, *DAMAGE_ERRORS) as error:
         reason = " ".join(str(error).split()).rstrip(".")
         raise DataError(f"{path} cannot be read: {reason}.", "Check that it is a complete Excel workbook.") from None
-    below = list(enumerate(cells, start=1))[options.skip_rows :]
-    filled = [(number, row) for number, row in below if not all(map(text_files.is_empty, row))]
-    for number, row in filled:
+    numbered_rows = list(enumerate(cells, start=1))[options.skip_rows :]
+    filled_rows = [(number, row) for number, row in numbered_rows if not all(map(text_files.is_empty, row))]
+    for number, row in filled_rows:
         if sum(len(cell.encode(errors="replace")) for cell in row if isinstance(cell, str)) > options.max_row_bytes:
             raise text_files.row_limit_error(str(path), f"row {number}", options.max_row_bytes)
     where = f"{path}, sheet {name!r}"
-    text_files.check_header(where, filled[: text_files.MAX_RECORDS_SEARCHED], options)
-    columns = text_files.join_header(where, [row for _, row in filled[: options.header_rows]])
-    table = filled[options.header_rows :]
+    text_files.check_header(where, filled_rows[: text_files.MAX_RECORDS_SEARCHED], options)
+    columns = text_files.join_header(where, [row for _, row in filled_rows[: options.header_rows]])
+    table = filled_rows[options.header_rows :]
     hidden_rows = [number for number, _ in table if number in hidden["row"]]
     hidden_columns = [column for number, column in enumerate(columns, start=1) if column and number in hidden["col"]]
     if options.skip_hidden:
@@ -137,7 +137,7 @@ def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> tuple[SourceFo
         rows.append((number, {column: _plain(cell) for column, cell in zip(columns, row, strict=True) if column}))
     treatment = "left out" if options.skip_hidden else "read (see `skip_hidden`)"
     hidden_names: dict[str, Sequence[Any]] = {f"rows {treatment}": hidden_rows, f"columns {treatment}": hidden_columns}
-    hidden_names["sheets not read"] = [each for each in hidden_sheets if each != name]
+    hidden_names["sheets not read"] = [sheet for sheet in hidden_sheets if sheet != name]
     notes = list[str]()
     for kind, names in hidden_names.items():
         more = f" and {len(names) - MAX_NAMED:,} more" if len(names) > MAX_NAMED else ""
@@ -162,8 +162,7 @@ def _chosen_sheet(path: Path, names: Sequence[str], sheet: str | int | None, hid
         return sheet
     number = int(sheet) if str(sheet).isdecimal() else 0
     if not 1 <= number <= len(names):
-        sheets = ", ".join(repr(name) for name in names)
-        raise SettingsError(f"`sheet={sheet}`: {path} has no such sheet;", f"it has {sheets}.")
+        raise SettingsError(f"`sheet={sheet}`: {path} has no such sheet;", f"it has {', '.join(map(repr, names))}.")
     return names[number - 1]
 
 
@@ -218,14 +217,16 @@ def _errors_and_hidden(
     row = column = last_row = last_column = 0
     kind = ""
     lacks_result = False
+    # `/name` is the end of an element: a row holds cells (`c`), a cell its formula (`f`) and its value (`v`, `is`).
     for event, attributes, text in _events(archive, parts[_part_of_sheet(archive, sheet)]):
         if event == "row":
             row, column = int(attributes.get("r", row + 1)), 0
         elif event == "c":
             letters = attributes.get("r", "").rstrip("0123456789")
             column = 0 if letters else column + 1
-            for letter in letters[:4]:  # 28 for `AB`; Excel's last column is `XFD`, so four letters are beyond it
-                column = column * 26 + ord(letter.upper()) - 64
+            # 28 for `AB`; Excel's last column is `XFD`, so four letters are beyond it.
+            for letter in letters[:4]:
+                column = column * 26 + ord(letter.upper()) - ord("A") + 1
             row = int(attributes["r"][len(letters) :]) if letters else row
             kind, lacks_result = attributes.get("t", ""), False
         elif event == "f":
@@ -253,10 +254,11 @@ def _errors_and_hidden(
 
 
 def _part_of_sheet(archive: zipfile.ZipFile, sheet: str) -> str:
-    attributes = next(each for event, each, _ in _events(archive, _MAIN) if event == "sheet" and each["name"] == sheet)
-    relation = next(value for key, value in attributes.items() if key.endswith("}id"))
+    sheets = [attributes for event, attributes, _ in _events(archive, _MAIN) if event == "sheet"]
+    sheet_attributes = next(attributes for attributes in sheets if attributes["name"] == sheet)
+    relation = next(value for key, value in sheet_attributes.items() if key.endswith("}id"))
     relations = _events(archive, "xl/_rels/workbook.xml.rels")
-    target = next(each["Target"] for _, each, _ in relations if each.get("Id") == relation)
+    target = next(attributes["Target"] for _, attributes, _ in relations if attributes.get("Id") == relation)
     return posixpath.join("/xl", target).removeprefix("/").casefold()
 
 

@@ -113,10 +113,9 @@ def training_examples(
             notes.append(f"{span} by default, since there are only comparisons; give another scale if you prefer")
     equal_labels = describe_equal_labels(labels, aspect)
     if len(labels) < MIN_LABELS or equal_labels:
-        problem = f"texts with a score for {aspect!r}: {len(labels)} of {len(examples)}"
-        problem, hint = f"{problem}; learning needs at least {MIN_LABELS}", "Thirty are a good start."
-        if equal_labels:
-            problem, hint = equal_labels, "Add texts that the raters thought better or worse."
+        counted = f"{len(labels)} of {len(examples)}; learning needs at least {MIN_LABELS}"
+        problem = equal_labels or f"texts with a score for {aspect!r}: {counted}"
+        hint = "Add texts that the raters thought better or worse." if equal_labels else "Thirty are a good start."
         if labels_needed:
             raise DataError(f"{problem[0].upper()}{problem[1:]}.", hint)
         note = f"the rubric is made without labels, and its agreement with people is unknown: {problem}"
@@ -188,8 +187,8 @@ def _outlier_notes(examples: Sequence[Example], aspect: str) -> Iterator[str]:
     scores = sorted(value for example in examples for value in annotations_or_score(example, aspect))
     if len(set(scores)) < 3:
         return
-    for end, next_one, other_end in ((scores[-1], scores[-2], scores[0]), (scores[0], scores[1], scores[-1])):
-        if abs(end - next_one) > abs(next_one - other_end):
+    for end, neighbour, other_end in ((scores[-1], scores[-2], scores[0]), (scores[0], scores[1], scores[-1])):
+        if abs(end - neighbour) > abs(neighbour - other_end):
             yield f"one score is far from all others: {format_score(end)}; correct it if it is a typing error"
 
 
@@ -227,12 +226,11 @@ class GradeColumns(NamedTuple):
 def find_grade_columns(example_rows: Sequence[ExampleRow], aspect: str) -> GradeColumns | None:
     """Return the columns of grades; `None` without, or if not all scores are numbers from 1, of at most 15 values."""
     values = {value for row in example_rows for value in _score_and_annotations(row.example, aspect)}
-    if not values or min(values) < 1 or len(values) > MAX_REVERSED_LEVELS:
+    are_grades = bool(values) and min(values) >= 1 and len(values) <= MAX_REVERSED_LEVELS
+    if not are_grades or any(isinstance(value, WordScore) for value in values):
         return None
-    if any(isinstance(value, WordScore) for value in values):
-        return None
-    prefixes = f"scores.{aspect}.", f"annotations.{aspect}."
-    columns = [name for field, name in example_rows[0].mapping.columns.items() if f"{field}.".startswith(prefixes)]
+    beginnings = (f"scores.{aspect}.", f"annotations.{aspect}.")
+    columns = [name for field, name in example_rows[0].mapping.columns.items() if f"{field}.".startswith(beginnings)]
     grades = join_names(repr(column) for column in columns if may_rank_lowest_first(column))
     others = join_names(repr(column) for column in columns if not may_rank_lowest_first(column))
     return GradeColumns(grades, others, reversed_levels(values)) if grades else None
@@ -249,10 +247,8 @@ def level_order_notes(examples: Iterable[Example], aspect: str) -> Iterator[str]
 
 
 def annotations_or_score(example: Example, aspect: str) -> tuple[float, ...]:
-    """Return the annotations of a text, or its score if it has none."""
-    if annotations := example.annotations.get(aspect):
-        return annotations
-    return (example.scores[aspect],) if aspect in example.scores else ()
+    score = (example.scores[aspect],) if aspect in example.scores else ()
+    return example.annotations.get(aspect) or score
 
 
 def verdict_words(values: Iterable[float]) -> list[str]:
@@ -260,7 +256,6 @@ def verdict_words(values: Iterable[float]) -> list[str]:
 
 
 def _words_and_numbers(example_rows: Sequence[ExampleRow], aspect: str) -> tuple[list[str], list[float]]:
-    """Return the words for verdicts among the scores, and the numbers among them."""
     values = [value for row in example_rows for value in _score_and_annotations(row.example, aspect)]
     return verdict_words(values), _numbers(values)
 
@@ -299,8 +294,7 @@ def _describe_numbers(numbers: Sequence[float]) -> str:
 def unassessed_notes(rows: Rows, aspect: str) -> Iterator[str]:
     counts = rows.not_assessed
     fields = (f"scores.{aspect}", f"annotations.{aspect}")
-    number = sum(counts[name] for name in counts if name in fields or name.startswith(f"{fields[1]}."))
-    if number:
+    if number := sum(counts[name] for name in counts if name in fields or name.startswith(f"{fields[1]}.")):
         yield f"answers that a text cannot be assessed, which are no labels: {number}"
 
 
@@ -321,8 +315,8 @@ def _check_labels(
 ) -> None:
     """Raise a `DataError` if there are no labels, or if one of several files has no labels."""
     labels: Counter[str] = Counter()
-    for each in example_rows:
-        labels[each.where] += is_labelled(each.example, aspect)
+    for row in example_rows:
+        labels[row.where] += is_labelled(row.example, aspect)
     # The compared texts may have a file of their own.
     if comparison_count or (labels.total() and all(labels.values())):
         return
@@ -330,7 +324,7 @@ def _check_labels(
         file = min(labels, key=labels.__getitem__)
         problem = f"{file}: no row has a score for {aspect!r}, though other files have some."
         raise DataError(problem, "Map the column of its scores too, or leave the file out.")
-    examples = [each.example for each in example_rows]
+    examples = [row.example for row in example_rows]
     if words := rows.source.choices.get(aspect):
         quoted = ", ".join(map(repr, words[:MAX_LEVEL_WORDS]))
         hint = f"If they are levels, give their scores: {propose_level_scores(words) or '`level_scores`'}."
@@ -340,7 +334,8 @@ def _check_labels(
     proposal = propose_scores(last_row, aspect, columns)
     proposal = proposal or mapping_text({**columns, f"scores.{aspect}": "COLUMN"})
     scale_hint = "" if labels_needed else " To learn without labels, give their scale: `scale=LOW:HIGH`."
-    skipped, scored_names = rows.first_skipped, sorted({name for each in examples for name in each.scores})
+    skipped = rows.first_skipped
+    scored_names = sorted({name for example in examples for name in example.scores})
     problem = f"None of the {len(examples)} rows has a score for {aspect!r}; {scored_aspects(examples)}"
     if skipped:
         problem += f"; the first fault that is left out: {skipped}"
@@ -365,8 +360,8 @@ def _label_notes(examples: tuple[Example, ...], labelled_examples: tuple[Example
 def _group_notes(examples: tuple[Example, ...]) -> Iterator[str]:
     groups = {example.group for example in examples}
     if len(groups) == 1:
-        one_group = f"all {len(examples)} texts are in one group ({examples[0].group!r}): none can be left out"
-        yield f"{one_group}, so agreement on texts about other sources is unknown"
+        fact = f"all {len(examples)} texts are in one group ({examples[0].group!r}): none can be left out"
+        yield f"{fact}, so agreement on texts about other sources is unknown"
     elif len(groups) < MIN_GROUPS:
         few = f"{len(groups)} groups are too few for intervals and a verdict on the rubric, which need at least"
         yield f"{few} {MIN_GROUPS}; label texts of {count(MIN_GROUPS - len(groups), 'more group')}"
@@ -377,9 +372,9 @@ def _group_notes(examples: tuple[Example, ...]) -> Iterator[str]:
 
 def repeated_notes(examples: Sequence[Example]) -> Iterator[str]:
     groups: dict[str, set[str]] = {}
-    for each in examples:
-        groups.setdefault(each.output, set()).add(each.group)
-    if repeated := sum(len(groups[each.output]) > 1 for each in examples):
+    for example in examples:
+        groups.setdefault(example.output, set()).add(example.group)
+    if repeated := sum(len(groups[example.output]) > 1 for example in examples):
         counted = f"such as one answer to different questions: {repeated} of {len(examples)}"
         yield f"texts that are in several groups, {counted}; cross-validated agreement is then optimistic"
 
@@ -433,12 +428,13 @@ def _duplicates(example_rows: Sequence[ExampleRow]) -> Iterator[RowError]:
     for row in example_rows:
         earlier = first_by_id.setdefault(row.example.id, row)
         if earlier is not row:
-            texts = {(each.example.output, each.example.source, each.example.context) for each in (row, earlier)}
-            option = "`mapping=rater=COLUMN`"
-            hint = f"; both hold the same text: if two people rated it, add {option}, or write one row with their mean"
+            hint = ""
+            texts = [(example.output, example.source, example.context) for example in (row.example, earlier.example)]
+            if texts[0] == texts[1]:
+                remedy = "if two people rated it, add `mapping=rater=COLUMN`, or write one row with their mean"
+                hint = f"; both hold the same text: {remedy}"
             earlier_line = f"line {earlier.line}" if earlier.where == row.where else f"{earlier.where}:{earlier.line}"
-            got = f"{row.example.id!r}, which {earlier_line} also has"
-            yield row.fault("id", got, f"an id of its own{hint if len(texts) == 1 else ''}")
+            yield row.fault("id", f"{row.example.id!r}, which {earlier_line} also has", f"an id of its own{hint}")
 
 
 def _example_faults(row: ExampleRow, aspect: str, scale: Scale | None) -> Iterator[RowError]:
@@ -448,14 +444,13 @@ def _example_faults(row: ExampleRow, aspect: str, scale: Scale | None) -> Iterat
     names = example.raters.get(aspect, ())
     ratings = example.annotations.get(aspect, ())
     fields = [f"annotations.{aspect}.{name}" for name in names] or [f"annotations.{aspect}"] * len(ratings)
-    numbers = list(zip(fields, ratings, strict=True))
     if aspect in example.scores:
-        numbers.insert(0, (f"scores.{aspect}", example.scores[aspect]))
+        fields.insert(0, f"scores.{aspect}")
     expected = f"a score from {_span(scale.low, scale.high, ' to ')}" if scale else "a finite number"
-    for name, number in numbers:
+    for field, number in zip(fields, _score_and_annotations(example, aspect), strict=True):
         if not _is_valid(number, scale):
             got = format_score(number) if math.isfinite(number) else describe(number)
-            yield row.fault(name, got, expected, got if math.isfinite(number) else None)
+            yield row.fault(field, got, expected, got if math.isfinite(number) else None)
     for reason in named_reasons(example, aspect).values():
         if not isinstance(reason, str) or len(reason) > MAX_REASON:
             yield row.fault(f"reasons.{aspect}", describe(reason), f"a text of at most {MAX_REASON:,} characters")
@@ -477,10 +472,11 @@ def fault_hints(
     `words` and `numbers` are the scores of other rows, on the same `scale`.
     """
     outside_values = list(dict.fromkeys(fault.number_outside for fault in faults if fault.number_outside))
-    faulty = [fault.word for fault in faults if fault.word]
-    proposal = propose_level_scores([*words, *faulty], beside_numbers=bool(numbers)) if faulty else None
+    faulty_words = [fault.word for fault in faults if fault.word]
+    all_words = [*words, *faulty_words]
+    proposal = propose_level_scores(all_words, beside_numbers=bool(numbers)) if faulty_words else None
     hints = [f"if the words are levels or missing values, add {proposal}"] if proposal else []
-    levels, _missing = split_level_words([*words, *faulty])
+    levels, _missing = split_level_words(all_words)
     if hints and numbers and levels:
         scale_text = f"the scale of the numbers beside them ({_describe_numbers(numbers)})"
         hints = [f"{hints[0]}, with the score of each word on {scale_text} for N"]
@@ -489,9 +485,8 @@ def fault_hints(
         hints.append(f"{save}; or leave the rows out with `skip_faulty`")
     if sum(fault.field == "id" and not is_derived(fault.id or "") for fault in faults) >= MIN_ALIKE:
         hints.append("if the ids are not those of single texts, leave them out of `mapping`, or map them to group")
-    wider = _wider_scale(scale, list(map(float, outside_values))) if scale and outside_values else None
-    if wider:
-        hints.append(f"if the raters' scale is wider, give it: `scale={wider}`")
+    if scale and outside_values and (wider_scale := _wider_scale(scale, list(map(float, outside_values)))):
+        hints.append(f"if the raters' scale is wider, give it: `scale={wider_scale}`")
     if outside_values and len(outside_values) <= MAX_OUTSIDE:
         means = "stands for a missing value" if len(outside_values) == 1 else "stand for missing values"
         hints.append(f"if {' and '.join(outside_values)} {means}, add `missing={','.join(outside_values)}`")
@@ -501,8 +496,8 @@ def fault_hints(
 def _wider_scale(scale: Scale, outside: Sequence[float]) -> str | None:
     """Return a scale that has the scores outside too; `None` if these are few and far off, like codes for missing."""
     values = sorted({scale.low, scale.high, *outside})
-    gap = max(high - low for low, high in pairwise(values) if (low, high) != (scale.low, scale.high))
-    if len(set(outside)) <= MAX_OUTSIDE and gap > max(1, scale.width / 2):
+    widest_gap = max(high - low for low, high in pairwise(values) if (low, high) != (scale.low, scale.high))
+    if len(set(outside)) <= MAX_OUTSIDE and widest_gap > max(1, scale.width / 2):
         return None
     return _span(math.floor(values[0]), math.ceil(values[-1]))
 
@@ -520,7 +515,7 @@ def fault_lines(faults: Sequence[RowError]) -> list[str]:
     for fault in faults:
         equal_faults = faults_by_text[(fault.word or "").casefold() or fault.message]
         first = equal_faults[0]
-        columns = list(dict.fromkeys(each.column or each.field for each in equal_faults))
+        columns = list(dict.fromkeys(equal_fault.column or equal_fault.field for equal_fault in equal_faults))
         columns_text = f"column {columns[0]!r}" if len(columns) == 1 else f"{len(columns)} columns"
         if len(equal_faults) < MIN_ALIKE:
             line = str(fault)
@@ -534,5 +529,5 @@ def fault_lines(faults: Sequence[RowError]) -> list[str]:
 
 
 def first_faults(faults: Sequence[str]) -> list[str]:
-    shown, more = list(faults[:MAX_FAULTS_SHOWN]), len(faults) - MAX_FAULTS_SHOWN
-    return [*shown, f"and {more:,} more"] if more > 0 else shown
+    n_more = len(faults) - MAX_FAULTS_SHOWN
+    return [*faults[:MAX_FAULTS_SHOWN], *([f"and {n_more:,} more"] if n_more > 0 else [])]

@@ -79,7 +79,6 @@ def parse_mapping(text: str) -> FieldMap:
 
 
 def without_ratings(text: str) -> str:
-    """Return the text of a mapping without the columns of ratings and comparisons."""
     text_fields = ("output", *NAME_FIELDS, *TEXT_FIELDS)
     columns = parse_mapping(text).columns
     return mapping_text({name: column for name, column in columns.items() if name in text_fields})

@@ -13,18 +13,12 @@ from types import MappingProxyType
 from typing import Any
 
 from rubriclab.data.cells import DECIMAL_COMMA, LEVEL_RANKS, MAX_LEVEL_WORDS, UNTYPED, VERDICT_WORDS, chat_messages
-from rubriclab.data.mapping import FIELDS, TABLES, mapping_text
+from rubriclab.data.mapping import FIELDS, TABLES, TEXT_FIELDS, mapping_text
+from rubriclab.models.base import load_patterns
 
-_COLUMN_NAMES = tomllib.loads(Path(__file__).with_name("column_names.toml").read_text("utf-8"))
-# Words in the names of columns of school grades and ranks, of which 1 is usually the best.
-_LOWEST_IS_BEST = re.compile(r"[a-z]*noten?|rank|rang|platz|platzierung")
-_MEASURED = re.compile(_COLUMN_NAMES["measured"])
-# Names of columns in a form with a question for each text: How good? [The text].
-_FORM = re.compile(r"(.+?)\s*\[.+\]", re.DOTALL)
-_RATER = re.compile(r"(?:rater|annotator|judge|coder|reviewer|person|bewerter|gutachter)[-]?\w+")
-# Names of columns of one rater each, of the same stem; those of questions or criteria are not raters'.
-_NUMBERED = re.compile(r"(?!q-?\d|question|item|criteri)([a-z-]+?)-?\d{1,2}")
-_TEXTS = ("output", "source", "context", "reference")
+_FILE = Path(__file__).with_name("column_names.toml")
+_COLUMN_NAMES = tomllib.loads(_FILE.read_text("utf-8"))
+_PATTERNS = load_patterns(_FILE)
 # Minimum similarity (0 to 100) of two names that are considered the same.
 _MIN_SIMILARITY = 88
 # Minimum characters of the last word of a compound name, and words that are too general there.
@@ -125,7 +119,7 @@ def propose_scores(rows: Sequence[Mapping[str, Any]], aspect: str, mapped: Mappi
 
 def _may_hold(name: str, column: str, cells: Sequence[Any]) -> bool:
     """Return whether cells can be values of a field: texts are neither numbers nor ids, and ids differ."""
-    if name in _TEXTS:
+    if name in ("output", *TEXT_FIELDS):
         return not (_are_numbers(cells) or _plain(column).endswith("-id"))
     if name == "group" and _plain(column) == "doc":
         return _mean_length(cells) < _MIN_TEXT_LENGTH  # longer, it holds the document
@@ -161,7 +155,7 @@ def _rated_aspects(rows: Sequence[Mapping[str, Any]], column: str) -> list[str]:
 
 def form_columns(columns: Iterable[str]) -> list[str]:
     """Return the columns of a form that asks one question for each of several texts: `How good? [The text]`."""
-    questions = {column: match[1] for column in columns if (match := _FORM.fullmatch(column))}
+    questions = {column: match[1] for column in columns if (match := _PATTERNS["form"].fullmatch(column))}
     counts = Counter(questions.values())
     return [column for column, question in questions.items() if counts[question] > 1]
 
@@ -175,7 +169,7 @@ def output_columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def may_rank_lowest_first(column: str) -> bool:
-    return any(map(_LOWEST_IS_BEST.fullmatch, _plain(column).split("-")))
+    return any(map(_PATTERNS["lowest_is_best"].fullmatch, _plain(column).split("-")))
 
 
 def is_score_name(column: str) -> bool:
@@ -267,7 +261,7 @@ def _are_numbers(cells: Sequence[Any]) -> bool:
 def _are_measured(column: str, cells: Sequence[Any], aspect: str | None) -> bool:
     if aspect is not None and _is_similar(column, aspect):
         return False
-    if any(map(_MEASURED.fullmatch, _plain(column).split("-"))):
+    if any(map(_PATTERNS["measured"].fullmatch, _plain(column).split("-"))):
         return True
     numbers = _numbers(cells)
     mostly_differ = len(numbers) > MAX_RATING and len(set(numbers)) > len(numbers) / 2
@@ -293,12 +287,12 @@ def _numbers(cells: Iterable[Any]) -> list[float]:
 
 
 def _score_fields(cells: Mapping[str, Sequence[Any]], aspect: str) -> Iterator[tuple[str, str]]:
-    """Yield the fields of the columns that hold scores of an aspect, each with its column."""
     columns, plain_aspect = list(cells), _plain(aspect)
     similar = [column for column in columns if _plain(column) == plain_aspect]
     if len(similar) != 1:
         similar = [column for column in columns if _is_similar(column, aspect)]
-    raters = similar if len(similar) > 1 else [column for column in columns if _RATER.fullmatch(_plain(column))]
+    named_raters = [column for column in columns if _PATTERNS["rater"].fullmatch(_plain(column))]
+    raters = similar if len(similar) > 1 else named_raters
     first_words = {_plain(column).partition("-")[0] for column in columns}
     single = [column for column in columns if column not in _numbered_raters(cells)]
     if len(similar) == 1:
@@ -320,7 +314,7 @@ def _score_fields(cells: Mapping[str, Sequence[Any]], aspect: str) -> Iterator[t
 
 def _numbered_raters(cells: Mapping[str, Sequence[Any]], labels: Sequence[Any] = ()) -> list[str]:
     """Return the columns such as `a1` and `a2`, of one stem and on one small scale that `labels` do not exceed."""
-    stems = {column: match[1] for column in cells if (match := _NUMBERED.fullmatch(_plain(column)))}
+    stems = {column: match[1] for column in cells if (match := _PATTERNS["numbered"].fullmatch(_plain(column)))}
     values = {number for column in stems for number in _numbers(cells[column])}
     have_one_stem = len(stems) > 1 and len(set(stems.values())) == 1
     if not have_one_stem or not 1 < len(values) <= MAX_LEVEL_WORDS:

@@ -32,7 +32,7 @@ from rubriclab.data.annotations import (
     read_export,
 )
 from rubriclab.data.binary_files import parquet_rows, read_sheet
-from rubriclab.data.cells import UNTYPED, CellRules
+from rubriclab.data.cells import DECIMAL_COMMA, UNTYPED, CellRules
 from rubriclab.data.mapping import ABSENT, NATIVE, DefaultMap, FieldMap, look_up
 from rubriclab.data.reading_options import DEFAULTS, UTF_8, Mark, ReadingOptions, SourceFormat
 from rubriclab.data.rows import RowError, check_columns, parse_example
@@ -43,7 +43,6 @@ from rubriclab.models.text import Example
 
 # Texts with more characters are not numbers, and are not cached.
 MAX_NUMBER_LENGTH = 40
-_POINT, _COMMA = UNTYPED, CellRules(typed=False, decimal_comma=True)
 # What a score shows about the decimal mark. "point", "comma": it is a number only with this mark. "decimal …": it is a
 # decimal with this mark, thousands with the other mark. "same": the same number with both. "none": no number.
 _MarkEvidence = Literal["point", "comma", "decimal point", "decimal comma", "same", "none"]
@@ -54,9 +53,9 @@ _FirstCells = dict[_MarkEvidence, tuple[int, Any]]
 def _numbers_by_mark(cell: Any) -> tuple[float | None, float | None]:
     """Return the number in a cell as read with a decimal point, and as read with a decimal comma; `None` if none."""
     if isinstance(cell, str):
-        return _POINT.number(cell), _COMMA.number(cell)
-    stored = float(cell) if isinstance(cell, int | float) and not isinstance(cell, bool) else None
-    return stored, stored
+        return UNTYPED.number(cell), DECIMAL_COMMA.number(cell)
+    number = float(cell) if isinstance(cell, int | float) and not isinstance(cell, bool) else None
+    return number, number
 
 
 @lru_cache(maxsize=4096, typed=True)
@@ -74,7 +73,7 @@ def _mark_evidence(cell: Any) -> _MarkEvidence:
 def decimal_mark(
     where: str, rows: Iterable[tuple[int, Mapping[str, Any]]], options: ReadingOptions, delimiter: str | None = None
 ) -> tuple[Mark | None, str | None]:
-    """Return the decimal mark of the scores in rows of untyped cells, and how the first ambiguous score is read.
+    """Return the decimal mark of the scores in rows of untyped cells, and a note on how an ambiguous score is read.
 
     Each row has its line number. The mark is `None` if no score has one. A score that is a number with only one of the
     marks decides. Otherwise the format's usual mark is taken (a comma if semicolons separate the cells, else a point),
@@ -114,22 +113,26 @@ def decimal_mark(
 
 def _decide_mark(where: str, columns: Mapping[str, _FirstCells], usual_mark: Mark) -> tuple[Mark | None, str | None]:
     """Return the mark of these columns, `None` if no score has one, and how the first ambiguous score is read."""
-    kinds = {kind for cells in columns.values() for kind in cells}
-    if certain := kinds & {"point", "comma"}:
+    evidence = {kind for first_cells in columns.values() for kind in first_cells}
+    if certain := evidence & {"point", "comma"}:
         return "comma" if certain == {"comma"} else "point", None
-    first_cells = ((name, kind, first) for name, cells in columns.items() for kind, first in cells.items())
-    ambiguous = [(name, *first) for name, kind, first in first_cells if kind.startswith("decimal")]
-    if not ambiguous:
+    ambiguous_cells = [
+        (name, line, cell)
+        for name, first_cells in columns.items()
+        for kind, (line, cell) in first_cells.items()
+        if kind.startswith("decimal")
+    ]
+    if not ambiguous_cells:
         return None, None
-    name, line, cell = ambiguous[0]
+    name, line, cell = ambiguous_cells[0]
     point, comma = _numbers_by_mark(cell)
-    if kinds - {"same", "none"} != {f"decimal {usual_mark}"}:
+    if evidence - {"same", "none"} != {f"decimal {usual_mark}"}:
         readings = f"is {point:.12g} with a decimal point and {comma:.12g} with a decimal comma"
         problem = f"{where}:{line}: the score {cell!r} in column {name!r} {readings}"
         hint = "Say which: `decimal=point` or `decimal=comma`."
         raise DataError(f"{problem}, and no other score shows which it has.", hint)
-    decimal, thousand = (point, comma) if usual_mark == "point" else (comma, point)
-    return usual_mark, f"{cell!r} in line {line} as {decimal:.12g}, not {thousand:.12g}"
+    number, other_number = (point, comma) if usual_mark == "point" else (comma, point)
+    return usual_mark, f"{cell!r} in line {line} as {number:.12g}, not {other_number:.12g}"
 
 
 # The usual delimiter of each kind of text file.
@@ -260,22 +263,21 @@ def _check_kind(path: Path, options: ReadingOptions) -> str:
         hint = "Give a file of rows, - for standard input, or in Python the texts as a list of strings."
         raise DataError(f"There is no file {preview(str(path))}.", hint)
     if kind is None:
-        text_endings = [JSON_LINES[0], *(each.ending for each in FORMATS if each.delimiter and not each.is_alias)]
+        delimited = [each.ending for each in FORMATS if each.delimiter and not each.is_alias]
+        text_endings = [JSON_LINES[0], *delimited]
         names = f"Name it {', '.join(text_endings)} (these also with .gz), .xlsx or .parquet"
         raise DataError(f"{path}: unknown format.", f"{names}; - reads JSON Lines from standard input.")
-    reason = ""
-    if not exists:
-        reason = "there is no such file"
-    elif path.is_dir():
-        reason = "it is a folder"
-    elif not os.access(path, os.R_OK):
-        reason = "permission denied"
-    elif kind not in JSON_LINES and not path.is_file():
-        reason = "a table is read twice, and a pipe only once"
-    if reason:
-        raise DataError(f"{path} cannot be read: {reason}.", "Give a file of rows, or - for standard input.")
-    kinds_by_option: dict[str, Collection[str]] = {"sheet": WORKBOOK, "skip_hidden": WORKBOOK, "delimiter": DELIMITED}
-    kinds_by_option["encoding"] = (*JSON_LINES, *DELIMITED)
+    reasons = {
+        "there is no such file": not exists,
+        "it is a folder": path.is_dir(),
+        "permission denied": not os.access(path, os.R_OK),
+        "a table is read twice, and a pipe only once": kind not in JSON_LINES and not path.is_file(),
+    }
+    for reason, applies in reasons.items():
+        if applies:
+            raise DataError(f"{path} cannot be read: {reason}.", "Give a file of rows, or - for standard input.")
+    kinds_by_option: dict[str, Collection[str]] = dict.fromkeys(("sheet", "skip_hidden"), WORKBOOK)
+    kinds_by_option |= {"delimiter": DELIMITED, "encoding": (*JSON_LINES, *DELIMITED)}
     kinds_by_option |= dict.fromkeys(("header_rows", "skip_rows", "decimal"), (*DELIMITED, *WORKBOOK))
     for name, kinds in kinds_by_option.items():
         if kind not in kinds and getattr(options, name) != getattr(DEFAULTS, name):
@@ -305,8 +307,8 @@ def _mappings(rows: Any, mapping: FieldMap) -> Iterator[Any]:
 
 
 def _pandas_rows(frame: Any) -> Iterator[dict[str, Any]]:
-    rows, missing_rows = (each.itertuples(index=False, name=None) for each in (frame, frame.isna()))
-    for values, are_missing in zip(rows, missing_rows, strict=True):
+    rows = frame.itertuples(index=False, name=None)
+    for values, are_missing in zip(rows, frame.isna().itertuples(index=False, name=None), strict=True):
         cells = zip(map(str, frame.columns), values, are_missing, strict=True)
         yield {column: None if is_missing else _plain(value) for column, value, is_missing in cells}
 

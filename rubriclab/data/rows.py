@@ -1,14 +1,8 @@
 """Conversion of a row of a user's data to an example or a fault.
 
-A row is a mapping with the fields of `Example`. Scores and annotations are nested objects
-(`{"scores": {"coherence": 4}}`) or columns (`scores.coherence`). For all fields except `output`, null, white space and
-an absent field all mean a missing value.
-
-The annotations of an aspect are a list, `[4, 5, 3]` (in CSV `4,5,3`). If the raters are known, they are an object,
-`{"anna": 4, "ben": 5}`, or a column for each rater (`annotations.coherence.anna`).
-
-The reasons for the scores of an aspect are one text, `"it wanders"`, or by rater, `{"anna": "it wanders"}`, or columns
-(`reasons.coherence`, `reasons.coherence.anna`).
+A row is a mapping with the fields of `Example`; docs/data.md describes their forms. Scores, annotations and reasons
+are nested objects, or columns such as `scores.coherence` and `annotations.coherence.anna`. For all fields except
+`output`, null, white space and an absent field all mean a missing value.
 
 Two fields are derived if they are missing. `id` is `text-` and a digest of the texts shown to a judge, with group and
 system: it does not depend on order or labels, and rows that look the same to a judge have the same id. `group` is

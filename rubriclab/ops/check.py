@@ -294,8 +294,8 @@ class _FileCheck:
         if next_step and next_step.operation == "learn" and not self.options.level_scores:
             grade_columns = checks.find_grade_columns(self.example_rows, next_step.options["aspect"])
             if grade_columns and not grade_columns.others:
-                turned = {"level_scores": grade_columns.level_scores}
-                next_step = replace(next_step, options={**next_step.options, **turned})
+                options = {**next_step.options, "level_scores": grade_columns.level_scores}
+                next_step = replace(next_step, options=options)
                 notes = [note for note in notes if not note.startswith(checks.HIGHER_IS_BETTER)]
                 assumption = f"{grade_columns.best} is taken for the best score in {grade_columns.grades}"
                 unused = (column.name for column in self._columns() if column.field is None)
@@ -409,13 +409,11 @@ class _FileCheck:
             yield f"the columns {', '.join(map(repr, columns))} may each hold an output, and a row holds one: {way}"
 
     def _contradiction_note(self, aspect: str, alpha: float) -> str:
-        """Return the question why the raters of an aspect contradict each other, with the columns of their scores."""
-        start = f"annotations.{aspect}."
-        columns = [column for name, column in self.options.mapping.columns.items() if name.startswith(start)]
-        in_columns = f" in {join_names(map(repr, columns))}" if columns else ""
-        problem = f"the raters of {aspect!r} contradict each other{in_columns}"
+        columns = self.options.mapping.columns_of_table("annotations")
+        names = join_names(repr(column) for name, column in columns.items() if name.startswith(f"{aspect}."))
+        place = f" in {names}" if names else ""
         question = "did some take the lowest score for the best, or rate something else? Ask before learning"
-        return f"{problem} (Krippendorff's alpha {alpha:.2f}): {question}"
+        return f"the raters of {aspect!r} contradict each other{place} (Krippendorff's alpha {alpha:.2f}): {question}"
 
     def _scale(self, aspect: str | None) -> Scale | None:
         if self.options.scale is None or aspect is None:

@@ -79,43 +79,43 @@ class VersionDiff(Displayed):
         return plain
 
 
-def compare(a: Version, b: Version) -> VersionDiff:
-    old, new = a.rubric.criteria, b.rubric.criteria
-    matched = matched_criteria(old, new)
+def compare(old: Version, new: Version) -> VersionDiff:
+    old_criteria, new_criteria = old.rubric.criteria, new.rubric.criteria
+    matches = matched_criteria(old_criteria, new_criteria)
+    before, after = old.provenance, new.provenance
     return VersionDiff(
-        before=a.ref,
-        after=b.ref,
-        same=a.digest == b.digest,
-        fields=field_changes(_fields(a.rubric, a.provenance), _fields(b.rubric, b.provenance)),
-        added=tuple(each for each in new if not any(each is match.after for match in matched)),
-        removed=tuple(each for each in old if not any(each is match.before for match in matched)),
-        changed=tuple(change for change in matched if change.changes),
-        unchanged=sum(not change.changes for change in matched),
-        examples_added=tuple(sorted(set(b.provenance.examples) - set(a.provenance.examples))),
-        examples_removed=tuple(sorted(set(a.provenance.examples) - set(b.provenance.examples))),
-        agreement=_agreement(a.provenance, b.provenance),
-        optimistic=any(each.provenance.agreement.optimistic for each in (a, b) if each.provenance.agreement),
-        outcomes=(a.outcome, b.outcome),
-        edit=b.provenance.edit if b.parent == a.ref else None,
-        held_out_by=(a.provenance.held_out_by, b.provenance.held_out_by),
-        labels_proposed=any(each.evidence.examples for each in (*a.rubric.criteria, *b.rubric.criteria)),
-        weights=tuple(_weights(a.rubric, b.rubric, matched)),
+        before=old.ref,
+        after=new.ref,
+        same=old.digest == new.digest,
+        fields=field_changes(_fields(old.rubric, before), _fields(new.rubric, after)),
+        added=tuple(each for each in new_criteria if not any(each is match.after for match in matches)),
+        removed=tuple(each for each in old_criteria if not any(each is match.before for match in matches)),
+        changed=tuple(match for match in matches if match.changes),
+        unchanged=sum(not match.changes for match in matches),
+        examples_added=tuple(sorted(set(after.examples) - set(before.examples))),
+        examples_removed=tuple(sorted(set(before.examples) - set(after.examples))),
+        agreement=_agreement(before, after),
+        optimistic=any(each.agreement.optimistic for each in (before, after) if each.agreement),
+        outcomes=(old.outcome, new.outcome),
+        edit=after.edit if new.parent == old.ref else None,
+        held_out_by=(before.held_out_by, after.held_out_by),
+        labels_proposed=any(criterion.evidence.examples for criterion in (*old_criteria, *new_criteria)),
+        weights=tuple(_weights(old.rubric, new.rubric, matches)),
     )
 
 
-def _weights(a: Rubric, b: Rubric, matched: Sequence[CriterionChange]) -> Iterator[WeightPair]:
-    if a.aggregation is None and b.aggregation is None:
+def _weights(old: Rubric, new: Rubric, matches: Sequence[CriterionChange]) -> Iterator[WeightPair]:
+    if old.aggregation is None and new.aggregation is None:
         return
-    before, after = ({name: term.weight for name, term in rubric.terms.items()} for rubric in (a, b))
-    old_by_new_id = {match.after.id: match.before for match in matched}
-    for criterion in b.criteria:
-        old = old_by_new_id.get(criterion.id)
-        id_before, weight_before = (old.id, before.get(old.id)) if old else (None, None)
-        yield WeightPair(id_before, criterion.id, criterion.statement, weight_before, after.get(criterion.id))
-    kept_ids = {match.before.id for match in matched}
-    for criterion in a.criteria:
-        if criterion.id not in kept_ids:
-            yield WeightPair(criterion.id, None, criterion.statement, before.get(criterion.id), None)
+    old_weights, new_weights = ({name: term.weight for name, term in rubric.terms.items()} for rubric in (old, new))
+    old_ids = {match.after.id: match.before.id for match in matches}
+    for criterion in new.criteria:
+        old_id = old_ids.get(criterion.id)
+        old_weight = old_weights.get(old_id) if old_id else None
+        yield WeightPair(old_id, criterion.id, criterion.statement, old_weight, new_weights.get(criterion.id))
+    for criterion in old.criteria:
+        if criterion.id not in old_ids.values():
+            yield WeightPair(criterion.id, None, criterion.statement, old_weights.get(criterion.id), None)
 
 
 def _fields(rubric: Rubric, provenance: Provenance) -> dict[str, JsonValue]:
@@ -138,8 +138,8 @@ def _fields(rubric: Rubric, provenance: Provenance) -> dict[str, JsonValue]:
     }
     if edit := provenance.edit:
         fields |= {"edited by": edit.author, "because": edit.because}
-    limited = bounds_of(rubric.aggregation)
-    fields |= {f"limits of the weight of {name}": f"{low:g}:{high:g}" for name, (low, high) in limited.items()}
+    bounds = bounds_of(rubric.aggregation)
+    fields |= {f"limits of the weight of {name}": f"{low:g}:{high:g}" for name, (low, high) in bounds.items()}
     for part in rubric.parts:
         fields |= {f"sub-dimension {name}": meaning for name, meaning in (part.dimensions or {}).items()}
         if units := part.units:
@@ -151,20 +151,20 @@ def _fields(rubric: Rubric, provenance: Provenance) -> dict[str, JsonValue]:
     return fields
 
 
-def _agreement(a: Provenance, b: Provenance) -> tuple[AgreementChange, ...]:
-    agreements = [each.agreement for each in (a, b) if each.agreement]
+def _agreement(old: Provenance, new: Provenance) -> tuple[AgreementChange, ...]:
+    agreements = [provenance.agreement for provenance in (old, new) if provenance.agreement]
     if not agreements:
         return ()
     # Only an agreement with labels of two levels has an AUROC. If only one version has it, correlations are compared.
-    two_levels = all(agreement.auroc is not None for agreement in agreements)
-    fitted = ["auroc"] if two_levels else ["spearman", "pearson", "kendall"]
-    held_out = ["heldout_auroc", "heldout_brier"] if two_levels else ["heldout_pearson", "heldout_spearman"]
-    names = [*held_out, *fitted] if a.validation or b.validation else fitted
+    have_two_levels = all(agreement.auroc is not None for agreement in agreements)
+    fitted = ["auroc"] if have_two_levels else ["spearman", "pearson", "kendall"]
+    held_out = ["heldout_auroc", "heldout_brier"] if have_two_levels else ["heldout_pearson", "heldout_spearman"]
+    names = [*held_out, *fitted] if old.validation or new.validation else fitted
     # `reselected` equals Spearman's correlation without selection by labels, and the gate's statistic with a gate.
-    if any(agreement.optimistic for agreement in agreements) and not (a.validation and b.validation):
+    if any(agreement.optimistic for agreement in agreements) and not (old.validation and new.validation):
         names.append("reselected")
-    levels = {name: (_level(a, name), _level(b, name)) for name in names}
-    return tuple(AgreementChange(name, _statistic(a, name), _statistic(b, name), levels[name]) for name in names)
+    levels = {name: (_level(old, name), _level(new, name)) for name in names}
+    return tuple(AgreementChange(name, _statistic(old, name), _statistic(new, name), levels[name]) for name in names)
 
 
 def _level(provenance: Provenance, name: str) -> str | None:

@@ -22,7 +22,7 @@ from rubriclab.models.characters import describe, is_blank
 from rubriclab.models.rubric import CitedReason, Criterion, DroppedCriterion, Rubric
 from rubriclab.models.text import Scale
 from rubriclab.models.version import NUMBERED_REF, Effort, Provenance, Version, check_name
-from rubriclab.store.store import PackOrigin, Store
+from rubriclab.store.store import Store
 
 FORMAT: Final = "rubriclab-pack/1"
 # Replaces the names of people in an anonymous pack.
@@ -71,6 +71,7 @@ def named_people(version: Version, raters: Iterable[str] = ()) -> list[str]:
 
 
 def _texts(value: Any) -> Iterator[str]:
+    """Yield all texts in a value of JSON types, except keys."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -95,6 +96,7 @@ def _name_pattern(name: str) -> str:
 
 
 def _word_pattern(word: str) -> str:
+    # `oe` may be written for ö; in a short word, such as Joe, it is not.
     without_e = re.sub("([aou])e", r"\1", word) if len(word) > 3 else word
     pattern = "".join(f"{letter}{_ACCENTS}{'e?' if letter in 'aou' else ''}" for letter in without_e)
     return pattern.replace(f"s{_ACCENTS}" * 2, "(?:ss|ß)")
@@ -165,9 +167,9 @@ def read_pack(text: str, where: str) -> Pack:
     except StoreError as error:
         raise PackError(f"{where}: name: {error.message}", error.hint) from None
     for field, content in (("digest", "rubric"), ("provenance_digest", "provenance")):
-        actual, expected = getattr(pack, content).digest, getattr(pack, field)
-        if actual != expected:
-            fault = f"the {content} was changed after it was exported: its digest is {actual}, not {expected}"
+        digest, digest_in_pack = getattr(pack, content).digest, getattr(pack, field)
+        if digest != digest_in_pack:
+            fault = f"the {content} was changed after it was exported: its digest is {digest}, not {digest_in_pack}"
             raise PackError(f"{where}: {field}: {fault}.", _EXPORT_HINT)
     # The same time can be written in several forms.
     if path := _difference(pack.model_dump(mode="json") | {"created": None}, raw | {"created": None}):
@@ -182,22 +184,22 @@ def import_pack(store: Store, pack: Pack, name: str | None = None) -> Version:
 
     The version counts as imported: its judge and addresses are used only after `Store.confirm`.
     """
-    origin = PackOrigin(pack.name, pack.number, pack.created)
-    return store.save(name or pack.name, pack.rubric, pack.provenance, pack.effort, origin=origin)
+    return store.save(name or pack.name, pack.rubric, pack.provenance, pack.effort, origin=pack)
 
 
-def _difference(one: JsonValue, other: JsonValue, path: str = "") -> str | None:
-    """Return the path of the first difference between two JSON values, if any; `true` is not 1."""
-    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        one, other = ({str(index): entry for index, entry in enumerate(each)} for each in (one, other))
-    if isinstance(one, dict) and isinstance(other, dict):
-        for key in sorted(one.keys() | other.keys(), key=lambda key: (len(key), key)):
-            if key not in one or key not in other:
+def _difference(expected: JsonValue, actual: JsonValue, path: str = "") -> str | None:
+    """Return the path of the first difference between two JSON values, `None` for equal ones; `true` is not 1."""
+    if isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
+        expected, actual = ({str(index): entry for index, entry in enumerate(each)} for each in (expected, actual))
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        # Shorter keys come first, so that numbers are in order.
+        for key in sorted(expected.keys() | actual.keys(), key=lambda key: (len(key), key)):
+            if key not in expected or key not in actual:
                 return f"{path}{key}"
-            if difference := _difference(one[key], other[key], f"{path}{key}."):
+            if difference := _difference(expected[key], actual[key], f"{path}{key}."):
                 return difference
         return None
-    is_equal = one == other and isinstance(one, bool) == isinstance(other, bool)
+    is_equal = expected == actual and isinstance(expected, bool) == isinstance(actual, bool)
     return None if is_equal else path.removesuffix(".")
 
 
@@ -226,12 +228,9 @@ def _soundness_faults(rubric: Rubric, provenance: Provenance) -> Iterator[str]:
 def _provenance_faults(provenance: Provenance) -> Iterator[str]:
     for name, values in provenance.settings.items():
         yield from _settings_faults(name, values, f"provenance.settings.{name}")
-    transfer = provenance.transfer
-    judges = {
-        "judge": provenance.judge,
-        "generator": provenance.generator,
-        "transfer.judge": transfer.judge if transfer else None,
-    }
+    judges = {"judge": provenance.judge, "generator": provenance.generator}
+    if provenance.transfer:
+        judges["transfer.judge"] = provenance.transfer.judge
     for field, judge in judges.items():
         if judge is not None and is_blank(judge):
             yield f"provenance.{field}: expected the name of a judge, got {describe(judge)}"

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from sqlalchemy import Connection, LargeBinary, and_, cast, func, literal, select as select_columns
@@ -40,6 +40,9 @@ from rubriclab.store.tables import (
     VersionRow,
 )
 
+if TYPE_CHECKING:
+    from rubriclab.store.packs import Pack
+
 Model = TypeVar("Model", bound=BaseModel)
 Row = TypeVar("Row", bound=SQLModel)
 Result = TypeVar("Result")
@@ -56,18 +59,6 @@ CHUNK = 1000
 MAX_ATTEMPTS = 100
 # Versions that a store keeps in memory once they are read, since they never change; about 0.3 MB each.
 MAX_CACHED_VERSIONS = 500
-
-
-class PackOrigin(NamedTuple):
-    """The version that a pack was written from, and when it was created."""
-
-    name: str
-    number: int
-    created: datetime
-
-    @property
-    def ref(self) -> str:
-        return f"{self.name}@{self.number}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +172,7 @@ class Store(Closing):
         parent: str | None = None,
         *,
         training: TrainingRecord | None = None,
-        origin: PackOrigin | None = None,
+        origin: Pack | None = None,
     ) -> Version:
         """Save `rubric` under `name`, and return its version: the newest if that has the same rubric, else a new one.
 
@@ -211,7 +202,7 @@ class Store(Closing):
                 parent_number=parent_row.number if parent_row else None,
                 created=tables.format_time(origin.created) if origin else tables.now(),
                 record_digest="",
-                origin=origin.ref if origin else LEARNED,
+                origin=f"{origin.name}@{origin.number}" if origin else LEARNED,
             )
             row.record_digest = _record_digest(row, parent_row)
             if newest and _serves_as(newest, row):
@@ -329,15 +320,14 @@ class Store(Closing):
         def add(session: Session) -> HumanJudgment:
             stored = session.exec(select(HumanJudgmentRow).where(HumanJudgmentRow.id == judgment.id)).first()
             if stored is None:
-                key, question = judgment.id, judgment.question
-                row = HumanJudgmentRow(id=key, question=question, content=content, digest=digest_text(content))
-                session.add(row)
+                row_digest, question = digest_text(content), judgment.question
+                session.add(HumanJudgmentRow(id=judgment.id, question=question, content=content, digest=row_digest))
                 return judgment
-            former = _read_judgment(stored)
+            earlier = _read_judgment(stored)
             # Only the time, which the server measures, may differ.
-            if former.model_copy(update={"created": judgment.created}) != judgment:
+            if earlier.model_copy(update={"created": judgment.created}) != judgment:
                 raise StoreError(f"Another judgment has the id {judgment.id!r}.", "Give it an id of its own.")
-            return former
+            return earlier
 
         return self._write(add)
 
@@ -380,8 +370,8 @@ class Store(Closing):
         damaged = [problem.answer for problem in self.verify() if problem.answer]
 
         def remove(session: Session) -> None:
-            for answer in damaged:
-                session.exec(delete(AnswerRow).where(col(AnswerRow.digest) == answer))
+            for request_digest in damaged:
+                session.exec(delete(AnswerRow).where(col(AnswerRow.digest) == request_digest))
 
         self._write(remove)
         return tuple(damaged)
@@ -398,12 +388,12 @@ class Store(Closing):
         contents = {rubric.digest: rubric.content for rubric in rubrics}
         names = {row.name for row in rows}
         tags: dict[tuple[str, int], list[str]] = {}
-        for each in session.exec(select(TagRow).where(col(TagRow.name).in_(names))):
-            tags.setdefault(_key(each), []).append(each.tag)
+        for tag_row in session.exec(select(TagRow).where(col(TagRow.name).in_(names))):
+            tags.setdefault(_key(tag_row), []).append(tag_row.tag)
         confirmations = session.exec(select(tables.ConfirmationRow).where(col(tables.ConfirmationRow.name).in_(names)))
-        confirmed = {_key(each): each.record_digest for each in confirmations}
-        evaluated = session.exec(select(EvaluationRow).where(col(EvaluationRow.name).in_(names)))
-        evaluations = {_key(each): each for each in evaluated}
+        confirmed_digests = {_key(confirmation): confirmation.record_digest for confirmation in confirmations}
+        evaluation_rows = session.exec(select(EvaluationRow).where(col(EvaluationRow.name).in_(names)))
+        evaluations = {_key(evaluation_row): evaluation_row for evaluation_row in evaluation_rows}
         versions = []
         for row in rows:
             try:
@@ -415,12 +405,11 @@ class Store(Closing):
                 on_damaged(error)
                 continue
             key, evaluation = _key(row), None
-            is_confirmed = confirmed.get(key) == row.record_digest
+            is_confirmed = confirmed_digests.get(key) == row.record_digest
             own_tags = tuple(sorted(tags.get(key, ())))
-            if key in evaluations:
-                # A version with a damaged evaluation can be used: `verify` names it, and evaluating again replaces it.
-                with suppress(StoreError):
-                    evaluation = _read_evaluation(evaluations[key])
+            # A version with a damaged evaluation can be used: `verify` names it, and evaluating again replaces it.
+            with suppress(StoreError):
+                evaluation = _read_evaluation(evaluations[key]) if key in evaluations else None
             version = replace(cached[row.record_digest], tags=own_tags, confirmed=is_confirmed, evaluation=evaluation)
             versions.append(version)
         return tuple(versions)
@@ -468,10 +457,10 @@ def _content_of(model: BaseModel) -> str:
     """Return the canonical JSON of a model. Raise `StoreError` if it would not read back as an equal model."""
     kind = type(model).__name__
     try:
-        plain = model.model_dump(mode="json", warnings="error")
-        if fault := first_bounds_fault(plain):
+        fields = model.model_dump(mode="json", warnings="error")
+        if fault := first_bounds_fault(fields):
             raise ValueError(fault)
-        content = canonical(plain)
+        content = canonical(fields)
     except ValueError as error:
         raise StoreError(f"This {kind} cannot be stored: {error}.", _UNSTORABLE_HINT) from None
     if _read(type(model), content, f"This {kind}, once stored,") != model:
@@ -481,15 +470,15 @@ def _content_of(model: BaseModel) -> str:
 
 def _packed(record: TrainingRecord) -> tuple[str, bytes]:
     """Return the digest of a training record's canonical JSON, and the JSON, compressed in pieces to save memory."""
-    hashed, compressor = hashlib.sha256(), zlib.compressobj()
-    compressed = []
+    sha256, compressor = hashlib.sha256(), zlib.compressobj()
+    compressed_pieces = []
     try:
         for piece in map(encode_text, record.content()):
-            hashed.update(piece)
-            compressed.append(compressor.compress(piece))
+            sha256.update(piece)
+            compressed_pieces.append(compressor.compress(piece))
     except ValueError as error:
         raise StoreError(f"This training record cannot be stored: {error}.", _UNSTORABLE_HINT) from None
-    return f"sha256:{hashed.hexdigest()}", b"".join((*compressed, compressor.flush()))
+    return f"sha256:{sha256.hexdigest()}", b"".join((*compressed_pieces, compressor.flush()))
 
 
 def _read_training(row: TrainingRow) -> TrainingRecord:
@@ -601,28 +590,28 @@ def _names(session: Session) -> tuple[str, ...]:
     return tuple(sorted(session.exec(select(VersionRow.name).distinct())))
 
 
-def _not_found(message: str, name: str, names: tuple[str, ...], none: str) -> NotInStore:
-    hint = f"it has {', '.join(names) if names else none}."
+def _not_found(message: str, name: str, names: tuple[str, ...], words_without_names: str) -> NotInStore:
+    hint = f"it has {', '.join(names) or words_without_names}."
     return NotInStore(message, f"{hint} {did_you_mean(name, names)}".strip())
 
 
 def _problems(session: Session) -> Iterator[Problem]:
-    rubrics = set()
+    rubric_digests = set()
     for row in _rows(session, RubricRow, RubricRow.digest):
-        rubrics.add(row.digest)
+        rubric_digests.add(row.digest)
         yield from _mismatch(f"rubric {row.digest}", "its content", digest_text(row.content), row.digest)
         yield from _attempt(f"rubric {row.digest}", _read, Rubric, row.content, "its content")
-    rows = _rows(session, VersionRow, VersionRow.name, VersionRow.number)
-    versions = {_key(row): row for row in rows}
+    versions = {_key(row): row for row in _rows(session, VersionRow, VersionRow.name, VersionRow.number)}
     previous_name, previous_number = "", 0
     for (name, number), version in versions.items():
         expected = previous_number + 1 if previous_name == name else 1
-        if version.origin == LEARNED:  # an imported version keeps its number, which may leave a gap
-            for missing in range(expected, number):
-                yield Problem(f"{name}@{missing}", "this version is missing, though there are later ones")
+        # An imported version keeps its number, which may leave a gap.
+        missing_numbers = range(expected, number) if version.origin == LEARNED else ()
+        for missing_number in missing_numbers:
+            yield Problem(f"{name}@{missing_number}", "this version is missing, though there are later ones")
         previous_name, previous_number = name, number
     for version in versions.values():
-        yield from _version_problems(version, rubrics, versions)
+        yield from _version_problems(version, rubric_digests, versions)
     yield from _attached_problems(session, versions)
     for judgment in _rows(session, HumanJudgmentRow, HumanJudgmentRow.number):
         yield from _attempt(f"judgment {judgment.id}", _read_judgment, judgment)
@@ -639,10 +628,8 @@ def _problems(session: Session) -> Iterator[Problem]:
 def _attached_problems(session: Session, versions: Mapping[tuple[str, int], VersionRow]) -> Iterator[Problem]:
     trainings = _rows(session, TrainingRow, TrainingRow.name, TrainingRow.number)
     evaluations = _rows(session, EvaluationRow, EvaluationRow.name, EvaluationRow.number)
-    for noun, rows, read in (
-        ("training record", trainings, _read_training),
-        ("evaluation", evaluations, _read_evaluation),
-    ):
+    kinds = (("training record", trainings, _read_training), ("evaluation", evaluations, _read_evaluation))
+    for noun, rows, read in kinds:
         for row in rows:
             where = f"{noun} of {row.ref}"
             if _key(row) not in versions:
@@ -660,9 +647,9 @@ def _attached_problems(session: Session, versions: Mapping[tuple[str, int], Vers
 
 
 def _version_problems(
-    row: VersionRow, rubrics: Collection[str], versions: Mapping[tuple[str, int], VersionRow]
+    row: VersionRow, rubric_digests: Collection[str], versions: Mapping[tuple[str, int], VersionRow]
 ) -> Iterator[Problem]:
-    if row.rubric_digest not in rubrics:
+    if row.rubric_digest not in rubric_digests:
         yield Problem(row.ref, f"its rubric {row.rubric_digest} is missing")
     yield from _mismatch(row.ref, "its provenance", digest_text(row.provenance), row.provenance_digest)
     yield from _attempt(row.ref, _read, Provenance, row.provenance, "its provenance")
@@ -698,10 +685,9 @@ def _sizes(connection: Connection) -> Iterator[KindSize]:
         query = select_columns(func.count(), content).select_from(table)
         if name == AnswerRow.__tablename__:
             query = query.add_columns(table.c.model).group_by(table.c.model)
-        sizes = [
-            KindSize(KINDS.get(name, name), model[0] if model else None, rows, int(content or 0))
-            for rows, content, *model in connection.execute(query)
-        ]
+        sizes = []
+        for rows, content, *model in connection.execute(query):
+            sizes.append(KindSize(KINDS.get(name, name), model[0] if model else None, rows, int(content or 0)))
         yield from sorted(sizes, key=lambda size: (-size.rows, size.model is None, size.model))
 
 
