@@ -77,11 +77,11 @@ def rows(
     row_function = row or row_of
     roots = dict[str, str]()
     texts = list[tuple[str, Callable[[], Mapping[str, Any]]]]()
-    for each in observations:
-        if each.is_root_observation or each.parent_observation_id is None:
-            roots[each.trace_id] = each.id
-        fields = {"input": each.input, "output": each.output, "metadata": each.metadata}
-        texts.append((each.id, partial(row_function, **fields)))
+    for observation in observations:
+        if observation.is_root_observation or observation.parent_observation_id is None:
+            roots[observation.trace_id] = observation.id
+        fields = {name: getattr(observation, name) for name in ("input", "output", "metadata")}
+        texts.append((observation.id, partial(row_function, **fields)))
     annotations = list[evaluator.Annotation]()
     for score in sorted(scores, key=lambda score: score.updated_at):
         if score.source not in sources or score.data_type not in LABEL_TYPES or score.subject is None:

@@ -90,19 +90,19 @@ def rows(
 
     texts = ((str(run.id), partial(row_in_group, run)) for run in runs)
     answers = []
-    for each in sorted(feedback, key=lambda each: each.modified_at):
-        score = each.value if each.score is None else each.score
-        source = each.feedback_source
-        if each.run_id is None or source is None or source.type not in sources:
+    for answer in sorted(feedback, key=lambda answer: answer.modified_at):
+        score = answer.value if answer.score is None else answer.score
+        source = answer.feedback_source
+        if answer.run_id is None or source is None or source.type not in sources:
             continue
         if isinstance(score, str | int | float):
-            answers.append((each, score if isinstance(score, str) else float(score), source))
+            answers.append((answer, score if isinstance(score, str) else float(score), source))
     people = {(source.user_name, source.user_id) for _, _, source in answers}
     id_counts = Counter(name for name, user_id in people if user_id)
     annotations = list[evaluator.Annotation]()
-    for each, score, source in answers:
+    for answer, score, source in answers:
         rater = source.user_name
         if source.user_id and (not rater or id_counts[rater] > 1):
             rater = str(source.user_id)
-        annotations.append(evaluator.Annotation(str(each.run_id), each.key, score, rater, each.comment or None))
+        annotations.append(evaluator.Annotation(str(answer.run_id), answer.key, score, rater, answer.comment or None))
     return evaluator.rows_of_texts(texts, annotations)

@@ -81,12 +81,12 @@ def rows(
         fields = {"input": _value(span, "input"), "output": _value(span, "output")}
         texts.append((span["context"]["span_id"], partial(row_function, **fields)))
     answers = list[evaluator.Annotation]()
-    for each in sorted(annotations, key=lambda each: str(each["updated_at"])):
-        result = each.get("result") or {}
+    for annotation in sorted(annotations, key=lambda annotation: str(annotation["updated_at"])):
+        result = annotation.get("result") or {}
         score = result.get("label") if result.get("score") is None else float(result["score"])
-        if each["annotator_kind"] in kinds and score is not None:
-            reason = result.get("explanation") or None
-            answers.append(evaluator.Annotation(each["span_id"], each["name"], score, each.get("user_id"), reason))
+        if annotation["annotator_kind"] in kinds and score is not None:
+            rater, reason = annotation.get("user_id"), result.get("explanation") or None
+            answers.append(evaluator.Annotation(annotation["span_id"], annotation["name"], score, rater, reason))
     return evaluator.rows_of_texts(texts, answers)
 
 

@@ -72,11 +72,11 @@ def rows(
         inputs = {str(name): value for name, value in call.inputs.items() if name != "self"}
         texts.append((call.id, partial(row or row_of, output=call.output, **inputs)))
     annotations = list[evaluator.Annotation]()
-    for each in sorted(feedback, key=lambda each: each.created_at):
-        value, aspect = each.payload.get("value"), each.feedback_type.removeprefix(ANNOTATION_PREFIX)
-        is_annotation = each.feedback_type.startswith(ANNOTATION_PREFIX)
+    for answer in sorted(feedback, key=lambda answer: answer.created_at):
+        value, aspect = answer.payload.get("value"), answer.feedback_type.removeprefix(ANNOTATION_PREFIX)
+        is_annotation = answer.feedback_type.startswith(ANNOTATION_PREFIX)
         if is_annotation and isinstance(value, str | int | float):
             score = value if isinstance(value, str) else float(value)
-            call_id = each.weave_ref.rpartition("/")[2]
-            annotations.append(evaluator.Annotation(call_id, aspect, score, each.wb_user_id or each.creator))
+            call_id = answer.weave_ref.rpartition("/")[2]
+            annotations.append(evaluator.Annotation(call_id, aspect, score, answer.wb_user_id or answer.creator))
     return evaluator.rows_of_texts(texts, annotations)

@@ -205,7 +205,7 @@ class Labeling:
             # The history may have judgments of texts in other files.
             positions = self._positions(rater)
             judgments = [judgment for item, judgment in history.judgments_of(rater).items() if item in positions]
-            rated_texts |= {each.text for each in judgments if each.kind == "rating" and not each.again}
+            rated_texts |= {rating.text for rating in judgments if rating.kind == "rating" and not rating.again}
             if judgments:
                 raters[rater] = self.progress(rater)
         rows = tuple(labelled_rows(self.texts, history, self.question, self._preferences, self.options.mapping))
@@ -350,15 +350,15 @@ def labelled_rows(
     for judgment in history.current_judgments():
         if judgment.kind in ("rating", "cannot judge") and not judgment.again and judgment.text in ratings:
             ratings[judgment.text].append(judgment)
-    compared = {name for each in preferences for name in (each.better, each.worse)}
+    compared_ids = {name for pair in preferences for name in (pair.better, pair.worse)}
     for text in texts:
         row = _row(text, ratings[text.key], question)
         labels = row.get("scores", {}).keys() | row.get("annotations", {}).keys()
-        if question.aspect.name in labels or text.example.id in compared:
+        if question.aspect.name in labels or text.example.id in compared_ids:
             yield _with_user_columns(row, columns)
-    for each in preferences:
-        preference = {"preferred": each.better, "over": each.worse, "tie": each.tie or None}
-        row = {**preference, "aspect": each.aspect, "rater": each.rater}
+    for pair in preferences:
+        preference = {"preferred": pair.better, "over": pair.worse, "tie": pair.tie or None}
+        row = {**preference, "aspect": pair.aspect, "rater": pair.rater}
         yield {name: cell for name, cell in row.items() if cell is not None}
 
 
@@ -395,7 +395,7 @@ def _row(text: LabelText, ratings: Sequence[judging.HumanJudgment], question: ju
         name: text_model.named_annotations(example, name) or list(values)
         for name, values in example.annotations.items()
     }
-    if new_scores := {each.rater: each.value for each in ratings if each.value is not None}:
+    if new_scores := {rating.rater: rating.value for rating in ratings if rating.value is not None}:
         # The scores that the file has already; unknown raters are named `earlier`.
         earlier_scores = {EARLIER: scores[aspect]} if aspect in scores else {}
         if values := example.annotations.get(aspect, ()):
@@ -404,7 +404,7 @@ def _row(text: LabelText, ratings: Sequence[judging.HumanJudgment], question: ju
         by_rater = earlier_scores | new_scores
         annotations[aspect] = by_rater
         scores[aspect] = math.fsum(by_rater.values()) / len(by_rater)
-    if new_reasons := {each.rater: each.reason for each in ratings if each.reason}:
+    if new_reasons := {rating.rater: rating.reason for rating in ratings if rating.reason}:
         earlier_reasons = text_model.named_reasons(example, aspect).items()
         reasons[aspect] = {rater or EARLIER: reason for rater, reason in earlier_reasons} | new_reasons
     levels = {aspect: question.scale.names or ()}

@@ -310,7 +310,7 @@ def _split_by_quotation(
 
 def _add_findings(file: Path, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     """Add findings to a file, and return them with their ids; a claim that the file has already is not added again."""
-    entries = {each.id: each for each in _findings_in(file)}
+    entries = {entry.id: entry for entry in _findings_in(file)}
     added = {}
     for finding in findings:
         claim = (finding.citation, finding.claim)
@@ -357,7 +357,7 @@ def list_findings(options: LiteratureShowOptions, ids: Sequence[str] = ()) -> Fi
     if options.folder and not path.exists():
         raise LiteratureError(f"There is no findings file or folder {path}.", "Give one that exists.")
     findings = [each for each in stored_findings(path, options.task) if each.finding.bears_on(options.aspect)]
-    known_ids = [each.finding.id for each in findings]
+    known_ids = [stored.finding.id for stored in findings]
     for name in ids:
         if name not in known_ids:
             raise LiteratureError(f"There is no finding {name!r} in {path}.", did_you_mean(name, known_ids).strip())

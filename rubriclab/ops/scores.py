@@ -48,7 +48,7 @@ class ScoredRow:
 
     def replies_row(self) -> dict[str, Any]:
         """Return which criteria have no rating and why, and the raw replies that could not be used."""
-        missing = {each.id: each.reason for each in self.score.criteria if each.answers_missing}
+        missing = {rating.id: rating.reason for rating in self.score.criteria if rating.answers_missing}
         replies = [asdict(reply) for reply in self.score.replies]
         return {"id": self.score.id, "unscored": self.score.unscored, "missing": missing, "replies": replies}
 
@@ -348,8 +348,8 @@ class ScoreDistribution:
         return rows
 
     def _texts(self, mask: npt.NDArray[np.bool_] | slice = slice(None)) -> ppi.ScoredSet:
-        values, labels = (np.array(each)[mask] for each in (self.values, self.labels))
-        return ppi.ScoredSet(values, labels, renumber(np.array(self.groups)[mask]), np.ones(len(values)))
+        values, labels, groups = (np.array(column)[mask] for column in (self.values, self.labels, self.groups))
+        return ppi.ScoredSet(values, labels, renumber(groups), np.ones(len(values)))
 
     def _human_mean(self, texts: ppi.ScoredSet) -> Interval:
         mean = Interval(None)
