@@ -508,13 +508,17 @@ def _table_html(table: Element, level: int, title: str) -> Markup:
         drawn = (
             Markup("<td{}>{}</td>").format(kind, _inner_html(ticks) if "drawing" in kind else "") for kind in kinds
         )
-        pieces.append(Markup('<tr class="ticks" aria-hidden="true">{}</tr>\n').format(Markup().join(drawn)))
+        axis = Markup('<tr class="ticks{}" aria-hidden="true">{}</tr>\n')
+        axis_cells = Markup().join(drawn)
+        pieces.append(axis.format("", axis_cells))
     for each in table.iterfind("tr"):
         first, *other_cells = (_inner_html(cell, level, title) for cell in each)
         kind = each.get("class")
         if kind == "title":
             heading = Markup('<tr class="title"><th colspan="{}" scope="colgroup">{}</th></tr>\n')
             pieces.append(heading.format(len(columns), first))
+            if ticks is not None:  # shown on narrow screens, where a group of rows fills the screen
+                pieces.append(axis.format(" again", axis_cells))
             continue
         data_cells = starmap(Markup("<td{}{}>{}</td>").format, zip(kinds[1:], labels[1:], other_cells, strict=True))
         named_row = Markup('<th scope="row"{}>{}</th>').format(kinds[0], first)
@@ -609,7 +613,8 @@ def _table_cells(table: Element, title: str) -> Iterator[tuple[object, ...]]:
             if name == COMPARED_WITH and basis[0]:
                 continue
             if figure := figure_of(cell):
-                values: tuple[object, ...] = (figure.value, figure.low, figure.high, (cell.text or "").strip())
+                words = "".join([cell.text or "", *(child.tail or "" for child in cell)]).strip()
+                values: tuple[object, ...] = (figure.value, figure.low, figure.high, words)
             elif (words := words_of(cell)) and cell.find("span[@class='none']") is None:
                 number = _number(words) if column.numeric else None
                 values = ("", "", "", words) if number is None else (number, "", "", "")

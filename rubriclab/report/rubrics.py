@@ -154,7 +154,8 @@ def learning_badge(version: Version) -> Badge:
     gated = version.outcome or outcome
     tone = "qualified" if limit else TONES.get(gated, "warning")
     shown, caveat = (deciding, limit) if gated == outcome else (None, "")
-    place = f"on the {validation.n} texts that it was learned from, each scored by a rubric learned without its group"
+    held_out = "each scored by a rubric learned without texts of its source"
+    place = f"on the {validation.n} texts that it was learned from, {held_out}"
     if version.provenance.held_out_by != "learning":
         place = f"on {count(validation.n, 'text')}"
     said = headline(shown, plain_name, wording.subject(version.rubric), caveat)
@@ -410,8 +411,9 @@ def weight_in(criterion: str, terms: Mapping[str, Term]) -> float:
 def row_kind_and_title(criterion: Criterion, terms: Mapping[str, Term]) -> tuple[str, Markup]:
     """Return the kind of row of a criterion, which is grey without weight, and its title with its weight."""
     title, weight = wording.title(criterion, TITLE_LENGTH), weight_in(criterion.id, terms)
-    remark = f"weight {wording.percent(terms[criterion.id].weight)}" if weight else ""
-    return "" if weight or not terms else "baseline", line(external(title), quiet(remark))
+    remarks = ["the whole text"] if criterion.kind == "score" and not criterion.levels else []
+    remarks += [f"weight {wording.percent(terms[criterion.id].weight)}"] if weight else []
+    return "" if weight or not terms else "baseline", line(external(title), quiet(", ".join(remarks)))
 
 
 def raters_words(text: stored.RecordedText, scale: Scale) -> str:

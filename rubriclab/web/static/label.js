@@ -126,8 +126,11 @@ function showAnswer() {
   button('cannot').classList.toggle('given', former?.kind === 'cannot judge')
   button('skip').hidden = answered(shown)
   button('forward').hidden = !answered(shown)
+  const namedByKey = scale.levels.length && scale.levels.every(level => level.key === level.name)
   const ends = element('div', { className: 'ends' },
-    element('span', { textContent: `${scale.low}: lowest ${aspect}` }), element('span', { textContent: `${scale.high}: highest ${aspect}` }))
+    element('span', { textContent: `${scale.low}: lowest ${aspect}` }),
+    ...(namedByKey ? [element('span', { className: 'keys', textContent: `keys ${scale.low} to ${scale.high}` })] : []),
+    element('span', { textContent: `${scale.high}: highest ${aspect}` }))
   if (scale.levels.length) {
     const buttons = scale.levels.map(level => {
       const key = level.key === level.name ? '' : level.key
@@ -338,7 +341,7 @@ addEventListener('focus', refresh)
 const [byKey, byTouch] = scale.levels.length ? ['Press a score or its key', 'Tap a score'] : ['Type a score and press Enter', 'Type a score and tap “Save”']
 byId('instruction').append(
   element('span', { className: 'keys', textContent: byKey }), element('span', { className: 'touch', textContent: byTouch }),
-  ': it is saved and the next text is shown. To give a reason, add it before the score. To correct, go “Back”.')
+  ': it is saved and the next text is shown. To give a reason, add it before the score. To correct one, open “Previous text”.')
 
 once(async () => {
   waiting = 'An earlier answer'
