@@ -79,10 +79,10 @@ class Candidates:
         return tuple(candidate.criterion.id for candidate in self.candidates)
 
     @property
-    def joinable_columns(self) -> tuple[int, ...]:
-        """The columns of candidates that one call can rate together."""
+    def joinable_criteria(self) -> list[Criterion]:
+        """The criteria that one call can rate together."""
         names = {part.method for part in self.parts if can_join(part)}
-        return tuple(column for column, candidate in enumerate(self.candidates) if candidate.method in names)
+        return [candidate.criterion for candidate in self.candidates if candidate.method in names]
 
     def cells_for(self, ask: CallGrouping) -> tuple[tuple[Cell, ...], ...]:
         return self.together if ask == "in one call" and self.together else self.cells
@@ -433,8 +433,7 @@ async def rate_in_one_call(
     """
     assignment, examples = plans[0].training_input.assignment, candidates.examples
     kinds_in_order = ("score", "hypothesis", "question")
-    joinable = [candidates.candidates[column].criterion for column in candidates.joinable_columns]
-    joinable.sort(key=lambda criterion: kinds_in_order.index(criterion.kind))
+    joinable = sorted(candidates.joinable_criteria, key=lambda criterion: kinds_in_order.index(criterion.kind))
     first_ids = [criterion.id for criterion in joinable[:MAX_ENTRIES]]
     on_progress(f"rating {len(examples)} texts by {len(first_ids)} criteria in one call", 0.0)
     ratings: Mapping[str, tuple[interface.CriterionRating, ...]] = {}
@@ -463,8 +462,7 @@ async def rate_in_one_call(
         with_note = replace(candidates, notes=(*candidates.notes, EQUAL_RIVALS))
         return await rate_in_one_call(with_note, plans, judge=judge, generator=generator, on_progress=on_progress)
     candidates = await _extend_criteria(candidates, columns, plans, judge, generator)
-    joinable_ids = [candidates.ids[column] for column in candidates.joinable_columns]
-    more_ids = [name for name in joinable_ids if name not in columns]
+    more_ids = [criterion.id for criterion in candidates.joinable_criteria if criterion.id not in columns]
     ids_by_call = chunks(more_ids, MAX_ENTRIES)
     on_progress(f"rating {len(examples)} texts by {len(more_ids)} more criteria", 0.5)
     for more_columns in await asyncio.gather(*(rate(ids, {}) for ids in ids_by_call)):

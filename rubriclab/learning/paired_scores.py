@@ -62,7 +62,8 @@ def pair_outputs(
     pair outputs in order if both sides have the same groups in the same order, else if no shared group has several
     outputs. Ids derived from an output pair nothing. Raises DataError if `rule` is given and no name is shared.
     """
-    for name in (rule,) if rule else get_args(PairingRule):
+    rules = (rule,) if rule else get_args(PairingRule)
+    for name in rules:
         old_keys = [getattr(example, name) for example in before]
         new_keys = [getattr(example, name) for example in after]
         shared = {key for key in old_keys if not is_derived(key)} & set(new_keys)
