@@ -138,10 +138,10 @@ class Cached(JudgeWrapper):
         if await self._put(digest, dump_reply(reply)):
             return reply
         try:
-            first = await self._read(digest)  # another process cached a reply first
+            first_reply = await self._read(digest)  # of another process
         except DamagedAnswer:
             return None
-        return replace(first, usage=reply.usage, cached=False) if first else reply  # our own call was paid for too
+        return replace(first_reply, usage=reply.usage, cached=False) if first_reply else reply  # both were paid for
 
     async def _put(self, digest: str, answer: dict[str, Any]) -> bool:
         """Return whether `answer` was cached. As the answer was paid for, a cancellation waits until it is stored."""

@@ -122,7 +122,7 @@ def _readings(text: str, *aspect: str) -> tuple[Reading, ...]:
     named = [feature for feature, hit_share in hit_shares.items() if hit_share]
     best_named = sorted(named, key=lambda feature: -hit_shares[feature])[:MAX_FEATURES]
     features = best_named or list(hit_shares)
-    return tuple(Reading(each, directions[each.name] > 0, each.typical, each.spread) for each in features)
+    return tuple(Reading(trait, directions[trait.name] > 0, trait.typical, trait.spread) for trait in features)
 
 
 def measure(fields: Mapping[str, Any], text: str) -> tuple[float, str]:
@@ -432,7 +432,7 @@ def _rate_units(fields: Fields) -> Answer:
 
 
 def _facts(fields: Fields) -> Answer:
-    return {f"sentence {each['id']}": [each["text"]] if _roots(each["text"]) else [] for each in fields["sentences"]}
+    return {f"sentence {item['id']}": [item["text"]] if _roots(item["text"]) else [] for item in fields["sentences"]}
 
 
 def _propose_sub_dimensions(fields: Fields) -> Answer:
@@ -468,11 +468,11 @@ def _compare(fields: Fields) -> Answer:
 def _convert(fields: Fields) -> Answer:
     """Return -1 for each reason whose first sentence names a fault or denies something, but not both; else 1."""
     marks = {}
-    for each in fields["reasons"]:
-        first_sentence = " ".join(split_sentences(each["text"].lower())[:1])
+    for report in fields["reasons"]:
+        first_sentence = " ".join(split_sentences(report["text"].lower())[:1])
         finds_fault = bool(_FAULT.search(first_sentence)) != bool(_DENIAL.search(first_sentence))
         thought = "It finds fault." if finds_fault else "It finds no fault."
-        marks[f"report {each['id']}"] = {"thought": thought, "mark": -1 if finds_fault else 1}
+        marks[f"report {report['id']}"] = {"thought": thought, "mark": -1 if finds_fault else 1}
     return marks
 
 
@@ -538,6 +538,6 @@ ANSWERS: Mapping[str, Callable[[Fields], Answer]] = {
     "analyze_rate/rate": _analyse,
     "single_call/judge": _judge,
     "single_call/judge_rivals": lambda fields: {
-        f"text {each['number']}": _judge({**fields, "output": each["output"]}) for each in fields["texts"]
+        f"text {text['number']}": _judge({**fields, "output": text["output"]}) for text in fields["texts"]
     },
 }

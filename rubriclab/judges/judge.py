@@ -115,23 +115,23 @@ class Ledger:
     damaged: set[str] = field(default_factory=set)
 
     def add(self, other: Ledger) -> None:
-        for each in fields(self):
-            total, more = getattr(self, each.name), getattr(other, each.name)
+        for attribute in fields(self):
+            total, more = getattr(self, attribute.name), getattr(other, attribute.name)
             if isinstance(total, set):
                 total |= more
             else:
-                setattr(self, each.name, total + more)
+                setattr(self, attribute.name, total + more)
 
     def take(self) -> Ledger:
         """Return the totals so far, and set this ledger to zero in place, since judges refer to it and to its sets."""
         totals = Ledger()
         totals.add(self)
-        for each in fields(self):
-            zero = getattr(Ledger(), each.name)
+        for attribute in fields(self):
+            zero = getattr(Ledger(), attribute.name)
             if isinstance(zero, set):
-                getattr(self, each.name).clear()
+                getattr(self, attribute.name).clear()
             else:
-                setattr(self, each.name, zero)
+                setattr(self, attribute.name, zero)
         return totals
 
     def effort(self, seconds: float) -> Effort:
@@ -307,12 +307,12 @@ async def ask(
         return reply, value, complaint
 
     try:
-        first, value, complaint = await answer(prompt)
-        reply = first
-        if first.filtered:
+        first_reply, value, complaint = await answer(prompt)
+        reply = first_reply
+        if first_reply.filtered:
             return JudgeAnswer(None, FILTERED, replied=False)
         if value is None and repair:
-            reply, value, complaint = await answer(prompt.repaired(first.text, complaint))
+            reply, value, complaint = await answer(prompt.repaired(first_reply.text, complaint))
     except (JudgeUnavailable, PromptRejected) as error:
         return JudgeAnswer(None, error.text, replied=False)
     if salvage is None and issubclass(prompt.reply, KeyedReply):
@@ -321,8 +321,8 @@ async def ask(
         salvage_prompt = replace(prompt, reply=salvage, fields={**prompt.fields, SALVAGE: True})
         value, _ = parse_reply(reply, salvage_prompt)
         if value is None:
-            reply = first
-            value, _ = parse_reply(first, salvage_prompt)
+            reply = first_reply
+            value, _ = parse_reply(first_reply, salvage_prompt)
     if value is None:
         after_repair = ", also after one repair" if repair else ""
         return JudgeAnswer(None, f"unusable reply{after_repair}: {complaint}", reply=reply)
@@ -356,7 +356,7 @@ def parse_reply(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
             if len(fault) > MAX_COMPLAINT:
                 fault = fault[: MAX_COMPLAINT - 1] + "…"
             complaint = complaint or fault
-    if answers and all(value == answers[0][1] for _, value in answers):
+    if answers and all(answer == answers[0][1] for _, answer in answers):
         begins = [0, *(candidate.end for candidate, _ in answers)]
         ends = [*(candidate.begin for candidate, _ in answers), len(text)]
         surroundings = [text[begin:end] for begin, end in zip(begins, ends, strict=True)]
@@ -387,7 +387,8 @@ def _holds_another_verdict(surroundings: Sequence[str], verdict: Mapping[str, An
     text = "\0".join(surroundings)
     if not text.strip("\0 \n"):
         return False
-    if any(key in _normalized(match["key"]) for match in _TRACES["key"].finditer(text) for key in keys):
+    keys_in_text = [_normalized(match["key"]) for match in _TRACES["key"].finditer(text)]
+    if any(key in key_in_text for key_in_text in keys_in_text for key in keys):
         return True
     known_values: dict[str, set[float | str]] = {}
     for key, value in _verdicts(verdict):
@@ -404,8 +405,9 @@ def _holds_another_verdict(surroundings: Sequence[str], verdict: Mapping[str, An
 
 def _verdicts(value: Any, owner: str = "") -> Iterator[tuple[str, float | str]]:
     """Yield each number and each yes or no twice: with its own key, and with the key or id of its entry."""
-    for entry in value if isinstance(value, list) else ():
-        yield from _verdicts(entry)
+    if isinstance(value, list):
+        for entry in value:
+            yield from _verdicts(entry)
     if not isinstance(value, dict):
         return
     owner = owner or str(value.get("id", ""))

@@ -159,14 +159,14 @@ class CacheMarks:
     def marked(self, turns: Sequence[Turn]) -> list[dict[str, Any]]:
         """Return the messages with a mark at the end of each part that was sent before in the same place."""
         messages: list[dict[str, Any]] = []
-        before = ""
+        beginning = ""
         for turn in turns:
             blocks: list[dict[str, Any]] = []
             for part in turn.parts:
-                before += part
+                beginning += part
                 block: dict[str, Any] = {"type": "text", "text": part}
                 is_last = len(blocks) == len(turn.parts) - 1
-                if not is_last and self._was_sent(before):
+                if not is_last and self._was_sent(beginning):
                     block["cache_control"] = {"type": "ephemeral"}
                 blocks.append(block)
             has_mark = any("cache_control" in block for block in blocks)

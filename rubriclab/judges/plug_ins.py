@@ -22,9 +22,6 @@ from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.providers import provider_message
 from rubriclab.prompts.prompt import Prompt
 
-JUDGES = "rubriclab.judges"
-REPORT = "Report this to its authors, or uninstall it."
-
 _log = logging.getLogger(__name__)
 
 
@@ -37,7 +34,7 @@ class PlugIn:
     def __str__(self) -> str:
         return f"The {self.kind} {self.name!r} of {self.package}"
 
-    def error(self, fault: str, hint: str = REPORT) -> PlugInError:
+    def error(self, fault: str, hint: str = "Report this to its authors, or uninstall it.") -> PlugInError:
         return PlugInError(f"{self} {fault}.", hint)
 
     @contextmanager
@@ -70,7 +67,7 @@ def judge_entry_points() -> Mapping[str, tuple[EntryPoint, ...]]:
     Each loads a function that takes the rest of the specification (`NAME:REST`) and the options and returns a `Judge`.
     """
     points: dict[str, tuple[EntryPoint, ...]] = {}
-    for point in entry_points(group=JUDGES):
+    for point in entry_points(group="rubriclab.judges"):
         points[point.name] = (*points.get(point.name, ()), point)
     return points
 

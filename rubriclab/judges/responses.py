@@ -82,9 +82,9 @@ _TOKEN_COUNTS = ("tokens", "Tokens", "TokenCount")
 def stated_status(body: Any) -> int | None:
     """Return the status of an error that a gateway passed on with the HTTP status 200; `None` if there is none."""
     error = body.get("error") if isinstance(body, Mapping) else None
-    if not error or (isinstance(error, Mapping) and not error.get("message") and error.get("code") is None):
+    fields = error if isinstance(error, Mapping) else {"message": error}
+    if not error or (not fields.get("message") and fields.get("code") is None):
         return None  # some servers send an empty error with every reply
-    fields = error if isinstance(error, Mapping) else {}
     status = _whole_number(fields.get("code"))
     if status is not None and 400 <= status < 600:
         return status
@@ -106,7 +106,8 @@ def _repaired_choice(choice: Mapping[str, Any]) -> dict[str, Any]:
     corrected, message = dict(choice), choice.get("message")
     if str(choice.get("finish_reason")).casefold().startswith(("content_filter", "safety")):
         corrected["finish_reason"] = "content_filter"
-    if isinstance(message, Mapping) and isinstance(parts := message.get("content"), list):
+    parts = message.get("content") if isinstance(message, Mapping) else None
+    if isinstance(message, Mapping) and isinstance(parts, list):
         texts = (part.get("text") for part in parts if isinstance(part, Mapping))
         corrected["message"] = {**message, "content": "".join(text for text in texts if isinstance(text, str))}
     return corrected

@@ -75,16 +75,17 @@ _MAX_LIST_LENGTHS: Mapping[str, int] = {"criteria": MAX_CRITERIA, "dropped": 10_
 
 def first_bounds_fault(content: Any) -> str | None:
     """Return the path and the limit of the first value in `content` (JSON types) above its field's limit, or `None`."""
-    return next(_excesses(content, (), ""), None)
+    return next(_bounds_faults(content, (), ""), None)
 
 
-def _excesses(value: Any, path: tuple[int | str, ...], field: str) -> Iterator[str]:
-    characters, entries = _MAX_LENGTHS.get(field, MAX_NAME_LENGTH), _MAX_LIST_LENGTHS.get(field, MAX_LIST_LENGTH)
+def _bounds_faults(value: Any, path: tuple[int | str, ...], field: str) -> Iterator[str]:
+    max_characters = _MAX_LENGTHS.get(field, MAX_NAME_LENGTH)
+    max_entries = _MAX_LIST_LENGTHS.get(field, MAX_LIST_LENGTH)
     expected = ""
-    if isinstance(value, str) and len(value) > characters:
-        expected = f"at most {characters:,} characters, got {len(value):,}"
-    elif isinstance(value, list | tuple) and len(value) > entries:
-        expected = f"a list of at most {entries:,}, got {len(value):,}"
+    if isinstance(value, str) and len(value) > max_characters:
+        expected = f"at most {max_characters:,} characters, got {len(value):,}"
+    elif isinstance(value, list | tuple) and len(value) > max_entries:
+        expected = f"a list of at most {max_entries:,}, got {len(value):,}"
     # The condition is negated so that NaN is refused.
     elif isinstance(value, int | float) and not abs(value) <= MAX_NUMBER:
         expected = f"a number between {-MAX_NUMBER:g} and {MAX_NUMBER:g}"
@@ -94,11 +95,11 @@ def _excesses(value: Any, path: tuple[int | str, ...], field: str) -> Iterator[s
         for name, entry in value.items():
             # Entries of a mapping that is listed above, such as `dimensions`, have the mapping's limit.
             limited_as = field if field in _MAX_LENGTHS else str(name)
-            yield from _excesses(str(name), (*path, name), "")
-            yield from _excesses(entry, (*path, name), limited_as)
+            yield from _bounds_faults(str(name), (*path, name), "")
+            yield from _bounds_faults(entry, (*path, name), limited_as)
     elif isinstance(value, list | tuple):
         for number, entry in enumerate(value):
-            yield from _excesses(entry, (*path, number), field)
+            yield from _bounds_faults(entry, (*path, number), field)
 
 
 PREFIX = "sha256:"

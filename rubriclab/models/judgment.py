@@ -177,11 +177,11 @@ def arrange_items(texts: Sequence[TextToJudge], rater: str) -> tuple[Item, ...]:
         content = "\0".join((rater, *parts)).encode("utf-8", "surrogatepass")
         return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest())
 
-    groups = {group: draw("group", group) for group in {text.example.group for text in texts}}
+    group_ranks = {group: draw("group", group) for group in {text.example.group for text in texts}}
 
     def rank(text: TextToJudge) -> tuple[int, str, int]:
         group = text.example.group
-        return groups[group], group, draw("text", text.key)
+        return group_ranks[group], group, draw("text", text.key)
 
     return tuple(_insert_repeats([Item(text.key) for text in sorted(texts, key=rank)], draw))
 
@@ -245,10 +245,10 @@ class RaterAgreement:
 def rater_progress(items: Sequence[Item], judgments: Mapping[Item, HumanJudgment]) -> RaterProgress:
     judgments = {item: judgments[item] for item in items if item in judgments}
     done = [judgment for judgment in judgments.values() if judgment.kind != "skipped"]
-    left = len(items) - len(done)
-    timed = [judgment.seconds for judgment in done if judgment.seconds > 0]
-    seconds = statistics.median(timed) * left if len(timed) >= MIN_TIMED_JUDGMENTS else None
-    return RaterProgress(len(done), len(judgments) - len(done), len(items), seconds, rater_consistency(judgments))
+    n_skipped, n_left = len(judgments) - len(done), len(items) - len(done)
+    times = [judgment.seconds for judgment in done if judgment.seconds > 0]
+    seconds_left = statistics.median(times) * n_left if len(times) >= MIN_TIMED_JUDGMENTS else None
+    return RaterProgress(len(done), n_skipped, len(items), seconds_left, rater_consistency(judgments))
 
 
 def rater_consistency(judgments: Mapping[Item, HumanJudgment]) -> Consistency | None:
@@ -266,9 +266,9 @@ def rater_consistency(judgments: Mapping[Item, HumanJudgment]) -> Consistency | 
 def rater_agreement(history: History, texts: Sequence[TextToJudge]) -> RaterAgreement | None:
     groups = {text.key: text.example.group for text in texts}
     rated_texts = [
-        (each.rater, each.text, each.value)
-        for each in history.current_judgments()
-        if not each.again and each.text in groups and each.value is not None
+        (judgment.rater, judgment.text, judgment.value)
+        for judgment in history.current_judgments()
+        if not judgment.again and judgment.text in groups and judgment.value is not None
     ]
     raters = {name: row for row, name in enumerate(sorted({rater for rater, _, _ in rated_texts}))}
     if len(raters) < 2:

@@ -77,7 +77,7 @@ class Version(Displayed):
     def lacks_direct(self) -> bool:
         """Whether an edit left the gate without a comparison with the same judge asked directly."""
         validation, rubric = self.provenance.validation, self.rubric
-        is_judged = not rubric.asks_directly and any(each.kind != "feature" for each in rubric.criteria)
+        is_judged = not rubric.asks_directly and any(criterion.kind != "feature" for criterion in rubric.criteria)
         return bool(self.provenance.edit and is_judged and validation and not validation.verdict_against(DIRECT))
 
     @property
@@ -222,7 +222,7 @@ class TrainingRecord(FrozenModel):
 
         Raises ValueError if a row would not read back as the same.
         """
-        candidates = [each.model_dump(mode="json", warnings="error") for each in self.candidates]
+        candidates = [candidate.model_dump(mode="json", warnings="error") for candidate in self.candidates]
         yield f'{{"candidates":{canonical(candidates)}'
         for name, adapter, rows in (("cells", _CELLS, self.cells), ("texts", _TEXT, self.texts)):
             yield f',"{name}":['
