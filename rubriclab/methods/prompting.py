@@ -196,16 +196,11 @@ def _check_is_number(value: Any) -> Any:
     return value
 
 
-# Cached, since all prompts of a rubric have the same scale.
-@functools.lru_cache(maxsize=64)
-def _scale(low: float, high: float, whole: bool) -> Scale:
-    return Scale(low=low, high=high, whole=whole)
-
-
 def _check_on_scale(score: float, info: pydantic.ValidationInfo) -> float:
     if info.context:
         fields = info.context["scale"]
-        scale = _scale(fields["low"], fields["high"], fields["whole"])
+        # Not validated again, which would take longer than the check.
+        scale = Scale.model_construct(low=fields["low"], high=fields["high"], whole=fields["whole"])
         if not scale.holds(score):
             raise ValueError(f"the score must be {scale.describe()}; got {score}")
     return score
@@ -219,7 +214,6 @@ Wording = Annotated[Words, at_most(MAX_WORDING_LENGTH)]
 Reason = Annotated[str, at_most(MAX_REASON_LENGTH)]
 
 Number = Annotated[float, pydantic.BeforeValidator(_check_is_number)]
-# A whole number.
 Whole = Annotated[int, pydantic.BeforeValidator(_check_is_number)]
 # A number that the prompt's scale allows.
 OnScale = Annotated[Number, pydantic.AfterValidator(_check_on_scale)]

@@ -32,9 +32,7 @@ from rubriclab.prompts.prompt import Prompt
 from rubriclab.stats.correlation import BoolArray, FloatArray, floats, pearson
 from rubriclab.stats.intervals import DIGITS, rounded
 
-# One explanation, never rewritten, elicited at temperature 0 from G-Eval's prompt with its evaluation steps; a reply
-# with the score only, once at temperature 0 (with `scoring=sampled`: 20 times at temperature 1, since the model has no
-# log-probabilities).
+# Sections 2.2 and 2.3; the explanation is elicited from G-Eval's prompt with its evaluation steps.
 PRESETS: interface.Presets = {
     "paper": {"explanations": 1, "elicitation": "open", "refine": False, "form": "score only"}
 }
@@ -133,7 +131,6 @@ def refine_prompt(
     return Prompt("seeval/refine", fields, CitingRefined if reasons else Refined, max_tokens=REFINED_TOKENS)
 
 
-# Why texts outside the trial have no rating by an explanation.
 NOT_BEST = "not scored: another explanation agreed better with the labels of the texts in the trial"
 # Fewest labelled texts in the trial, which all explanations score; only the best one scores the other texts too.
 MIN_TRIAL = 10
@@ -143,16 +140,8 @@ TEXTS_SHOWN = 6
 MIN_IN_HALF = 5
 
 
-async def learn(
-    training_input: interface.TrainingInput,
-    settings: SEEvalSettings,
-    *,
-    judge: Judge,
-    generator: Judge,
-    on_progress: interface.Progress = interface.ignore_progress,
-    **_unused: Any,
-) -> interface.Learned:
-    return await _SEEvalRun(training_input, settings, judge, generator, on_progress).run()
+async def learn(training_input: interface.TrainingInput, settings: SEEvalSettings, **options: Any) -> interface.Learned:
+    return await _SEEvalRun(training_input, settings, **options).run()
 
 
 @dataclass
@@ -161,7 +150,8 @@ class _SEEvalRun:
     settings: SEEvalSettings
     judge: Judge
     generator: Judge
-    on_progress: interface.Progress
+    seed: int = 0
+    on_progress: interface.Progress = interface.ignore_progress
 
     def __post_init__(self) -> None:
         self.steps = ""

@@ -321,8 +321,8 @@ class _Recognition:
             has_entries = False
             if isinstance(value, dict):
                 holds_objects = bool(value) and all(isinstance(inner, dict) for inner in value.values())
-                has_entries = (is_flat and holds_objects) or any(map(self._is_recognised, value))
-            if self._is_recognised(key) or not (objects or has_entries):
+                has_entries = (is_flat and holds_objects) or any(self._id_of(inner_key) for inner_key in value)
+            if self._id_of(key) or not (objects or has_entries):
                 yield _Entry(key, value, 0)
             elif has_entries:
                 yield from (_Entry(inner_key, inner, group) for inner_key, inner in value.items())
@@ -331,8 +331,8 @@ class _Recognition:
                     ids = [str(item[name]) for name in _ID_FIELDS if type(item.get(name)) in (str, int)]
                     yield _Entry(ids[0] if ids else None, item, group)
 
-    def _is_recognised(self, key: Any) -> bool:
-        return self._find(key)[0] is not None
+    def _id_of(self, key: Any) -> str | None:
+        return self._find(key)[0]
 
     def _find(self, key: Any) -> tuple[str | None, ReadBy]:
         """Return the id that a key means, or `None`, and whether the key was read as an id or as a name."""

@@ -41,10 +41,10 @@ from rubriclab.models.rubric import Criterion, DroppedCriterion, Evidence, Part,
 from rubriclab.models.text import Aspect, Assignment, Example, content_order, named_reasons, shipped_aspects
 from rubriclab.prompts.prompt import Prompt
 
-# How many sub-dimensions the generator is asked for, as in the paper's checklists, and how many questions on each.
+# How many sub-dimensions the generator is asked for, as in the paper's checklists, and how many seeds on each.
 MIN_SUB_DIMENSIONS = 3
 MAX_SUB_DIMENSIONS = 5
-QUESTIONS_PER_SUB_DIMENSION = 2
+SEEDS_EACH = 2
 # Fewest finer questions requested per seed.
 MIN_ELABORATED = 3
 # Most texts whose raters' reasons are shown in the prompt for diversification.
@@ -58,8 +58,7 @@ async def starting_checklist(
     if settings.seeds == "checklist":
         return _limited_checklist(training_input, settings)
     assignment, aspect = training_input.assignment, training_input.assignment.aspect
-    limits = {"fewest": MIN_SUB_DIMENSIONS, "most": MAX_SUB_DIMENSIONS, "each": QUESTIONS_PER_SUB_DIMENSION}
-    fields = {**assignment.fields(), **limits}
+    fields = {**assignment.fields(), "fewest": MIN_SUB_DIMENSIONS, "most": MAX_SUB_DIMENSIONS, "each": SEEDS_EACH}
     answer = await ask(generator, Prompt("checkeval/seeds", fields, scoring.WrittenSeeds, max_tokens=1500))
     (written,) = prompting.require_reply([answer], "seed questions", "generator")
     numbers = itertools.count(1)
@@ -159,7 +158,7 @@ async def augment(
             "seeds are then used.",
         )
     seed_evidence = Evidence(origin="written by hand" if settings.seeds == "checklist" else "prior knowledge")
-    reasons = prompting.numbered_reasons(texts, aspect)
+    reasons, shown_ids = prompting.numbered_reasons(texts, aspect), tuple(text.id for text in texts)
     questions: list[Criterion] = []
     used_ids = {seed.id for _, seed in seeds}
     for sub in subs:
@@ -176,9 +175,7 @@ async def augment(
                 prefix = f"{slug}-d"
                 cited_numbers = new.reasons if isinstance(new, scoring.FinerQuestion) else ()
                 cited_reasons = prompting.cited_reasons(cited_numbers, reasons)
-                evidence = Evidence(
-                    origin="seed questions", examples=tuple(text.id for text in texts), reasons=cited_reasons
-                )
+                evidence = Evidence(origin="seed questions", examples=shown_ids, reasons=cited_reasons)
             numbered_ids = (f"{prefix}{number}" for number in itertools.count(1))
             new_id = next(id_ for id_ in numbered_ids if id_ not in used_ids)
             used_ids.add(new_id)
@@ -400,9 +397,7 @@ def _with_verdict(question: Criterion, verdict: scoring.QuestionVerdict, aspect:
     elif (verdict.yes_means == "better") != (better == "yes"):
         problem = f'"{better}" is given as its good answer, but "yes" means {verdict.yes_means}'
     elif verdict.about != aspect:
-        problem = (
-            "it is about something else" if verdict.about == scoring.SOMETHING_ELSE else f"it is about {verdict.about}"
-        )
+        problem = f"it is about {verdict.about}"
     else:
         fault = None if is_handwritten(question) else scoring.broken_text_fault(verdict.broken, better)
         problem = fault or STYLES.get(verdict.style, "")
@@ -484,7 +479,7 @@ async def learn(
 
 
 def learning_calls(training_input: TrainingInput, settings: scoring.CheckEvalSettings) -> LearningCalls:
-    n_subs, n_seeds = MAX_SUB_DIMENSIONS, MAX_SUB_DIMENSIONS * QUESTIONS_PER_SUB_DIMENSION
+    n_subs, n_seeds = MAX_SUB_DIMENSIONS, MAX_SUB_DIMENSIONS * SEEDS_EACH
     generator_calls = 1 if settings.seeds == "prior knowledge" else 0
     if settings.seeds == "checklist":
         checklist = _limited_checklist(training_input, settings)

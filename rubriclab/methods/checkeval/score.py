@@ -18,9 +18,8 @@ from rubriclab.models.text import Assignment, Example, Scale
 from rubriclab.prompts.prompt import ExpectedEntry, KeyedReply, Prompt, is_salvage, keyed_reply
 from rubriclab.stats.intervals import DIGITS
 
-# Sections 3.2, 3.3 and 4.4, tables 12 and 13, figures 5 to 9: 3 to 5 seeds, one or two in each sub-dimension, become
-# lists of 20 to 35 questions, on average 2 diversified and 4 elaborated ones for each seed. Only the model filters.
-# Answers are yes or no without a reason. No labels or raters' reasons are used, and all questions are asked.
+# Sections 3.2, 3.3 and 4.4, tables 12 and 13, figures 5 to 9: one or two seeds in each sub-dimension become lists of 20
+# to 35 questions, on average 2 diversified and 4 elaborated ones for each seed, and all of them are asked.
 PRESETS: Presets = {
     "paper": {
         "seeds_per_sub_dimension": 1,
@@ -161,9 +160,7 @@ class PlainElaboration(pydantic.BaseModel):
 
     @pydantic.model_validator(mode="after")
     def _usable(self, info: pydantic.ValidationInfo) -> Self:
-        fewest = 1
-        if info.context and not is_salvage(info):
-            fewest = info.context.get("fewest", 1)
+        fewest = 1 if is_salvage(info) or not info.context else info.context.get("fewest", 1)
         if len(self.questions) < fewest:
             raise ValueError(f"expected at least {fewest} questions, got {len(self.questions)}")
         if is_salvage(info):
@@ -291,7 +288,6 @@ def text_score(questions: Sequence[Criterion], ratings: Mapping[str, CriterionRa
 
 
 def rate_question(question: Criterion, entry: AnswerEntry | Answer) -> CriterionRating:
-    """Return the rating by an answer, with or without a reason."""
     answer = entry.answer if isinstance(entry, AnswerEntry) else entry
     reason = entry.reason.strip() if isinstance(entry, AnswerEntry) else ""
     if answer == "n/a":

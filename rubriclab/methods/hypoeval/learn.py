@@ -429,13 +429,7 @@ ROUNDS = (0.25, 0.5, 1.0)
 
 
 async def learn(
-    training_input: interface.TrainingInput,
-    settings: HypoEvalSettings,
-    *,
-    judge: Judge,
-    generator: Judge,
-    seed: int,
-    on_progress: interface.Progress = interface.ignore_progress,
+    training_input: interface.TrainingInput, settings: HypoEvalSettings, **options: Any
 ) -> interface.Learned:
     if "labels" in settings.sources and not training_input.shown:
         raise DataError(
@@ -448,7 +442,7 @@ async def learn(
             f"{training_input.assignment.words.task!r}.",
             "Give your own with `literature=PATH`.",
         )
-    run = _HypoEvalRun(training_input, settings, judge, generator, seed, on_progress)
+    run = _HypoEvalRun(training_input, settings, **options)
     await run.propose_all()
     await run.reduce_bank()
     await run.rate_bank()
@@ -462,7 +456,7 @@ class _HypoEvalRun:
     judge: Judge
     generator: Judge
     seed: int
-    on_progress: interface.Progress
+    on_progress: interface.Progress = interface.ignore_progress
 
     def __post_init__(self) -> None:
         training_input, settings = self.training_input, self.settings
@@ -742,6 +736,10 @@ def learning_calls(training_input: interface.TrainingInput, settings: HypoEvalSe
     )
 
 
+# In recorded judgments of a strong model, one call about all hypotheses agreed with people as well as one for each, at
+# a fraction of the price. None is dropped before all texts are rated, since a candidate needs all its ratings.
+JOINT_SETTINGS = {"ask": "together", "drop_hopeless": False, "bank_size": 10, "new_hypotheses": 4, "refine_rounds": 2}
+
 HYPOEVAL = interface.Method(
     name="hypoeval",
     note="criteria with a description of every score, from labels and findings",
@@ -757,13 +755,5 @@ HYPOEVAL = interface.Method(
     # The published procedures propose in view of ratings, round by round.
     rated_later=lambda settings: settings.procedure == "improved",
     extend=extend,
-    # In recorded judgments of a strong model, one call about all hypotheses agreed with people as well as one for each,
-    # at a fraction of the price. None is dropped before all texts are rated, since a candidate needs all its ratings.
-    joint_settings={
-        "ask": "together",
-        "drop_hopeless": False,
-        "bank_size": 10,
-        "new_hypotheses": 4,
-        "refine_rounds": 2,
-    },
+    joint_settings=JOINT_SETTINGS,
 )
