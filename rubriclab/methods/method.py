@@ -22,8 +22,7 @@ Presets = Mapping[str, Mapping[str, Any]]
 # The current step, and the completed share of the whole, 0 to 1.
 Progress = Callable[[str, float], None]
 
-# A text has no score if this share of its answers or verdicts is missing: a score by the others would be one by another
-# rubric.
+# A text has no score if this share of its answers or verdicts is missing: the others would be another rubric.
 MISSING_SHARE = 0.5
 # Up to this number of groups, each group is a fold; more groups share folds of about 2 % of the texts.
 MAX_FOLDS = 50
@@ -281,8 +280,8 @@ def with_agreement(
     has_score = ~np.isnan(scores)
     score_count = int(has_score.sum())
     r = rounded(pearson(scores[has_score], labels[has_score])) if score_count >= min_scores else None
-    missing = text_count - score_count
-    return criterion.with_evidence(pearson=r, judged=score_count, missing=missing, answers=answer_counts)
+    n_missing = text_count - score_count
+    return criterion.with_evidence(pearson=r, judged=score_count, missing=n_missing, answers=answer_counts)
 
 
 def cross_validated(groups: Sequence[str], predict: Callable[[np.ndarray, np.ndarray], FloatArray]) -> FloatArray:

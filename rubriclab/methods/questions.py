@@ -412,10 +412,7 @@ async def find_redundant(
 
     Of two redundant criteria the later one is dropped: better tiers come first, and within a tier the better wording,
     then the earlier position. Without a usable reply, only equal wording is dropped; a reply that would drop more than
-    a third of the criteria is not usable.
-
-    Args:
-        max_shown: most entries in one prompt; with 2, every pair has a prompt of its own.
+    a third of the criteria is not usable. With `max_shown=2`, every pair has a prompt of its own.
     """
     first_ids: dict[tuple[str, ...], str] = {}
     reasons = {}
@@ -459,9 +456,7 @@ async def _redundant_pairs(
     block: Sequence[Criterion], noun: Noun, assignment: Assignment, judge: Judge
 ) -> dict[frozenset[str], Group] | str:
     """Return the group of each redundant pair, or a text that says why the block has no usable verdict."""
-    own_seeds = {
-        each.id: each.question.seed for each in block if each.question and each.question.origin == "elaborated"
-    }
+    seed_of = {each.id: each.question.seed for each in block if each.question and each.question.origin == "elaborated"}
     entries = [
         {
             "id": each.id,
@@ -480,7 +475,7 @@ async def _redundant_pairs(
         pairs: dict[frozenset[str], Group] = {}
         for group in answer.value.groups:
             for first, second in group.pairs():
-                is_seed_with_its_own = own_seeds.get(first) == second or own_seeds.get(second) == first
+                is_seed_with_its_own = seed_of.get(first) == second or seed_of.get(second) == first
                 # An elaborated question is always nested in its seed, which is no reason to drop it.
                 if group.relation == "same" or not is_seed_with_its_own:
                     pairs.setdefault(frozenset((first, second)), group)

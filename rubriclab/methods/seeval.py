@@ -53,8 +53,7 @@ class SEEvalSettings(holistic.HolisticSettings):
     it relates to what is known (paper)."""
 
     refine: bool = True
-    """Whether the best explanation is rewritten in view of the texts with its largest errors, and the rewriting is
-    kept if it helps on other texts."""
+    """Whether the best explanation is rewritten in view of its largest errors, if that helps on other texts."""
 
 
 FORM = holistic.ScoreFormat(
@@ -296,11 +295,10 @@ class _SEEvalRun:
         return None if np.isnan(gain) else (gain, first_half, rewritings)
 
     async def _rewrite(self, criterion_id: str, base: Criterion, seen: BoolArray) -> Criterion | None:
-        """Return the explanation rewritten in view of its largest errors on the texts of the mask `seen`.
+        """Return the explanation rewritten in view of its largest errors on the `seen` texts; `None` if that fails.
 
-        `None` if that fails. Errors are residuals of the regression of labels on scores; half of those shown are
-        positive, half negative. If errors were plain differences, a judge that is only more lenient would be wrong on
-        every text.
+        Errors are residuals of the regression of labels on scores; half of those shown are positive, half negative.
+        If errors were plain differences, a judge that is only more lenient would be wrong on every text.
         """
         scores = self._scores(base.id)
         indices = np.flatnonzero(seen & ~np.isnan(scores))

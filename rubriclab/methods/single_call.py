@@ -130,14 +130,12 @@ async def _rate_separately(
 
 
 def _in_order_of_parts(
-    parts: Sequence[Part],
-    joint_ratings: Mapping[str, CriterionRating],
-    separate_ratings: Iterable[tuple[CriterionRating, ...]],
+    parts: Sequence[Part], joint: Mapping[str, CriterionRating], separate: Iterable[tuple[CriterionRating, ...]]
 ) -> tuple[CriterionRating, ...]:
     ratings: list[CriterionRating] = []
-    remaining = iter(separate_ratings)
+    remaining = iter(separate)
     for part in parts:
-        ratings += [joint_ratings[each.id] for each in part.criteria] if can_join(part) else next(remaining)
+        ratings += [joint[criterion.id] for criterion in part.criteria] if can_join(part) else next(remaining)
     return tuple(ratings)
 
 

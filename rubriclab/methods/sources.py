@@ -75,11 +75,10 @@ class Checklist(FrozenModel):
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> Checklist:
-        names_by_kind = {
-            "question id": [question.id for question in self.questions],
-            "sub-dimension": [sub.name for sub in self.sub_dimensions],
-        }
-        for kind, names in names_by_kind.items():
+        for kind, names in (
+            ("question id", [question.id for question in self.questions]),
+            ("sub-dimension", [sub.name for sub in self.sub_dimensions]),
+        ):
             if repeated_names := [name for name, n_uses in Counter(names).items() if n_uses > 1]:
                 raise ValueError(f"the {kind} {repeated_names[0]!r} is given twice")
         if self.aspect in self.others:
@@ -206,13 +205,10 @@ _FINDINGS_HINT = 'A findings file is a JSON list: [{"id": ..., "aspects": [...],
 
 
 class Finding(FrozenModel):
-    """What raters reward or penalise, according to one publication.
+    """What raters reward or penalise, according to one publication. Without `aspects`, it is about every aspect.
 
-    Attributes:
-        aspects: that the finding is about; if empty, it is about every aspect.
-        benchmarks: the public data sets whose raters the finding is about. A rubric that is tested on one of them must
-            not have learned from the finding.
-        quotation: the passage of the paper's `file` that supports the claim.
+    `benchmarks` names the public data sets whose raters the finding is about. A rubric that is tested on one of them
+    must not have learned from the finding. `quotation` is the passage of the paper's `file` that supports the claim.
     """
 
     id: Words

@@ -276,8 +276,6 @@ class _Entry:
 
 
 class _Recognition:
-    """The recognition of the expected entries in a reply that has other keys than their ids."""
-
     def __init__(self, expected: Sequence[ExpectedEntry], raw: Mapping[Any, Any]) -> None:
         self._expected = expected
         self._by_id = _unambiguous((_plain(each.id), each.id) for each in expected)

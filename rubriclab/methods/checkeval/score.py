@@ -43,8 +43,7 @@ class CheckEvalSettings(MethodSettings):
     """Hyperparameters of CheckEval; part of the digest of a version."""
 
     ask: Ask = "by sub-dimension"
-    """One call per text and sub-dimension; one per question; or one per text (section 3.3: the paper groups by
-    sub-dimension, having found no noticeable difference to single questions)."""
+    """One call per text and sub-dimension (paper); one per text and question; or one per text."""
 
     answers: Literal["with reasons", "yes or no"] = "with reasons"
     """What an answer contains: a reason and then yes, no or n/a; or only yes or no (paper)."""

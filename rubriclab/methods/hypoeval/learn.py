@@ -355,9 +355,8 @@ def proposal_form(scores: tuple[float, ...], *, citing: bool) -> type[Hypothesis
 WRONG_SHARE = 0.5
 
 
-def with_ids(proposed: Sequence[Criterion], n_earlier: int) -> tuple[Criterion, ...]:
-    numbered = enumerate(proposed, n_earlier + 1)
-    return tuple(each.model_copy(update={"id": f"h{number:02d}"}) for number, each in numbered)
+def with_ids(proposed: Sequence[Criterion], n_older: int) -> tuple[Criterion, ...]:
+    return tuple(each.model_copy(update={"id": f"h{number:02d}"}) for number, each in enumerate(proposed, n_older + 1))
 
 
 async def extend(
@@ -382,9 +381,7 @@ async def extend(
             utilities[criterion_id].append(utility(scores[criterion_id], labels[text_id], scale))
     accuracy = {criterion_id: fmean(values) if values else 0.0 for criterion_id, values in utilities.items()}
     best = sorted(part.criteria, key=lambda criterion: (-accuracy[criterion.id], criterion.id))[: settings.k]
-    predictions = {
-        text_id: predict_label(best, ratings.get(text_id, {}), label, theta, scale) for text_id, label in labels.items()
-    }
+    predictions = {id_: predict_label(best, ratings.get(id_, {}), labels[id_], theta, scale) for id_ in labels}
     n_misses = {text_id: count_misses(of_text) for text_id, of_text in predictions.items()}
     wrong = [text for text in examples if n_misses[text.id] >= max(1, WRONG_SHARE * len(predictions[text.id]))]
     half = max(1, len({example.group for example in examples}) // 2)

@@ -66,12 +66,11 @@ class SealSettings(MethodSettings):
     separate call (paper). Facts are always extracted by the judge."""
 
     facts: Literal["by text", "one call"] = "by text"
-    """How facts are extracted, if units are facts: text by text, in portions, so that those of a source are extracted
-    once for all its outputs; or those of the output and of all that it is compared with in one call (paper)."""
+    """How facts are extracted, if units are facts: text by text, so that those of a source are extracted once for all
+    its outputs; or those of the output and of all that it is compared with in one call (paper)."""
 
     answers: Literal["with reasons", "bare"] = "with reasons"
-    """What a verdict contains: a reason and then the answer, the supporting facts or the score; or these alone
-    (paper)."""
+    """What a verdict contains: a reason before the answer, the supporting facts or the score; or no reason (paper)."""
 
     decompose: bool = True
     """Whether texts are decomposed into units; if not, each is verified whole (the paper's ablation w/o SD)."""
@@ -285,9 +284,7 @@ def _verdict_prompt(
         ],
         **{material: texts.get(material) for material in MATERIALS},
         "facts": [
-            {"id": fact_id, "of": material, "text": fact}
-            for material in fact_materials
-            for fact_id, fact in verification.facts[material].items()
+            {"id": id_, "of": of, "text": fact} for of in fact_materials for id_, fact in verification.facts[of].items()
         ],
         "output": verification.output,
         "weigh": weigh,
@@ -409,8 +406,7 @@ async def decompose(
 ) -> tuple[Kind, tuple[Unit, ...]]:
     """Return the kind of the text's units, and the units in order: the whole text alone if there would be too few.
 
-    A sentence whose facts could not be obtained, or a text that could not be split, is a unit with a fault. `facts` are
-    those of the text, if they were extracted before.
+    A sentence whose facts could not be obtained, or a text that could not be split, is a unit with a fault.
     """
     whole, kind, settings, words = Unit("u1", text), plan.units.kind, plan.settings, plan.assignment.words
     if kind in ("response", "triple"):
@@ -509,9 +505,7 @@ async def judge_text(example: text_model.Example, plan: VerificationPlan, judge:
             stated = itertools.chain(*(each for each in extracted[material] if not isinstance(each, str)))
             facts[material] = {f"{FACT_LETTERS[material]}{number}": fact for number, fact in enumerate(stated, 1)}
         texts = {material: text for material, text in texts.items() if material in incomplete}
-        for question_id, material in plan.support_by_question.items():
-            if material in incomplete:
-                lacking[question_id] = incomplete[material]
+        lacking |= {id_: incomplete[of] for id_, of in plan.support_by_question.items() if of in incomplete}
 
     verification = TextVerification(plan, output, kind, verifiable, texts, facts, lacking)
     prompts = verdict_prompts(verification)
