@@ -204,8 +204,7 @@ def single_criterion_learning(
         # compared with, which is not the judge's fault.
         require_scores(sorted((rating for (rating,) in ratings), key=lambda rating: not rating.units))
         scores = floats(text_score for text_score, _ in scores_and_ratings)
-        labels_by_id = training_input.labels
-        labels = np.array([labels_by_id[text.id] for text in texts], dtype=float)
+        labels = floats(text.scores[training_input.assignment.aspect.name] for text in texts)
         with_evidence = interface.with_agreement(criterion, scores, labels, len(texts), min_scores=2)
         notes: tuple[str, ...] = ()
         if training_input.examples and not texts:
@@ -226,8 +225,6 @@ def single_criterion_learning(
 
 
 def scorer(form: ScoreFormat) -> interface.ScoreFunction:
-    """Return the function that scores a text by the only criterion of a part."""
-
     async def score(example: Example, part: Part, assignment: Assignment, judge: Judge) -> interface.Scored:
         settings = HolisticSettings.model_validate(part.settings)
         rating = await holistic_rating(example, part.criteria[0], assignment, judge, form=form, settings=settings)
@@ -237,7 +234,6 @@ def scorer(form: ScoreFormat) -> interface.ScoreFunction:
 
 
 def _percentages(shares: Mapping[float, float]) -> str:
-    # Smaller shares would be 0%.
     return ", ".join(f"{format_score(score)}: {share:.0%}" for score, share in sorted(shares.items()) if share >= 0.005)
 
 
@@ -270,23 +266,21 @@ def _baseline(
         return interface.LearningCalls(n_texts * settings.calls, generator_calls, unrated=unrated)
 
     score = scorer(form)
-    defaults = {
-        "needs_labels": False,
-        "presets": {},
-        "prompts": (form.template,),
-        "rated_later": lambda _settings: True,
-    }
-    return interface.Method(
+    baseline = interface.Method(
         name=name,
         note=note,
         is_baseline=True,
         settings=settings,
+        presets={},
+        prompts=(form.template,),
         learn=single_criterion_learning(score, make),
         score=score,
         learning_calls=calls,
+        needs_labels=False,
+        rated_later=lambda _settings: True,
         single_criterion=True,
-        **{**defaults, **attributes},
     )
+    return replace(baseline, **attributes)
 
 
 async def _from_definition(training_input: interface.TrainingInput, *_unused: Any) -> Criterion:

@@ -145,8 +145,7 @@ class Learned:
         examples: ids of the training texts, the rows of `ratings`.
         candidates: ids of the rated criteria, the columns of `ratings`; the part has kept some and dropped the others.
         scores: the examples' scores by the part, as scoring would give them, shape (examples,); NaN if missing.
-        reselected: cross-validated scores, shape (examples,): each group is scored by the criteria that the other
-            groups' labels select.
+        reselected: cross-validated scores: each group is scored by the criteria that the other groups' labels select.
         optimistic: whether labels influenced the criteria or weights behind `scores`.
         notes: messages for the user: failed requests, and filters that were overruled.
     """

@@ -25,7 +25,7 @@ from rubriclab.models.base import MAX_NAME_LENGTH, MAX_WORDING_LENGTH, digest
 from rubriclab.models.characters import plain
 from rubriclab.models.rubric import CitedReason
 from rubriclab.models.text import CANNOT_ASSESS, Example, Scale, Words, named_annotations, named_reasons, text_digest
-from rubriclab.prompts.prompt import AROUND_ID, KeyedReply, Prompt, is_salvage
+from rubriclab.prompts.prompt import AROUND_ID, ExpectedEntry, KeyedReply, Prompt, is_salvage, keyed_reply
 
 R = TypeVar("R", bound=pydantic.BaseModel)
 S = TypeVar("S")
@@ -170,6 +170,12 @@ def why_missing(prompt: Prompt[Any], answer: JudgeAnswer[Any], noun: str) -> str
     return f"no usable {noun}, also after one repair: {complaint}"
 
 
+def numbered_reply(noun: str, numbers: Iterable[int], form: Any) -> type[KeyedReply]:
+    """Return the reply model, shown after the text, with an entry for each number, as `sentence 1`."""
+    expected = tuple(ExpectedEntry(f"{noun} {number}", form, names=(str(number),)) for number in numbers)
+    return keyed_reply(expected, after_text=True)
+
+
 async def ask_entries(judge: Judge, prompt: Prompt[KeyedReply], noun: str) -> tuple[dict[str, Any], str]:
     """Return the usable entries of the judge's reply by id, and why there is no usable `noun` for the other ids."""
     answer = await ask(judge, prompt)
@@ -311,7 +317,6 @@ def numbered_reasons(examples: Iterable[Example], aspect: str) -> tuple[Numbered
 
 
 def fields_of_reasons(reasons: Sequence[NumberedReason], example_id: str) -> list[dict[str, Any]]:
-    """Return what a prompt shows of the reasons for the score of one text."""
     return [
         {"number": reason.number, "text": plain(reason.text), "score": reason.score}
         for reason in reasons

@@ -232,8 +232,7 @@ def select_questions(
     """Return why the labels speak against questions, by id; if against all, the best of each sub-dimension stay.
 
     Args:
-        end_share: the share of the texts that count as the worst, and as the best, by their labels. A generated
-            question that the worst texts pass as often as the best is dropped. 0 skips this rule.
+        end_share: the share of the texts at each end of the labels, which a generated question must tell apart; or 0.
         proposed_must_track: whether proposed questions need a positive correlation with the labels, unless none has it.
     """
     correlations: list[float] = label_correlations(answers.good, answers.labels).tolist()
@@ -401,12 +400,7 @@ class Groups(BaseModel):
 
 
 async def find_redundant(
-    tiers: Sequence[Sequence[Criterion]],
-    noun: Noun,
-    assignment: Assignment,
-    judge: Judge,
-    *,
-    max_shown: int = MAX_SHOWN,
+    tiers: Sequence[Sequence[Criterion]], noun: Noun, assignment: Assignment, judge: Judge, max_shown: int = MAX_SHOWN
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """Return the ids of the criteria that repeat a better one, each with the reason; and notes for the user.
 

@@ -16,7 +16,7 @@ import itertools
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -137,10 +137,6 @@ MIN_TRIAL = 10
 TEXTS_SHOWN = 6
 # Fewest texts in a half to evaluate a rewriting.
 MIN_IN_HALF = 5
-
-
-async def learn(training_input: interface.TrainingInput, settings: SEEvalSettings, **options: Any) -> interface.Learned:
-    return await _SEEvalRun(training_input, settings, **options).run()
 
 
 @dataclass
@@ -388,7 +384,7 @@ SEEVAL = interface.Method(
     settings=SEEvalSettings,
     presets=PRESETS,
     prompts=("seeval/explain", "seeval/refine", "seeval/rate", "geval/steps"),
-    learn=learn,
+    learn=lambda training_input, settings, **options: _SEEvalRun(training_input, settings, **options).run(),
     score=holistic.scorer(FORM),
     learning_calls=learning_calls,
     single_criterion=True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -42,12 +43,7 @@ TOKENS_AROUND = 256
 
 
 def can_join(part: Part) -> bool:
-    """Return whether a part's criteria can be rated in one call with those of other methods.
-
-    These can: hypotheses, unless they get one score together; questions about whole texts; and scores of the whole
-    aspect with one reasoned answer. These cannot: entries without a reason; weighted scores; explanations that follow
-    evaluation steps; text features; and criteria of `few_shot`, `analyze_rate`, `seal` and `dcr`.
-    """
+    """Return whether a part's criteria can be rated in one call with those of other methods; see `shares_call`."""
     return METHODS[part.method].shares_call(part.settings)
 
 
@@ -69,25 +65,22 @@ def judge_prompt(
 def divide_criteria(parts: Sequence[Part], max_criteria: int | None) -> list[list[Part]]:
     """Return the parts of each call, with at most `max_criteria` of all their criteria; `None` sets no limit."""
     criteria = [(index, criterion) for index, part in enumerate(parts) for criterion in part.criteria]
-    if max_criteria is None:
-        max_criteria = len(criteria)
     calls = []
-    for run in prompting.chunks(criteria, max_criteria):
-        criteria_by_part: dict[int, list[Criterion]] = {}
-        for index, criterion in run:
-            criteria_by_part.setdefault(index, []).append(criterion)
-        updates = {index: {"criteria": tuple(own), "dropped": ()} for index, own in criteria_by_part.items()}
-        calls.append([parts[index].model_copy(update=update) for index, update in updates.items()])
+    for run in prompting.chunks(criteria, max_criteria or len(criteria)):
+        call_parts = []
+        for index, own in itertools.groupby(run, key=lambda indexed: indexed[0]):
+            update = {"criteria": tuple(criterion for _, criterion in own), "dropped": ()}
+            call_parts.append(parts[index].model_copy(update=update))
+        calls.append(call_parts)
     return calls
 
 
 def criteria_fields(parts: Sequence[Part]) -> dict[str, list[dict[str, Any]]]:
     """Return the fields of a prompt that show the criteria, whose ids are unique."""
-    hypotheses: list[Criterion] = []
+    hypotheses = [each for part in parts for each in part.criteria if each.kind == "hypothesis"]
     sub_dimensions: list[dict[str, Any]] = []
     overall: list[dict[str, Any]] = []
     for part in parts:
-        hypotheses += (each for each in part.criteria if each.kind == "hypothesis")
         questions = [each for each in part.criteria if each.kind == "question"]
         sub_dimensions += sub_dimension_fields(questions, part.dimensions or {})
         basis = METHODS[part.method].states
@@ -124,7 +117,6 @@ async def judge_all(
 async def _rate_separately(
     example: Example, parts: Sequence[Part], assignment: Assignment, judge: Judge
 ) -> list[tuple[CriterionRating, ...]]:
-    """Return the ratings by each of the parts that cannot share a call."""
     scored = (METHODS[part.method].score(example, part, assignment, judge) for part in parts if not can_join(part))
     return [ratings for _, ratings in await prompting.gather_in_order(scored)]
 
@@ -150,7 +142,6 @@ def _all_ratings(
 
 
 def ratings_in(judgments: KeyedReply, criteria: Mapping[str, Criterion]) -> dict[str, CriterionRating]:
-    """Return the ratings in a reply by the criterion's id; `criteria` are by id too."""
     ratings = {}
     for id_, entry in judgments.entries.items():
         if criteria[id_].kind == "question":
@@ -244,10 +235,8 @@ def judge_group_prompt(
         **criteria_fields(parts),
         "texts": [{"number": number, "output": example.output} for number, example in enumerate(examples, 1)],
     }
-    form_of_text = reply_form(fields)  # each text has the entries that it would have alone
-    numbers = map(str, range(1, len(examples) + 1))
-    expected = tuple(ExpectedEntry(f"text {number}", form_of_text, names=(number,)) for number in numbers)
-    form = keyed_reply(expected, after_text=True)
+    # Each text has the entries that it would have alone.
+    form = prompting.numbered_reply("text", range(1, len(examples) + 1), reply_form(fields))
     max_tokens = TOKENS_AROUND_GROUP + len(examples) * _max_tokens_per_text(parts)
     return Prompt(GROUP_TEMPLATE, fields, form, max_tokens=max_tokens)
 

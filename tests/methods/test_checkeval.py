@@ -257,8 +257,8 @@ DIMENSIONS = {"Side 1": "What the first is.", "Side 2": "What the second is."}
 )
 async def test_questions_are_grouped_as_the_setting_says_with_one_call_each(how: Any, groups: list[list[str]]):
     judge = scripts.scripted()
-    settings = CheckEvalSettings(ask=how)
-    found = await ask_questions(text(), QUESTIONS, DIMENSIONS, scripts.assignment(), judge, settings=settings)
+    part = scripts.part_of("checkeval", *QUESTIONS, dimensions=DIMENSIONS, ask=how)
+    found = await ask_questions(text(), part, scripts.assignment(), judge)
     shown = [[each for sub in prompt.fields["sub_dimensions"] for each in sub["questions"]] for prompt in judge.prompts]
     assert [[each["id"] for each in some] for some in shown] == groups
     assert {name: rated.score for name, rated in found.items()} == {

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import scripted_judge as scripts
 
-from rubriclab.methods.checkeval.score import CheckEvalSettings, answer_prompts
+from rubriclab.methods.checkeval.score import answer_prompts
 from rubriclab.methods.hypoeval.score import rate_prompt, rate_together_prompt
 from rubriclab.methods.single_call import judge_group_prompt, judge_prompt
 from rubriclab.models.rubric import Criterion
@@ -17,7 +17,6 @@ from rubriclab.prompts import render
 from rubriclab.prompts.prompt import Prompt
 
 TEXT = scripts.example(1, 3, source="THE SOURCE", context="THE CONTEXT")
-ASKED = CheckEvalSettings(ask="together", answers="with reasons")
 Build = Callable[[Sequence[Criterion]], Prompt[Any]]
 
 PROMPTS: dict[str, tuple[str, Build]] = {
@@ -28,7 +27,7 @@ PROMPTS: dict[str, tuple[str, Build]] = {
     ),
     "checkeval/answer": (
         "question",
-        lambda criteria: answer_prompts(TEXT, criteria, {}, scripts.assignment(), ASKED)[0],
+        lambda criteria: answer_prompts(TEXT, scripts.part_of("checkeval", *criteria), scripts.assignment())[0],
     ),
     "single_call/judge": (
         "hypothesis",

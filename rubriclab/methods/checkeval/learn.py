@@ -61,21 +61,17 @@ async def starting_checklist(
     fields = {**assignment.fields(), "fewest": MIN_SUB_DIMENSIONS, "most": MAX_SUB_DIMENSIONS, "each": SEEDS_EACH}
     answer = await ask(generator, Prompt("checkeval/seeds", fields, scoring.WrittenSeeds, max_tokens=1500))
     (written,) = prompting.require_reply([answer], "seed questions", "generator")
+    subs = []
     numbers = itertools.count(1)
-    subs = tuple(
-        SubDimension(
-            name=sub.name,
-            definition=sub.definition,
-            questions=tuple(SeedQuestion(id=f"s{next(numbers):02d}", text=text) for text in sub.questions),
-        )
-        for sub in written.sub_dimensions
-    )
+    for sub in written.sub_dimensions:
+        questions = tuple(SeedQuestion(id=f"s{next(numbers):02d}", text=text) for text in sub.questions)
+        subs.append(SubDimension(name=sub.name, definition=sub.definition, questions=questions))
     return Checklist(
         format="rubriclab-checklist/1",
         task=assignment.words.task,
         aspect=aspect.name,
         definition=aspect.definition,
-        sub_dimensions=subs,
+        sub_dimensions=tuple(subs),
     )
 
 
@@ -312,7 +308,6 @@ async def filter_questions(
 async def _filter_dimension(
     pool: Sequence[Criterion], checklist: Checklist, assignment: Assignment, generator: Judge
 ) -> tuple[dict[str, str], list[str]]:
-    """Return why the paper's filter drops questions, by their ids, and notes for the user."""
     reasons = {each.id: '"no" is its good answer' for each in pool if question_of(each).better == "no"}
     shown = [each for each in pool if each.id not in reasons]
     dimensions = {sub.name: sub.definition for sub in checklist.sub_dimensions}
@@ -364,7 +359,6 @@ def other_aspects(checklist: Checklist, assignment: Assignment) -> tuple[Aspect,
 async def _verdicts(
     pool: Sequence[Criterion], checklist: Checklist, assignment: Assignment, generator: Judge
 ) -> dict[str, scoring.QuestionVerdict]:
-    """Return the generator's verdicts by the questions' ids; questions without a usable verdict are left out."""
     others = [other.model_dump() for other in other_aspects(checklist, assignment)]
     prompts = []
     for sub in checklist.sub_dimensions:
@@ -378,8 +372,7 @@ async def _verdicts(
             form = scoring.reply_form(fields, scoring.QuestionVerdict)
             prompts.append(Prompt("checkeval/filter", fields, form, max_tokens=256 + 128 * len(chunk)))
     answers = await asyncio.gather(*(ask(generator, prompt) for prompt in prompts))
-    replies = [answer.value for answer in answers if answer.value]
-    return {id_: verdict for reply in replies for id_, verdict in reply.entries.items()}
+    return {id_: verdict for answer in answers if answer.value for id_, verdict in answer.value.entries.items()}
 
 
 def _with_verdict(question: Criterion, verdict: scoring.QuestionVerdict, aspect: str) -> tuple[Criterion, str | None]:
@@ -434,10 +427,16 @@ async def learn(
         pool, checklist, assignment, generator, settings, missing_fields=missing
     )
     on_progress(f"{len(questions)} questions to ask", PROGRESS_OF_FILTER)
-    dimensions = {sub.name: sub.definition for sub in checklist.sub_dimensions}
+    part = Part(
+        method="checkeval",
+        settings=settings.model_dump(mode="json"),
+        criteria=questions,
+        dropped=dropped,
+        dimensions={sub.name: sub.definition for sub in checklist.sub_dimensions},
+    )
     ratings_of_texts = await prompting.for_each(
         texts,
-        lambda text: scoring.ask_questions(text, questions, dimensions, assignment, judge, settings=settings),
+        lambda text: scoring.ask_questions(text, part, assignment, judge),
         on_progress,
         "texts answered",
         PROGRESS_OF_FILTER,
@@ -456,13 +455,7 @@ async def learn(
 
     by_labels = settings.filter == "model and labels"
     learned = learn_from_answers(
-        Part(
-            method="checkeval",
-            settings=settings.model_dump(mode="json"),
-            criteria=questions,
-            dropped=dropped,
-            dimensions=dimensions,
-        ),
+        part,
         training_input,
         ratings_of_texts,
         rate=lambda ratings, question: ratings[question.id],
@@ -491,8 +484,7 @@ def learning_calls(training_input: TrainingInput, settings: scoring.CheckEvalSet
         generator_calls += n_seeds
     if settings.filter != "off":
         generator_calls += 1 if is_paper else n_subs + 1
-    n_made = n_seeds + n_subs * settings.diversified + n_seeds * settings.elaborated_most
-    n_questions = min(settings.most, n_made)
+    n_questions = min(settings.most, n_seeds + n_subs * settings.diversified + n_seeds * settings.elaborated_most)
     calls_per_text = {"together": 1, "by sub-dimension": n_subs, "one by one": n_questions}
     return LearningCalls(
         len(training_input.examples) * calls_per_text[settings.ask],

@@ -213,12 +213,11 @@ class QuestionVerdict(pydantic.BaseModel):
     def _check_subject(cls, value: str, info: pydantic.ValidationInfo) -> str:
         if not info.context:
             return value
-        others = [other["name"] for other in info.context["others"]]
-        for subject in (info.context["aspect"]["name"], *others, SOMETHING_ELSE):
+        aspects = [info.context["aspect"]["name"], *(other["name"] for other in info.context["others"])]
+        for subject in (*aspects, SOMETHING_ELSE):
             if _plain(subject) == _plain(value):
                 return str(subject)
-        expected = ", ".join((info.context["aspect"]["name"], *others, SOMETHING_ELSE))
-        raise ValueError(f"one of {expected} was expected; got {value!r:.60}")
+        raise ValueError(f"one of {', '.join((*aspects, SOMETHING_ELSE))} was expected; got {value!r:.60}")
 
 
 class SeedSubDimension(pydantic.BaseModel):
@@ -269,8 +268,7 @@ async def score(example: Example, part: Part, assignment: Assignment, judge: Jud
 
     The score is `None` if half of the applicable questions or more have no answer, or if none is applicable.
     """
-    settings = CheckEvalSettings.model_validate(part.settings)
-    ratings = await ask_questions(example, part.criteria, part.dimensions or {}, assignment, judge, settings=settings)
+    ratings = await ask_questions(example, part, assignment, judge)
     return text_score(part.criteria, ratings, assignment.scale), tuple(ratings.values())
 
 
@@ -295,34 +293,23 @@ def rate_question(question: Criterion, entry: AnswerEntry | Answer) -> Criterion
 
 
 async def ask_questions(
-    example: Example,
-    questions: Sequence[Criterion],
-    dimensions: Mapping[str, str],
-    assignment: Assignment,
-    judge: Judge,
-    *,
-    settings: CheckEvalSettings,
+    example: Example, part: Part, assignment: Assignment, judge: Judge
 ) -> dict[str, CriterionRating]:
     """Return the text's ratings by the questions' ids."""
-    prompts = answer_prompts(example, questions, dimensions, assignment, settings)
+    prompts = answer_prompts(example, part, assignment)
     replies = await prompting.gather_in_order(prompting.ask_entries(judge, prompt, "answer") for prompt in prompts)
     ratings: dict[str, CriterionRating] = {}
-    by_id = {question.id: question for question in questions}
+    by_id = {question.id: question for question in part.criteria}
     for prompt, (entries, why_missing) in zip(prompts, replies, strict=True):
         ratings |= {each.id: CriterionRating(each.id, None, why_missing) for each in prompt.reply.expected}
         ratings |= {id_: rate_question(by_id[id_], entry) for id_, entry in entries.items()}
-    return {question.id: ratings[question.id] for question in questions}
+    return {question.id: ratings[question.id] for question in part.criteria}
 
 
-def answer_prompts(
-    example: Example,
-    questions: Sequence[Criterion],
-    dimensions: Mapping[str, str],
-    assignment: Assignment,
-    settings: CheckEvalSettings,
-) -> list[Prompt[KeyedReply]]:
-    """Return the prompts with all questions, in groups as the settings say."""
-    without_reasons = settings.answers == "yes or no"
+def answer_prompts(example: Example, part: Part, assignment: Assignment) -> list[Prompt[KeyedReply]]:
+    """Return the prompts with all questions of the part, in groups as its settings say."""
+    settings, questions = CheckEvalSettings.model_validate(part.settings), part.criteria
+    is_bare = settings.answers == "yes or no"
     groups: dict[Ask, Iterable[Sequence[Criterion]]] = {
         "one by one": [[question] for question in questions],
         "together": [questions],
@@ -333,11 +320,11 @@ def answer_prompts(
         fields = {
             **assignment.fields(),
             **assignment.text_fields(example, with_source=any(each.needs_source for each in group)),
-            "bare": without_reasons,
+            "bare": is_bare,
             # Answers stated for an absent subject may be n/a, which is not allowed where only yes or no is requested.
-            "sub_dimensions": sub_dimension_fields(group, dimensions, with_default_answers=not without_reasons),
+            "sub_dimensions": sub_dimension_fields(group, part.dimensions or {}, with_default_answers=not is_bare),
         }
-        form = reply_form(fields, YesOrNo if without_reasons else AnswerEntry)
+        form = reply_form(fields, YesOrNo if is_bare else AnswerEntry)
         max_tokens = 256 + TOKENS_PER_ANSWER * len(group)
         prompts.append(Prompt("checkeval/answer", fields, form, max_tokens=max_tokens))
     return prompts
@@ -346,7 +333,6 @@ def answer_prompts(
 def sub_dimension_fields(
     questions: Sequence[Criterion], dimensions: Mapping[str, str], *, with_default_answers: bool = True
 ) -> list[dict[str, Any]]:
-    """Return the fields of the questions in a prompt, by sub-dimension; `dimensions` has their definitions."""
     return [
         {
             "name": name,

@@ -20,13 +20,13 @@ from rubriclab.judges.judge import Judge, ask
 from rubriclab.judges.providers import BYTES_PER_TOKEN
 from rubriclab.methods import method as interface
 from rubriclab.methods.holistic import single_criterion_learning, whole_aspect
-from rubriclab.methods.prompting import Whole, ask_entries, chunks
+from rubriclab.methods.prompting import Whole, ask_entries, chunks, numbered_reply
 from rubriclab.methods.questions import YesOrNo
 from rubriclab.methods.sources import Checklist
 from rubriclab.models import text as texts
 from rubriclab.models.base import MethodSettings
 from rubriclab.models.rubric import Criterion, Evidence, Part
-from rubriclab.prompts.prompt import ExpectedEntry, KeyedReply, Prompt, keyed_reply
+from rubriclab.prompts.prompt import KeyedReply, Prompt
 from rubriclab.stats.intervals import DIGITS
 
 # Section 3, appendices C.1 and E.2: one call gives a reason for each sentence; a second one converts reasons to marks.
@@ -127,13 +127,6 @@ class Mark(pydantic.BaseModel):
     ]
 
 
-def numbered_reply(noun: str, items: Sequence[Mapping[str, Any]], form: type[pydantic.BaseModel]) -> type[KeyedReply]:
-    """Return the reply model with an entry for each of the items, as `sentence 1`, by the numbers in their `id`."""
-    numbers = [str(item["id"]) for item in items]
-    expected = tuple(ExpectedEntry(f"{noun} {number}", form, names=(number,)) for number in numbers)
-    return keyed_reply(expected, after_text=True)
-
-
 async def ask_by_number(judge: Judge, prompt: Prompt[KeyedReply]) -> dict[int, Any]:
     """Return the usable entry for each number in the prompt, or why there is none."""
     entries, missing = await ask_entries(judge, prompt, "entry")
@@ -187,13 +180,10 @@ def why_incomparable(example: texts.Example, material: texts.Material, assignmen
 
 
 def evaluate_prompts(
-    example: texts.Example,
-    pieces: Sequence[texts.Sentence],
-    part: Part,
-    assignment: texts.Assignment,
-    settings: DCRSettings,
+    example: texts.Example, pieces: Sequence[texts.Sentence], part: Part, assignment: texts.Assignment
 ) -> list[Prompt[Any]]:
     """Return the prompts about the pieces of a text, numbered from 1; without pieces if the judge splits the text."""
+    settings = DCRSettings.model_validate(part.settings)
     (criterion,), material = part.criteria, reference_field(part.units)
     with_verdict, is_paragraph = settings.verdict == "with the reason", settings.level == "paragraph"
     checks = [line.removeprefix(_CHECK) for line in criterion.statement.splitlines() if line.startswith(_CHECK)]
@@ -213,10 +203,11 @@ def evaluate_prompts(
         copy_tokens = 2 * len(example.output.encode()) // BYTES_PER_TOKEN
         max_tokens = TOKENS_AROUND + copy_tokens + TOKENS_PER_REASON * len(pieces)
         return [Prompt("dcr/evaluate", fields, SplitVerdicts if with_verdict else SplitReasons, max_tokens=max_tokens)]
-    sentences = [{"id": number, "text": piece.text} for number, piece in enumerate(pieces, 1)]
+    sentences: list[dict[str, Any]] = [{"id": n, "text": piece.text} for n, piece in enumerate(pieces, 1)]
     prompts = []
     for portion in chunks(sentences, settings.most_per_call):
-        form = numbered_reply("sentence", portion, SentenceVerdict if with_verdict else Reason)
+        numbers = [sentence["id"] for sentence in portion]
+        form = numbered_reply("sentence", numbers, SentenceVerdict if with_verdict else Reason)
         max_tokens = TOKENS_AROUND + TOKENS_PER_REASON * len(portion)
         prompts.append(Prompt("dcr/evaluate", {**fields, "sentences": list(portion)}, form, max_tokens=max_tokens))
     return prompts
@@ -241,7 +232,7 @@ async def score(example: texts.Example, part: Part, assignment: texts.Assignment
     pieces = [texts.Sentence(text, (index,)) for index, text in enumerate(texts.split_sentences(example.output))]
     if is_paragraph:
         pieces = [texts.Sentence(example.output, ())]
-    prompts = evaluate_prompts(example, pieces, part, assignment, settings)
+    prompts = evaluate_prompts(example, pieces, part, assignment)
     units = tuple(chain.from_iterable(await asyncio.gather(*(_judge(prompt, pieces, judge) for prompt in prompts))))
     marks = [unit.value for unit in units if unit.value is not None]
     all_sentences, label = f"{len(units)} sentences of the {words.output}", words.name_of(material)
@@ -281,7 +272,7 @@ async def _judge(prompt: Prompt[Any], pieces: Sequence[texts.Sentence], judge: J
     marks: Mapping[int, Mark | str] = {}
     if reasons and not prompt.fields["verdict"]:
         fields = {"reasons": [{"id": number, "text": text} for number, text in reasons.items()]}
-        form = numbered_reply("report", fields["reasons"], Mark)
+        form = numbered_reply("report", reasons, Mark)
         max_tokens = TOKENS_AROUND_MARKS + TOKENS_PER_MARK * len(reasons)
         marks = await ask_by_number(judge, Prompt("dcr/convert", fields, form, max_tokens=max_tokens))
     units = []

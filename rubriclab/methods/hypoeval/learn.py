@@ -382,7 +382,7 @@ async def extend(
     accuracy = {criterion_id: fmean(values) if values else 0.0 for criterion_id, values in utilities.items()}
     best = sorted(part.criteria, key=lambda criterion: (-accuracy[criterion.id], criterion.id))[: settings.k]
     predictions = {id_: predict_label(best, ratings.get(id_, {}), labels[id_], theta, scale) for id_ in labels}
-    n_misses = {text_id: count_misses(of_text) for text_id, of_text in predictions.items()}
+    n_misses = {id_: sum(each["verdict"] != "close" for each in predictions[id_]) for id_ in labels}
     wrong = [text for text in examples if n_misses[text.id] >= max(1, WRONG_SHARE * len(predictions[text.id]))]
     half = max(1, len({example.group for example in examples}) // 2)
     groups = [group for group, _ in Counter(text.group for text in wrong).most_common(half)]
@@ -415,10 +415,6 @@ def predict_label(
                 verdict = "close"
             predictions.append({"id": criterion.id, "score": score, "verdict": verdict})
     return tuple(predictions)
-
-
-def count_misses(predictions: Iterable[Prediction]) -> int:
-    return sum(prediction["verdict"] != "close" for prediction in predictions)
 
 
 # Shares of the texts that are rated by the end of each round; after each but the last, hopeless hypotheses are dropped.
@@ -478,7 +474,6 @@ class _HypoEvalRun:
         self.reasons: dict[str, str] = {}
         # By hypothesis, then by text; only ratings that were requested.
         self.ratings: dict[str, dict[str, CriterionRating]] = defaultdict(dict)
-        # By text, of the best hypotheses when the bandit came to it.
         self.predictions: dict[str, tuple[Prediction, ...]] = {}
         self.failures: list[str] = []
         self.notes: list[str] = []
@@ -489,7 +484,6 @@ class _HypoEvalRun:
         return tuple(self.criteria[name] for name in self.arms)
 
     def _keep_only(self, ids: Iterable[str], reason: str) -> None:
-        """Drop all hypotheses but those with these ids, for the same reason."""
         for id_ in self.arms.keys() - {*ids}:
             del self.arms[id_]
             self.reasons[id_] = reason
@@ -549,8 +543,10 @@ class _HypoEvalRun:
             await self._visit(top, [text], step)
             scores = {each.id: self.ratings[each.id][text.id].score for each in top}
             label, scale = self.labels[text.id], self.assignment.scale
-            self.predictions[text.id] = predict_label(top, scores, label, settings.theta, scale)
-            if count_misses(self.predictions[text.id]) >= max(1, wrong_needed(len(top), step, n_texts)):
+            predictions = predict_label(top, scores, label, settings.theta, scale)
+            self.predictions[text.id] = predictions
+            n_misses = sum(each["verdict"] != "close" for each in predictions)
+            if n_misses >= max(1, wrong_needed(len(top), step, n_texts)):
                 wrong_bank.append(text)
             if len(wrong_bank) >= settings.wrong_bank:
                 await self._propose_from_wrong(tuple(wrong_bank), top, step)
@@ -656,7 +652,6 @@ class _HypoEvalRun:
             self.on_progress(progress, 0.5 + 0.5 * share)
 
     async def conclude(self) -> interface.Learned:
-        """Return the part with the selected hypotheses, and all ratings of the texts."""
         settings, text_ids, labels = self.settings, tuple(self.labels), np.array(list(self.labels.values()))
         candidates = tuple(self.arms)
         matrix = self._scores(candidates)

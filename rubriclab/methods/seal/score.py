@@ -30,8 +30,7 @@ from rubriclab.prompts.prompt import ExpectedEntry, KeyedReply, Prompt, is_salva
 from rubriclab.stats.correlation import FloatArray, float_table
 from rubriclab.stats.intervals import DIGITS
 
-# Sections 3.3 to 3.5 and 4, table 19 and appendix D: sub-dimensions written by hand, no labels, the model splits texts
-# into sentences, one call for all verdicts, and one for the facts of all texts. No prompt asks for reasons.
+# Sections 3.3 to 3.5 and 4, table 19 and appendix D; no labels are used, and no prompt asks for reasons.
 PRESETS: Presets = {
     "paper": {
         "sentences": "judge",
@@ -337,12 +336,12 @@ async def extract_facts(
             ],
             "most": MAX_FACTS,
         }
-        expected = tuple(ExpectedEntry(f"sentence {n}", StatedFacts, names=(str(n),)) for n, *_ in numbered)
+        form = prompting.numbered_reply("sentence", [n for n, *_ in numbered], StatedFacts)
         max_tokens = 256 + TOKENS_PER_FACT * MAX_FACTS * len(indices)
-        prompt = Prompt("seal/facts", fields, keyed_reply(expected, after_text=True), max_tokens=max_tokens)
+        prompt = Prompt("seal/facts", fields, form, max_tokens=max_tokens)
         entries, missing = await prompting.ask_entries(judge, prompt, "facts")
         distinct = {id_: list(dict.fromkeys(facts)) for id_, facts in entries.items()}
-        return [distinct.get(each.id, missing) for each in expected]
+        return [distinct.get(each.id, missing) for each in form.expected]
 
     n_sentences = len(all_sentences)
     runs = prompting.chunks(range(n_sentences), n_sentences if in_one_call else SENTENCES_PER_CALL)
@@ -530,7 +529,6 @@ async def judge_text(example: text_model.Example, plan: VerificationPlan, judge:
 def _verdicts(
     prompt: Prompt[KeyedReply], answer: JudgeAnswer[KeyedReply], verification: TextVerification
 ) -> dict[tuple[str, str], UnitVerdict]:
-    """Return the verdicts that a prompt asks for, by the ids of unit and question."""
     usable: dict[tuple[str, str], Any] = {}
     if answer.value:
         for unit_id, of_unit in answer.value.entries.items():
@@ -572,10 +570,7 @@ def _read_verdict(
 
 
 def weight_shares(weights: Sequence[float]) -> FloatArray:
-    """Return the shares of weights, at least one of them above zero, in their sum, shape (questions,).
-
-    Equation 5 requires every weight to be above zero. The prompts of the paper's appendix D allow zero, as we do.
-    """
+    """Return the weights' shares of their sum, shape (questions,); some may be 0 (as in appendix D, not equation 5)."""
     # Divided by the largest first, since the sum of large numbers may overflow.
     relative = np.asarray(weights, dtype=float) / max(weights)
     return np.asarray(relative / relative.sum())
