@@ -60,9 +60,12 @@ def interval_coverage(scored: ScoredVersion) -> Markup:
 def criterion_agreements(scored: ScoredVersion, level: Level) -> list[CriterionRow]:
     """Return the agreement of each criterion by which texts were scored, in the order of the rubric."""
     by_id: dict[str, Criterion] = {criterion.id: criterion for criterion in scored.version.rubric.criteria}
-    rated = dict.fromkeys(rating.id for score in scored.scores for rating in score.criteria)
+    rated_ids = dict.fromkeys(rating.id for score in scored.scores for rating in score.criteria)
+    criterion_ids = [name for name in by_id if name in rated_ids]
+    # A method may give one rating for all criteria, under an id that is not a criterion of the rubric.
+    other_ids = [name for name in rated_ids if name not in by_id]
     rows = []
-    for name in [*(name for name in by_id if name in rated), *(name for name in rated if name not in by_id)]:
+    for name in criterion_ids + other_ids:
         ratings = [next((each for each in score.criteria if each.id == name), None) for score in scored.scores]
         inapplicable = sum(each is not None and each.score is None and not each.applies for each in ratings)
         values = floats(each.score if each else None for each in ratings)
@@ -79,20 +82,22 @@ def criterion_agreements(scored: ScoredVersion, level: Level) -> list[CriterionR
 
 def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
     """Return the verdicts and all figures of an evaluation."""
-    versions, summaries = {version.ref: version for version in evaluation.versions}, evaluation.summaries
-    scored, calibrated, graded_versions = evaluation.scored, evaluation.calibrated, evaluation.graded
+    versions = {version.ref: version for version in evaluation.versions}
+    summaries, scored = evaluation.summaries, evaluation.scored
+    calibrated, graded_versions = evaluation.calibrated, evaluation.graded
     judges = (wording.judge(each.version.provenance, score.judge) for each in scored for score in each.scores)
     graded = {each.aspect: each for each in graded_versions}
-    fitted = (each.version.rubric.aggregation for each in graded_versions)
-    nominal = {wording.percent(each.conformal.confidence) for each in fitted if each and each.conformal}
+    aggregations = (each.version.rubric.aggregation for each in graded_versions)
+    confidences = {wording.percent(each.conformal.confidence) for each in aggregations if each and each.conformal}
     uncalibrated = [each.version.ref for each in graded_versions if not each.version.rubric.aggregation]
     # The results of rubrics, and those of free baselines, by aspect and level.
     blocks: dict[tuple[str, str], tuple[list[Result], list[Result]]] = {}
-    deciding = {name: each and each.level for name, each in summaries.items()}
-    for result in sorted(evaluation.results, key=lambda each: each.agreement.level != deciding.get(each.aspect)):
+    deciding_levels = {name: each and each.level for name, each in summaries.items()}
+    for result in sorted(evaluation.results, key=lambda each: each.agreement.level != deciding_levels.get(each.aspect)):
         if result.aspect in graded:
             of_rubrics, of_baselines = blocks.setdefault((result.aspect, result.agreement.level), ([], []))
-            (of_baselines if is_baseline(result.evaluator) else of_rubrics).append(result)
+            results = of_baselines if is_baseline(result.evaluator) else of_rubrics
+            results.append(result)
     return view(
         "evaluation",
         title=join_names(summaries) if summaries else "",
@@ -102,9 +107,9 @@ def evaluation_view(evaluation: Evaluation, *, brief: bool = True) -> View:
         summaries={name: each for name, each in summaries.items() if name in graded},
         with_errors=[(each, interval_coverage(each)) for each in (*graded_versions, *calibrated) if each.errors],
         calibrated=calibrated,
-        # One that is also shown calibrated needs no advice to calibrate it.
-        uncalibrated=[ref for ref in uncalibrated if ref not in {twin.version.ref for twin in calibrated}],
-        nominal=nominal.pop() if len(nominal) == 1 else "",
+        # A judge that is also shown calibrated needs no advice to calibrate it.
+        uncalibrated=[ref for ref in uncalibrated if ref not in {each.version.ref for each in calibrated}],
+        nominal=confidences.pop() if len(confidences) == 1 else "",
         blocks=blocks,
         few_levels=[
             (each.version.ref, level_agreement(each.values, each.labels, each.groups, each.version.rubric.scores_on))
@@ -135,15 +140,12 @@ def _details(scored: ScoredVersion, summary: EvaluationSummary | None, results: 
             whole = [verdict_statistic("AUROC", [scored.values], scored.labels, scored.groups)]
     pairs = [(label, score) for label, score in zip(scored.labels, scored.values, strict=True) if not np.isnan(score)]
     return {
+        "scored": scored,
         "version": version,
-        "texts": scored.texts,
         "pairs": [] if scale.names else pairs,
         "criteria": criteria,
         "whole": whole,
         "level": summary.level if summary else "",
-        "terms": terms,
-        "unscored": [each for each in scored.scores if each.score is None],
-        "judges": [each.judge for each in scored.scores] or ["no judge"],
     }
 
 
@@ -151,7 +153,8 @@ def _disagreements(evaluated: Sequence[ScoredVersion]) -> Iterator[dict[str, Any
     """Yield the texts of each aspect with the scores by all versions, wrong decisions first, then by their distance."""
     columns: dict[tuple[str, Scale], list[Row]] = {}
     for each in evaluated:
-        low, high = (floats(one.interval[end] if one.interval else None for one in each.scores) for end in (0, 1))
+        intervals = [score.interval or (None, None) for score in each.scores]
+        low, high = floats(low for low, _ in intervals), floats(high for _, high in intervals)
         texts = recorded_texts(each.texts, each.aspect, each.values, low, high)
         scored = zip(repeat(each.version), texts, (score.criteria for score in each.scores))
         columns.setdefault((each.aspect, each.version.rubric.scores_on), []).append([*scored])
@@ -159,9 +162,12 @@ def _disagreements(evaluated: Sequence[ScoredVersion]) -> Iterator[dict[str, Any
     def is_wrong(row: Row) -> bool:
         return any(text.decided_wrongly(version.rubric.threshold) for version, text, _ in row)
 
+    def largest_distance(row: Row) -> float:
+        return max(rubrics.distance(text) for _, text, _ in row)
+
     for (aspect, scale), of_versions in columns.items():
-        rows = [row for row in zip(*of_versions, strict=True) if any(rubrics.distance(text) for _, text, _ in row)]
-        rows.sort(key=lambda row: (not is_wrong(row), -max(rubrics.distance(text) for _, text, _ in row), row[0][1].id))
+        rows = [row for row in zip(*of_versions, strict=True) if largest_distance(row)]
+        rows.sort(key=lambda row: (not is_wrong(row), -largest_distance(row), row[0][1].id))
         wrong = sum(map(is_wrong, rows))
         yield {"aspect": aspect, "scale": scale, "rows": rows[:MAX_TEXTS], "wrong": wrong, "columns": of_versions}
 

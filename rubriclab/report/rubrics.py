@@ -101,7 +101,7 @@ def headline(verdict: evaluation.GateVerdict | None, other: str, rubric: str = "
     unknown = "It is not known whether " if verdict is None or verdict.overall == "inconclusive" else ""
     words = f"{unknown}{rubric} {claim(verdict)} than {other}{caveat}"
     if verdict and verdict.equal_in_order and not (verdict.less_error and verdict.less_error.value):
-        words = f"{rubric} orders these texts just as {other}"
+        words = f"{rubric} orders these texts in the same way as {other}"
     return words if "@" in rubric else f"{words[0].upper()}{words[1:]}"
 
 
@@ -135,32 +135,40 @@ def learning_badge(version: Version) -> Badge:
     other_name = wording.evaluator_name(deciding.against, in_sentence=True)
     if deciding is validation.free_verdict:
         other_name = f"the best free baseline, {other_name}"
-    rubric = validation.rubric
-    other = next((each for each in validation.evaluators if each.name == deciding.against), None)
-    figures = [
-        f"{name} {figure(own.value)} instead of {figure(theirs.value)}{unit}"
-        for name, unit, own, theirs in (
-            (measures.error, measures.unit, rubric.error, other and other.error),
-            (measures.order, "", rubric.order, other and other.order),
-        )
-        if own and theirs
-    ]
+    own, other = (
+        validation.rubric,
+        next((each for each in validation.evaluators if each.name == deciding.against), None),
+    )
+    figures = []
+    if own.error and other and other.error:
+        errors = f"{figure(own.error.value)} instead of {figure(other.error.value)}"
+        figures.append(f"{measures.error} {errors}{measures.unit}")
+    if other:
+        figures.append(f"{measures.order} {figure(own.order.value)} instead of {figure(other.order.value)}")
     outcome = deciding.overall
     limit = CAVEAT if outcome == "better" and criteria_unshown(version) else ""
     remark = f"{PREPOSITIONS.get(outcome, 'compared with')} {other_name}"
     plain_name = wording.plain_name(deciding.against if version.outcome == outcome else evaluation.DIRECT)
     if version.outcome != outcome:
         remark = f"as the edited version lacks a comparison with the same judge asked directly: better {remark}"
-    gated = version.outcome or outcome
-    tone = "qualified" if limit else TONES.get(gated, "warning")
-    shown, caveat = (deciding, limit) if gated == outcome else (None, "")
+    gate_outcome = version.outcome or outcome
+    # An edited version that lacks its comparison shows nothing, whatever decided.
+    shown, caveat = (deciding, limit) if gate_outcome == outcome else (None, "")
     held_out = "each scored by a rubric learned without texts of its source"
     place = f"on the {validation.n} texts that it was learned from, {held_out}"
     if version.provenance.held_out_by != "learning":
         place = f"on {count(validation.n, 'text')}"
-    said = headline(shown, plain_name, wording.subject(version.rubric), caveat)
-    names = (f"{claim(shown)}{caveat}", plain_name)
-    return Badge(wording.outcome(gated), tone, remark, said, *names, place, ", ".join(figures), limit)
+    return Badge(
+        words=wording.outcome(gate_outcome),
+        tone="qualified" if limit else TONES.get(gate_outcome, "warning"),
+        remark=remark,
+        headline=headline(shown, plain_name, wording.subject(version.rubric), caveat),
+        claim=f"{claim(shown)}{caveat}",
+        other=plain_name,
+        place=place,
+        figures=", ".join(figures),
+        limit=limit,
+    )
 
 
 def badge_on_other_texts(version: Version, record: evaluation.EvaluationRecord) -> Badge:
@@ -176,15 +184,15 @@ def badge_on_other_texts(version: Version, record: evaluation.EvaluationRecord) 
     plain_name = wording.plain_name(against, asked_directly=asked_directly)
     caveat = CAVEAT if outcome == "better" and criteria_unshown(version) else ""
     return Badge(
-        wording.outcome(outcome),
-        "qualified" if tone == "good" and (caveat or not prevails) else tone,
-        f"{PREPOSITIONS.get(outcome, 'compared with')} {other_name}",
-        headline(record.verdict, plain_name, wording.subject(version.rubric), caveat),
-        f"{claim(record.verdict)}{caveat}",
-        plain_name,
-        f"on {texts}, evaluated on {record.created:%Y-%m-%d}",
-        ", ".join(filter(None, (error, order))),
-        "" if prevails else "; not compared with the judge asked directly",
+        words=wording.outcome(outcome),
+        tone="qualified" if tone == "good" and (caveat or not prevails) else tone,
+        remark=f"{PREPOSITIONS.get(outcome, 'compared with')} {other_name}",
+        headline=headline(record.verdict, plain_name, wording.subject(version.rubric), caveat),
+        claim=f"{claim(record.verdict)}{caveat}",
+        other=plain_name,
+        place=f"on {texts}, evaluated on {record.created:%Y-%m-%d}",
+        figures=", ".join(filter(None, (error, order))),
+        limit="" if prevails else "; not compared with the judge asked directly",
     )
 
 
@@ -223,8 +231,8 @@ def more_labels(deciding: evaluation.GateVerdict, level: str = "", *, free: bool
     """Return what to label for a decision, without a full stop; `free`: whether the other is a free baseline."""
     if level == "system" and (deciding.few_groups or MIN_GROUPS) >= MIN_GROUPS:
         return "A decision takes more systems, not more texts: evaluate on labelled texts of other systems, too"
-    if lacking := deciding.lacking_groups:
-        return f"Label texts of at least {count(lacking, 'more group')} (sources)"
+    if deciding.lacking_groups:
+        return f"Label texts of at least {count(deciding.lacking_groups, 'more group')} (sources)"
     errors_differ = deciding.equal_in_order and deciding.less_error and deciding.less_error.value
     if deciding.outcome != "inconclusive" or errors_differ:
         return "Label more texts from new sources: these cannot tell the errors apart"
@@ -247,7 +255,7 @@ def more_labels(deciding: evaluation.GateVerdict, level: str = "", *, free: bool
 MEASURED_AT: Mapping[HeldOutBy, str] = {"learning": "at learning", "transfer": "at its transfer", "edit": "at its edit"}
 HELD_OUT_BY: Mapping[HeldOutBy, str] = {
     "learning": "by cross-validation of the whole learning procedure",
-    "transfer": "by cross-validation of the transfer",
+    "transfer": "on the texts of the transfer, without the labels of a text's fold",
     "edit": "by refitting the edited rubric on fixed folds",
 }
 CHANGES = {
@@ -317,8 +325,6 @@ def setting(value: object) -> str:
 
 # Training.
 
-ROW_KINDS: Mapping[str, Literal["", "baseline", "total"]] = {"rubric": "total", "judged": "", "baseline": "baseline"}
-
 
 def learned_view(version: Version) -> View:
     """Return the summary that ends learning: the verdict, the main criteria, and the cost of scoring."""
@@ -351,11 +357,6 @@ def label_score_pairs(texts: Iterable[stored.RecordedText]) -> list[tuple[float,
 
 
 EXCERPT_LENGTH = 150
-CALIBRATIONS: Mapping[str, str] = {
-    "none": "the mean of the judge's scores",
-    "linear": "a straight line",
-    "logistic": "a logistic curve",
-}
 
 
 class WeightedCriterion(NamedTuple):
