@@ -74,8 +74,8 @@ class LocalBudget:
     async def reserve(self, cost: float) -> None:
         while True:
             with self._lock:
-                problem = self._problem(cost)
-                if problem is None:
+                exceeded_cap = self._exceeded_cap(cost)
+                if exceeded_cap is None:
                     self._calls_in_flight += 1
                     self._cost_in_flight += cost
                     return
@@ -84,9 +84,9 @@ class LocalBudget:
                 settled: Future[None] = Future()
                 self._waiting.append(settled)
             await asyncio.wrap_future(settled)
-        _log.info("budget reached after %d calls and %.4g US dollars: %s", self.calls, self.cost, problem)
+        _log.info("budget reached after %d calls and %.4g US dollars: %s", self.calls, self.cost, exceeded_cap)
         hint = "Run it again with a higher cap: answers so far are cached and not requested again."
-        raise errors.BudgetReached(problem, hint)
+        raise errors.BudgetReached(exceeded_cap, hint)
 
     def settle(self, reserved: float, cost: float | None) -> None:
         with self._lock:
@@ -100,7 +100,7 @@ class LocalBudget:
             if settled.set_running_or_notify_cancel():
                 settled.set_result(None)
 
-    def _problem(self, cost: float) -> str | None:
+    def _exceeded_cap(self, cost: float) -> str | None:
         max_calls, max_cost = self.max_calls, self.max_cost
         if max_calls is not None and self.calls + self._calls_in_flight >= max_calls:
             return f"The cap of {max_calls} call{'' if max_calls == 1 else 's'} is reached."

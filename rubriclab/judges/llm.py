@@ -150,10 +150,10 @@ CACHES_WITHOUT_MARKS = frozenset({"openai", "azure", "text-completion-openai"})
 
 
 class CacheMarks:
-    """Marks beginnings of prompts with at least `least_tokens` that the model has received before."""
+    """Marks beginnings of prompts with at least `min_tokens` that the model has received before."""
 
-    def __init__(self, least_tokens: int) -> None:
-        self._least_tokens = least_tokens
+    def __init__(self, min_tokens: int) -> None:
+        self._min_tokens = min_tokens
         self._sent: OrderedDict[str, None] = OrderedDict()
 
     def marked(self, turns: Sequence[Turn]) -> list[dict[str, Any]]:
@@ -176,7 +176,7 @@ class CacheMarks:
     def _was_sent(self, beginning: str) -> bool:
         """Return whether a beginning that is long enough to be cached was sent before, and remember it."""
         # The estimate is usually too high. If a marked beginning is too short after all, the provider ignores the mark.
-        if providers.estimated_tokens([Message(role="user", content=beginning)]) < self._least_tokens:
+        if providers.estimated_tokens([Message(role="user", content=beginning)]) < self._min_tokens:
             return False
         key = digest_text(beginning)
         was_sent = key in self._sent

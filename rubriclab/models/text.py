@@ -269,14 +269,14 @@ def parse_scale(text: str, labels: Iterable[float] = (), values: Iterable[float]
     of another form; for a scale such as `5:1`, the hint shows how to turn the grades, among them all `values`.
     """
     parts = text.split(":")
-    kinds = {"whole": True, "any": False}
+    whole_by_word = {"whole": True, "any": False}
     try:
-        if len(parts) not in (2, 3) or not set(parts[2:]) <= kinds.keys():
+        if len(parts) not in (2, 3) or not set(parts[2:]) <= whole_by_word.keys():
             raise ValueError
         low, high = float(parts[0]), float(parts[1])
         whole = _all_whole((low, high)) and _all_whole(labels)
         if len(parts) == 3:
-            whole = kinds[parts[2]]
+            whole = whole_by_word[parts[2]]
         scale = Scale(low=min(low, high), high=max(low, high), whole=whole)
     except ValueError:
         hint = "write the lowest and the highest score, as in 1:5, and if need be 1:5:whole or 0:1:any."
@@ -315,10 +315,10 @@ def two_level_scale(values: Collection[float]) -> Scale | None:
     if not values or not set(values) <= {0, 1}:
         return None
     words = Counter((float(value), value.word.casefold()) for value in values if isinstance(value, WordScore))
-    commonest: dict[float, str] = {}
+    commonest_word: dict[float, str] = {}
     for (score, word), _ in words.most_common():
-        commonest.setdefault(score, word)
-    names = (commonest[0], commonest[1]) if len(commonest) == 2 else ("0", "1")
+        commonest_word.setdefault(score, word)
+    names = (commonest_word[0], commonest_word[1]) if len(commonest_word) == 2 else ("0", "1")
     return Scale(low=0, high=1, whole=False, names=names)
 
 
@@ -399,8 +399,8 @@ class Assignment:
     @staticmethod
     def text_fields(example: Example, *, with_source: bool = True) -> dict[str, Any]:
         """Return the fields of a text in prompts, without its labels; source and context only if `with_source`."""
-        source, context = (example.source, example.context) if with_source else (None, None)
-        return {"source": source, "context": context, "output": example.output}
+        shown = example if with_source else replace(example, source=None, context=None)
+        return {"source": shown.source, "context": shown.context, "output": shown.output}
 
 
 class _Task(FrozenModel):

@@ -114,8 +114,8 @@ class Ref:
 
 def parse_ref(text: str) -> Ref:
     """Return the reference in `text`; a number is read as one, anything else after the @ as a tag."""
-    name, at, suffix = text.partition("@") if isinstance(text, str) else ("", "", "")
-    if not _WORD.fullmatch(name) or (at and not _WORD.fullmatch(suffix)):
+    name, at, suffix = str(text).partition("@")
+    if not isinstance(text, str) or not _WORD.fullmatch(name) or (at and not _WORD.fullmatch(suffix)):
         raise StoreError(f"{text!r} does not refer to a rubric.", "Write NAME, NAME@NUMBER or NAME@TAG.")
     if not at:
         return Ref(name)
