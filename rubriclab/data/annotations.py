@@ -258,8 +258,7 @@ def _label_studio_task(export: Export, line: int, row: Any) -> Task:
             export.left_out["skipped annotations"] += 1
             continue
         person = annotation.get("completed_by")
-        if isinstance(person, Mapping):
-            person = person.get("email") or person.get("id")
+        person = (person.get("email") or person.get("id")) if isinstance(person, Mapping) else person
         rater = f"annotation-{annotation.get('id')}" if person in (None, "") else str(person)
         export.left_out["earlier annotations by the same rater"] += rater in by_rater
         by_rater[rater] = tuple(_answers(annotation.get("result") or [], rater))

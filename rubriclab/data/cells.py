@@ -17,7 +17,6 @@ from rubriclab.models.text import WordScore
 MAX_LEVEL_WORDS = 12
 # Numbers with a decimal point, also with thousands, as in 1,250.5.
 _NUMBER = re.compile(r"[+-]?((\d+|[1-9]\d{0,2}(,\d{3})+)(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-# With it, numbers with a decimal comma, such as 1.250,5, become numbers with a decimal point.
 _EXCHANGE_COMMA_AND_POINT = str.maketrans(",.", ".,")
 _WORDS = tomllib.loads(Path(__file__).with_name("cell_words.toml").read_text("utf-8"))
 MISSING_WORDS = frozenset(_WORDS["missing"])
@@ -135,6 +134,10 @@ def is_worse(first: str, second: str) -> bool:
     return any(
         first in ranks and second in ranks and ranks[first] < ranks[second] for ranks in (VERDICT_WORDS, LEVEL_RANKS)
     )
+
+
+def is_empty(cell: Any) -> bool:
+    return cell is None or (isinstance(cell, str) and is_blank(cell))
 
 
 def chat_messages(value: Any) -> list[tuple[str, str]]:

@@ -196,8 +196,7 @@ def describe_equal_labels(labels: Sequence[float], aspect: str) -> str | None:
     """Return why nothing can be learned from labels that are enough but all equal; `None` for others."""
     if len(labels) < MIN_LABELS or len(set(labels)) > 1:
         return None
-    label = labels[0]
-    value = repr(label.word) if isinstance(label, WordScore) else format_score(label)
+    value = repr(labels[0].word) if isinstance(labels[0], WordScore) else format_score(labels[0])
     return f"all {len(labels)} scores for {aspect!r} are {value}; nothing can be learned from labels that are all equal"
 
 
@@ -331,8 +330,7 @@ def _check_labels(
         raise DataError(f"The answers to {aspect!r} are words without scores: {quoted}.", hint)
     columns = rows.mapping.columns
     last_row = [rows.row] if isinstance(rows.row, Mapping) else []
-    proposal = propose_scores(last_row, aspect, columns)
-    proposal = proposal or mapping_text({**columns, f"scores.{aspect}": "COLUMN"})
+    proposal = propose_scores(last_row, aspect, columns) or mapping_text({**columns, f"scores.{aspect}": "COLUMN"})
     scale_hint = "" if labels_needed else " To learn without labels, give their scale: `scale=LOW:HIGH`."
     skipped = rows.first_skipped
     scored_names = sorted({name for example in examples for name in example.scores})

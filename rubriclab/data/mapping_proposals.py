@@ -30,7 +30,6 @@ _MIN_TEXT_LENGTH = 25
 MAX_RATING = 10
 # Cells are numbers if at least this share of them is, as some may be words for missing values.
 _MIN_NUMBER_SHARE = 0.8
-_DECIMAL_RULES = (UNTYPED, DECIMAL_COMMA)
 
 # Rows whose cells are kept to describe columns and propose a mapping.
 MAX_SAMPLED = 200
@@ -279,7 +278,7 @@ def _is_similar(column: str, aspect: str) -> bool:
 def _numbers(cells: Iterable[Any]) -> list[float]:
     numbers = []
     for cell in cells:
-        readings = [rules.number(cell) for rules in _DECIMAL_RULES] if isinstance(cell, str) else [cell]
+        readings = [rules.number(cell) for rules in (UNTYPED, DECIMAL_COMMA)] if isinstance(cell, str) else [cell]
         number = next((reading for reading in readings if reading is not None), None)
         if isinstance(number, int | float) and not isinstance(number, bool):
             numbers.append(number)

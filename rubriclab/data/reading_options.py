@@ -22,8 +22,8 @@ from rubriclab.models.text import parse_scale
 MAX_ROW_BYTES = 64_000_000
 UTF_8: Final = "utf-8"
 _ENCODING_NAMES = {UTF_8: "UTF-8", "utf-16": "UTF-16", "cp1252": "Windows-1252"}
-DELIMITER_NAMES = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
-_DELIMITERS_BY_MARK = {mark: name for name, mark in DELIMITER_NAMES.items()}
+DELIMITERS_BY_NAME = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
+_DELIMITER_NAMES = {delimiter: name for name, delimiter in DELIMITERS_BY_NAME.items()}
 Mark = Literal["point", "comma"]
 
 
@@ -41,20 +41,21 @@ def _missing_values(value: Any) -> Any:
 def _level_scores(value: Any) -> Any:
     pairs = map(_parse_level, comma_values(value)) if isinstance(value, str) else value.items()
     scores: dict[str, float] = {}
-    for label, score in pairs:
-        word, number = str(label).strip().casefold(), float(score)
-        level = UNTYPED.number(word)
-        word = word if level is None else f"{level:g}"
-        if not word or not math.isfinite(number):
-            raise ValueError(f"expected a word and a finite number for each level, got {label!r} and {score!r}")
-        if scores.setdefault(word, number) != number:
-            both = f"{scores[word]:g} and {number:g}"
+    for level, score in pairs:
+        word, score_of_word = str(level).strip().casefold(), float(score)
+        grade = UNTYPED.number(word)
+        word = word if grade is None else f"{grade:g}"
+        if not word or not math.isfinite(score_of_word):
+            raise ValueError(f"expected a word and a finite number for each level, got {level!r} and {score!r}")
+        if scores.setdefault(word, score_of_word) != score_of_word:
+            both = f"{scores[word]:g} and {score_of_word:g}"
             raise ValueError(f"the word {word!r} has the scores {both}; give it one (case is ignored)")
     return scores
 
 
 def _parse_level(pair: str) -> tuple[str, float]:
     word, equals, score = pair.rpartition("=")
+    # A scale such as 5:1 raises an error that shows how to turn its grades.
     if re.fullmatch(r"\s*\d+:\d+\s*", pair):
         parse_scale(pair)
     try:
@@ -65,10 +66,10 @@ def _parse_level(pair: str) -> tuple[str, float]:
 
 
 def _delimiter(value: Any) -> Any:
-    mark = DELIMITER_NAMES.get(value, value) if isinstance(value, str) else value
-    if not isinstance(mark, str) or len(mark) != 1 or mark in '"\r\n':
-        raise ValueError(f"expected one character, or one of {', '.join(DELIMITER_NAMES)}; got {value!r}")
-    return mark
+    character = DELIMITERS_BY_NAME.get(value, value) if isinstance(value, str) else value
+    if not isinstance(character, str) or len(character) != 1 or character in '"\r\n':
+        raise ValueError(f"expected one character, or one of {', '.join(DELIMITERS_BY_NAME)}; got {value!r}")
+    return character
 
 
 def _encoding(value: Any) -> Any:
@@ -160,7 +161,7 @@ def _option_text(value: Any) -> str:
         case tuple():
             return comma_list(value)
         case _:
-            return _DELIMITERS_BY_MARK.get(value, str(value))
+            return _DELIMITER_NAMES.get(value, str(value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +199,7 @@ class SourceFormat:
 
     @property
     def delimiter_name(self) -> str | None:
-        return self.delimiter and _DELIMITERS_BY_MARK.get(self.delimiter, repr(self.delimiter))
+        return self.delimiter and _DELIMITER_NAMES.get(self.delimiter, repr(self.delimiter))
 
     def assumptions(self) -> Iterator[str]:
         """Yield what was detected and is unusual for the format, with the option that changes it."""

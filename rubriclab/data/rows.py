@@ -23,7 +23,7 @@ from numbers import Real
 from typing import Any, TypeVar
 
 from rubriclab.data import mapping_proposals
-from rubriclab.data.cells import PLACEHOLDER, TYPED, UNCALCULATED, UNTYPED, CellError, CellRules, chat_messages
+from rubriclab.data.cells import PLACEHOLDER, TYPED, UNCALCULATED, CellError, CellRules, chat_messages, is_empty
 from rubriclab.data.mapping import ABSENT, FIELDS, NATIVE, FieldMap, look_up, mapping_text
 from rubriclab.errors import DataError
 from rubriclab.models.base import MAX_NAME_LENGTH, digest
@@ -66,8 +66,7 @@ class Fields:
     def is_given(self, name: str) -> bool:
         column = self.mapping.columns.get(name)
         value = self.row.get(name, ABSENT) if column is None else look_up(self.row, column)
-        is_empty = isinstance(value, str) and is_blank(value)
-        return value is not ABSENT and value is not None and not is_empty
+        return value is not ABSENT and not is_empty(value)
 
     def value(self, name: str) -> Any:
         column = self.mapping.columns.get(name)
@@ -307,7 +306,7 @@ def check_columns(
     row: Mapping[str, Any], where: str, mapping: FieldMap, later_rows: Iterable[Any] = (), aspect: str | None = None
 ) -> None:
     """Raise `DataError` with a mapping that is proposed from all rows if a needed or mapped column is absent."""
-    fields, absent_columns = Fields(row, mapping, UNTYPED), dict[str, str]()
+    fields, absent_columns = Fields(row, mapping, TYPED), dict[str, str]()
     if "output" not in mapping.columns and "output" not in row:
         absent_columns["output"] = "a column of texts, and none is mapped to it"
     for name, column in mapping.columns.items():

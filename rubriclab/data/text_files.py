@@ -23,12 +23,13 @@ from typing import IO, Any, cast
 
 import orjson
 
+from rubriclab.data.cells import is_empty
 from rubriclab.data.mapping import FIELDS
 from rubriclab.data.reading_options import MAX_ROW_BYTES, UTF_8, ReadingOptions
 from rubriclab.data.rows import RowError
 from rubriclab.data.write import unescape_cell
 from rubriclab.errors import DataError
-from rubriclab.models.characters import is_blank, preview
+from rubriclab.models.characters import preview
 
 Lines = Iterable[bytes | str]
 RowStream = Iterator[tuple[int, Any]]
@@ -276,7 +277,6 @@ def sniff(text: str, usual_delimiter: str, *, complete: bool, header_rows: int =
     lines = text[:MAX_SNIFFED_CHARACTERS].splitlines(keepends=True)[skip_rows:]
     if len(lines) > 1 and not (complete and len(text) <= MAX_SNIFFED_CHARACTERS):
         lines.pop()
-    # Of equally good delimiters, `max` returns the first.
     delimiters = (usual_delimiter, ",", ";", "\t", "|")
     best = max(delimiters, key=lambda delimiter: _fitness(lines, delimiter, header_rows))
     return Dialect(best, header_rows, skipped=skip_rows)
@@ -303,13 +303,14 @@ def delimited_rows(where: str, lines: Lines, max_bytes: int = MAX_ROW_BYTES, dia
     csv.field_size_limit(max(csv.field_size_limit(), MAX_CELL_LENGTH))
     numbered_lines = number_lines(where, lines)
     records = _records(where, islice(numbered_lines, dialect.skipped, None), max_bytes, dialect.delimiter)
-    header = [cells for _, cells in islice(records, dialect.header_rows)]
-    if len(header) < dialect.header_rows:
-        return
-    for cells in header:
+    header = list[list[str]]()
+    for _, cells in islice(records, dialect.header_rows):
         if isinstance(cells, RowError):
             raise DataError(f"{cells}.", "The first line of a CSV file names its columns.")
-    columns = join_header(where, [cells for cells in header if not isinstance(cells, RowError)])
+        header.append(cells)
+    if len(header) < dialect.header_rows:
+        return
+    columns = join_header(where, header)
     for number, cells in records:
         if isinstance(cells, RowError):
             yield number, cells
@@ -407,7 +408,3 @@ def check_header(where: str, rows: Sequence[tuple[int, Sequence[Any]]], options:
         header = next(number for number, texts in texts_by_row.items() if len(texts) >= MIN_FILLED * most)
         problem = f"{where}: row {first_number} holds only {preview(texts[0])}, and row {header} looks like the header;"
         raise DataError(problem, f"leave out the rows above it: `skip_rows={header - 1}`.")
-
-
-def is_empty(cell: Any) -> bool:
-    return cell is None or (isinstance(cell, str) and is_blank(cell))

@@ -449,7 +449,6 @@ class _FileCheck:
             return ()
 
     def _equal_labels(self, aspect: str) -> str | None:
-        """Return why nothing can be learned about an aspect whose labels are all equal; `None` for other labels."""
         labels = [example.scores[aspect] for example in labelled(self.examples, aspect)]
         return None if self.comparisons else checks.describe_equal_labels(labels, aspect)
 

@@ -17,7 +17,7 @@ from rubriclab.data.mapping_proposals import MAX_SAMPLED, propose_mapping, propo
 from rubriclab.data.readers import DELIMITED, Rows, from_rows, join_rows, raw_file_rows, read
 from rubriclab.data.reading_options import UTF_8, ReadingOptions
 from rubriclab.data.rows import MAX_COLUMNS_NAMED, RowError
-from rubriclab.data.text_files import open_file
+from rubriclab.data.text_files import read_sample
 from rubriclab.data.write import COMMAS, CsvDialect, table_kind
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.characters import count, join_names
@@ -317,8 +317,7 @@ def detect_dialect(data: Data, options: ReadingOptions) -> CsvDialect:
         return COMMAS
     source = raw_file_rows(data, options).source
     usual_mark = "comma" if source.delimiter == ";" else "point"
-    with open_file(Path(data)) as file:
-        has_mark = file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
+    has_mark = read_sample(Path(data))[0].startswith(codecs.BOM_UTF8)
     return CsvDialect(
         delimiter=source.delimiter if source.delimiter and kind == ".csv" else COMMAS.delimiter,
         decimal_comma=(source.decimal or usual_mark) == "comma",

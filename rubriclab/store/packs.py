@@ -71,7 +71,6 @@ def named_people(version: Version, raters: Iterable[str] = ()) -> list[str]:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Yield all texts in a value of JSON types, except keys."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):

@@ -446,11 +446,10 @@ def _read_only(place: str) -> StoreError:
 
 
 def _inode(file: Path | None) -> tuple[int, int] | None:
-    try:
+    with suppress(OSError):
         status = file.stat() if file else None
-    except OSError:
-        return None
-    return status and (status.st_dev, status.st_ino)
+        return status and (status.st_dev, status.st_ino)
+    return None
 
 
 def _content_of(model: BaseModel) -> str:

@@ -118,14 +118,10 @@ def translate_errors(url: sa.URL) -> Iterator[None]:
     except IntegrityError:
         raise
     except DBAPIError as error:
-        raise StoreUnavailable(
-            f"The store {show_url(url)} cannot be used: {reason(error)}.",
-            "Check that `store` names a store and that its disk has space; replace a damaged one by a copy.",
-        ) from error
-
-
-def reason(error: DBAPIError) -> str:
-    return (str(error.orig).strip() or type(error.orig).__name__).splitlines()[0].removesuffix(".")
+        lines = str(error.orig).strip().splitlines() or [type(error.orig).__name__]
+        problem = f"The store {show_url(url)} cannot be used: {lines[0].removesuffix('.')}."
+        hint = "Check that `store` names a store and that its disk has space; replace a damaged one by a copy."
+        raise StoreUnavailable(problem, hint) from error
 
 
 def with_write_lock(engine: sa.Engine) -> sa.Engine:
@@ -222,8 +218,7 @@ def _begin(connection: sa.Connection) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
-# Characters of a digest (`sha256:` and 64 digits), of the longest name or tag, and of a time
-# (2026-11-21T12:00:00.000000+00:00).
+# Characters of a digest (`sha256:` and 64 digits), of the longest name or tag, and of a time in UTC (ISO 8601).
 DIGEST_LENGTH = 71
 MAX_NAME_LENGTH = 100
 TIME_LENGTH = 32
@@ -490,8 +485,8 @@ IMMUTABLE = {
     "rubrics": "digest = NEW.digest",
     "human_judgments": "number = NEW.number OR id = NEW.id",
 }
-# The key of PostgreSQL's advisory lock: an arbitrary number, the same in every process.
-LOCK = 0x72_75_62_72_69_63
+# The key of PostgreSQL's advisory lock: an arbitrary number (`rubric` in ASCII), the same in every process.
+ADVISORY_LOCK_KEY = 0x72_75_62_72_69_63
 
 
 def prepare_schema(engine: sa.Engine, *, read_only: bool = False) -> None:
@@ -525,7 +520,7 @@ def _create_tables(engine: sa.Engine) -> None:
         dialect = connection.dialect.name
         if dialect == "postgresql":
             # Other processes wait until the transaction ends; on SQLite the write lock does that.
-            connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
+            connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": ADVISORY_LOCK_KEY})
         if is_current(connection):
             return
         METADATA.create_all(connection)
