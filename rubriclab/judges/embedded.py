@@ -65,6 +65,7 @@ _OWN_WORDING = re.compile(
     rf'(more|less) of "({"|".join(map(re.escape, _BY_TITLE))})" \(about {_NUMBER}, give or take {_NUMBER}\)'
 )
 _KEYWORDS = {feature: re.compile(rf"(?<![a-z])(?:{'|'.join(feature.keywords)})") for feature in CATALOGUE}
+_features = cached_by_size(2**20)(Features)  # one text is rated by many criteria in a row
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ class Reading:
 
 
 def text_values(fields: Mapping[str, Any]) -> Features:
-    return Features(fields["output"], fields.get("source"), fields.get("context"))
+    return _features(fields["output"], fields.get("source"), fields.get("context"))
 
 
 def _aspect_of(fields: Mapping[str, Any]) -> tuple[str, str, str]:
@@ -107,8 +108,7 @@ def readings(fields: Mapping[str, Any], text: str) -> tuple[Reading, ...]:
     return _readings(text, *_aspect_of(fields))
 
 
-# Every text is rated by the same criteria.
-@functools.lru_cache(maxsize=1024)
+@functools.lru_cache(maxsize=1024)  # every text is rated by the same criteria
 def _readings(text: str, *aspect: str) -> tuple[Reading, ...]:
     if own := own_readings(text):
         return own
