@@ -37,6 +37,8 @@ MAX_SAMPLES = 3
 MAX_REASONS_PER_TEXT = 6
 # One number, perhaps with words around it, as in "reason 3"; a minus sign before it makes it another number.
 _CITED_NUMBER = re.compile(r"[^\d-]*(\d{1,6})\D*", re.ASCII)
+# All prompts of a rubric have the same scale.
+_cached_scale = functools.lru_cache(maxsize=64)(Scale)
 
 
 async def gather_all(requests: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
@@ -205,8 +207,7 @@ def _check_is_number(value: Any) -> Any:
 def _check_on_scale(score: float, info: pydantic.ValidationInfo) -> float:
     if info.context:
         fields = info.context["scale"]
-        # Not validated again, which would take longer than the check.
-        scale = Scale.model_construct(low=fields["low"], high=fields["high"], whole=fields["whole"])
+        scale = _cached_scale(low=fields["low"], high=fields["high"], whole=fields["whole"])
         if not scale.holds(score):
             raise ValueError(f"the score must be {scale.describe()}; got {score}")
     return score

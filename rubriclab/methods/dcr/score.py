@@ -206,8 +206,7 @@ def evaluate_prompts(
     sentences: list[dict[str, Any]] = [{"id": n, "text": piece.text} for n, piece in enumerate(pieces, 1)]
     prompts = []
     for portion in chunks(sentences, settings.most_per_call):
-        numbers = [sentence["id"] for sentence in portion]
-        form = numbered_reply("sentence", numbers, SentenceVerdict if with_verdict else Reason)
+        form = numbered_reply("sentence", [each["id"] for each in portion], SentenceVerdict if with_verdict else Reason)
         max_tokens = TOKENS_AROUND + TOKENS_PER_REASON * len(portion)
         prompts.append(Prompt("dcr/evaluate", {**fields, "sentences": list(portion)}, form, max_tokens=max_tokens))
     return prompts
