@@ -29,7 +29,7 @@ from rubriclab.ops import workspace as work
 from rubriclab.ops.inputs import Data, check_labels, check_text_fields, likely_labels, usable_texts
 from rubriclab.ops.options import EvaluateOptions, ScoreOptions
 from rubriclab.ops.score import Scoring
-from rubriclab.stats import Agreement, Interval, Level, agreement, difference
+from rubriclab.stats import Agreement, ConstantRule, Interval, Level, agreement, difference
 from rubriclab.stats.correlation import FloatArray, floats
 from rubriclab.stats.rater_agreement import ceiling_interval
 from rubriclab.stats.score_agreement import ScoreErrors, error_difference, score_errors
@@ -80,8 +80,7 @@ class Evaluation(work.Answered, Displayed):
     @cached_property
     def summaries(self) -> Mapping[str, EvaluationSummary | None]:
         """The comparisons of each aspect's rubrics, `None` if no correlation is defined."""
-        by_aspect = self.by_aspect
-        return {aspect: summarize(scored, self.results, baselines) for aspect, scored, baselines in by_aspect}
+        return {aspect: summarize(scored, self.results, baselines) for aspect, scored, baselines in self.by_aspect}
 
     @cached_property
     def decisions(self) -> list[EvaluatedDecisions]:
@@ -318,7 +317,12 @@ def baseline_evaluators(examples: Sequence[Example], chosen: Mapping[str, Baseli
 
 
 def measure_agreement(
-    examples: Sequence[Example], evaluators: Iterable[Evaluator], aspect: str, *, levels: Sequence[Level] = LEVELS
+    examples: Sequence[Example],
+    evaluators: Iterable[Evaluator],
+    aspect: str,
+    *,
+    levels: Sequence[Level] = LEVELS,
+    constant: ConstantRule = "skip",
 ) -> list[Result]:
     """Return the agreement of each evaluator with the scores that `examples` carry for `aspect`, by level.
 
@@ -340,7 +344,7 @@ def measure_agreement(
         answers = {"answers_missing": evaluator.answers_missing, "answers": evaluator.answers}
         for level in levels:
             if level != "system" or systems is not None:
-                measures = agreement(evaluator.scores, human, groups, systems, level=level)
+                measures = agreement(evaluator.scores, human, groups, systems, level=level, constant=constant)
                 ceiling = ceilings.get(level)
                 results.append(Result(evaluator.name, aspect, unscored, measures, **answers, ceiling=ceiling))
     return results

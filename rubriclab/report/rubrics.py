@@ -74,7 +74,6 @@ CLAIMS: Mapping[tuple[str, str], str] = {
     ("inconclusive", "order"): "orders texts closer to people's order or farther from it",
 }
 CAVEAT = ", but nothing shows that its criteria help"
-NOT_COMPARED = Badge("no comparison made", "warning")
 
 
 def rated_offline(version: Version) -> bool:
@@ -130,7 +129,7 @@ def verdict(version: Version, *, gate: bool = False) -> str:
 def learning_badge(version: Version) -> Badge:
     validation = version.provenance.validation
     if validation is None:
-        return NOT_COMPARED
+        return Badge("no comparison made", "warning")
     deciding, measures = validation.deciding_verdict, validation.measures
     other_name = wording.evaluator_name(deciding.against, in_sentence=True)
     if deciding is validation.free_verdict:

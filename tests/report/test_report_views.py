@@ -6,6 +6,7 @@ import ast
 import importlib
 import inspect
 import pkgutil
+from functools import partial
 
 import view_samples
 from report_samples import joint_trust, joint_version
@@ -37,8 +38,7 @@ def test_python_shows_every_command_as_a_call_that_lab_accepts() -> None:
     methods = set[str]()
     few = GateVerdict(against="word count", outcome="inconclusive", difference=Interval(0.1), few_groups=3)
     undecided = joint_version(validation=joint_trust(verdicts=(few,)))
-    samples = {**view_samples.VIEWS, **view_samples.PAGES, "undecided": lambda: learned_view(undecided)}
-    for sample in samples.values():
+    for sample in (*view_samples.VIEWS.values(), *view_samples.PAGES.values(), partial(learned_view, undecided)):
         view = sample().with_forms(lambda typed: (python_call(typed),))
         assert not {"`rubriclab", "`--"} & set(str(view).split())
         for code in view.tree.iter("code"):

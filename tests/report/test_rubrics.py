@@ -133,6 +133,9 @@ def test_decisions_at_learning_are_called_so_below_an_evaluation_and_labels_sing
     beside = on_other_texts(CONCLUSIONS["verdicts beside those of raters"], "worse", "plain@1")
     assert "At learning, it decides 12 of 12" in macro("verdict_sentences", beside)
     assert "At learning, the rubric agrees with the labels" in macro("verdict_sentences", beside)
+    shown = words_of(View(macro("outcome", edited(beside))), 200)
+    assert "At its edit (figures below), on 30 texts: " in shown
+    assert "At learning" not in shown
     alone = CONCLUSIONS["verdicts of no two raters"]
     reuse = TransferOrigin(action="reuse", judge="gpt-4o", aspect="order", data="sha256:d", labels=30)
     moved = replace(alone, provenance=alone.provenance.model_copy(update={"transfer": reuse}))
@@ -191,13 +194,6 @@ def test_equal_orders_are_called_equal_and_not_a_lack_of_groups() -> None:
     few = verdict_on("a", Interval(0.0), None, scale, labels=36, clusters=4)
     assert rubrics.gain_outcomes(few)[1] == "too few groups to tell"
     assert (equal.lacking_groups, few.lacking_groups) == (None, 1)
-
-
-def test_a_verdict_is_measured_at_one_place() -> None:
-    learned = CONCLUSIONS["worse than a free baseline on other texts, which counts beside the judge asked directly"]
-    shown = words_of(View(macro("outcome", edited(learned))), 200)
-    assert "At its edit (figures below), on 30 texts: better than" in shown
-    assert "At learning" not in shown
 
 
 def test_a_better_verdict_that_the_criteria_may_not_explain_says_so_in_the_headline_alone() -> None:
