@@ -139,10 +139,11 @@ def recorded_texts(
     high: FloatArray,
     *,
     direct: FloatArray | None = None,
-    verdicts: FloatArray | None = None,
+    thresholds: FloatArray | None = None,
 ) -> tuple[version.RecordedText, ...]:
-    """Return labelled texts for a training record; held-out scores, intervals and verdicts are NaN where missing."""
+    """Return labelled texts for a training record; held-out scores, intervals and thresholds are NaN where missing."""
     copied = ("id", "group", "output", "source", "context", "reference", "system")
+    passed = None if thresholds is None else verdicts.verdicts_at(predicted, thresholds)
     return tuple(
         version.RecordedText(
             **{name: getattr(example, name) for name in copied},
@@ -153,7 +154,8 @@ def recorded_texts(
             low=rounded(float(low[row])),
             high=rounded(float(high[row])),
             direct=None if direct is None else rounded(float(direct[row])),
-            passed=None if verdicts is None or np.isnan(verdicts[row]) else bool(verdicts[row]),
+            passed=None if passed is None or np.isnan(passed[row]) else bool(passed[row]),
+            threshold=None if thresholds is None else rounded(float(thresholds[row])),
         )
         for row, example in enumerate(examples)
     )
@@ -357,7 +359,8 @@ class Study:
         if direct is not None:
             yield agreement(evaluation.DIRECT, direct, verdicts.verdicts_at(direct, 0.5))
             calibrated = calibrated_scores(self.table_by_method, held_out.folds[0], direct)
-            yield agreement(evaluation.CALIBRATED, calibrated, self._held_out_verdicts(calibrated), order=direct)
+            decided = verdicts.verdicts_at(calibrated, self._held_out_thresholds(calibrated))
+            yield agreement(evaluation.CALIBRATED, calibrated, decided, order=direct)
         aspect = self.assignment.aspect.name
         ratings = [example.annotations.get(aspect, ()) for example in self.candidates.examples]
         by_raters = verdicts.raters_verdicts(ratings, groups)
@@ -367,14 +370,20 @@ class Study:
     @cached_property
     def verdicts(self) -> FloatArray | None:
         """The held-out verdicts, 0 or 1, NaN without a score; `None` unless labels have two levels."""
+        thresholds = self.thresholds
+        return None if thresholds is None else verdicts.verdicts_at(self.selected.held_out.scores, thresholds)
+
+    @cached_property
+    def thresholds(self) -> FloatArray | None:
+        """The threshold of each text, learned without its fold or set by hand; `None` unless labels have two levels."""
         if self.assignment.scale.names is None:
             return None
-        return self._held_out_verdicts(self.selected.held_out.scores, self.threshold_by_hand)
+        return self._held_out_thresholds(self.selected.held_out.scores, self.threshold_by_hand)
 
-    def _held_out_verdicts(self, scores: FloatArray, by_hand: float | None = None) -> FloatArray:
+    def _held_out_thresholds(self, scores: FloatArray, by_hand: float | None = None) -> FloatArray:
         names, fold = self.assignment.scale.names, self.selected.held_out.folds[0]
         recall = self.settings.recall(names) if names else None
-        return verdicts.held_out_verdicts(scores, self.table.labels, fold, recall, by_hand)
+        return verdicts.held_out_thresholds(scores, self.table.labels, fold, recall, by_hand)
 
     @property
     def agreement(self) -> evaluation.TrainingAgreement:
@@ -390,7 +399,7 @@ class Study:
         aspect, scores = self.assignment.aspect.name, self.selected.held_out.scores
         ends = bounds(scores, self.conformal, self.assignment.scale)
         texts = recorded_texts(
-            self.candidates.examples, aspect, scores, *ends, direct=self.direct, verdicts=self.verdicts
+            self.candidates.examples, aspect, scores, *ends, direct=self.direct, thresholds=self.thresholds
         )
         kept_ids = {criterion.id for criterion in rubric.criteria}
         candidates = tuple(

@@ -48,21 +48,21 @@ def choose_threshold(scores: FloatArray, labels: FloatArray, recall: Recall | No
     return float(best[np.argmin(np.abs(best - 0.5))])
 
 
-def verdicts_at(scores: FloatArray, threshold: float) -> FloatArray:
+def verdicts_at(scores: FloatArray, threshold: float | FloatArray) -> FloatArray:
     return np.where(np.isnan(scores), np.nan, scores >= threshold)
 
 
-def held_out_verdicts(
+def held_out_thresholds(
     scores: FloatArray, labels: FloatArray, fold: IntArray, recall: Recall | None = None, by_hand: float | None = None
 ) -> FloatArray:
-    """Return each text's verdict, 0 or 1, by a threshold learned without its fold or set by hand; NaN if unscored."""
+    """Return the threshold of each text, learned without its fold or set by hand."""
     if by_hand is not None:
-        return verdicts_at(scores, by_hand)
+        return np.full(len(scores), by_hand)
 
-    def predict(training: BoolArray, held_out: BoolArray) -> FloatArray:
-        return verdicts_at(scores[held_out], choose_threshold(scores[training], labels[training], recall))
+    def choose(training: BoolArray, held_out: BoolArray) -> FloatArray:
+        return np.full(held_out.sum(), choose_threshold(scores[training], labels[training], recall))
 
-    return predict_folds(fold, predict)
+    return predict_folds(fold, choose)
 
 
 def verdict_agreement(

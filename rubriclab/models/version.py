@@ -150,8 +150,8 @@ class RecordedText(FrozenModel):
     """A labelled text, with any score and interval by a rubric that was fitted without the text's group.
 
     `raters` and `reasons` are by rater's name; the name of an unknown rater is empty. `direct` is the score by the same
-    judge asked directly, `None` if it was not asked. `passed` is the decision by the threshold that was learned without
-    the text's fold, `None` in records of earlier releases.
+    judge asked directly, `None` if it was not asked. `passed` is the decision by `threshold`, which was learned without
+    the text's fold; both are `None` in records of earlier releases.
     """
 
     id: str
@@ -169,6 +169,7 @@ class RecordedText(FrozenModel):
     high: float | None = None
     direct: float | None = Field(None, exclude_if=lambda score: score is None)
     passed: bool | None = Field(None, exclude_if=lambda passed: passed is None)
+    threshold: float | None = Field(None, exclude_if=lambda threshold: threshold is None)
 
     def decided_wrongly(self, threshold: float | None) -> bool:
         """Return whether a text without a tie got the wrong level; `threshold` is for records of earlier releases."""

@@ -418,7 +418,7 @@ class EditableVersion:
     def on_label_scale(self, record: stored.TrainingRecord) -> stored.TrainingRecord:
         """Return the record with labels and scores on the raters' scale instead of the scale of the criteria."""
         by_id, rubric = {text.id: text for text in self.examples}, self.version.rubric
-        scores = {"verdicts": floats(text.passed for text in record.texts)}
+        scores = {"thresholds": floats(text.threshold for text in record.texts)}
         for name in ("predicted", "low", "high", "direct"):
             scores[name] = rescale(floats(getattr(text, name) for text in record.texts), rubric.scale, rubric.scores_on)
         texts = recorded_texts([by_id[text.id] for text in record.texts], rubric.aspect.name, **scores)

@@ -23,7 +23,7 @@ from rubriclab.learning.estimate import CallEstimate, DryRun, dry_run, estimate_
 from rubriclab.learning.fitting import JointSettings
 from rubriclab.learning.gate import GateLevel, gate_level, validation
 from rubriclab.learning.train import Trained, origin_fields, recorded_texts, training_agreement
-from rubriclab.learning.verdicts import held_out_verdicts, verdict_agreement, verdict_statistic
+from rubriclab.learning.verdicts import held_out_thresholds, verdict_agreement, verdict_statistic, verdicts_at
 from rubriclab.methods.catalogue import JOINT, METHODS
 from rubriclab.methods.method import TrainingInput
 from rubriclab.methods.sources import find_checklist, load_findings
@@ -464,7 +464,7 @@ def as_trained(
             low, high = bounds(adapted.scores, aggregation.conformal, target.rubric.scale)
         scales = target.rubric.scale, target.label_scale
         mapped = [adaptation.rescale(values, *scales) for values in (adapted.scores, low, high)]
-        texts = recorded_texts(rated.examples, target.aspect, *mapped, verdicts=_held_out_passes(adapted, target))
+        texts = recorded_texts(rated.examples, target.aspect, *mapped, thresholds=_held_out_thresholds(adapted, target))
         record = TrainingRecord(texts=texts, candidates=rated.candidates, cells=rated.cells)
     names = ("examples", "groups", "texts")
     combined = {name: tuple(sorted({*getattr(provenance, name), *getattr(before, name)})) for name in names}
@@ -478,14 +478,14 @@ def as_trained(
     return Trained(adapted.rubric, provenance.model_copy(update={**combined, "transfer": origin}), notes, record)
 
 
-def _held_out_passes(adapted: AdaptedRubric, target: LabelledTarget) -> FloatArray | None:
-    """Return the verdicts, 0 or 1, of the cross-validated scores, NaN where missing; `None` without levels."""
+def _held_out_thresholds(adapted: AdaptedRubric, target: LabelledTarget) -> FloatArray | None:
+    """Return the threshold of each cross-validated score, learned without its text's fold; `None` without levels."""
     threshold, names = adapted.rubric.threshold, target.table.scale.names
     if names is None or threshold is None:
         return None
     recall = target.settings.recall(names)
     fixed = threshold if adapted.action == "reuse" else threshold_by_hand(adapted.rubric.aggregation)
-    return held_out_verdicts(adapted.scores, target.table.labels, target.fold, recall, fixed)
+    return held_out_thresholds(adapted.scores, target.table.labels, target.fold, recall, fixed)
 
 
 def _provenance(
@@ -516,8 +516,9 @@ def _provenance(
         direct=table.values[:, table.methods.index(evaluation.DIRECT)] if has_direct else None,
     )
     verdicts: tuple[evaluation.VerdictAgreement, ...] = ()
-    passed = _held_out_passes(adapted, target)
-    if passed is not None:
+    thresholds = _held_out_thresholds(adapted, target)
+    if thresholds is not None:
+        passed = verdicts_at(adapted.scores, thresholds)
         verdicts = (verdict_agreement(JOINT, adapted.scores, passed, table.labels, table.groups, order=adapted.raw),)
     return Provenance(
         **fields,

@@ -100,9 +100,11 @@ def step(axis: Axis, start: float, end: float) -> Markup:
     return _drawing("step", axis, start, end)
 
 
-def text_strip(axis: Axis, label: float, raters: Iterable[float], predicted: Interval) -> Markup:
-    """Return a text's label (hollow), raters (strokes) and predicted score (filled) with its interval."""
-    return _drawing("text_strip", axis, label, raters, predicted)
+def text_strip(
+    axis: Axis, label: float, raters: Iterable[float], predicted: Interval, threshold: float | None = None
+) -> Markup:
+    """Return a text's label (hollow), raters (strokes), predicted score (filled) with its interval, and threshold."""
+    return _drawing("text_strip", axis, label, raters, predicted, threshold)
 
 
 def scatter(pairs: Sequence[tuple[float, float]], scale: Scale, name: str) -> Markup:

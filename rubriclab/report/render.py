@@ -81,17 +81,13 @@ OR_IN_PYTHON = " or, in Python, "
 Forms = Callable[[str], Sequence[str]]
 
 
-def _as_typed(typed: str) -> Sequence[str]:
-    return (typed,)
-
-
 class View:
     """A rendered template; if `unfolded`, terminals also show what pages fold.
 
     `forms_of` returns the forms in which a command or an option is shown: as it is typed, as Python's, or both.
     """
 
-    def __init__(self, html: Markup, *, unfolded: bool = False, forms_of: Forms = _as_typed) -> None:
+    def __init__(self, html: Markup, *, unfolded: bool = False, forms_of: Forms = lambda typed: (typed,)) -> None:
         self.html, self.unfolded, self.forms_of = html, unfolded, forms_of
 
     def with_forms(self, forms_of: Forms) -> View:

@@ -136,7 +136,10 @@ class _LabelPage:
 
     async def panel(self, request: Request) -> Response:
         rater = self._rater(request, request.query_params.get("rater"))
-        return JSONResponse(await run_in_threadpool(self._panel, rater))
+        progress = await run_in_threadpool(self._labeling.progress, rater)
+        agreement = agreement_words(await run_in_threadpool(self._labeling.agreement))
+        words = {"left": duration(progress.seconds_left), "consistency": consistency_words(progress.consistency)}
+        return JSONResponse({**words, "agreement": agreement})
 
     async def finish(self, request: Request) -> Response:
         self._rater(request, (await server.read_body(request, _Body)).rater)
@@ -170,14 +173,6 @@ class _LabelPage:
 
     def _next(self, rater: str, after: int = -1, *, among_skipped: bool = False) -> dict[str, Any]:
         return self._item_at(rater, self._labeling.next_position(rater, after, among_skipped=among_skipped))
-
-    def _panel(self, rater: str) -> dict[str, Any]:
-        progress = self._labeling.progress(rater)
-        return {
-            "left": duration(progress.seconds_left),
-            "consistency": consistency_words(progress.consistency),
-            "agreement": agreement_words(self._labeling.agreement()),
-        }
 
 
 def duration(seconds: float | None) -> str:

@@ -14,11 +14,12 @@ from rubriclab.learning.calibration import logistic
 from rubriclab.learning.fitting import JointSettings, Recall
 from rubriclab.learning.verdicts import (
     choose_threshold,
-    held_out_verdicts,
+    held_out_thresholds,
     level_agreement,
     raters_verdicts,
     verdict_agreement,
     verdict_statistic,
+    verdicts_at,
 )
 from rubriclab.models.text import Scale
 
@@ -109,7 +110,7 @@ def test_a_recall_of_an_unknown_level_is_refused():
 def test_verdicts_are_by_thresholds_of_the_other_folds():
     scores = np.array([0.1, 0.2, 0.8, 0.9, 0.45, 0.55])
     labels, fold = np.array([0, 0, 1, 1, 1, 0.0]), np.array([0, 0, 0, 0, 1, 1])
-    assert held_out_verdicts(scores, labels, fold)[4:].tolist() == [0.0, 1.0]
+    assert verdicts_at(scores, held_out_thresholds(scores, labels, fold))[4:].tolist() == [0.0, 1.0]
 
 
 def test_raters_are_compared_with_the_majority_of_the_others():

@@ -265,7 +265,10 @@ def test_criteria_come_by_weight_and_wrong_decisions_before_scores_further_from_
     assert not by_fold[1].decided_wrongly(0.7)
     assert 0.7 in score_axis_of(one, texts).ticks
     assert 0.7 not in score_axis_of(one, by_fold).ticks, "the threshold of a fold may be another"
-    assert macro("marks", one, by_fold, held_back=True).endswith("a text passes from the threshold of its fold on.")
+    assert macro("marks", one, by_fold, held_back=True).endswith("its group, which this version does not store.")
+    by_fold[0] = by_fold[0].model_copy(update={"threshold": 0.41})
+    assert macro("marks", one, by_fold, held_back=True).endswith("its group: the coloured line in its row.")
+    assert "good from 0.41" in words_of(View(macro("score_words", one.rubric, by_fold[0], "")))
     assert "full text" not in shown
 
 

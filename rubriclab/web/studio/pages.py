@@ -289,7 +289,14 @@ class PastedText(PaidRequest):
 def explanation_routes(studio: Studio) -> list[BaseRoute]:
     def page(request: Request) -> Response:
         version, name = studio.version(request.path_params["ref"]), request.query_params.get("id")
-        explanation, fault = _explain_labelled_text(studio, version, name) if name else (None, None)
+        explanation = fault = None
+        if name:
+            try:
+                with studio.workspace() as workspace:
+                    explaining = explain_score(workspace, None, version, ExplainOptions(id=name))
+                    explanation = rubrics.explanation_view(finish(explaining.run)).body()
+            except RubriclabError as error:
+                fault = error.text
         return studio.page(
             "explain.html",
             "Why this score?",
@@ -326,16 +333,6 @@ def explanation_routes(studio: Studio) -> list[BaseRoute]:
         Route("/{ref}/explain", explain, methods=["POST"]),
         Route("/{ref}/explain/texts", suggestions),
     ]
-
-
-def _explain_labelled_text(studio: Studio, version: Version, name: str) -> tuple[Any, str | None]:
-    """Return the explanation of a labelled text by its stored ratings as HTML, or why there is none."""
-    with studio.workspace() as workspace:
-        try:
-            explaining = explain_score(workspace, None, version, ExplainOptions(id=name))
-            return rubrics.explanation_view(finish(explaining.run)).body(), None
-        except RubriclabError as error:
-            return None, error.text
 
 
 class Draft(PaidRequest, Edit):
