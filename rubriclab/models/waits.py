@@ -15,7 +15,7 @@ _last_warnings: dict[str, float] = {}
 def log_wait(log: logging.Logger, seconds: float, reason: str, detail: str = "") -> None:
     """Log a wait: a long one as a warning, unless there was a recent warning for the same reason."""
     now = time.monotonic()
-    long = seconds >= LONG_WAIT and now - _last_warnings.get(reason, -REPEAT_AFTER) >= REPEAT_AFTER
-    if long:
+    is_long = seconds >= LONG_WAIT and now - _last_warnings.get(reason, -REPEAT_AFTER) >= REPEAT_AFTER
+    if is_long:
         _last_warnings[reason] = now
-    log.log(logging.WARNING if long else logging.INFO, "waiting %.1f s for %s%s", seconds, reason, detail)
+    log.log(logging.WARNING if is_long else logging.INFO, "waiting %.1f s for %s%s", seconds, reason, detail)
