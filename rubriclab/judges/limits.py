@@ -169,7 +169,7 @@ class Budgeted(JudgeWrapper):
         self.budget.settle(reserved, cost)
 
 
-# Requests or tokens of this many seconds may be used at once: enough for smooth sending, negligible within a minute.
+# What a rate allows in this many seconds may be used at once: enough for smooth sending, negligible within a minute.
 BURST = 1.0
 # The longest pause in seconds, more than any limit per minute needs; if a provider asks for more, the command ends.
 MAX_PAUSE = 300.0
@@ -306,7 +306,7 @@ class Breaker:
             )
 
     def record_success(self) -> None:
-        """Note that the provider works: it replied, or refused a single prompt."""
+        """Reset the count of failures, since the provider works: it replied, or refused a single prompt."""
         self._failed_in_a_row = 0
 
 
@@ -314,7 +314,8 @@ class Breaker:
 class Retried(JudgeWrapper):
     """A judge that repeats requests whose failure may be temporary.
 
-    The pause after attempt n is drawn between half and all of `base * 2**(n - 1)` seconds, but of at most `max_wait`.
+    The backoff after attempt n is `base * 2**(n - 1)` seconds, at most `max_wait`; the pause is a random
+    half to all of it.
     A longer pause that the provider asks for is kept, up to `MAX_PAUSE`. If it asks for more, or if too many prompts in
     a row failed, `ProviderDown` is raised. `on_retry` is called before each further attempt.
     """

@@ -103,7 +103,7 @@ class JointSettings(BaseModel):
 
 @dataclass(frozen=True)
 class DroppedColumn:
-    """Why a candidate is not in the rubric; if it is repeated, `correlation` is that with the column `repeats`."""
+    """Why a candidate is not in the rubric. A repeated one correlates with the column `repeats` by `correlation`."""
 
     cause: Literal["unscored", "constant", "repeated", "weightless", "outranked"]
     repeats: int = -1
@@ -169,8 +169,8 @@ class HeldOut:
 class CandidatePool:
     """The columns from which a rubric is selected, and those that are `always` in it.
 
-    The `most` best columns are selected; `None` selects all. With `keep_weightless`, criteria of weight 0 are kept
-    for the reasons in their ratings, since they need no additional call.
+    The `most` best columns are selected; `None` selects all. With `keep_weightless`, criteria of weight 0 are kept,
+    because their ratings give reasons to read and need no additional call.
     """
 
     columns: tuple[int, ...]
@@ -211,9 +211,9 @@ def selection_shares(rubric: SelectedRubric, table: RatingMatrix) -> FloatArray:
     return np.asarray(np.divide(selections, counted, out=np.ones(len(columns)), where=counted > 0))
 
 
-def fit(table: RatingMatrix, pool: CandidatePool | None = None, *, least_redundant: float = weighting.REDUNDANT) -> Fit:
-    """Return the fit to all texts; of columns that correlate by `least_redundant` or more, only one is kept."""
-    matrix = weighting.design(table.rows(canonical_order(table)), least_redundant)
+def fit(table: RatingMatrix, pool: CandidatePool | None = None, *, redundant_from: float = weighting.REDUNDANT) -> Fit:
+    """Return the fit to all texts; of columns that correlate by `redundant_from` or more, only one is kept."""
+    matrix = weighting.design(table.rows(canonical_order(table)), redundant_from)
     all_rows = np.ones(len(table.labels), dtype=bool)
     pool = pool or CandidatePool(tuple(range(len(table.methods))))
     return _fit_rows(matrix, all_rows, matrix.moments(all_rows), pool)
@@ -232,18 +232,18 @@ def fit_folds(
     folds: IntArray,
     pool_of: Callable[[int, int], CandidatePool],
     *,
-    least_redundant: float = weighting.REDUNDANT,
+    redundant_from: float = weighting.REDUNDANT,
 ) -> HeldOut:
     """Return each text's score by rubrics fitted to the texts of other folds, averaged over repetitions.
 
     A fold's rubric is fitted without columns that were generated from its labels.
 
     Args:
-        folds: each text's fold, from 0, shape (repetitions, texts); a fold of all texts is left out.
+        folds: each text's fold, from 0, shape (repetitions, texts); a fold that has all texts is skipped.
         pool_of: by repetition and fold, the columns to select from.
     """
     order = canonical_order(table)
-    matrix = weighting.design(table.rows(order), least_redundant)
+    matrix = weighting.design(table.rows(order), redundant_from)
     total = matrix.moments(np.ones(len(order), dtype=bool))
     scores, raws, fits = np.full(folds.shape, np.nan), np.full(folds.shape, np.nan), []
     for repetition, fold in enumerate(folds[:, order]):
@@ -421,7 +421,7 @@ def refitted_agreement(table: RatingMatrix, held_out: HeldOut, *, level: Level) 
                 moments = matrix.moments(training)
             weights = weighting.posterior(table, moments, columns)
             raw[left_out, in_fold] = matrix.z[in_fold][:, columns] @ weights.mean * (weights.spread or 1.0)
-    # The agreement without a bundle is that of the other bundles' texts, of those with a held-out score.
+    # The agreement without a bundle is computed on the texts of the other bundles that have a held-out score.
     raw[bundle, np.arange(len(bundle))] = np.nan
     raw[:, np.isnan(held_out.raw)] = np.nan
     intervals = {}

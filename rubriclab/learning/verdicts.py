@@ -138,7 +138,8 @@ def verdict_statistic(
     def value(weights: FloatArray) -> FloatArray:
         return statistics[0](weights) - sum(second(weights) for second in statistics[1:])
 
-    # Equal scores do not differ, whatever the labels. Otherwise an AUROC of 1 or a difference of 0 may be chance.
+    # `mean` gives an interval even if the statistic is the same without any group. The difference of equal scores is 0
+    # whatever the labels are; an AUROC that is always 1, or a difference that is always 0, may be so by chance.
     is_difference = len(scores) > 1
     is_mean = statistic == "Brier score" or (is_difference and np.array_equal(scores[0], scores[1], equal_nan=True))
     return _over_groups(value, _known_groups(groups, is_known), -1 if is_difference else 0, mean=is_mean)

@@ -123,7 +123,7 @@ def encode_text(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-# Characters added to the size of every cached call, for the memory that it takes apart from its texts.
+# Characters added to the size of every cached call, for the memory that it takes beside its texts.
 OVERHEAD = 100
 
 P = ParamSpec("P")
@@ -306,14 +306,14 @@ def _entries(value: Any) -> Collection[Any]:
 
 
 _PACKAGE = Path(__file__).resolve().parents[1]
-# The folders of shipped content, in `rubriclab/_content/` of a wheel, that are not at the top of a checkout.
+# A wheel has all shipped content in `rubriclab/_content/`; a checkout has it at the top, except for these folders.
 _IN_CHECKOUT = {name: Path("experiments", name) for name in ("ratings", "sample")}
 
 
 def content_path(*parts: str, package: Path = _PACKAGE) -> Path:
     """Return the path of a shipped file or folder, such as `content_path("literature", "story.json")`.
 
-    The inner path may not exist. Raises UserError if neither the package nor a checkout has the folder.
+    The path within the folder is not checked. Raises UserError if neither the package nor a checkout has the folder.
     """
     folder, *inner = parts
     candidates = [package / "_content" / folder]

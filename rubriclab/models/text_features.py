@@ -229,7 +229,7 @@ _NEVER_AFTER_ARTICLE = (_DETERMINERS_AND_LINKS | AUXILIARIES) - word_set(
     "down inside like near outside past up can will may might must do being"
 )
 _NEVER_BEFORE_STOP = (ARTICLES_AND_POSSESSIVES - {"his"}) | word_set("of and or but than because into if from although")
-# Texts with a larger share of function words count as English: all 1,800 English ones with stumbles, few German ones.
+# Texts with a larger share of function words count as English. Measured: all of 1,800 English texts, few German ones.
 _ENGLISH_SHARE = 0.25
 _REFERENCES_AND_CONNECTIVES = REFERENCES | CONNECTIVES
 _MAY_DOUBLE = word_set("had that very no so bye ha really many far long now yes again on")
@@ -297,7 +297,7 @@ def copied_runs(text: Text, source: Text) -> list[int]:
 
 
 def _stumbles(text: Text) -> int:
-    """Count pairs of words that English does not allow; in other languages ("Fang an.") only doubled words."""
+    """Count pairs of words that English does not allow. In other languages count only doubled words."""
     stumbles = [pair for pair in pairwise(_WORD_OR_MARK.findall(unify(text.raw).lower())) if _is_stumble(*pair)]
     is_english = share(sum(map(FUNCTION_WORDS.__contains__, text.words)), len(text.words)) > _ENGLISH_SHARE
     return sum(is_english or left == right for left, right in stumbles)
@@ -313,7 +313,7 @@ def _is_stumble(left: str, right: str) -> bool:
 
 
 def _linked_sentences(text: Text) -> float:
-    """Return the share of sentences that repeat a word of the previous one, or soon have a reference or connective."""
+    """Return the share of sentences that repeat a word of the previous one or begin with a reference or connective."""
     stems = [frozenset(content_stems(words)) for words in text.sentence_words]
     has_early_link = [not _REFERENCES_AND_CONNECTIVES.isdisjoint(words[:3]) for words in text.sentence_words]
     linked = [has_early_link[i] or bool(stems[i - 1] & stems[i]) for i in range(1, len(stems))]

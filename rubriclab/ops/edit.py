@@ -231,8 +231,8 @@ def refit_rubric(rated: RatedRubric, selection: FoldSelection) -> fitting.Select
 
     kept = fitting.CandidatePool(rated.kept_columns, keep_weightless=True)
     return fitting.SelectedRubric(
-        fitting.fit(rated.table, kept, least_redundant=KEEP_ALL),
-        fitting.fit_folds(rated.table, selection.folds, pool_of, least_redundant=KEEP_ALL),
+        fitting.fit(rated.table, kept, redundant_from=KEEP_ALL),
+        fitting.fit_folds(rated.table, selection.folds, pool_of, redundant_from=KEEP_ALL),
     )
 
 

@@ -57,7 +57,8 @@ class RowScores:
 class RunState:
     """The budget and the rate limits of a run: an actor that the workers ask before and after each request.
 
-    Requests in flight of a lost worker count as spent, since the provider may bill them, but only once if it returns.
+    Requests in flight of a lost worker count as spent, since the provider may bill them. If the worker returns, they
+    are not counted again.
     """
 
     def __init__(self, options: JudgeOptions) -> None:

@@ -41,7 +41,7 @@ INDENT, MAX_INDENT, COLUMN_GAP = Text("  "), 12, 2
 # A text with a longer command or digest stays on one line, so that users can copy it. Tables wrap it.
 MAX_WRAPPED = 40
 UNCROPPED: Mapping[str, Any] = {"no_wrap": True, "overflow": "ignore", "crop": False}
-# The least width of a column of names; if it does not fit, figures are stacked on their intervals.
+# The least width of a column of names; if it does not fit, each interval stands on a line below its value.
 NAME_WIDTH = 20
 
 

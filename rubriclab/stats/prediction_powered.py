@@ -145,8 +145,8 @@ def mean_by_own_labels(texts: ScoredSet, stratum: IntArray) -> intervals.Interva
     groups = label_pool.groups
     squared_influences = float(np.square(np.bincount(texts.group, influence)).sum())
     error = math.sqrt(groups / (groups - 1) * squared_influences + extra_variance)
-    # One degree of freedom less for the factor and for each stratum's mean residual. If strata share groups, this can
-    # be fewer than each stratum has alone.
+    # One degree of freedom less for the factor and for each stratum's mean residual. If strata share groups, so few can
+    # be left over all strata that the smallest stratum by itself has more.
     freedom = max(groups - 1 - strata, fewest_groups - 2)
     return intervals.student_interval(value, error, freedom)
 
@@ -184,13 +184,14 @@ def difference_by_other_labels(
     the residuals' variance lies between systems is unknown: the variance is averaged over `SYSTEM_SHARES`, weighted by
     their restricted likelihood in a random-effects model.
 
-    `labelled` may be from one set. `changed` is the share of pairs of different texts; equal texts get equal labels.
+    `labelled` may come from only one of the two sets. `changed` is the share of pairs whose two texts differ; equal
+    texts have equal labels.
     """
     factor = labelled.factor
     group_counts = [len(np.unique(side.group)) for side in (before, after)]
     if labelled.groups < intervals.MIN_GROUPS or min(group_counts) < 2:
         return intervals.Interval(None)
-    # One set may have labels, which must not correct its mean alone.
+    # If only one set has labels, they would correct the mean of that set and not of the other.
     before, after = (replace(side, labels=np.full_like(side.labels, np.nan)) for side in (before, after))
     value, squared_influences = _difference(before, after, factor)
     variances = _weighted_variances(labelled.residuals, labelled.system)

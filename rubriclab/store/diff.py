@@ -51,7 +51,7 @@ class VersionDiff(Displayed):
         optimistic: whether the agreement of either version was measured on labels that it was learned from.
         outcomes: the gate's outcome before and after; `None` for a version without a gate.
         edit: how a person made the second version from the first; `None` if that is not its origin.
-        held_out_by: the step that each version's cross-validation repeats without the labels of the held-out fold.
+        held_out_by: the step of learning that each version's cross-validation repeats in each fold.
         labels_proposed: whether the generator saw labelled texts when it proposed criteria of either version.
         weights: one pair for each criterion, those of the second version first; empty if neither version has weights.
     """
@@ -143,7 +143,7 @@ def _fields(rubric: Rubric, provenance: Provenance) -> dict[str, JsonValue]:
     for part in rubric.parts:
         fields |= {f"sub-dimension {name}": meaning for name, meaning in (part.dimensions or {}).items()}
         if units := part.units:
-            # The kind of a text's pieces, the material that is shown beside each, and who weighs the questions.
+            # The kind of a text's pieces, the material shown beside each, and what sets the weights of the questions.
             fields |= {"units": units.kind, "units beside": ", ".join(units.beside), "units weighed by": units.weights}
     settings = {part.method: part.settings for part in rubric.parts} | dict(provenance.settings)
     for method, values in settings.items():
@@ -160,7 +160,8 @@ def _agreement(old: Provenance, new: Provenance) -> tuple[AgreementChange, ...]:
     fitted = ["auroc"] if have_two_levels else ["spearman", "pearson", "kendall"]
     held_out = ["heldout_auroc", "heldout_brier"] if have_two_levels else ["heldout_pearson", "heldout_spearman"]
     names = [*held_out, *fitted] if old.validation or new.validation else fitted
-    # `reselected` equals Spearman's correlation without selection by labels, and the gate's statistic with a gate.
+    # `reselected` equals Spearman's correlation where nothing was selected by labels, and the gate's statistic where
+    # both versions have a gate.
     if any(agreement.optimistic for agreement in agreements) and not (old.validation and new.validation):
         names.append("reselected")
     levels = {name: (_level(old, name), _level(new, name)) for name in names}
