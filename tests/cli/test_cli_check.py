@@ -292,17 +292,15 @@ def test_comparisons_go_with_their_texts() -> None:
 def test_scores_of_a_file_with_semicolons_open_in_the_same_spreadsheet(here: Commands) -> None:
     survey(here.folder / "u.csv", 12)
     arguments = ("--task", "summarization", "--aspect", "coherence", "--map", "output=Zusammenfassung,id=Nr")
-    assert here("score", "u.csv", *arguments, "-o", "s.csv").code == 0
-    content = (here.folder / "s.csv").read_bytes()
-    assert content.startswith(b"\xef\xbb\xbf")
-    rows = list(csv.DictReader(content.decode("utf-8-sig").splitlines(), delimiter=";"))
-    back = read(here.folder / "s.csv", mapping="output=Zusammenfassung,scores.coherence=score")
-    scores = [row.scores["coherence"] for row in back if isinstance(row, Example)]
-    assert [float(row["score"].replace(",", ".")) for row in rows] == scores
-    assert any("," in row["score"] for row in rows)
-    assert here("score", "u.csv", *arguments, "-o", "p.csv", "--decimal", "point").code == 0
-    pointed = list(csv.DictReader((here.folder / "p.csv").read_text("utf-8-sig").splitlines(), delimiter=";"))
-    assert [float(row["score"]) for row in pointed] == scores
+    for options, mark in (((), ","), (("--decimal", "point"), ".")):
+        assert here("score", "u.csv", *arguments, "-o", "s.csv", *options).code == 0
+        content = (here.folder / "s.csv").read_bytes()
+        assert content.startswith(b"\xef\xbb\xbf")
+        rows = list(csv.DictReader(content.decode("utf-8-sig").splitlines(), delimiter=";"))
+        back = read(here.folder / "s.csv", mapping="output=Zusammenfassung,scores.coherence=score")
+        scores = [row.scores["coherence"] for row in back if isinstance(row, Example)]
+        assert [float(row["score"].replace(mark, ".")) for row in rows] == scores
+        assert any(mark in row["score"] for row in rows)
 
 
 def test_every_command_that_is_printed_runs_as_it_stands(here: Commands) -> None:

@@ -50,11 +50,8 @@ def test_a_german_excel_export_is_read_in_any_encoding_with_a_note(
     path = written(tmp_path / "umfrage.csv", GERMAN, encoding)
     rows = read(path, mapping=MAPPING)
     found = [row for row in rows if isinstance(row, Example)]
-    assert [row.output for row in found] == [
-        "Größe; Maß – „gut“",
-        "Äpfel, Öl und Übung",
-        "Zwei Zeilen\r\nin einer Zelle",
-    ]
+    outputs = ["Größe; Maß – „gut“", "Äpfel, Öl und Übung", "Zwei Zeilen\r\nin einer Zelle"]
+    assert [row.output for row in found] == outputs
     assert [row.scores["coherence"] for row in found] == [3.5, 4, 2.25]
     assert [row.group for row in found] == ["A", "A", "B"]
     assert rows.source.encoding_name == (name or "UTF-8")
@@ -117,9 +114,7 @@ def test_tables_read_back_through_every_delimiter_encoding_and_decimal_mark(
         ("id|output\n1|A text.\n", "|"),
     ],
 )
-def test_the_delimiter_is_the_one_that_gives_all_records_as_many_cells(
-    tmp_path: Path, content: str, delimiter: str
-) -> None:
+def test_the_delimiter_gives_all_records_the_same_number_of_cells(tmp_path: Path, content: str, delimiter: str) -> None:
     assert read(written(tmp_path / "t.csv", content)).source.delimiter == delimiter
 
 

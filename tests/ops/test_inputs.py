@@ -65,15 +65,14 @@ def test_an_output_is_delimited_marked_and_has_decimals_as_the_input(
     tmp_path: Path, ending: str, delimiter: str, encoding: str, score: str
 ) -> None:
     """Also where texts hold every other delimiter; another encoding than UTF-8 becomes UTF-8 with a byte order mark."""
-    file, output = tmp_path / f"input{ending}", tmp_path / f"output{ending}"
+    file, output, expected = tmp_path / f"input{ending}", tmp_path / f"output{ending}", io.StringIO(newline="")
     with file.open("w", encoding=encoding, newline="") as stream:
-        writer = csv.writer(stream, delimiter=delimiter)
-        writer.writerows([["output", "scores.q"], *(["Größe, a; b\tc | d", score] for _ in range(9))])
+        csv.writer(stream, delimiter=delimiter).writerows(
+            [["output", "scores.q"], *[["Größe, a; b\tc | d", score]] * 9]
+        )
     write_rows([{"id": "a", "score": 3.5}], output, dialect=detect_dialect(file, ReadingOptions()))
-    expected = io.StringIO(newline="")
     csv.writer(expected, delimiter=delimiter).writerows([["id", "score"], ["a", score]])
-    written_encoding = "utf-8" if encoding == "utf-8" else "utf-8-sig"
-    assert output.read_bytes() == expected.getvalue().encode(written_encoding)
+    assert output.read_bytes() == expected.getvalue().encode("utf-8" if encoding == "utf-8" else "utf-8-sig")
 
 
 def test_the_names_of_a_rubrics_two_levels_are_read_as_its_labels() -> None:
