@@ -277,7 +277,7 @@ def _checked_mapping(value: Any, prefix: str = "") -> Mapping[str, Any]:
 def _answers(results: Any, rater: str) -> Iterator[Answer]:
     by_question: dict[str, list[Any]] = {}
     listed = results if isinstance(results, list) else [results]
-    for result in (_checked_mapping(each, "the result ") for each in listed):
+    for result in (_checked_mapping(entry, "the result ") for entry in listed):
         if isinstance(result.get("from_name"), str):  # relations between regions have no name
             by_question.setdefault(result["from_name"], []).append(result.get("value"))
     for question, values in by_question.items():

@@ -42,9 +42,10 @@ MIN_ALIKE = 3
 MAX_OUTSIDE = 3
 # A given scale may be wrong if the scores use at most this share of it.
 MAX_NARROW_SHARE = 0.5
+# The beginnings of two notes that `rubriclab.ops.check` may replace.
 TWO_LEVELS = "two levels, "
 HIGHER_IS_BETTER = "higher scores are taken for better"
-COMPARED_SCALE = Scale(low=0, high=1, whole=False)
+SCALE_OF_COMPARISONS = Scale(low=0, high=1, whole=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ def training_examples(
         _check_labels(example_rows, len(aspect_comparisons), aspect, rows, labels_needed=labels_needed)
     labels = [example.scores[aspect] for example in rated_examples]
     annotations = [score for example in rated_examples for score in example.annotations.get(aspect, ())]
-    used_scale = given_scale or (scale_of(labels, annotations) if labels else COMPARED_SCALE)
+    used_scale = given_scale or (scale_of(labels, annotations) if labels else SCALE_OF_COMPARISONS)
     _check_verdict_words(example_rows, used_scale, aspect)
     notes = [*skipped, *unassessed_notes(rows, aspect), *_word_notes(example_rows, aspect)]
     with_fitted, fit_notes = fit_scores(examples, aspect_comparisons, aspect, used_scale)
@@ -172,7 +173,7 @@ def _narrow_scale_notes(examples: Sequence[Example], aspect: str, scale: Scale) 
     scores = [value for example in examples for value in annotations_or_score(example, aspect)]
     used_scale = scale_of(scores) if scores else scale
     if used_scale.width <= MAX_NARROW_SHARE * scale.width:
-        spans = " of the given scale ".join(_span(each.low, each.high, " to ") for each in (used_scale, scale))
+        spans = " of the given scale ".join(_span(span.low, span.high, " to ") for span in (used_scale, scale))
         remedy = f"if the raters' scale is narrower, give it: `scale={_span(used_scale.low, used_scale.high)}`"
         yield f"the scores use only {spans}; {remedy}"
 

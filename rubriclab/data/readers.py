@@ -136,7 +136,7 @@ def _decide_mark(where: str, columns: Mapping[str, _FirstCells], usual_mark: Mar
 
 
 # The usual delimiter of each kind of text file.
-DELIMITED = {each.ending: each.delimiter for each in FORMATS if each.delimiter}
+DELIMITED = {table_format.ending: table_format.delimiter for table_format in FORMATS if table_format.delimiter}
 PARQUET = ".parquet"
 WORKBOOK = (".xlsx", ".xlsm")
 

@@ -59,9 +59,9 @@ def named_people(version: Version, raters: Iterable[str] = ()) -> list[str]:
     """Return the cited raters and the editors, and those `raters` that a text of the rubric or of the edit names."""
     rubric, edit = version.rubric, version.provenance.edit
     dropped = rubric.all_dropped
-    criteria = (*rubric.criteria, *(each.criterion for each in dropped))
+    criteria = (*rubric.criteria, *(dropping.criterion for dropping in dropped))
     cited = {reason.rater for criterion in criteria for reason in criterion.evidence.reasons}
-    by_hand = {match[2] for each in dropped if (match := _BY_HAND.match(each.reason))}
+    by_hand = {match[2] for dropping in dropped if (match := _BY_HAND.match(dropping.reason))}
     texts = (*_texts(rubric.model_dump(mode="json")), edit.because if edit else "")
     text = unicodedata.normalize("NFD", "\n".join(texts))
     # Names of one or two letters mostly stand for raters without a name, and are also words.
@@ -121,7 +121,7 @@ def without_named_people(version: Version, raters: Iterable[str] = ()) -> Versio
 
     def anonymized(value: Any) -> Any:
         if isinstance(value, list):
-            return [anonymized(each) for each in value]
+            return [anonymized(entry) for entry in value]
         if not isinstance(value, dict):
             return without_names(value) if value == version.rubric.aspect.definition else value
         content = {key: anonymized(each) for key, each in value.items()}
