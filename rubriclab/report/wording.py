@@ -467,10 +467,10 @@ def procedure(version: Version) -> str:
     validation = version.provenance.validation
     if validation is None:
         return ""
-    texts = f"cross-validated on its {count(validation.n, 'training text')}"
+    level, groups = LEVELS[validation.level], count(validation.groups, "group")
     if version.provenance.reused:
-        texts = f"on {count(validation.n, 'text')}, to which it was not fitted,"
-    return f"{LEVELS[validation.level]}, {texts} of {count(validation.groups, 'group')}"
+        return f"{level}, on {count(validation.n, 'text')} of {groups}, to which it was not fitted"
+    return f"{level}, cross-validated on its {count(validation.n, 'training text')} of {groups}"
 
 
 # Outcomes that are shown in other words than those of JSON.
