@@ -198,29 +198,29 @@ def check(data: Data, options: CheckOptions) -> CheckResult:
     if not proposed or (result.usable and result.aspects) or not (is_file or raw.is_table):
         return result
     try:
-        mapped = check(data, options.model_copy(update=proposed))
+        proposed_result = check(data, options.model_copy(update=proposed))
     except DataError as error:
         return replace(result, notes=(*result.notes, f"with the mapping below: {error.text}"))
-    is_usable = mapped.usable or mapped.usable_as_proposed
-    levels = result.levels or mapped.levels
+    is_usable = proposed_result.usable or proposed_result.usable_as_proposed
+    levels = result.levels or proposed_result.levels
     are_scores_unknown = None in levels.values()
-    mapped_notes = mapped.notes
+    proposed_notes = proposed_result.notes
     if are_scores_unknown:
-        mapped_notes = tuple(note for note in mapped.notes if not note.startswith(checks.TWO_LEVELS))
-    unsolved = [problem for problem in mapped.problems if problem not in result.problems]
+        proposed_notes = tuple(note for note in proposed_result.notes if not note.startswith(checks.TWO_LEVELS))
+    unsolved = [problem for problem in proposed_result.problems if problem not in result.problems]
     remaining = [f"with the mapping below: {unsolved[0]}"] if result.proposal and unsolved and not is_usable else []
-    result = replace(result, hints=result.hints or mapped.hints)
-    if result.usable and not (is_usable and (mapped.aspects or mapped.usable_as_proposed)):
+    result = replace(result, hints=result.hints or proposed_result.hints)
+    if result.usable and not (is_usable and (proposed_result.aspects or proposed_result.usable_as_proposed)):
         return replace(result, notes=(*result.notes, *remaining))
-    enough_labels = any(each.labels >= checks.MIN_LABELS for each in mapped.aspects)
+    enough_labels = any(each.labels >= checks.MIN_LABELS for each in proposed_result.aspects)
     # If nothing can be learned despite enough labels, the notes say why.
-    is_unlearnable = enough_labels and mapped.next is not None and mapped.next.operation != "learn"
+    is_unlearnable = enough_labels and proposed_result.next is not None and proposed_result.next.operation != "learn"
     if result.usable or is_unlearnable:
-        notes = (*mapped_notes, *raters_note)
+        notes = (*proposed_notes, *raters_note)
     else:
-        notes = (*result.notes, *(mapped_notes if is_usable and enough_labels else remaining))
-    next_step = None if are_scores_unknown else mapped.next or result.next
-    few_groups = mapped.few_groups
+        notes = (*result.notes, *(proposed_notes if is_usable and enough_labels else remaining))
+    next_step = None if are_scores_unknown else proposed_result.next or result.next
+    few_groups = proposed_result.few_groups
     return replace(
         result, next=next_step, notes=notes, levels=levels, usable_as_proposed=is_usable, few_groups=few_groups
     )

@@ -439,12 +439,11 @@ def outside_training_range(rubric: Rubric, record: TrainingRecord | None, texts:
         all_training_values.append(raw_value(aggregation, ratings))
     training_values = floats(value for value in all_training_values if value is not None)
     values = adaptation.raw_values(aggregation, texts)
-    scored = ~np.isnan(values)
-    if not len(training_values) or not scored.any():
+    if not len(training_values) or np.isnan(values).all():
         return None
-    outside = (values[scored] < training_values.min()) | (values[scored] > training_values.max())
-    groups = [example.group for example, has_score in zip(texts.examples, scored.tolist(), strict=True) if has_score]
-    return paired_mean(outside.astype(float), units(groups)).within(0, 1).rounded()
+    is_outside = (values < training_values.min()) | (values > training_values.max())
+    shares = np.where(np.isnan(values), np.nan, is_outside)
+    return mean_over_groups(shares, [example.group for example in texts.examples]).within(0, 1)
 
 
 def as_trained(
@@ -466,8 +465,9 @@ def as_trained(
         mapped = [adaptation.rescale(values, *scales) for values in (adapted.scores, low, high)]
         texts = recorded_texts(rated.examples, target.aspect, *mapped, thresholds=_held_out_thresholds(adapted, target))
         record = TrainingRecord(texts=texts, candidates=rated.candidates, cells=rated.cells)
-    names = ("examples", "groups", "texts")
-    combined = {name: tuple(sorted({*getattr(provenance, name), *getattr(before, name)})) for name in names}
+    learned_from = {}
+    for field_name in ("examples", "groups", "texts"):
+        learned_from[field_name] = tuple(sorted({*getattr(provenance, field_name), *getattr(before, field_name)}))
     origin = stored.TransferOrigin(
         action=action,
         judge=before.judge,
@@ -475,7 +475,7 @@ def as_trained(
         data=before.data,
         labels=len(rated.examples),
     )
-    return Trained(adapted.rubric, provenance.model_copy(update={**combined, "transfer": origin}), notes, record)
+    return Trained(adapted.rubric, provenance.model_copy(update={**learned_from, "transfer": origin}), notes, record)
 
 
 def _held_out_thresholds(adapted: AdaptedRubric, target: LabelledTarget) -> FloatArray | None:
@@ -484,8 +484,8 @@ def _held_out_thresholds(adapted: AdaptedRubric, target: LabelledTarget) -> Floa
     if names is None or threshold is None:
         return None
     recall = target.settings.recall(names)
-    fixed = threshold if adapted.action == "reuse" else threshold_by_hand(adapted.rubric.aggregation)
-    return held_out_thresholds(adapted.scores, target.table.labels, target.fold, recall, fixed)
+    fixed_threshold = threshold if adapted.action == "reuse" else threshold_by_hand(adapted.rubric.aggregation)
+    return held_out_thresholds(adapted.scores, target.table.labels, target.fold, recall, fixed_threshold)
 
 
 def _provenance(
