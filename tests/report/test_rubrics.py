@@ -268,7 +268,7 @@ def test_criteria_come_by_weight_and_wrong_decisions_before_scores_further_from_
     assert macro("marks", one, by_fold, held_back=True).endswith("its group, which this version does not store.")
     by_fold[0] = by_fold[0].model_copy(update={"threshold": 0.41})
     assert macro("marks", one, by_fold, held_back=True).endswith("its group: the coloured line in its row.")
-    assert "good from 0.41" in macro("score_words", one.rubric, by_fold[0], "")
+    assert "</bdi> from 0.41" in macro("score_words", one.rubric, by_fold[0], "")
     assert "full text" not in shown
 
 
