@@ -75,13 +75,10 @@ def test_the_gain_is_the_mean_difference_of_errors_in_points_with_students_inter
 
 
 def test_too_few_groups_or_equal_labels_show_no_difference() -> None:
-    few = ["a", "b"] * 5
-    chosen, _, too_few = recommend(errors_of({"reuse": LABELS + 1, "recalibrate": LABELS}), LABELS, few, "reuse")
-    assert (chosen, too_few) == ("reuse", True)
-    equal = np.full(10, 3.0)
-    found = errors_of({"reuse": equal + 1, "recalibrate": equal}, equal)
-    chosen, _, too_few = recommend(found, equal, GROUPS, "recalibrate")
-    assert (chosen, too_few) == ("recalibrate", True)
+    cases: Any = ((LABELS, ["a", "b"] * 5, "reuse"), (np.full(10, 3.0), GROUPS, "recalibrate"))
+    for labels, groups, default in cases:
+        found = errors_of({"reuse": labels + 1, "recalibrate": labels}, labels)
+        assert recommend(found, labels, groups, default)[::2] == (default, True)
 
 
 def test_the_share_outside_of_the_training_range_counts_texts_rated_lower_or_higher_than_any_training_text() -> None:

@@ -137,8 +137,7 @@ def test_a_judge_asked_directly_is_not_compared_with_itself_and_is_learned_again
     assert "Compared with free baselines only, as it is itself the judge asked directly." in shown
     assert "the same judge" not in shown
     calls = re.findall("lab.learn\\(LABELLED.*", str(lab.evaluate(rows[36:], [moved, direct])))
-    assert calls
-    assert all("direct" in each for each in calls)
+    assert {"direct" in each for each in calls} == {True}
 
 
 def test_a_threshold_set_by_hand_is_used_recorded_and_kept_by_edits_and_transfers_until_it_is_lifted(

@@ -205,19 +205,12 @@ def test_a_criterions_agreement_is_that_of_the_statistics(level: Any) -> None:
     rng = np.random.default_rng(0)
     values = {"h01": rng.normal(size=24).tolist(), "h03": rng.normal(size=24).tolist()}
     found = criterion_agreements(rated(texts, values), level)
-    assert [(one.id, one.criterion and one.criterion.trait, one.unscored) for one in found] == [
-        ("h01", "linked sentences", 0),
-        ("h03", "a clear end", 0),
-    ]
+    traits = [(one.id, one.criterion and one.criterion.trait, one.unscored) for one in found]
+    assert traits == [("h01", "linked sentences", 0), ("h03", "a clear end", 0)]
+    labels, groups = [text.scores["coherence"] for text in texts], [text.group for text in texts]
+    systems = [text.system or "" for text in texts]
     for one in found:
-        expected = agreement(
-            values[one.id],
-            [text.scores["coherence"] for text in texts],
-            [text.group for text in texts],
-            [text.system or "" for text in texts],
-            level=level,
-        )
-        assert one.agreement == expected.pearson
+        assert one.agreement == agreement(values[one.id], labels, groups, systems, level=level).pearson
 
 
 def test_pages_say_what_each_method_asks() -> None:

@@ -39,10 +39,8 @@ def test_a_plan_begins_with_the_verdict_and_what_labels_may_help(outcome: Outcom
     version = joint_version(validation=joint_trust(verdicts=(free,)))
     words = words_of(PlanResult(version, (), 24, version.effort).view())
     assert words.startswith(OUTCOMES.get(outcome, outcome).capitalize())
-    assert [each in words for each in ("Label about", "more labels may not be")] == [
-        outcome != "not better",
-        "not" in outcome,
-    ]
+    assert ("Label about" in words) == (outcome != "not better")
+    assert ("more labels may not be" in words) == ("not" in outcome)
     assert shown in words
 
 
@@ -59,10 +57,8 @@ def test_alpha_is_placed_by_krippendorff_s_convention_and_named_as_his() -> None
         (0.65, 0.1, "ranges from below 0.667 to between 0.667 and 0.800."),
     ):
         scores = dataclasses.replace(interrater().scores, alpha=Interval(value, value - width, value + width))
-        assert (
-            f"Krippendorff (2004) considers data reliable from 0.800 and allows tentative conclusions from 0.667; its "
-            f"interval {lies}" in said(scores=scores)
-        )
+        rule = "considers data reliable from 0.800 and allows tentative conclusions from 0.667"
+        assert f"Krippendorff (2004) {rule}; its interval {lies}" in said(scores=scores)
 
 
 LENGTH = 10_000_000
@@ -83,9 +79,8 @@ def test_every_view_of_a_huge_text_is_cut_and_says_how_to_see_the_rest() -> None
     # A bound that only work beyond linear exceeds: uncut, one of these took minutes.
     started = time.monotonic()
     one, other = long_version("word " * (LENGTH // 5)), long_version("other\n" * (LENGTH // 6))
-    views = [str(evidence_view(each)) for each in (one, other)] + [
-        training_view(each, None).page() for each in (one, other)
-    ]
+    views = [str(evidence_view(each)) for each in (one, other)]
+    views += [training_view(each, None).page() for each in (one, other)]
     briefly = [str(names_view([one])), str(view("log", versions=[one])), str(difference_view(compare(one, other)))]
     assert time.monotonic() - started < 60
     assert all(len(text) < 30 * LONGEST_SHOWN for text in (*views, *briefly))
