@@ -169,13 +169,10 @@ def test_an_evaluation_of_an_earlier_release_shows_one_side_and_the_difference()
 
 
 def test_a_headline_says_which_measure_decides() -> None:
+    opposed = "News orders texts closer to people's order, but gives scores farther from people's than a"
     cases: tuple[tuple[Any, Any, str], ...] = (
         ("better", "not better", "News orders texts closer to people's order than a"),
-        (
-            "better",
-            "worse",
-            "News orders texts closer to people's order, but gives scores farther from people's than a",
-        ),
+        ("better", "worse", opposed),
         ("inconclusive", "not better", "It is not known whether news agrees with people more or less than a"),
     )
     for order, error, said in cases:
