@@ -254,10 +254,7 @@ class Lab(Closing):
             return managing.gate(store, rubric_ref(rubric))
 
     def report(self, rubric: str | Version, path: str | Path | None = None) -> Document:
-        """Return a page on how a version was trained, as one HTML document, and write it to `path` if given.
-
-        As others may open it, it shows next steps as commands and as calls.
-        """
+        """Return an HTML page on how a version was trained, with steps as commands and calls; `path` gets it, too."""
         from rubriclab.report.rubrics import training_view
 
         with self._open_store() as store:

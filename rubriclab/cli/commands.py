@@ -255,8 +255,8 @@ def plan(call: Call, texts: str, *, rubric: str, output: str | None, dry_run: bo
     if output:
         write_rows(output, result.to_rows(), dialect=ops.inputs.detect_dialect(texts, options))
     if call.as_json:
-        rows = zip(result.texts, result.to_rows(), strict=True)
-        plan_rows = [{"id": each.text.example.id, **row["plan"]} for each, row in rows]
+        planned_rows = zip(result.texts, result.to_rows(), strict=True)
+        plan_rows = [{"id": planned.text.example.id, **row["plan"]} for planned, row in planned_rows]
         row = {"rubric": result.version.ref, "pool": result.pool, "texts": plan_rows, "output": output}
         print_json({**row, **effort_row(result.effort)})
         return
@@ -521,8 +521,8 @@ def drift(
     if not 2 <= len(arguments) <= 3:
         hint = "Name two versions, or one version and two judges."
         raise SettingsError(f"Expected {ORDER}, got {len(arguments)} arguments.", hint)
-    before, *other, texts = arguments
-    after = other[0] if other else None
+    before, *versions_after, texts = arguments
+    after = versions_after[0] if versions_after else None
     options = call.options(ops.options.DriftOptions, anchor=anchor is not None)
     if anchor and output:
         raise SettingsError("--output: with --anchor no text is compared.", "Leave --output out.")
@@ -678,8 +678,10 @@ def label(call: Call, texts: str, *, output: str) -> None:
         return
     call.show(result, result.to_row())
     if result.rows:
-        learn = [part for name, value in result.learn.items() for part in (f"--{name}", value)]
-        few = f", together with a file of earlier labels, since learning needs {data.check.MIN_LABELS}"
-        earlier = [] if result.labelled >= data.check.MIN_LABELS else ["LABELLED"]
-        command = f"`rubriclab {shlex.join(['learn', *earlier, output, *learn])}`"
-        note(f"written to {output}; learn from it{few if earlier else ''} with: {command}")
+        learn_options = [word for name, value in result.learn.items() for word in (f"--{name}", value)]
+        files, remark = [output], ""
+        if result.labelled < data.check.MIN_LABELS:
+            files.insert(0, "LABELLED")
+            remark = f", together with a file of earlier labels, since learning needs {data.check.MIN_LABELS}"
+        command = f"`rubriclab {shlex.join(['learn', *files, *learn_options])}`"
+        note(f"written to {output}; learn from it{remark} with: {command}")

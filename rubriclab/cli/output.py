@@ -239,11 +239,11 @@ def complete_command(command: str) -> str:
 
     if command.startswith("--"):  # an option alone
         return command
-    matching = [each for name, each in every_command().items() if command.startswith(f"rubriclab {name}")]
+    named_commands = [each for name, each in every_command().items() if command.startswith(f"rubriclab {name}")]
     # Placeholders of files with the same columns, and the options that are repeated for such files.
-    same_columns = {"LABELLED", "OTHER_LABELLED", "TEXTS"} & set(command.split())
-    needed = {"store", "mapping", "missing", "level_scores"} if same_columns else {"store"}
-    needed &= {str(param.name) for each in matching for param in each.params}
+    placeholders = {"LABELLED", "OTHER_LABELLED", "TEXTS"} & set(command.split())
+    repeated_names = {"store", "mapping", "missing", "level_scores"} if placeholders else {"store"}
+    repeated_names &= {str(param.name) for each in named_commands for param in each.params}
     running = click.get_current_context(silent=True)
     contexts = [running, running.find_root()] if running else []
     for context in contexts:
@@ -251,8 +251,8 @@ def complete_command(command: str) -> str:
             name, flag = str(param.name), max(param.opts, key=len)
             # The next command reads the environment and the configuration file itself.
             is_typed = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-            shown = data.mapping.without_ratings(value) if name == "mapping" and "TEXTS" in same_columns else value
-            if is_typed and shown and name in {*needed, "config"} and flag not in command.split():
+            shown = data.mapping.without_ratings(value) if name == "mapping" and "TEXTS" in placeholders else value
+            if is_typed and shown and name in {*repeated_names, "config"} and flag not in command.split():
                 # `--config` stands before the name of the command.
                 index = len("rubriclab") if name == "config" else len(command)
                 command = f"{command[:index]} {flag} {shlex.quote(shown)}{command[index:]}"
@@ -312,8 +312,8 @@ class Call:
     def options(self, model: type[OptionsT], **others: Any) -> OptionsT:
         """Return the options of an operation; options that were not given keep their defaults."""
         values = {name: others.get(name, self.values.get(name)) for name in model.model_fields}
-        given = {name: value for name, value in values.items() if value not in (None, ()) and value is not False}
-        return model(**given)
+        set_values = {name: value for name, value in values.items() if value not in (None, ()) and value is not False}
+        return model(**set_values)
 
     def workspace(self) -> Workspace:
         from rubriclab.judges.options import JudgeOptions

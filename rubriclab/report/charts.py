@@ -1,7 +1,4 @@
-"""Charts as inline SVG, drawn by `templates/charts.html`.
-
-Positions are percentages, so that dots and letters keep their size; CSS sets the colours.
-"""
+"""Charts as inline SVG by `templates/charts.html`; positions are percentages, so that dots and letters keep size."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ from rubriclab.stats.intervals import Interval
 
 # On the narrowest strip, the labels of more steps would touch.
 MAX_STEPS = 5
-MIN_RANGE = 2e-4
+MIN_RANGE = 2e-4  # of an axis; values nearer to each other are drawn in the middle of a range of 1
 # The size of a plot and its margins.
 WIDTH, HEIGHT = 420, 330
 LEFT, RIGHT, TOP, BOTTOM = 46, 12, 12, 44
@@ -48,8 +45,10 @@ class Axis:
 
 def axis_of(statistics: Iterable[Interval], *marks: float) -> Axis:
     """Return an axis that begins and ends at a tick, over all values, their intervals and `marks`."""
-    ends = [end for each in statistics for end in (each.value, each.low, each.high) if end is not None]
-    low, high = min([*marks, *ends], default=0.0), max([*marks, *ends], default=1.0)
+    values = [*marks]
+    for statistic in statistics:
+        values += [end for end in (statistic.value, statistic.low, statistic.high) if end is not None]
+    low, high = min(values, default=0.0), max(values, default=1.0)
     if high - low < MIN_RANGE:
         low, high = low - 0.5, high + 0.5
     power = 10.0 ** math.floor(math.log10((high - low) / MAX_STEPS))
@@ -62,10 +61,11 @@ def axis_of(statistics: Iterable[Interval], *marks: float) -> Axis:
 
 def agreement_axis(statistics: Iterable[Interval], chance: float = 0.0, baselines: Iterable[Interval] = ()) -> Axis:
     """Return an axis to 1 from a tick below all values and, but for baselines, intervals; bars begin at `chance`."""
-    ends = [end for each in statistics for end in (each.value, each.low) if end is not None]
-    ends += [each.value for each in baselines if each.value is not None]
-    low = max(round(min(ends, default=chance), 6), -1.0)
+    values = [end for statistic in statistics for end in (statistic.value, statistic.low) if end is not None]
+    values += [baseline.value for baseline in baselines if baseline.value is not None]
+    low = max(round(min(values, default=chance), 6), -1.0)
     if low >= chance:
+        # An axis from 0.9 at the highest, so that small differences near 1 do not look large.
         return replace(axis_of((), min(low, 0.9), 1.0), base=chance)
     low = max(tick for tick in (-1.0, -0.5, -0.25, 0.0, 0.25) if tick <= low)
     return Axis(low, 1.0, (low, *(tick for tick in (-0.5, 0.0, 0.5, 1.0) if tick > low)), base=chance)

@@ -84,7 +84,7 @@ Forms = Callable[[str], Sequence[str]]
 class View:
     """A rendered template; if `unfolded`, terminals also show what pages fold.
 
-    `forms_of` returns the forms in which a command or an option is shown: as it is typed, as Python's, or both.
+    `forms_of` returns how a command or an option is shown: as typed, as Python's, or both.
     """
 
     def __init__(self, html: Markup, *, unfolded: bool = False, forms_of: Forms = lambda typed: (typed,)) -> None:

@@ -60,8 +60,8 @@ def plain_text(view: RenderableType) -> str:
 def _blocks(elements: Iterable[Element], *, unfolded: bool) -> Iterator[RenderableType]:
     previous_tag = ""
     for element in elements:
-        badge = element.get("class") == "badge"
-        if previous_tag in ("table", "section") and element.tag in ("p", "blockquote", "dl", "table") and not badge:
+        is_badge = element.get("class") == "badge"
+        if previous_tag in ("table", "section") and element.tag in ("p", "blockquote", "dl", "table") and not is_badge:
             yield ""
         yield from _block(element, unfolded=unfolded)
         previous_tag = element.tag
@@ -188,29 +188,31 @@ class _FittedTable:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         columns = columns_of(self.table)
         indices = [index for index, column in enumerate(columns) if not column.drawing]
-        titles, left_out = {index: words_of(columns[index].title) for index in indices}, list[str]()
-        stacked, widths = False, self._widths(titles, options.max_width, stacked=False)
-        if not widths:
-            stacked, widths = True, self._widths(titles, options.max_width, stacked=True)
+        titles = {index: words_of(columns[index].title) for index in indices}
+        left_out = list[str]()
+        widths = self._widths(titles, options.max_width, stacked=False)
+        stacked = not widths
+        if stacked:
+            widths = self._widths(titles, options.max_width, stacked=True)
         # A list has its most important columns first.
         while not widths and self.table.get("class") == "list" and len(titles) > 1:
             left_out.append(titles.pop(indices.pop()))
             widths = self._widths(titles, options.max_width, stacked=True)
-        drawn = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-        drawn.show_header = any(words_of(column.title) for column in columns)
+        table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+        table.show_header = any(words_of(column.title) for column in columns)
         for index in indices:
             justify: Literal["right", "left"] = "right" if columns[index].numeric else "left"
             title = Text(titles[index], overflow="fold")
-            drawn.add_column(title, overflow="fold", justify=justify, width=widths.get(index))
+            table.add_column(title, overflow="fold", justify=justify, width=widths.get(index))
         for row in self.table.iterfind("tr"):
             kind = row.get("class", "")
             if kind == "title":
-                drawn.add_section()
-                drawn.add_row(_text(row[0]), style="dim")
+                table.add_section()
+                table.add_row(_text(row[0]), style="dim")
                 continue
             cells = (_cell(row[index], unfolded=self.unfolded, stacked=stacked) for index in indices)
-            drawn.add_row(*cells, style=STYLES.get(kind, ""))
-        yield drawn
+            table.add_row(*cells, style=STYLES.get(kind, ""))
+        yield table
         if left_out:
             yield _wrapped(f"Not at this width: {', '.join(left_out[::-1])}.", "dim")
 
@@ -220,8 +222,8 @@ class _FittedTable:
         least, most = {}, {}
         for index, title in titles.items():
             cells = [_cell_widths(row[index], stacked=stacked) for row in rows]
-            least[index] = max(_longest_word(title), *(short for short, _ in cells), 1)
-            most[index] = max(cell_len(title), *(long for _, long in cells), 1)
+            least[index] = max(_longest_word(title), *(least_width for least_width, _ in cells), 1)
+            most[index] = max(cell_len(title), *(whole_width for _, whole_width in cells), 1)
         if self.table.find("tr[@class='title']") is not None:
             most[0] = max(most[0], *(cell_len(words_of(row)) for row in self.table.iterfind("tr[@class='title']")))
         widths = {
@@ -238,6 +240,7 @@ class _FittedTable:
 
 
 def _cell_widths(cell: Element, *, stacked: bool) -> tuple[int, int]:
+    """Return the least width of a cell, at which its words stay whole, and its width on one line."""
     words = words_of(cell)
     if figure_of(cell):
         widest = max(map(cell_len, words.replace(" [", "\n[").split("\n"))) if stacked else cell_len(words)

@@ -106,7 +106,8 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
         parent = [each for each in candidates if each.ref == version.parent]
         other = studio.version(other_ref) if other_ref else next(iter(parent or candidates), None)
         sides = [version, other] if other else []
-        sides.sort(key=lambda each: each.number if other and other.name == version.name else each.created)
+        same_name = other is not None and other.name == version.name
+        sides.sort(key=lambda side: side.number if same_name else side.created)
         difference = compare_versions(*sides) if sides else None
         return studio.page(
             "compare.html",
@@ -397,12 +398,11 @@ def edit_routes(studio: Studio) -> list[BaseRoute]:
         low, high = effect.difference.low, effect.difference.high
         includes_zero = low is not None and high is not None and low <= 0 <= high
         hint = "; this may be chance" if includes_zero else ""
+        change = rubrics.change_in_agreement(effect.statistic, effect.difference, effect.folds, effect.n)
         before, after = figure(effect.before.value), figure(effect.after.value)
         return JSONResponse(
             {
-                "lead": typeset(
-                    rubrics.change_in_agreement(effect.statistic, effect.difference, effect.folds, effect.n)
-                ),
+                "lead": typeset(change),
                 "html": view("edit_effect", found=outcome.result).body(),
                 "summary": typeset(f"{effect.statistic} {before} before, {after} after{hint}"),
                 "weights": {

@@ -216,6 +216,7 @@ def scorer_of(version: Version) -> str:
 ROWS = 50
 # Shades of the ratings, from the lowest to the highest of the scale.
 SHADES = 5
+# The keys of the first columns, by which addresses sort.
 FIGURES = ("label", "rubric", "difference")
 
 
@@ -272,8 +273,8 @@ class Matrix:
     def page(self, query: Query) -> Page:
         shown = [column for column in self.columns if query.every or not column.candidate or column.candidate.kept]
         texts = self.record.texts
-        label, rubric = np.array([(text.label, text.predicted) for text in texts], dtype=float).T
-        values = np.column_stack([label, rubric, rubric - label, self.ratings])
+        labels, scores = np.array([(text.label, text.predicted) for text in texts], dtype=float).T
+        values = np.column_stack([labels, scores, scores - labels, self.ratings])
         words = query.search.lower().split()
         matching: BoolArray = np.array([all(word in text for word in words) for text in self.words], dtype=bool)
         if query.side:
@@ -313,9 +314,8 @@ class Matrix:
 
 def make_matrix(version: Version, record: TrainingRecord) -> Matrix:
     indices = kept_first(record)
-    columns = [
-        Column(key, name, "") for key, name in zip(FIGURES, ("people", scorer_of(version), "difference"), strict=True)
-    ]
+    names = ("people", scorer_of(version), "difference")
+    columns = [Column(key, name, "") for key, name in zip(FIGURES, names, strict=True)]
     for index in indices:
         candidate = record.candidates[index]
         title = wording.title(candidate.criterion, TITLE_LENGTH)
