@@ -44,8 +44,8 @@ def row_of_text(
     row |= {name: input_fields[name] for name in FIELDS if name in input_fields}
     other_inputs = {name: value for name, value in input_fields.items() if name not in FIELDS}
     # A single other input replaces a source in the metadata; several are ignored if the metadata has one.
-    possible_sources = input_fields if len(other_inputs) == 1 else row
-    if other_inputs and SOURCE_FIELDS.isdisjoint(possible_sources):
+    overriding_fields = input_fields if len(other_inputs) == 1 else row
+    if other_inputs and SOURCE_FIELDS.isdisjoint(overriding_fields):
         row["source"] = _named_or_only_value(other_inputs, "inputs", "source")
     if isinstance(reference, Mapping):
         has_one_value = len(reference) == 1

@@ -98,11 +98,11 @@ def rows(
         if isinstance(score, str | int | float):
             answers.append((answer, score if isinstance(score, str) else float(score), source))
     people = {(source.user_name, source.user_id) for _, _, source in answers}
-    id_counts = Counter(name for name, user_id in people if user_id)
+    n_ids_of = Counter(name for name, user_id in people if user_id)
     annotations = list[evaluator.Annotation]()
     for answer, score, source in answers:
         rater = source.user_name
-        if source.user_id and (not rater or id_counts[rater] > 1):
+        if source.user_id and (not rater or n_ids_of[rater] > 1):
             rater = str(source.user_id)
         annotations.append(evaluator.Annotation(str(answer.run_id), answer.key, score, rater, answer.comment or None))
     return evaluator.rows_of_texts(texts, annotations)

@@ -53,7 +53,7 @@ class RubricTools:
     """The tools: list, show, score and explain. None of them changes a version, a tag or a label.
 
     Each call gets a copy of the workspace `template`. With `allow_calls`, a language model may be asked up to the caps
-    of `template`, which then needs one. `judge` replaces the judges that rubrics were learned with.
+    of `template`, which must have at least one. `judge` replaces the judges that rubrics were learned with.
     """
 
     def __init__(self, template: Workspace, judge: str | None = None, *, allow_calls: bool = False) -> None:

@@ -24,7 +24,7 @@ class Scorer:
 
     A call takes a batch and returns it as a pyarrow table with the columns `id`, `score`, `low` and `high` (the
     interval), `unscored` (the reason for a missing score), and for each criterion `ID` (its score), `ID.contribution`
-    and `ID.reason`. A column of the batch with one of these names becomes `input.NAME`, except an equal `id`.
+    and `ID.reason`. A column of the batch with such a name becomes `input.NAME`; an equal column `id` is left out.
 
     Workers share one store. If a worker is lost, Ray starts another one, which finds the cached answers there.
 
@@ -63,7 +63,7 @@ class Scorer:
         self._rubric = version.rubric
         self._reading = ReadingOptions() if mapping is None else ReadingOptions.select({"mapping": mapping})
         job = RayJob(store, version.rubric, version.ref, choice, judge_options)
-        self._worker = RayWorker(job, None if run is None else _worker_state(run, judge_options))
+        self._worker = RayWorker(job, None if run is None else _run_state(run, judge_options))
 
     async def __call__(self, batch: Any) -> Any:
         """Return a batch (a mapping of arrays, a pandas frame or a pyarrow table) with the scores of its texts."""
@@ -77,7 +77,7 @@ class Scorer:
         return _with_scores(table, scored.scores, self._rubric)
 
 
-def _worker_state(run: str, options: JudgeOptions) -> Any:
+def _run_state(run: str, options: JudgeOptions) -> Any:
     """Return the actor with the state of a run, which the first worker starts; it outlives the program."""
     import ray
 

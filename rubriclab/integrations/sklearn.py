@@ -45,7 +45,7 @@ class RubricEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         store: path or URL of the store in which `fit` saves a version; by default the user's own.
         mapping: the columns of fields: `{"output": "summary"}`.
         learn_options: other options of `Lab.learn`: `{"text_features": "include"}`.
-        lab_options: other options of `Lab`: `{"max_cost": 2}`. A cap holds for each call of a method.
+        lab_options: other options of `Lab`: `{"max_cost": 2}`. A cap holds for each `fit` or `predict` separately.
 
     Attributes:
         version_: the version that was learned.

@@ -36,7 +36,7 @@ from rubriclab.ops.workspace import Job, JudgeChoice, Workspace, choose_judge, i
 from rubriclab.stats.correlation import FloatArray, IntArray, floats
 from rubriclab.stats.intervals import Interval
 
-# The least correlation of redundant criteria: as none reaches it, only the person decides which criteria to keep.
+# Criteria are redundant from this correlation. No correlation reaches 2, so only the person decides what is kept.
 KEEP_ALL = 2.0
 
 # Ratings by the text's id, then by the criterion's id.
@@ -369,9 +369,9 @@ class EditableVersion:
             for criterion in part.criteria
             if criterion.id not in recorded_ids
         ]
-        # A recorded text may have another id in `examples`. If it is absent, a text of its group replaces it.
         id_by_digest = {text_digest(text): text.id for text in self.examples}
         first_of_group = {text.group: text.id for text in reversed(self.examples)}
+        # By id, as recorded or in `examples`: the id in `examples` of the same text, or else of a text of its group.
         current_id = {text.id: text.id for text in self.examples}
         direct_by_digest = {text_digest(text.example): text.direct for text in texts}
         direct = None
@@ -483,13 +483,13 @@ def edit(
         criteria_to_rate.setdefault(candidate.method, []).append(candidate.criterion)
     with_criteria = partial(part_with, parent, recorded=provenance.settings)
     parts = tuple(with_criteria(method, criteria=each) for method, each in criteria_to_rate.items() if each)
-    new_parts = parent.model_copy(update={"aspect": plan.aspect, "parts": parts})
+    rubric_to_rate = parent.model_copy(update={"aspect": plan.aspect, "parts": parts})
     # The ratings to ask for: by which rubric, and of which texts.
     requests = []
     if labelled.unrated:
         requests.append((parent, labelled.unrated))
     if parts:
-        requests.append((new_parts, labelled.examples))
+        requests.append((rubric_to_rate, labelled.examples))
     choice = JudgeChoice(provenance.judge, provenance.judge_address)
     if requests:
         judge, learned_with = options.judge, provenance.judge
@@ -513,7 +513,7 @@ def edit(
         new_cells: dict[str, dict[str, stored.Cell]] = {}
         for scored_by, texts in requests:
             assert connected
-            rate = partial(rate_parts, scored_by.parts, scored_by, texts, connected, workspace.under_way)
+            rate = partial(rate_parts, scored_by.parts, scored_by, texts, connected, workspace.max_under_way)
             with workspace.progress(workspace.ledger) as on_progress:
                 rated = await rate(on_progress=on_progress)
             ids = [candidate.criterion.id for candidate in rated.candidates]

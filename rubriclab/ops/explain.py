@@ -137,8 +137,8 @@ def nearest_texts(
     """Return the labelled texts with the most similar ratings by the same criteria, the nearest first.
 
     The distance is the root of the mean squared difference of the standardised ratings, weighted by the criteria's
-    absolute weights, so that what separates two texts is what separates their scores. A text is left out if the
-    criteria that rate both texts have at most half of the weight.
+    absolute weights, so that each criterion counts as much as in the score. A text is left out if the criteria that
+    rate both texts have at most half of the weight.
     """
     columns = {candidate.criterion.id: column for column, candidate in enumerate(record.candidates) if candidate.kept}
     rated_ids = columns.keys() & {criterion for criterion, rating in ratings.items() if rating is not None}

@@ -392,7 +392,7 @@ class Improving:
         # Each role has a ledger of its own besides the shared ledger.
         judge, writer = Metered(judge, self.ledgers["judge"]), Metered(writer, self.ledgers["writer"])
         reviser = Reviser(self.rubric, self.version.ref, judge, writer, options)
-        texts = reviser.stream(append_pending(rows, pending), workspace.under_way)
+        texts = reviser.stream(append_pending(rows, pending), workspace.max_under_way)
         async with aclosing(with_progress(workspace, texts, self.data)) as improvements:
             async for revised in improvements:
                 row, _ = pending.popleft()

@@ -47,7 +47,7 @@ def rows_of(data: Data, options: ReadingOptions, notify: Notify = lambda _text: 
     if files := input_files(data):
         if files.count(Path("-")) > 1:  # the path that stands for standard input
             raise SettingsError("Standard input is named twice.", "Name it once; it is read to its end.")
-        # No file needs ratings: a mapped column of ratings may be in another file.
+        # `TextOptions` accept a file without the mapped columns of ratings, which may be in another file.
         return join_rows([rows_of(file, TextOptions.select(dict(options)), notify) for file in files])
     return from_rows(data, options=options)
 
@@ -137,7 +137,7 @@ def labels_on_scale(
 
 
 def check_labels(labels: Collection[float], rubric: Rubric, name: str, notify: Notify) -> None:
-    """Raise DataError if labels are on another scale than the rubric `name`; notify of others outside of its scale."""
+    """Raise DataError if only the labels or only the rubric `name` has verdicts; notify of numbers off its scale."""
     scale, aspect = rubric.scores_on, rubric.aspect.name
     n_outside = sum(not scale.contains(label) for label in labels)
     if (n_outside and scale.names) or (verdict_words(labels) and not scale.names):
@@ -274,7 +274,7 @@ def missing_fields(version: Version, examples: Sequence[Example]) -> dict[str, i
 
 
 def _check_fields(version: Version, examples: Sequence[Example], beginning: str, row: Any, mapping: FieldMap) -> None:
-    """Raise FieldMissing if no text has a needed field; its message starts with `beginning`, its hint names `row`."""
+    """Raise FieldMissing, with `beginning` and a hint about the columns of `row`, if no text has a needed field."""
     needed = version.provenance.text_fields or ()
     missing = [field for field in needed if examples and not any(getattr(each, field) for each in examples)]
     if not missing:
@@ -316,10 +316,10 @@ def detect_dialect(data: Data, options: ReadingOptions) -> CsvDialect:
     if kind not in DELIMITED:
         return COMMAS
     source = raw_file_rows(data, options).source
-    usual_mark = "comma" if source.delimiter == ";" else "point"
-    has_mark = read_sample(Path(data))[0].startswith(codecs.BOM_UTF8)
+    usual_decimal_mark = "comma" if source.delimiter == ";" else "point"
+    has_byte_order_mark = read_sample(Path(data))[0].startswith(codecs.BOM_UTF8)
     return CsvDialect(
         delimiter=source.delimiter if source.delimiter and kind == ".csv" else COMMAS.delimiter,
-        decimal_comma=(source.decimal or usual_mark) == "comma",
-        byte_order_mark=has_mark or source.encoding != UTF_8,
+        decimal_comma=(source.decimal or usual_decimal_mark) == "comma",
+        byte_order_mark=has_byte_order_mark or source.encoding != UTF_8,
     )

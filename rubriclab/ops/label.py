@@ -69,7 +69,7 @@ class LabelResult(Displayed):
 
 
 def _count_texts(rows: Iterable[Mapping[str, Any]]) -> int:
-    """Return the number of rows of texts, whose columns may have any name; the other rows are preferences."""
+    """Return the number of rows of texts; the others are preferences, which alone have the column `over`."""
     return sum("over" not in row for row in rows)
 
 
@@ -178,7 +178,7 @@ class Labeling:
         return list(items).index(submission.item)
 
     def undo(self, rater: str, request: str) -> int | None:
-        """Withdraw a rater's latest judgment on this page, once for each id `request`; return its item's position."""
+        """Withdraw a rater's latest judgment on this page (once for each `request`); return its item's position."""
         with self._lock:
             withdrawal = self._history.find(rater, request)
             if withdrawal is None:
@@ -291,14 +291,14 @@ def label_question(options: LabelOptions, examples: Sequence[text_model.Example]
 
 
 def _scale(scale_text: str | None, labels: Sequence[float]) -> text_model.Scale:
-    shows_levels = len(set(labels)) > 1 or any(isinstance(label, text_model.WordScore) for label in labels)
-    two_levels = text_model.two_level_scale(labels) if shows_levels else None
+    labels_show_levels = len(set(labels)) > 1 or any(isinstance(label, text_model.WordScore) for label in labels)
+    two_levels = text_model.two_level_scale(labels) if labels_show_levels else None
     levels = [level.strip() for level in (scale_text or "").split(":")]
     has_digits = any(map(str.isdigit, scale_text or ""))
     if len(levels) == 2 and all(levels) and not has_digits:
         scale = text_model.Scale(low=0, high=1, whole=True, names=(levels[0], levels[1]))
     elif scale_text:
-        # Ratings on a scale with whole ends are whole numbers unless the scale says otherwise.
+        # With the label 0.0, which is whole, only the ends or a suffix such as `:any` decide whether ratings are whole.
         scale = text_model.parse_scale(scale_text, (0.0,))
     elif two_levels:
         scale = text_model.Scale(low=0, high=1, whole=True)

@@ -403,7 +403,7 @@ def chosen_findings(aspect: str, options: LearnOptions, notify: Notify) -> tuple
 
 
 def benchmark_notes(source: str, examples: Sequence[Example], findings: Sequence[Finding]) -> list[str]:
-    """Return a warning for each data set that findings are about and that `source` or the ids of examples name."""
+    """Return a warning for each data set that has findings, if its name is in `source` or in the id of an example."""
     names = [source, *(f"{example.id}\n{example.group}\n{example.system or ''}" for example in examples)]
     searched_text = "\n".join(names).casefold()
     finding_counts = Counter(name for finding in findings for name in finding.benchmarks)

@@ -84,7 +84,7 @@ class RatingOptions(ReadingOptions):
     @model_validator(mode="before")
     @classmethod
     def _words_as_levels(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """Take a scale such as `fail:pass`, the worse word first, as the scale 0:1 and the scores of its words."""
+        """Take a scale such as `fail:pass`, the worse word first, as the scale 0:1 with `level_scores`."""
         words = re.fullmatch(r"\s*([^\W\d_]+)\s*:\s*([^\W\d_]+)\s*", str(_scale_text(values.get("scale"))))
         if not words or words[1] == words[2] or values.get("level_scores"):
             return values
@@ -256,7 +256,7 @@ class DriftOptions(TextOptions):
     """Fail if Spearman's correlation of the two rankings is lower; within groups, if groups have several texts."""
 
     anchor: Annotated[bool, Flag(hidden=True)] = False
-    """Whether the texts are labelled ones that one version and judge scores again at each look."""
+    """Whether the texts are an anchor: labelled texts that one version and judge score again at each look."""
 
 
 class TransferOptions(RatingOptions, JudgeOption):

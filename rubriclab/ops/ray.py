@@ -201,7 +201,7 @@ class RayWorker:
         scores = list[Score]()
         ending: RubriclabError | None = None
         try:
-            async for score in score_stream(self._job.rubric, rows, judge, self._job.name, workspace.under_way):
+            async for score in score_stream(self._job.rubric, rows, judge, self._job.name, workspace.max_under_way):
                 scores.append(score)  # scores before an error are returned with it
         except RubriclabError as error:
             ending = error
@@ -230,7 +230,7 @@ MIN_CHUNKS = 2
 WINDOW = 2
 # A chunk whose worker was lost is scored again at most this often, since the chunk itself may be the cause.
 RETRIES = 3
-# Seconds that workers have to store replies that arrive after an interruption.
+# Seconds after an interruption in which workers still receive and store replies.
 GRACE = 5.0
 
 
@@ -276,8 +276,8 @@ async def score_on_ray(
     job = RayJob(store, rubric, name, choice, options, folder)
     with _cluster(cluster, workers):
         pool = _Pool(job, workspace.options, workers)
-        n_rows = max(1, min(MAX_CHUNK, workspace.under_way // (MIN_CHUNKS * workers)))
-        max_pending = WINDOW * max(MIN_CHUNKS * workers, workspace.under_way // n_rows)
+        n_rows = max(1, min(MAX_CHUNK, workspace.max_under_way // (MIN_CHUNKS * workers)))
+        max_pending = WINDOW * max(MIN_CHUNKS * workers, workspace.max_under_way // n_rows)
         chunks, pending = _chunks(rows, n_rows), deque[asyncio.Task[RowScores]]()
         error: Exception | None = None
         try:

@@ -41,7 +41,7 @@ from rubriclab.ops.options import RivalOptions, ScoreOptions
 from rubriclab.ops.ray import check_workers, score_on_ray
 from rubriclab.stats.intervals import MIN_GROUPS
 
-# How texts are rated: several of a group in one call, or `apart`; `None` as when the rubric was learned.
+# How texts are rated: several of a group in one call, each `apart`, or (`None`) as when the rubric was learned.
 Rivals = RivalLimits | Literal["apart"] | None
 
 
@@ -103,7 +103,7 @@ class Scoring:
 
     async def stream(self) -> AsyncGenerator[results.ScoredRow]:
         """Yield one scored row for each row, in order; a faulty row is unscored, with its fault as the reason."""
-        notify, rivals, n_resumed = self.workspace.notify, self.counts.rivals, self.counts.rows
+        notify, rival_counts, n_resumed = self.workspace.notify, self.counts.rivals, self.counts.rows
         rows = self._rows()
         pending = deque[inputs.ReadRow]()
         stream = self._scores(inputs.append_pending(rows, pending))
@@ -116,12 +116,12 @@ class Scoring:
                 self.count(scored)
                 yield scored
         inputs.notify_left_out(rows, notify)
-        if rivals.calls:
-            calls = count(rivals.calls, "call")
-            notify(f"{self.name}: {count(rivals.texts, 'text')} rated together with their rivals in {calls}")
-        if rivals.without_rivals:
-            advice = "" if rivals.without_rivals < rivals.texts else ": give `group` or `source`"
-            notify(f"{self.name}: {rivals.without_rivals:,} of these texts had no rival in their call{advice}")
+        if rival_counts.calls:
+            calls = count(rival_counts.calls, "call")
+            notify(f"{self.name}: {count(rival_counts.texts, 'text')} rated together with their rivals in {calls}")
+        if n_alone := rival_counts.without_rivals:
+            advice = "" if n_alone < rival_counts.texts else ": give `group` or `source`"
+            notify(f"{self.name}: {n_alone:,} of these texts had no rival in their call{advice}")
         for warning in self.warnings(self.counts.rows - n_resumed):
             notify(warning)
 
@@ -194,7 +194,7 @@ class Scoring:
             rubric, workers, cluster = without_rivals(rubric), self.options.workers, self.options.ray_address
             return score_on_ray(workspace, rubric, rows, self.choice, name, workers=workers, cluster=cluster)
         judge, counts = self.judge or workspace.judge(self.choice), self.counts.rivals
-        return score_stream(rubric, rows, judge, name, workspace.under_way, rivals=self.rivals, counts=counts)
+        return score_stream(rubric, rows, judge, name, workspace.max_under_way, rivals=self.rivals, counts=counts)
 
     def _rows(self) -> Rows:
         if self.remaining_rows is not None:
@@ -309,7 +309,7 @@ def write_record(scoring: Scoring, output: str) -> None:
 def resume_scores(scoring: Scoring, output: str) -> int:
     """Let `scoring` continue after the complete rows of a file of scores, and return where these end, in bytes.
 
-    The record beside the file names the rows' rubric, judge and options. Without it, every text must have a row.
+    The record beside the file names the rows' rubric, judge and options. Without it, the file must have all rows.
 
     Raises:
         DataError: if the rows are by another rubric or judge, with other options, or of other texts.
@@ -480,7 +480,7 @@ class TextScorer(Closing):
         self._loop.close(self._workspace.close)
 
     async def _check_store(self) -> None:
-        self._workspace.store.check_file()  # answers that are paid for would be written to the removed file
+        self._workspace.store.check_file()  # otherwise answers that are paid for would go into the removed file
 
     async def _score_all(self, rows: Data) -> results.Scores:
         await self._check_store()

@@ -191,7 +191,7 @@ def parse_score(row: Mapping[str, Any]) -> Score:
 
 @dataclass(eq=False)
 class ColumnScoring:
-    """Scoring of the same texts by several versions, each with its judge."""
+    """Scoring of the same texts by several versions, each with its judge: a column of scores for each."""
 
     workspace: Workspace
     scorers: Sequence[tuple[Version, JudgeChoice]]
@@ -225,7 +225,7 @@ class ColumnScoring:
                 raise SettingsError(problem, "a judge cannot be compared with itself.")
         n_addressing = n_texts = 0
         data, texts_to_score = (self.data, self.texts()) if texts is None else (texts, texts)
-        stream = score_columns(scorers, texts_to_score, workspace.under_way)
+        stream = score_columns(scorers, texts_to_score, workspace.max_under_way)
         async with aclosing(with_progress(workspace, stream, data)) as scored_texts:
             async for example, scores in scored_texts:
                 for index, score in enumerate(scores):
@@ -332,7 +332,7 @@ class ScoreDistribution:
         It is estimated from labels of the texts themselves if there are any, by slice if each slice has enough labels.
         """
         texts, slices = self._texts(), np.array(self.slices, dtype=np.int64)
-        stratified = ppi.mean_by_own_labels(texts, slices) if self.own_labels else Interval(None)
+        stratified = ppi.mean_by_own_labels(texts, slices) if self.has_own_labels else Interval(None)
         if stratified.value is None:
             return self._human_mean(texts)
         return stratified.within(self.scale.low, self.scale.high)
@@ -353,7 +353,7 @@ class ScoreDistribution:
 
     def _human_mean(self, texts: ppi.ScoredSet) -> Interval:
         mean = Interval(None)
-        if len(texts.scores) and self.own_labels:
+        if len(texts.scores) and self.has_own_labels:
             mean = ppi.mean_by_own_labels(texts, np.zeros_like(texts.group))
         elif len(texts.scores) and self.learned:
             n_groups = int(texts.group.max()) + 1
@@ -363,16 +363,16 @@ class ScoreDistribution:
     @property
     def labelled(self) -> ppi.LabelledScores | None:
         """The labels that correct the mean: of the texts themselves, else from training."""
-        return self._texts().labelled if self.own_labels else self.learned
+        return self._texts().labelled if self.has_own_labels else self.learned
 
     @property
-    def own_labels(self) -> bool:
+    def has_own_labels(self) -> bool:
         """Whether any of these texts has a label."""
         return not np.isnan(np.array(self.labels)).all()
 
     @property
     def labels_needed(self) -> int | None:
-        """How many labels give an interval of `margin`; `None` if the scores are like those of the labelled texts."""
+        """How many labels give ± `margin`; `None` if no more are needed, as scores are like those of labelled texts."""
         labelled = self.labelled
         if labelled is None or self.human_mean.value is None:
             return None
@@ -406,7 +406,7 @@ class ScoreDistribution:
         n_labels, labels_of = 0, None
         if self.labelled is not None:
             n_labels = len(self.labelled.labels)
-            labels_of = "texts" if self.own_labels else "learning"
+            labels_of = "texts" if self.has_own_labels else "learning"
         return {
             "human_mean": asdict(self.human_mean.rounded()),
             "labels": n_labels,

@@ -78,7 +78,7 @@ class GateResult(Displayed):
 
 @dataclass(frozen=True, repr=False)
 class VerifyResult(Displayed):
-    """The damaged entries of a store, and the requests whose damaged answers were removed."""
+    """The damaged entries of a store with `names` rubrics, and the requests whose damaged answers were removed."""
 
     place: str
     names: int

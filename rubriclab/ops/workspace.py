@@ -153,7 +153,7 @@ GENERATOR_KEY = "RUBRICLAB_GENERATOR_API_KEY"
 
 
 class GivenAddress:
-    """The address of a server that the user gives, for the first judge that asks for it and judges of its provider.
+    """A server's address that the user gives: for the first judge that asks for it, and others of the same provider.
 
     Judges of other providers have other keys, which that server must not get, so they keep their own addresses.
     """
@@ -299,7 +299,7 @@ class Workspace(Closing):
         return await job.run()
 
     @property
-    def under_way(self) -> int:
+    def max_under_way(self) -> int:
         """How many texts are scored at once: a batch, or twice the concurrency, so that slow texts hold nothing up."""
         return self.options.batch_size if self.options.batch else 2 * self.options.concurrency
 

@@ -107,7 +107,7 @@ class RubricRun:
                 judge = f"{RECORDED_PREFIX}{replay}#{_recorded_judge(replay, judge, store, ref)}"
             record = self.settings.path("record")
             workspace = Workspace(store, self._options, notify=note, record=record, budget=self._budget)
-            # The address in the options is for the provider of the judge of all tests.
+            # The address in the options is for the judge in the options, whichever judge a mark names first.
             configured = self.judge(plugin.MarkValues())
             if workspace.given_address and configured:
                 workspace.given_address.for_judge(configured)
