@@ -76,7 +76,7 @@ def baseline_method(rubric: Rubric) -> Method | None:
 
 
 def has_seen_labels(rubric: Rubric) -> bool:
-    """Return whether labels may have influenced a rubric; a baseline that needs none is only compared with them."""
+    """Return `False` only if no labels can have influenced a rubric: baselines that need none, without aggregation."""
     methods = [installed(part.method) for part in rubric.parts]
     learns_nothing = all(method and method.is_baseline and not method.needs_labels for method in methods)
     return rubric.aggregation is not None or not learns_nothing

@@ -122,8 +122,8 @@ def holistic_prompt(
 def with_answer_scale(assignment: Assignment, settings: HolisticSettings) -> Assignment:
     """Return the assignment with the scale of a single answer.
 
-    If a score is weighted or has no reason, answers are whole numbers where the ends of the scale are, so that each is
-    a single token. A weighted mean lies in between. On a scale from 0 to 1, only `score only` allows just 0 and 1.
+    If a score is weighted or has no reason, and the ends of the scale are whole, answers are whole numbers, each a
+    single token; their weighted mean need not be whole. A scale from 0 to 1 stays as it is, except for `score only`.
     """
     scale, score_only = assignment.scale, settings.form == "score only"
     has_whole_ends = scale.low.is_integer() and scale.high.is_integer()

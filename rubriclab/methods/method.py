@@ -22,7 +22,7 @@ Presets = Mapping[str, Mapping[str, Any]]
 # The current step, and the completed share of the whole, 0 to 1.
 Progress = Callable[[str, float], None]
 
-# A text has no score if this share of its answers or verdicts is missing: the others would be another rubric.
+# A text has no score if this share of its answers or verdicts is missing: the rest would score it by another rubric.
 MISSING_SHARE = 0.5
 # Up to this number of groups, each group is a fold; more groups share folds of about 2 % of the texts.
 MAX_FOLDS = 50
@@ -219,7 +219,7 @@ class Method:
         learn, score: the two phases.
         learning_calls: about how many calls learning takes; by default one for each labelled text.
         needs_labels: whether learning with the default settings needs labelled texts.
-        rated_later: whether, with these settings, another step can rate its criteria with those of other methods.
+        rated_later: whether these settings let another step rate its criteria together with those of other methods.
         extend: proposes more criteria from the ratings that this other step requested; `None` if it proposes no more.
         checklists: the folder of `stores/` with its seed questions; `None` if it uses none.
         needs_checklist: whether it needs seed questions, given its settings.

@@ -88,7 +88,7 @@ def chunks(items: Sequence[T], max_items: int) -> list[Sequence[T]]:
 
 
 def group_by_source(examples: Sequence[Example]) -> list[Example]:
-    """Return the examples in order, except that each follows the earlier ones with the same source."""
+    """Return the examples with those of the same source side by side, in the order of each source's first example."""
     by_source: dict[str | None, list[Example]] = {}
     for example in examples:
         by_source.setdefault(example.source, []).append(example)
@@ -113,7 +113,7 @@ def show_once(texts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 async def first_usable(prompt: Prompt[R], judge: Judge, *, salvage: type[R] | None = None) -> JudgeAnswer[R]:
-    """Return the first usable answer of up to `MAX_SAMPLES` samples, or the last one; it ends if there is no reply."""
+    """Return the first usable answer of up to `MAX_SAMPLES` samples, or else the last; it stops if no reply comes."""
     for sample in range(MAX_SAMPLES):
         answer = await ask(judge, replace(prompt, sample=sample), salvage=salvage)
         if answer.value is not None or not answer.replied:
@@ -173,7 +173,7 @@ def why_missing(prompt: Prompt[Any], answer: JudgeAnswer[Any], noun: str) -> str
 
 
 def numbered_reply(noun: str, numbers: Iterable[int], form: Any) -> type[KeyedReply]:
-    """Return the reply model, shown after the text, with an entry for each number, as `sentence 1`."""
+    """Return the reply model with an entry for each number, as `sentence 1`; its form is shown after the text."""
     expected = tuple(ExpectedEntry(f"{noun} {number}", form, names=(str(number),)) for number in numbers)
     return keyed_reply(expected, after_text=True)
 

@@ -143,8 +143,8 @@ SIGNIFICANCE_AGAINST_LABELS = 0.2
 SIGNIFICANCE_OF_TRACKING = 0.2
 # Least correlation of two questions' answers at which the later question is redundant.
 REPEATED_CORRELATION = 0.95
-# Fewest rare answers that two redundant questions have. Two questions with one or two may have them on the same texts
-# by chance, among 400 pairs of questions and 30 texts. With three of 30, one pair in 4,060 does.
+# Two questions can be redundant only if each has its rarer answer for this many texts. If it is for one or two of 30
+# texts, some of 400 pairs of questions have it for the same texts by chance; if it is for three, one pair in 4,060.
 MIN_RARE_ANSWERS = 3
 
 
@@ -232,7 +232,7 @@ def select_questions(
     """Return why the labels speak against questions, by id; if against all, the best of each sub-dimension stay.
 
     Args:
-        end_share: the share of the texts at each end of the labels, which a generated question must tell apart; or 0.
+        end_share: if not 0, generated questions must tell this share of texts, rated lowest, from that rated highest.
         proposed_must_track: whether proposed questions need a positive correlation with the labels, unless none has it.
     """
     correlations: list[float] = label_correlations(answers.good, answers.labels).tolist()
@@ -282,7 +282,7 @@ def _why_constant(answers: AnswerMatrix, column: int) -> str | None:
 
 
 def _why_not_discriminating(question: Criterion, answers: AnswerMatrix, column: int, end_share: float) -> str | None:
-    """Return why a generated question is dropped if the worst texts pass it as often as the best; else `None`.
+    """Return why a generated question is dropped if the worst texts earn it as often as the best; else `None`.
 
     No question is dropped if the two ends of the labels overlap.
     """
@@ -312,8 +312,8 @@ def p_below(r: float, n: int) -> float:
 
 def _why_repeated(order: Sequence[int], questions: Sequence[Criterion], answers: AnswerMatrix) -> dict[int, str]:
     """Return the columns whose answers repeat those of an earlier column of `order`, each with the reason."""
-    # Tables of pairs (a, b) of columns, over the texts with answers to both: the number of texts, the sums of a's
-    # values and of their squares, Pearson's correlation, and the number of the rarer of a's two answers.
+    # Tables of pairs (a, b) of columns, over the texts with answers to both: the number of texts, the sum of a's
+    # values, n² times a's variance and the covariance, Pearson's correlation, and how many texts have a's rarer answer.
     has_answer = (~np.isnan(answers.good)).astype(float)
     values = np.nan_to_num(answers.good)
     n_texts = has_answer.T @ has_answer
@@ -386,7 +386,7 @@ class Group(BaseModel):
         return self
 
     def pairs(self) -> Iterator[tuple[str, str]]:
-        """Return all pairs of members that say the same; of a nested group, the first member with each other one."""
+        """Return all pairs of members that say the same; of a nested group, the first with every later one."""
         members = list(dict.fromkeys(self.members))
         if self.relation == "same":
             return itertools.combinations(members, 2)
@@ -485,8 +485,8 @@ def _redundancy_reasons(tiers: Sequence[Sequence[Criterion]], pairs: Mapping[fro
     best_ids = {group.best for group in pairs.values()}
     distinct_ids: list[str] = []
     reasons: dict[str, str] = {}
-    preferred = [each for tier in tiers for each in sorted(tier, key=lambda criterion: criterion.id not in best_ids)]
-    for id_ in (criterion.id for criterion in preferred):
+    best_first = [each for tier in tiers for each in sorted(tier, key=lambda criterion: criterion.id not in best_ids)]
+    for id_ in (criterion.id for criterion in best_first):
         repeated_id = next((distinct for distinct in distinct_ids if frozenset((id_, distinct)) in pairs), None)
         if repeated_id is None:
             distinct_ids.append(id_)

@@ -193,8 +193,8 @@ class _SEEvalRun:
         self.on_progress("explanation chosen", 1.0)
         ratings = []
         for text_id in self.ids:
-            not_rated = (CriterionRating(name, None, NOT_BEST) for name in candidates)
-            ratings.append(tuple(self.ratings[each.id].get(text_id, each) for each in not_rated))
+            placeholders = (CriterionRating(name, None, NOT_BEST) for name in candidates)
+            ratings.append(tuple(self.ratings[each.id].get(text_id, each) for each in placeholders))
         return interface.Learned(
             part=Part(
                 method="seeval", settings=settings.model_dump(mode="json"), criteria=(selected,), dropped=tuple(dropped)
@@ -356,7 +356,7 @@ def cross_validate_rewriting(
 
 
 def _correlation(scores: FloatArray, labels: FloatArray) -> float:
-    """Return Pearson's correlation: NaN if less than half of the texts are scored, 0 of two scores or if undefined."""
+    """Return Pearson's correlation; NaN if less than half of the texts are scored, 0 for two scores or if undefined."""
     has_score = ~np.isnan(scores)
     if has_score.sum() < len(scores) / 2:
         return np.nan

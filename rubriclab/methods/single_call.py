@@ -63,13 +63,13 @@ def judge_prompt(
 
 
 def divide_criteria(parts: Sequence[Part], max_criteria: int | None) -> list[list[Part]]:
-    """Return the parts of each call, with at most `max_criteria` of all their criteria; `None` sets no limit."""
+    """Return for each call the parts with its criteria, at most `max_criteria` in all; `None` sets no limit."""
     criteria = [(index, criterion) for index, part in enumerate(parts) for criterion in part.criteria]
     calls = []
     for run in prompting.chunks(criteria, max_criteria or len(criteria)):
         call_parts = []
-        for index, own in itertools.groupby(run, key=lambda indexed: indexed[0]):
-            update = {"criteria": tuple(criterion for _, criterion in own), "dropped": ()}
+        for index, of_part in itertools.groupby(run, key=lambda indexed: indexed[0]):
+            update = {"criteria": tuple(criterion for _, criterion in of_part), "dropped": ()}
             call_parts.append(parts[index].model_copy(update=update))
         calls.append(call_parts)
     return calls

@@ -165,7 +165,7 @@ def keyed_reply(
 
 
 def known_keys(reply: type[pydantic.BaseModel]) -> Iterator[str]:
-    """Yield the keys that a reply may have, with other names of entries, and the keys of its entries."""
+    """Yield the keys that a reply and its entries may have, and the other names by which entries are recognised."""
     for name, field in reply.model_fields.items():
         yield field.alias or name
     if issubclass(reply, KeyedReply):
@@ -244,7 +244,7 @@ def _without_reasons(entry: Any) -> Any:
 
 
 def _unwrapped(item: Any, form: Any) -> Any:
-    """Return the only value of an object without its id and reasons, if the form is a value and not a model."""
+    """Return the item or, if a single value is expected, the only value of the object besides its id and reasons."""
     if not isinstance(item, dict) or _is_model(form):
         return item
     values = [value for key, value in item.items() if key not in REASONS and key not in _ID_FIELDS]
@@ -264,7 +264,7 @@ def _completed(item: Any, form: Any) -> Any:
     return empty_reasons | {name: value for name, value in item.items() if value is not None}
 
 
-# In place of a recognised entry among those of its group.
+# Replaces the value of an entry that has been recognised, in the list of its group's values.
 _RECOGNISED = object()
 
 
@@ -379,7 +379,7 @@ def _plain(key: str) -> str:
 
 
 def _unambiguous(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return the pairs of a plain key and an id whose key is not empty and stands for no other id."""
+    """Return the id of each plain key, without empty keys and those that stand for several ids."""
     ids: dict[str, set[str]] = {}
     for plain, id_ in pairs:
         ids.setdefault(plain, set()).add(id_)

@@ -41,7 +41,7 @@ _BEFORE_KEYED_FORM = (
     "Answer with one JSON object and nothing else: no introduction and no code fence. It has this form, with each of "
     "these keys once and in this order:"
 )
-# Stands for the tag of each marker until all is rendered; random, so that no text contains it.
+# Stands for the tag in the markers around a text, until all is rendered; random, so that no text contains it.
 _PLACEHOLDER = secrets.token_hex(16)
 # Hexadecimal digits of a tag: 64 bits.
 _TAG_LENGTH = 16
@@ -73,7 +73,7 @@ class Turn:
 def render(prompt: Prompt[Any]) -> list[Message]:
     """Return the messages that ask `prompt`.
 
-    The form of the reply follows the first part of the user's last turn, or all its parts if the form has the text.
+    The form of the reply follows the first part of the user's last turn, or all its parts if the reply is `after_text`.
     """
     return [turn.message for turn in render_turns(prompt)]
 

@@ -112,7 +112,7 @@ async def augment(
 ) -> tuple[tuple[Criterion, ...], tuple[str, ...]]:
     """Return the checklist's questions and those made from them, by sub-dimension, and why requests failed.
 
-    The prompt for diversification shows only raters' reasons for labels of `texts`. JudgeError if all requests fail.
+    Of `texts`, the prompt for diversification shows only labels and raters' reasons. JudgeError if all requests fail.
     """
     subs, aspect = checklist.sub_dimensions, assignment.aspect.name
     seeds = [(sub, seed) for sub in subs for seed in sub.questions]
@@ -272,7 +272,7 @@ async def filter_questions(
     if asks_model and settings.procedure == "paper":
         reasons, notes = await _filter_dimension(pool, checklist, assignment, generator)
     elif settings.procedure == "improved":
-        # `lint` checks the questions of a person.
+        # Handwritten questions are not checked here, but by `lint`.
         generated = [(each.id, question_of(each)) for each in pool if not is_handwritten(each)]
         faults = {id_: scoring.broken_text_fault(question.broken, question.better) for id_, question in generated}
         reasons = {id_: fault for id_, fault in faults.items() if fault}

@@ -30,7 +30,7 @@ class TextFault:
     """A fault of a text that a criterion finds, with the judge's reason.
 
     Attributes:
-        asks, aim: the criterion's statement, and its aim: a hypothesis's highest level, or a question's better answer.
+        criterion, asks, aim: the trait, the statement, and the highest level, better answer or else the definition.
         sentences: the numbers of the sentences at fault, from 1; empty if the whole text is at fault.
     """
 
@@ -248,7 +248,7 @@ def rewrite_prompt(
 
 
 def typical_rewrite_prompt(rubric: Rubric, example: Example) -> Prompt[RewriteReply]:
-    """Return the prompt if all criteria find a fault, in the first sentence if they judge units, else in the text."""
+    """Return a prompt with a fault by each criterion: in the first sentence if it judges units, else in the text."""
     faults = [
         TextFault(criterion.trait, criterion.statement, rubric.aspect.definition, (1,) if part.units else (), "")
         for part in rubric.parts
@@ -268,7 +268,7 @@ def replace_sentences(text: str, sentences: Mapping[int, str]) -> tuple[str, Map
     next_starts = [start for start, _ in spans[1:]] + [len(text)]
     pieces: list[str] = []
     slices: dict[int, tuple[int, int]] = {}
-    new_end = 0  # of the pieces, in the result
+    new_end = 0  # where the pieces so far end in the result
     gap = text[: spans[0][0]]
     for number, ((start, end), next_start) in enumerate(zip(spans, next_starts, strict=True), 1):
         sentence = sentences.get(number, text[start:end])

@@ -133,7 +133,7 @@ async def ask_by_number(judge: Judge, prompt: Prompt[KeyedReply]) -> dict[int, A
     return {int(each.id.split()[1]): entries.get(each.id, missing) for each in prompt.reply.expected}
 
 
-_CHECK = "- "
+_BULLET = "- "  # before each check in the criterion's statement
 _EXPECTED = (
     'DCR judges each sentence beside exactly one text: "units": {"kind": "sentence", "beside": ["source"]}, or '
     '["context"] or ["reference"].'
@@ -147,7 +147,7 @@ def make_criterion(checklist: Checklist, material: texts.Material, assignment: t
     for question in checklist.questions:
         good_answer = "" if question.better == "yes" else " (No is the good answer.)"
         on_one_line = " ".join(question.text.split())
-        lines.append(f"{_CHECK}{on_one_line}{good_answer}")
+        lines.append(f"{_BULLET}{on_one_line}{good_answer}")
     return whole_aspect(assignment, "\n".join(lines), Evidence(origin="written by hand"))
 
 
@@ -186,7 +186,7 @@ def evaluate_prompts(
     settings = DCRSettings.model_validate(part.settings)
     (criterion,), material = part.criteria, reference_field(part.units)
     with_verdict, is_paragraph = settings.verdict == "with the reason", settings.level == "paragraph"
-    checks = [line.removeprefix(_CHECK) for line in criterion.statement.splitlines() if line.startswith(_CHECK)]
+    checks = [line.removeprefix(_BULLET) for line in criterion.statement.splitlines() if line.startswith(_BULLET)]
     fields = {
         **assignment.fields(),
         "reference": getattr(example, material),

@@ -1,8 +1,8 @@
 """HypoEval's learning (section 2): from labelled texts and literature to a few hypotheses about the raters.
 
 first texts + literature -> first hypotheses, which rate the first texts
-every further text       -> rated by the top k; if most of the k are wrong, the text enters the wrong bank
-full wrong bank          -> new hypotheses from it, refined by literature (in the paper by the wrong bank and
+every further text       -> rated by the top k; if most of the k are wrong, the text enters a bank of wrong examples
+full bank ("wrong bank") -> new hypotheses from it, refined by literature (in the paper by the wrong bank and
                             literature in turn); redundant ones are dropped, and then the worst
 literature alone         -> more hypotheses
 union                    -> redundant ones dropped; all rate all texts; the best by Pearson correlation are kept
@@ -329,7 +329,7 @@ class HypothesisProposal(BaseModel):
 def proposal_form(scores: tuple[float, ...], *, citing: bool) -> type[HypothesisProposal]:
     """Return the reply model of hypotheses that describe these scores and, if `citing`, cite raters' reasons.
 
-    The levels are an object keyed by the scores, which a schema can require: lists of small models end after one level.
+    The levels are an object keyed by the scores, which a schema can require; small models end a list after one level.
     """
     names = list(map(format_score, scores))
 
@@ -381,7 +381,7 @@ async def extend(
             utilities[criterion_id].append(utility(scores[criterion_id], labels[text_id], scale))
     accuracy = {criterion_id: fmean(values) if values else 0.0 for criterion_id, values in utilities.items()}
     best = sorted(part.criteria, key=lambda criterion: (-accuracy[criterion.id], criterion.id))[: settings.k]
-    predictions = {id_: predict_label(best, ratings.get(id_, {}), labels[id_], theta, scale) for id_ in labels}
+    predictions = {id_: predictions_of_text(best, ratings.get(id_, {}), labels[id_], theta, scale) for id_ in labels}
     n_misses = {id_: sum(each["verdict"] != "close" for each in predictions[id_]) for id_ in labels}
     wrong = [text for text in examples if n_misses[text.id] >= max(1, WRONG_SHARE * len(predictions[text.id]))]
     half = max(1, len({example.group for example in examples}) // 2)
@@ -402,10 +402,10 @@ async def extend(
     return part.model_copy(update={"criteria": distinct, "dropped": dropped}), (*filter(None, [failure]), *notes)
 
 
-def predict_label(
+def predictions_of_text(
     criteria: Sequence[Criterion], scores: Mapping[str, float | None], label: float, theta: float, scale: Scale
 ) -> tuple[Prediction, ...]:
-    """Return the predictions of a text's label; errors up to `theta`, in points of a 1 to 5 scale, are close."""
+    """Return each score of a text with a verdict: "close" (`theta` or less from `label`), "too high" or "too low"."""
     predictions = []
     for criterion in in_prompt_order(criteria):
         score = scores.get(criterion.id)
@@ -543,7 +543,7 @@ class _HypoEvalRun:
             await self._visit(top, [text], step)
             scores = {each.id: self.ratings[each.id][text.id].score for each in top}
             label, scale = self.labels[text.id], self.assignment.scale
-            predictions = predict_label(top, scores, label, settings.theta, scale)
+            predictions = predictions_of_text(top, scores, label, settings.theta, scale)
             self.predictions[text.id] = predictions
             n_misses = sum(each["verdict"] != "close" for each in predictions)
             if n_misses >= max(1, wrong_needed(len(top), step, n_texts)):
@@ -603,7 +603,7 @@ class _HypoEvalRun:
         self._keep_only(best, f"reward below the best {size} after {step} labelled texts")
 
     def _by_preference(self) -> tuple[list[Criterion], list[Criterion]]:
-        """Return the rated hypotheses, highest reward or accuracy first, and those from literature as proposed."""
+        """Return rated hypotheses, highest reward or accuracy first, and those from literature in order of proposal."""
         learned = self._ranked(len(self.texts))
         if self.settings.procedure == "published":
             best = sorted(self.arms.values(), key=lambda arm: (-arm.accuracy, arm.id))
@@ -698,7 +698,7 @@ def learning_calls(training_input: interface.TrainingInput, settings: HypoEvalSe
     n_texts, from_labels = len(training_input.examples), "labels" in settings.sources
     rated_later, improved = bool(training_input.unrated), settings.procedure == "improved"
     has_literature = bool(training_input.findings) and "literature" in settings.sources
-    # How often hypotheses are proposed from wrong examples; those that another step has rated are extended once.
+    # How often hypotheses are proposed from wrong examples: once, by `extend`, if another step rates the texts.
     n_refills = 0
     if from_labels:
         n_refills = max(0, n_texts - settings.initial_examples) // settings.wrong_bank + int(rated_later)

@@ -42,7 +42,7 @@ PRESETS: Presets = {
     }
 }
 
-# Without a checklist that names units, a text is judged whole, like a response.
+# Units if the checklist names none: "response" is the kind of a text that is judged whole.
 DEFAULT_UNITS = text_model.Units(kind="response", beside=("source", "context"))
 
 
@@ -78,8 +78,8 @@ class SealSettings(MethodSettings):
     """Whether units are judged by yes and no; if not, they are rated on the scale (the paper's ablation w/o SV)."""
 
     weights: Literal["as packed", "judge", "equal"] = "as packed"
-    """The weights of questions: those of the pack; those that the judge gives for each text (paper, for dialogue and
-    QAGS); or equal weights (its ablation w/o weights)."""
+    """The weights of questions: those of the checklist; those that the judge gives for each text (paper, for dialogue
+    and QAGS); or equal weights (its ablation w/o weights)."""
 
     proposed: prompting.Whole = Field(default=4, ge=0, le=20)
     """New sub-dimensions requested, each with its question; 0 requests none (paper)."""
@@ -201,7 +201,7 @@ class TextVerification:
     """The verification of one text: units, all of one kind, and what they are compared with.
 
     Attributes:
-        texts: the texts to compare with; where units are facts, only those of which some facts are missing.
+        texts: shown to compare the units with; where units are facts, only texts of which facts are missing.
         facts: of each text to compare with, by their ids.
         lacking: by a question's id, why it cannot be asked of this text.
     """
@@ -261,7 +261,7 @@ def _verdict_prompt(
     *,
     weigh: bool = False,
 ) -> Prompt[KeyedReply]:
-    """Return the prompt for verdicts, beside only the facts of `support`, or beside all texts and facts without it."""
+    """Return the prompt for verdicts. If `support` is given, only its facts are shown, else all texts and facts."""
     plan = verification.plan
     texts = {} if support else verification.texts
     fact_materials = [support] if support else [material for material in verification.facts if material not in texts]
@@ -629,7 +629,7 @@ def score_verdicts(verdicts: TextVerdicts, questions: Sequence[Criterion], scale
             return round(scale.low + share * scale.width, DIGITS), ratings
     if fault is None and any(rating.score is None for rating in ratings):
         return None, ratings
-    why = fault or "half or more of its units lack verdicts with half of the weight or more"
+    why = fault or "half or more of its units have no score: too many of their verdicts are missing"
     return None, tuple(replace(rating, score=None, reason=why) for rating in ratings)
 
 
