@@ -50,7 +50,7 @@ QUEUE_FULL = "token_limit_exceeded"
 
 @dataclass(frozen=True, slots=True)
 class BatchStatus:
-    """The files of a batch's answers, and its progress in requests; `queue_full` if that made the batch fail."""
+    """The files of a batch's answers, and its numbers of requests; `queue_full`: whether a full queue made it fail."""
 
     state: str
     files: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ class BatchModel(LanguageModel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._sent_with = self._adjusted
+        self._adjusted_when_sent = self._adjusted
         if providers.provider_of(self.name) not in PROVIDERS:
             raise errors.SettingsError(
                 f"`batch`: {self.name} cannot be asked in batches; that is possible with the providers "
@@ -84,7 +84,7 @@ class BatchModel(LanguageModel):
         return self.price.times(ASSUMED_SHARE) if self.price else batch_price_of(self.name)[0]
 
     def request_line(self, name: str, prompt: Prompt[Any]) -> bytes:
-        self._sent_with = self._adjusted
+        self._adjusted_when_sent = self._adjusted
         model, provider = self._model_and_provider
         messages, settings = self._messages(prompt), self._settings(prompt)
         body = {"model": model, "messages": messages, **settings}
@@ -123,8 +123,8 @@ class BatchModel(LanguageModel):
     def error_in(self, status: int, body: Any, prompt: Prompt[Any]) -> errors.JudgeError:
         """Return a failed request's error: `JudgeUnavailable` if the request can be sent without a refused setting."""
         error = self._provider_error(status, body)
-        adjusted = self._sent_with
-        sent = {*self._settings(prompt), *self._adjusted.dropped} - adjusted.dropped
+        adjusted = self._adjusted_when_sent
+        sent = {*self._settings(prompt), *self._adjusted.dropped} - adjusted.dropped  # some were dropped since
         fault = providers.translated(error, self.name, self.key_from)
         if self._adjust(adjusted, error, sent, prompt.max_tokens + self.spare_tokens, prompt):
             message = f"{self.name} does not accept a setting: {providers.provider_message(error)}"
@@ -141,7 +141,7 @@ class BatchModel(LanguageModel):
         return str(batch.id)
 
     async def find(self, file_id: str, since: datetime) -> str | None:
-        """Return the id of the batch that was made from a file, or `None`; the list is read back to `since`."""
+        """Return the id of the batch that was made from a file, or `None`; batches before `since` are not read."""
         page = await self._call("alist_batches", limit=MAX_BATCHES_ON_PAGE)
         while page is not None:
             is_mapping = isinstance(page, Mapping)  # for Vertex AI
@@ -276,7 +276,7 @@ def _is_completion(status: int | None, body: Any) -> bool:
 
 T = TypeVar("T")
 
-# Seconds without a new prompt after which a wave is complete.
+# A wave, the prompts that arrive together, is complete after this many seconds without a new prompt.
 QUIET = 1.0
 # A wave of fewer prompts is sent one by one, at the usual price.
 MIN_BATCH = 10
@@ -321,7 +321,7 @@ class OpenBatch:
 
 
 class BatchStore(Storage, Protocol):
-    """Keeps the batches that providers are processing, so that an interrupted command collects them."""
+    """Keeps the batches that providers are processing, so that their answers can be fetched after an interruption."""
 
     def save(self, batch: OpenBatch, /) -> None:
         """Store a batch in place of any batch with the same key."""
@@ -329,7 +329,7 @@ class BatchStore(Storage, Protocol):
     def remove(self, key: str, /) -> None:
         """Remove a batch, if it is there."""
 
-    def open(self, judge: str | None = None, /) -> tuple[OpenBatch, ...]:
+    def list_open(self, judge: str | None = None, /) -> tuple[OpenBatch, ...]:
         """Return the batches of a judge, by the digest of its identity, or of all judges; the oldest first."""
 
 
@@ -367,7 +367,7 @@ class BatchScheduler(JudgeWrapper):
     """A judge that sends prompts in batches of at most `max_requests`, and caches every answer at once.
 
     A wave is all prompts that arrive until none has arrived for `QUIET` seconds. A prompt that is in an open batch is
-    not sent again: the open batch is collected.
+    not sent again: it waits for the answers of that batch.
     """
 
     judge: BatchModel
@@ -427,7 +427,7 @@ class BatchScheduler(JudgeWrapper):
 
     async def _answer(self, wave: WaitingPrompts) -> None:
         unsent = dict(wave)
-        for batch in await call_storage(self.batches, self.batches.open, digest(self.identity)):
+        for batch in await call_storage(self.batches, self.batches.list_open, digest(self.identity)):
             if batch.key in self._finished_batches:
                 continue
             sent_prompts = {key: unsent.pop(key) for key in batch.requests if key in unsent}
@@ -486,7 +486,7 @@ class BatchScheduler(JudgeWrapper):
         self._finished_batches.add(batch.key)
         for key, request in self._prompts_by_batch.pop(batch.key).items():
             outcome = outcomes.get(key, without_answer)
-            # In a cancelled batch, a request that was not processed has an error that a retry would answer.
+            # The error of a request that a cancelled batch did not process would lead to a retry.
             if isinstance(without_answer, errors.BatchCancelled) and isinstance(outcome, errors.JudgeUnavailable):
                 outcome = without_answer
             self._settle([request], outcome)

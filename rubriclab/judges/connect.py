@@ -130,7 +130,7 @@ def connect(
             in_flight={} if in_flight is None else in_flight,
         )
     if probed:
-        probed.send = Metered(judge, ledger).reply
+        probed.send_probe = Metered(judge, ledger).reply
     return Metered(Recording(judge, record) if record else judge, ledger)
 
 

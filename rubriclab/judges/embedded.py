@@ -135,7 +135,7 @@ def measure(fields: Mapping[str, Any], text: str) -> tuple[float, str]:
 
 
 def learned_readings(fields: Mapping[str, Any], observations: Sequence[Mapping[str, Any]], count: int) -> list[Reading]:
-    """Return the `count` features that correlate most with the labels, combined with the assumed correlations.
+    """Return the `count` features with the strongest mean of measured and assumed correlation with the labels.
 
     Features that do not vary, or repeat a stronger one, are left out. If none is left, usual features are returned.
     """
@@ -180,7 +180,7 @@ MIN_SHARED = 0.4
 MAX_SUPPORTING_SENTENCES = 3
 
 _NUMBERS = word_set("two three four five six seven eight nine ten eleven twelve")
-_PRESUPPOSED = {"absent": "n/a", "broken": "no"}  # if the question's subject is absent; if the text makes no sense
+_FALLBACKS = {"absent": "n/a", "broken": "no"}  # if the question's subject is absent; if the text makes no sense
 _FAULT = re.compile(
     r"\b(?:absent|ambigu|awkward|bias|confus|contradict|distort|error|exaggerat|fabricat|fault|flaw|garbl|hallucinat"
     r"|illogical|inaccura|incoheren|incomplete|inconsisten|incorrect|invent|irrelevan|mislead|missing|mistake|omit"
@@ -278,14 +278,14 @@ def _elaborate(fields: Fields) -> Answer:
 
 
 def _new_question(fields: Fields, reading: Reading) -> Answer:
-    properties = {**_PRESUPPOSED, "needs_source": _need_source([reading])} if fields["self_contained"] else {}
+    properties = {**_FALLBACKS, "needs_source": _need_source([reading])} if fields["self_contained"] else {}
     return {"text": _question(reading), **properties}
 
 
 def _filter(fields: Fields) -> Answer:
     verdict = {"reasoning": "Not read.", "yes_means": "better", "about": fields["aspect"]["name"], "style": "fine"}
     return {
-        question["id"]: {**verdict, **_PRESUPPOSED, "needs_source": _need_source(readings(fields, question["text"]))}
+        question["id"]: {**verdict, **_FALLBACKS, "needs_source": _need_source(readings(fields, question["text"]))}
         for question in fields["questions"]
     }
 

@@ -314,8 +314,7 @@ class Breaker:
 class Retried(JudgeWrapper):
     """A judge that repeats requests whose failure may be temporary.
 
-    The backoff after attempt n is `base * 2**(n - 1)` seconds, at most `max_wait`; the pause is a random
-    half to all of it.
+    After attempt n, the pause is a random time between half and all of `min(max_wait, base * 2**(n - 1))` seconds.
     A longer pause that the provider asks for is kept, up to `MAX_PAUSE`. If it asks for more, or if too many prompts in
     a row failed, `ProviderDown` is raised. `on_retry` is called before each further attempt.
     """
@@ -353,7 +352,7 @@ class Retried(JudgeWrapper):
                 pause = max(requested_pause, longest_backoff * self.rng.uniform(0.5, 1.0))
                 cause = error.message
             except errors.PromptRejected as error:
-                if isinstance(error, errors.ReplyTooLarge) or error.is_doubtful:
+                if isinstance(error, errors.ReplyTooLarge) or error.is_doubtful:  # every prompt may fail
                     self.breaker.record_failure(self.name, error.message)
                 else:
                     self.breaker.record_success()

@@ -30,7 +30,7 @@ from rubriclab.models.characters import did_you_mean
 from rubriclab.prompts.prompt import HiddenFormReply, Prompt
 from rubriclab.prompts.render import Message, Turn
 
-# Keywords of JSON schemas: kept in strict schemas, of which each subschema needs one, and without a strict form.
+# Keywords of JSON schemas: those that strict schemas keep, those of which each subschema needs one, and forbidden ones.
 KEPT_KEYWORDS = {"type", "properties", "items", "anyOf", "enum", "const", "description", "$defs", "minimum", "maximum"}
 TYPE_KEYWORDS = {"type", "anyOf", "enum", "const"}
 INEXPRESSIBLE_KEYWORDS = {"oneOf", "allOf", "prefixItems", "patternProperties"}
@@ -129,8 +129,8 @@ class AdjustedSettings:
         without_status = _STATUS.sub("", message)
         numbers = map(int, _NUMBER.findall(without_status))
         lower_limits = [number for number in numbers if limit is not None and 1 < number < limit]
-        has_other_name = self.limit_name == LIMIT_NAMES[0] and re.search(rf"\b{self.limit_name}\b", message)
-        if has_other_name and (not lower_limits or providers.ERRORS["unsupported"].search(message)):
+        may_have_other_name = self.limit_name == LIMIT_NAMES[0] and re.search(rf"\b{self.limit_name}\b", message)
+        if may_have_other_name and (not lower_limits or providers.ERRORS["unsupported"].search(message)):
             return replace(self, limit_name=LIMIT_NAMES[1])
         if not lower_limits:
             return None
@@ -143,9 +143,9 @@ def _mentions(message: str, setting: str) -> bool:
     return re.search(pattern or rf"(?i)\b{setting}\b", message) is not None
 
 
-# How many beginnings of prompts are remembered, the latest: enough for the texts under way and their inputs.
+# The latest beginnings of prompts are remembered, at most this many: enough for the texts under way and their inputs.
 MAX_BEGINNINGS = 4096
-# Providers that cache prompts without marks. Nevertheless, some of their models charge for writing to the cache.
+# Providers that cache prompts without marks, even those of their models that charge for writing to the cache.
 CACHES_WITHOUT_MARKS = frozenset({"openai", "azure", "text-completion-openai"})
 
 
@@ -188,7 +188,7 @@ class CacheMarks:
 
 
 def tokens_read_and_written(usage: Any, max_tokens: int) -> tuple[int, int]:
-    """Return the prompt tokens read from the provider's cache and written to it; 0 unless it is up to `max_tokens`."""
+    """Return the prompt tokens read from the provider's cache and written to it; 0 if missing or above `max_tokens`."""
     details = getattr(usage, "prompt_tokens_details", None)
 
     def reported(detail: str, name: str) -> int:
@@ -201,7 +201,7 @@ def tokens_read_and_written(usage: Any, max_tokens: int) -> tuple[int, int]:
     )
 
 
-# litellm limits silence only, which a server that sends a byte now and then never exceeds. Our limit is on the whole
+# litellm's time limit is for silence: a server that sends a byte now and then never exceeds it. Ours is for the whole
 # request; litellm's is this many seconds longer.
 GRACE_SECONDS = 15.0
 # Tokens for hidden reasoning, which would otherwise use up the tokens of the reply itself.
@@ -209,7 +209,7 @@ REASONING_TOKENS = 4096
 # The key that is sent to a server without keys, since litellm's clients need one.
 NO_KEY = "none"
 SELF_HOSTED = {"ollama", "ollama_chat", "hosted_vllm", "lm_studio", "llamafile", "xinference", "docker_model_runner"}
-# The spare tokens for which the cost of this context's request was reserved. The request must not use more.
+# The tokens beyond a prompt's own limit whose cost was reserved for the request in this context, which may use no more.
 _RESERVED: ContextVar[int] = ContextVar("reserved", default=sys.maxsize)
 
 _log = logging.getLogger(__name__)
@@ -228,7 +228,7 @@ class LanguageModel:
         key_from: the environment variable with the server's key; by default the provider's.
         reasoning_tokens: tokens for hidden reasoning; `None` for `REASONING_TOKENS` if litellm knows that the model
             reasons, else 0. They are raised once if a reply reaches its limit before any text.
-        other_judges: judges to propose if litellm does not know the model string, each with any colon at its end.
+        other_judges: judges, such as `embedded` and `recorded:`, to propose if litellm does not know the model string.
     """
 
     name: str
@@ -462,7 +462,7 @@ class LanguageModel:
             model, provider, _, _ = litellm.get_llm_provider(self.name, api_base=self.api_base)
         except litellm.BadRequestError:
             _, colon, argument = self.name.partition(":")
-            # Without a colon in the model string, a judge's own colon stays.
+            # For the judge `recorded:`, "record" gives `recorded:`, and "record:a.jsonl" gives `recorded:a.jsonl`.
             other_forms = [f"{name.removesuffix(colon)}{colon}{argument}" for name in self.other_judges]
             judges = f"a judge ({', '.join(self.other_judges)}), " if other_forms else ""
             raise JudgeRefused(
@@ -511,26 +511,26 @@ PROBE = Prompt("schema/probe", {}, OddWord, max_tokens=32)
 class SchemaProbed(JudgeWrapper):
     """A judge that sends the probe before its first prompt, if it is unknown whether its server supports schemas.
 
-    `probed` makes fewer attempts at the probe, as the server may fail because of the schema. `send` sends the probe
-    through the cache and the ledger that wrap this judge.
+    `prober` sends the probe, with few attempts, as the server may fail because of the schema. `send_probe` also passes
+    it through the cache and the ledger that wrap this judge.
     """
 
-    probed: Judge
+    prober: Judge
     model: LanguageModel
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self._asking = asyncio.Lock()
-        self.send: Callable[[Prompt[Any]], Awaitable[Reply]] = self.probed.reply
+        self.send_probe: Callable[[Prompt[Any]], Awaitable[Reply]] = self.prober.reply
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         if prompt.reply is OddWord:
-            return await self.probed.reply(prompt)
+            return await self.prober.reply(prompt)
         if self.model.takes_schema is None:
             async with self._asking:
                 if self.model.takes_schema is None:
                     try:
-                        answer, _ = parse_reply(await self.send(PROBE), PROBE)
+                        answer, _ = parse_reply(await self.send_probe(PROBE), PROBE)
                         self.model.takes_schema = answer is not None
                     except (JudgeUnavailable, PromptRejected):
                         self.model.takes_schema = False

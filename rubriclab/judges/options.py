@@ -30,7 +30,7 @@ class Price:
 
 
 def as_price(value: Any) -> Price:
-    """Return `value`, a price, two numbers or a text `IN:OUT` in US dollars per million tokens, as a price."""
+    """Return the price that `value` gives as a `Price`, two numbers or `IN:OUT`, in US dollars per million tokens."""
     if isinstance(value, Price):
         return value
     try:

@@ -41,7 +41,7 @@ class PlugIn:
     def translated_errors(self, lead_in: str = "raised ") -> Iterator[None]:
         """Translate what the plug-in raises inside the block, and log its traceback.
 
-        Lost connections become `JudgeUnavailable`, other errors a `PlugInError`: plug-in, `lead_in`, what was raised.
+        Lost connections become `JudgeUnavailable`, others a `PlugInError` such as "{plug_in} {lead_in}ValueError: …".
         """
         try:
             yield

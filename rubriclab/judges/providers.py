@@ -290,7 +290,7 @@ def price_of(model: str) -> Price | None:
 
 
 def highest_price_of(model: str) -> Price | None:
-    """Return the highest price of a token in litellm's table: of a long prompt, a prompt cache or a service tier."""
+    """Return the highest price in litellm's table, which may be for long prompts, prompt caches or a service tier."""
     if price_of(model) is None:
         return None
     info = model_info(model)

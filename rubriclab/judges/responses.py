@@ -20,7 +20,7 @@ from rubriclab.judges.providers import without_keys
 from rubriclab.judges.replies import json_objects, span_of_value
 from rubriclab.prompts.prompt import Prompt
 
-# Text has about 4 bytes per token, and escapes in JSON make all but control characters up to 3 times as long: 12.
+# Text has about 4 bytes per token, or 12 if escapes in JSON triple its length; only control characters need more.
 MAX_BYTES_PER_TOKEN = 16
 # One alternative at one position: the token, its log-probability, and its bytes as a list of numbers.
 BYTES_PER_ALTERNATIVE = 160
@@ -93,7 +93,7 @@ def stated_status(body: Any) -> int | None:
 
 def repaired_reply(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return a body that litellm reads correctly: numbers of tokens are whole, and 0 if unusable; a text in parts is
-    joined; and the reason is `content_filter` if a filter ended the reply."""
+    joined; and `finish_reason` is `content_filter` if a filter ended the reply."""
     corrected, usage, choices = dict(body), body.get("usage"), body.get("choices")
     if usage is not None:
         corrected["usage"] = _usable_counts(usage) if isinstance(usage, Mapping) else {}
@@ -264,7 +264,7 @@ def score_distribution(reply: Reply, legal: Sequence[float], field: str = "score
 
 
 def _span_of_number(text: str, field: str) -> tuple[int, int] | None:
-    """Return where the number of `field` begins and ends, if exactly one object has the field; the last if repeated."""
+    """Return where the (last) number of `field` begins and ends; `None` unless exactly one object has the field."""
     spans = [span_of_value(text, candidate, field) for candidate in json_objects(text)]
     spans_found = [span for span in spans if span]
     if len(spans_found) != 1:
@@ -278,7 +278,7 @@ def _span_of_number(text: str, field: str) -> tuple[int, int] | None:
 
 
 def _probability_by_number(token: Token, before: str, after: str) -> dict[str, float]:
-    """Return the probabilities of the numbers among a token's alternatives; `before` and `after` surround its own."""
+    """Return the probabilities of numbers among a token's alternatives; `before` and `after` are around its number."""
     numbers: dict[str, float] = {}
     for text, logprob in token.alternatives:
         written = text.removeprefix(before).lstrip(_AROUND_NUMBER)

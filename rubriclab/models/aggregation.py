@@ -166,7 +166,7 @@ def threshold_by_hand(aggregation: Aggregation | None) -> float | None:
 
 
 def bounds_if_met(bounds: Bounds | None, weight: float) -> Bounds | None:
-    """Return `bounds`, or `None` if the weight does not meet them up to rounding, as after criteria were left out."""
+    """Return `bounds`, or `None` if the weight is outside, not only by rounding: criteria may have been left out."""
     return bounds if bounds and bounds[0] - ROUNDING <= weight <= bounds[1] + ROUNDING else None
 
 

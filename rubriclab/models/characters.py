@@ -111,7 +111,7 @@ PLACEHOLDERS = ("LABELLED", "OTHER_LABELLED", "TEXTS", "RUBRIC", "NAME", "MODEL"
 LAB_METHODS = {"show": "load"} | {
     name: name for name in ("evaluate", "export", "gate", "learn", "plan", "score", "transfer", "trust", "verify")
 }
-# Python's names of flags: arguments, and what shows the details that a flag of `compare` or `show` adds.
+# What Python has in place of a flag: an argument, or what shows the details that the flag adds to `compare` or `show`.
 RENAMED_FLAGS = {"levels": "level_scores", "map": "mapping", "method": "methods"}
 RENAMED_FLAGS |= {"details": "view().page()", "evidence": "lab.report"}
 

@@ -23,8 +23,8 @@ MIN_EFFECT = 0.05
 MIN_ERROR_EFFECT = 0.05
 # The reduction of the Brier score that would matter: the same share of 0.25, the Brier score of a coin.
 MIN_BRIER_EFFECT = MIN_ERROR_EFFECT / 4
-# With fewer groups a difference that matters is not ruled out: the data may lack the groups that show it. If a fifth of
-# all groups do, ruling it out errs (simulated) in up to 32 % with 5 groups, 11 % with 10, 7 % with 12 and 6 % with 14.
+# With fewer groups a difference that matters is not ruled out: the data may lack groups that show it. If a fifth of all
+# groups show it, ruling it out errs (simulated) in up to 32 % with 5 groups, 11 % with 10, 7 % with 12 and 6 % with 14.
 MIN_GROUPS_TO_RULE_OUT = 12
 
 # Names of the rubric's judge asked directly for one score: uncalibrated, and calibrated with the rubric's labels.
@@ -38,14 +38,14 @@ ALL_FEATURES = "all text features"
 # The scores of the whole text in the rubric's own call, without the criteria.
 WHOLE = "whole"
 SINGLE_RATERS = "single raters, each against the mean of the others"
-# Estimates of more further labels than this were too uncertain to report.
+# Estimates that more than this number of further labels are needed were too uncertain to report.
 MAX_LABELS = 300
 # More points make a stored evaluation larger, but not its chart clearer.
 MAX_POINTS = 2000
 
 
 class Measures(NamedTuple):
-    """Names of the measures of agreement with labels: in order, and in error with its unit."""
+    """Names of two measures of agreement with labels: of the texts' order, and of the scores' error, with its unit."""
 
     order: str
     error: str
@@ -159,7 +159,7 @@ class GateVerdict(FrozenModel):
 
     @property
     def equal_in_order(self) -> bool:
-        """Whether both sides order the texts alike: of groups enough for an interval, none shows any difference."""
+        """Whether both sides order the texts alike: no group differs, and there are enough groups for an interval."""
         has_enough_groups = self.few_groups is not None and self.few_groups >= MIN_GROUPS
         return has_enough_groups and self.difference.value == 0 and self.difference.low is None
 
@@ -175,7 +175,7 @@ class GateVerdict(FrozenModel):
 def deciding_verdict(
     direct: GateVerdict | None, calibrated: GateVerdict | None, *others: GateVerdict | None
 ) -> GateVerdict | None:
-    """Return the verdict that decides: the lowest of that against the judge asked directly and the `others`.
+    """Return the verdict that decides: the worst among the one against the judge asked directly and the `others`.
 
     The calibrated judge takes the place of the uncalibrated one if the rubric is worse than the calibrated judge only.
     """
@@ -187,7 +187,7 @@ def deciding_verdict(
 class Raters(FrozenModel):
     """Interrater agreement: Krippendorff's alpha, and in `ceiling` the correlation that a perfect judge could reach.
 
-    `errors` compare a rater with the mean of the others, on the `n` texts with several; `None` for two levels.
+    `errors` compare a rater with the mean of the others, on the `n` texts with several raters; `None` for two levels.
     """
 
     alpha: Interval
@@ -318,7 +318,7 @@ class EvaluationRecord(EvaluatedSide):
 
     Attributes:
         judge, data: the judge that scored the texts, and the digest of texts and labels.
-        n, groups: of the texts behind `order`, without ties of two levels and groups that have no correlation.
+        n, groups: texts and groups behind `order`: no texts tied between two levels, no groups without correlation.
         level: whether correlations are within groups, over all texts or between systems.
         verdict: the verdict that decides, against the judge asked directly or the best free baseline.
         compared_with_direct: whether the judge asked directly was evaluated on the same texts, and not only free

@@ -189,19 +189,19 @@ def arrange_items(texts: Sequence[TextToJudge], rater: str) -> tuple[Item, ...]:
 def _insert_repeats(items: Sequence[Item], draw: Callable[..., int]) -> Iterator[Item]:
     """Yield the items. An item from the first half of each ten is repeated among the next ten, or at the end."""
     blocks = [items[start : start + REPEAT_EVERY] for start in range(0, len(items), REPEAT_EVERY)]
-    repeat_of_last_block: Item | None = None
+    pending_repeat: Item | None = None
     for block in blocks:
         repeat_index = draw("place", block[0].text) % len(block)
         for index, item in enumerate(block):
             yield item
-            if repeat_of_last_block and index == repeat_index:
-                yield repeat_of_last_block
-        repeat_of_last_block = None
+            if pending_repeat and index == repeat_index:
+                yield pending_repeat
+        pending_repeat = None
         if len(block) >= REPEAT_EVERY / 2:
             item_to_repeat = min(block[: len(block) // 2], key=lambda item: draw("again", item.text))
-            repeat_of_last_block = Item(item_to_repeat.text, again=True)
-    if repeat_of_last_block:
-        yield repeat_of_last_block
+            pending_repeat = Item(item_to_repeat.text, again=True)
+    if pending_repeat:
+        yield pending_repeat
 
 
 MIN_TIMED_JUDGMENTS = 3
@@ -265,17 +265,17 @@ def rater_consistency(judgments: Mapping[Item, HumanJudgment]) -> Consistency | 
 
 def rater_agreement(history: History, texts: Sequence[TextToJudge]) -> RaterAgreement | None:
     groups = {text.key: text.example.group for text in texts}
-    rated_texts = [
+    first_ratings = [
         (judgment.rater, judgment.text, judgment.value)
         for judgment in history.current_judgments()
         if not judgment.again and judgment.text in groups and judgment.value is not None
     ]
-    raters = {name: row for row, name in enumerate(sorted({rater for rater, _, _ in rated_texts}))}
+    raters = {name: row for row, name in enumerate(sorted({rater for rater, _, _ in first_ratings}))}
     if len(raters) < 2:
         return None
-    units = {text: column for column, text in enumerate(sorted({text for _, text, _ in rated_texts}))}
+    units = {text: column for column, text in enumerate(sorted({text for _, text, _ in first_ratings}))}
     ratings = np.full((len(raters), len(units)), np.nan)
-    for rater, text, value in rated_texts:
+    for rater, text, value in first_ratings:
         ratings[raters[rater], units[text]] = value
     names, clusters = np.unique([groups[text] for text in units], return_inverse=True)
     alpha = krippendorff_alpha(ratings, "interval", clusters if len(names) > 1 else None)

@@ -51,7 +51,7 @@ _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 # Other symbols stay, as in `+5` and `-5`, or as the only content of a text.
 _NOT_WORDS = re.compile(r"[\s\"'`´‘’“”„«».,;:!?…()\[\]]+")
 
-# Characters before and after a mark that decide whether it ends a sentence; before it, for a number and a list's mark.
+# Characters read to find whether a mark ends a sentence: before it, after it, of a number and of a list item before it.
 _REACH_BEFORE, _REACH_AFTER, _REACH_NUMBER, _MAX_LIST_MARK = 16, 120, 5, 12
 _MIN_CASED_SHARE, _MIN_INNER_WORDS = 0.01, 20
 
@@ -179,7 +179,7 @@ class WordScore(float):
 
 # A scale with more levels is described by five anchors, since descriptions of eleven levels would be too many.
 MAX_LEVELS = 7
-# The most grades that a message shows turned, so that a higher score is better.
+# The most grades that a message lists with their reversed scores, as in 1=3,2=2,3=1.
 MAX_REVERSED_LEVELS = 15
 ANCHORS = 5
 # Maximum absolute end of a scale, and minimum width; beyond these, differences between scores overflow or vanish.
@@ -266,7 +266,7 @@ def parse_scale(text: str, labels: Iterable[float] = (), values: Iterable[float]
     """Return the scale in a text `LOW:HIGH`, `LOW:HIGH:whole` or `LOW:HIGH:any`.
 
     Without `whole` or `any`, scores are whole numbers if the ends and all `labels` are. Raises SettingsError for texts
-    of another form; for a scale such as `5:1`, the hint shows how to turn the grades, among them all `values`.
+    of another form; for a scale such as `5:1`, the hint shows how to reverse its grades and all `values`.
     """
     parts = text.split(":")
     whole_by_word = {"whole": True, "any": False}

@@ -90,7 +90,7 @@ class Version(Displayed):
     def evaluation_prevails(self, compared_with_direct: bool) -> bool:
         """Return whether the verdict of an evaluation counts more than that at learning.
 
-        It does not if the judge asked directly decided at learning, or lacks its comparison there, and was left out.
+        It does not if it left out the judge asked directly, and that judge decided at learning or is missing there.
         """
         validation = self.provenance.validation
         decided_by_free = validation is None or validation.deciding_verdict is validation.free_verdict
@@ -201,7 +201,7 @@ class Cell:
 class Candidate(FrozenModel):
     """A criterion that took part in selection, and its method.
 
-    `made_from` has the ids of labelled texts whose labels helped to make it; `by_hand` is `None` if labels decided it.
+    `made_from` has the ids of texts whose labels helped to make it; `by_hand` is `None` unless a person decided on it.
     """
 
     method: str
@@ -247,7 +247,7 @@ _TEXT: TypeAdapter[Any] = TypeAdapter(RecordedText)
 class Baseline(FrozenModel):
     """The text feature that correlates best with the training labels. A useful rubric has to beat it.
 
-    `model` is that of all text features, fitted to all training labels: for each feature its mean and its weight.
+    `model` combines all text features, fitted to all training labels: for each feature its mean and its weight.
     """
 
     feature: str

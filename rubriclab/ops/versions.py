@@ -275,7 +275,7 @@ async def batches(workspace: Workspace, options: BatchesOptions) -> Batches:
     """Return the batches that are under way, and cancel one of them if the options say so."""
     from rubriclab.judges.batch import BatchModel
 
-    open_batches = await workspace.off_event_loop(workspace.store.batches.open)
+    open_batches = await workspace.off_event_loop(workspace.store.batches.list_open)
     if options.cancel is None:
         return Batches(open_batches)
     batch = next((batch for batch in open_batches if options.cancel in (batch.batch_id, batch.key)), None)

@@ -313,7 +313,7 @@ class Workspace(Closing):
         """Close the store, and notify of batches under way and of damaged cached answers."""
         if self.options.batch and self._store:
             with suppress(StoreError):
-                if open_batches := self._store.batches.open():
+                if open_batches := self._store.batches.list_open():
                     batches = "1 batch is" if len(open_batches) == 1 else f"{len(open_batches):,} batches are"
                     collect = "run the same command again to collect the answers"
                     cancel = f"or cancel: `rubriclab batches --cancel {open_batches[0].name}`"

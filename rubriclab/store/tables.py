@@ -465,7 +465,7 @@ class BatchTable:
             session.exec(delete(BatchRow).where(col(BatchRow.key) == key))
             session.commit()
 
-    def open(self, judge: str | None = None) -> tuple[OpenBatch, ...]:
+    def list_open(self, judge: str | None = None) -> tuple[OpenBatch, ...]:
         from rubriclab.judges.batch import OpenBatch
 
         batches = METADATA.tables[BatchRow.__tablename__].c

@@ -65,7 +65,7 @@ async def test_a_wave_is_one_batch_whose_requests_and_answers_are_those_of_singl
     batched = await asked(store)
     assert batch_server.steps.count("create") == 1
     assert not batch_server.bodies
-    assert store.batches.open() == ()
+    assert store.batches.list_open() == ()
     assert not batch_server.files, "they are deleted"
     with open_store(tmp_path / "single.db") as single:
         direct = await asked(single, batch=False)
@@ -208,7 +208,7 @@ async def test_damaged_missing_repeated_and_unknown_lines_are_survived(
     assert None not in values(await asked(store, range(24)))
     assert "7 lines that answer none of its requests" in caplog.text
     assert len(batch_server.bodies) == 3
-    assert store.batches.open() == ()
+    assert store.batches.list_open() == ()
 
 
 async def test_a_batch_that_fails_as_a_whole_ends_the_run(batch_server: BatchServer, store: Store) -> None:
@@ -216,7 +216,7 @@ async def test_a_batch_that_fails_as_a_whole_ends_the_run(batch_server: BatchSer
     answers = await asked(store)
     assert all(isinstance(answer, JudgeRefused) for answer in answers)
     assert str(answers[0]).startswith("batch batch_0 failed: it is malformed")
-    assert store.batches.open() == ()
+    assert store.batches.list_open() == ()
 
 
 async def test_a_store_that_fails_after_a_batch_was_refused_ends_the_run(

@@ -84,11 +84,11 @@ def test_a_batch_is_read_as_it_was_stored_until_it_is_removed(store: Store, wher
     store.batches.save(other)
     store.batches.save(replace(BATCH, batch_id="batch_1"))
     with open_store(where) as again:
-        assert again.batches.open() == (replace(BATCH, batch_id="batch_1"), other)
-        assert again.batches.open(other.judge) == (other,)
+        assert again.batches.list_open() == (replace(BATCH, batch_id="batch_1"), other)
+        assert again.batches.list_open(other.judge) == (other,)
         again.batches.remove("a1")
         again.batches.remove("a1")
-    assert store.batches.open() == (other,)
+    assert store.batches.list_open() == (other,)
 
 
 DAY = timedelta(days=1)
