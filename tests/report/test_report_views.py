@@ -42,11 +42,9 @@ def test_python_shows_every_command_as_a_call_that_lab_accepts() -> None:
         view = sample().with_forms(lambda typed: (python_call(typed),))
         assert not {"`rubriclab", "`--"} & set(str(view).split())
         for code in view.tree.iter("code"):
-            shown = ast.parse(str(code.text), mode="eval").body
-            call = shown.args[0] if isinstance(shown, ast.Call) and ast.unparse(shown.func) == "print" else shown
-            if isinstance(call, ast.Call):
-                assert isinstance(call.func, ast.Attribute)
-                options = {str(option.arg): option.value for option in call.keywords}
-                inspect.signature(getattr(Lab, call.func.attr)).bind("lab", *call.args, **options)
-                methods.add(call.func.attr)
+            for call in ast.walk(ast.parse(str(code.text))):
+                if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+                    options = {str(option.arg): option.value for option in call.keywords}
+                    inspect.signature(getattr(Lab, call.func.attr)).bind("lab", *call.args, **options)
+                    methods.add(call.func.attr)
     assert methods >= {"evaluate", "learn", "score", "transfer"}
