@@ -29,7 +29,7 @@ SECTIONS = ("", JUDGING, LIMITS, INPUT, STORED)
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """How the command line presents an option, with or without a value, as far as its field does not say it.
+    """What the field of an option does not say about its form on the command line.
 
     Attributes:
         names: the option's names, if they differ from the name of the field: `--map`.
@@ -108,7 +108,7 @@ MAX_FAULTS = 5
 LONGEST_NAME = 60
 LONGEST_MESSAGE = 300
 
-# What a message says was expected, with placeholders for values of pydantic's error, and the types of such errors.
+# Maps what a message says was expected, with placeholders for values of the error, to the types of pydantic's errors.
 _EXPECTED: Mapping[str, str] = {
     "{error}": "assertion_error",
     "{expected}": "enum literal_error",

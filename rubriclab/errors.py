@@ -29,8 +29,8 @@ from collections.abc import Sequence
 class RubriclabError(Exception):
     """Base of all errors that rubriclab raises on purpose. `hint` says what to do; `exit_code` is the command line's.
 
-    Messages and hints name options in backticks: `scale` or `scale=1:5`. The command line shows them as flags, `str` as
-    arguments of Python.
+    Messages and hints name options in backticks: `scale` or `scale=1:5`. The command line shows them as flags,
+    `str(error)` shows them as Python arguments.
     """
 
     exit_code = 2
@@ -150,7 +150,7 @@ class MissingKey(JudgeRefused):
 
 
 class PromptRejected(JudgeError):
-    """The provider cannot answer this prompt (too long, filtered). If `is_doubtful`, it may fail on every prompt."""
+    """This prompt cannot be answered (too long, filtered); if `is_doubtful`, perhaps the provider answers no prompt."""
 
     def __init__(self, message: str, hint: str | None = None, *, is_doubtful: bool = False) -> None:
         super().__init__(message, hint)

@@ -139,7 +139,7 @@ class Lab(Closing):
             that the rubric was learned with, and for learning the offline judge.
         generator: the model that proposes criteria; by default the judge.
         settings: hyperparameters by method, for everything that is learned: `{"hypoeval": {"k": 10}}`.
-        mapping: the column of each field, as in `{"output": "summary"}`; rows that have `output` are read without it.
+        mapping: the column of each field, as in `{"output": "summary"}`; not needed if rows have `output`.
         record: the file in which requests and replies are recorded.
         progress: `"auto"` for a bar in a terminal or a notebook, a function of a message and the share done, or `None`.
         notify: a function that gets each message for the user; by default, messages are logged, and printed
@@ -254,7 +254,7 @@ class Lab(Closing):
             return managing.gate(store, rubric_ref(rubric))
 
     def report(self, rubric: str | Version, path: str | Path | None = None) -> Document:
-        """Return an HTML page on how a version was trained, with steps as commands and calls; `path` gets it, too."""
+        """Return an HTML page on a version's training, also written to `path`; steps are commands and Python calls."""
         from rubriclab.report.rubrics import training_view
 
         with self._open_store() as store:
@@ -292,7 +292,7 @@ class Lab(Closing):
         return managing.import_(self._store, str(path), self._notify, name)
 
     def trust(self, rubric: str | Version, *, revoke: bool = False) -> Version:
-        """Allow an imported version to choose judge and address, or with `revoke` no longer; return the version."""
+        """Allow an imported version to choose judge and address, or forbid it with `revoke`; return the version."""
         with self._open_store("write") as store:
             ref = rubric_ref(rubric)
             return store.revoke(ref) if revoke else store.confirm(ref)
@@ -309,7 +309,7 @@ class Lab(Closing):
             return await managing.batches(workspace, self._options(managing.BatchesOptions, options))
 
     def store_size(self) -> managing.StoreSize:
-        """Return the rows and bytes of the store by kind, cached answers by model. Every row is read."""
+        """Return the rows and bytes of the store by kind, and of cached answers by model. Every row is read."""
         with self._open_store() as store:
             return managing.StoreSize(store.place, *store.sizes())
 
@@ -333,7 +333,7 @@ class Lab(Closing):
             return checking.split(data, self._options(option_types.SplitOptions, options), workspace.notify)
 
     def sample(self, folder: str | Path = "demo") -> checking.SampleFiles:
-        """Write the shipped sample, texts with constructed labels, to a folder that is new, empty or has it already."""
+        """Write the shipped sample, texts with constructed labels, to a folder that is new, empty or has the sample."""
         return checking.write_sample(folder)
 
     @with_options(option_types.LearnOptions)
@@ -445,7 +445,7 @@ class Lab(Closing):
 
     @with_options(option_types.TransferOptions)
     async def transfer_async(self, /, rubric: str | Version, to: Data, **options: Any) -> transferring.TransferResult:
-        """Return a rubric's agreement on other texts, the evaluation of each action, and the version saved.
+        """Return a rubric's agreement on other texts, with that of each action (`recalibrate`), and the saved version.
 
         Texts without labels are compared with those that the rubric was learned from."""
         result = await self._run(transferring.transfer, option_types.TransferOptions, options, rubric, to)

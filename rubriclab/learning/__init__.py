@@ -1,1 +1,1 @@
-"""Labelled texts to a rubric with its provenance, and what is done with rubrics; see docs/architecture.md."""
+"""Learning of rubrics from labelled texts, their validation, and scoring by them; see docs/architecture.md."""

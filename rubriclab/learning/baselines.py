@@ -59,8 +59,8 @@ def held_out_baselines(features: FloatArray, labels: FloatArray, fold: IntArray)
     """Return each text's scores by baselines that make no calls, fitted only to the labels of the other folds.
 
     The baseline of all text features is the first component of partial least squares (Wold, Sjostrom & Eriksson 2001,
-    "PLS-regression: a basic tool of chemometrics", Chemometrics and Intelligent Laboratory Systems 58). Fitted scores
-    leave out the mean label of the other folds, since it is high where the fold's own labels are low.
+    "PLS-regression: a basic tool of chemometrics", Chemometrics and Intelligent Laboratory Systems 58). The mean
+    label of the other folds is not added to fitted scores, since it is high where the fold's own labels are low.
 
     Args:
         features: shape (texts, features), columns as in `FEATURE_NAMES`; NaN where undefined, which counts as average.

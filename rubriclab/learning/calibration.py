@@ -14,9 +14,9 @@ from rubriclab.models.text import Scale
 from rubriclab.stats.correlation import BoolArray, FloatArray
 from rubriclab.stats.intervals import DIGITS, enough_errors, error_bounds
 
-# Parameters that the slope's shrinkage counts: the slope only, since `weighting` has already shrunk the weights. For
+# Number of parameters that the slope is shrunk for: itself only, since `weighting` has already shrunk the weights. For
 # weights fitted with less shrinkage, 5 gave the smallest squared error on new groups with 30 labels.
-WEIGHT_PARAMETERS = 1
+FITTED_PARAMETERS = 1
 # The smallest factor of the slope: a slope of 0 would give all texts the same score.
 MIN_SHRINKAGE = 0.1
 # Log odds larger than any that labels can give.
@@ -27,12 +27,12 @@ MAX_STEP = 1.0
 RIDGE = 1e-9
 
 
-def calibration(raw: FloatArray, labels: FloatArray, scale: Scale, parameters: int = WEIGHT_PARAMETERS) -> Calibration:
+def calibration(raw: FloatArray, labels: FloatArray, scale: Scale, parameters: int = FITTED_PARAMETERS) -> Calibration:
     """Return the map onto `scale`, `logistic` if it has two levels, else `linear`; `raw` has no NaN."""
     return logistic(raw, labels, parameters) if scale.names else linear(raw, labels, parameters)
 
 
-def linear(raw: FloatArray, labels: FloatArray, parameters: int = WEIGHT_PARAMETERS) -> Calibration:
+def linear(raw: FloatArray, labels: FloatArray, parameters: int = FITTED_PARAMETERS) -> Calibration:
     """Return the least-squares linear map with a shrunk slope of at least 0; `raw` has no NaN."""
     n, middle = len(raw), float(raw.mean())
     raw_squares = float(np.square(raw - middle).sum())
@@ -45,7 +45,7 @@ def linear(raw: FloatArray, labels: FloatArray, parameters: int = WEIGHT_PARAMET
     return linear_map(slope, middle, float(labels.mean()))
 
 
-def logistic(raw: FloatArray, labels: FloatArray, parameters: int = WEIGHT_PARAMETERS) -> Calibration:
+def logistic(raw: FloatArray, labels: FloatArray, parameters: int = FITTED_PARAMETERS) -> Calibration:
     """Return the map to probabilities of label 1, with a shrunk slope of at least 0; `raw` has no NaN.
 
     Labels are moved inwards from 0 and 1, so that the slope is finite if raw values separate them (Platt 1999,
@@ -112,5 +112,6 @@ def _shrinkage(r_squared: float, n: int, parameters: int) -> float:
 
 
 def linear_map(slope: float, x: float, y: float) -> Calibration:
+    """Return the line with this slope through the point (x, y)."""
     at_zero = y - slope * x
     return Calibration(kind="linear", x=(0.0, 1.0), y=(round(at_zero, DIGITS), round(at_zero + slope, DIGITS)))

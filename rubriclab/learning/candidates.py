@@ -40,7 +40,7 @@ from rubriclab.prompts.prompt import KeyedReply, Prompt
 from rubriclab.stats.correlation import FloatArray, float_table, floats
 
 NOT_JUDGED = "the method did not have this text rated, since its prompts show it as an example"
-# It also stands for ratings that calls for several methods together will give later.
+# The cell of a text that the method did not have rated, or that later calls for several methods together will rate.
 UNJUDGED = Cell(score=None, reason=NOT_JUDGED, applies=False)
 
 
@@ -100,7 +100,7 @@ class Candidates:
         return calls_per_text(parts, ask, assignment, self.examples, self.form)
 
     def parts_with(self, kept_ids: Collection[str], reasons: Mapping[str, str] | None = None) -> tuple[Part, ...]:
-        """Return the parts with criteria in `kept_ids`; their others are dropped for `reasons`, else the method's."""
+        """Return the parts with kept criteria; others are dropped for the reason in `reasons`, else the method's."""
         parts = []
         for part in self.parts:
             criteria = (candidate.criterion for candidate in self.candidates if candidate.method == part.method)
@@ -134,7 +134,7 @@ class Candidates:
 
 @dataclass(frozen=True, eq=False)
 class EarlierRubric:
-    """Parts of an earlier rubric, and ratings, by text and criterion, of texts that no criterion was proposed from."""
+    """Parts of an earlier rubric, and its ratings of texts that it was not learned from, by text and criterion id."""
 
     parts: tuple[Part, ...]
     cells: Mapping[str, Mapping[str, Cell]]
@@ -143,7 +143,7 @@ class EarlierRubric:
 def add_earlier(candidates: Candidates, earlier: EarlierRubric) -> Candidates:
     """Return the candidates, followed by the criteria of an earlier rubric that were not proposed again.
 
-    A criterion whose id is taken becomes `earlier.ID`. Ratings of all added criteria count as from calls by method.
+    A criterion whose id is taken becomes `earlier.ID`. All added ratings are in `cells`, as if from calls by method.
     """
     parts = {part.method: part for part in candidates.parts}
     all_candidates, taken_ids = list(candidates.candidates), set(candidates.ids)
@@ -208,7 +208,7 @@ async def find_candidates(
             )
             results.append(learned)
         except JudgeError as error:
-            # Subclasses (no key, a cap, a refusal) stop every method. Without a score of the whole, criteria remain.
+            # Subclasses (no key, a cap, a refusal) stop every method. Other criteria suffice without the whole's score.
             if type(error) is not JudgeError or plan.method.criterion_kind != "score":
                 raise
             failures[plan.method.name] = error
@@ -467,19 +467,19 @@ async def rate_in_one_call(
     on_progress(f"rating {len(examples)} texts by {len(more_ids)} more criteria", 0.5)
     for more_columns in await asyncio.gather(*(rate(ids, {}) for ids in ids_by_call)):
         columns |= more_columns
-    by_column: dict[str, Sequence[Cell]] = dict(zip(candidates.ids, zip(*candidates.cells, strict=True), strict=True))
-    unjudged = {name for name, cells in by_column.items() if all(cell is UNJUDGED for cell in cells)}
-    by_method = {name: cells for name, cells in columns.items() if name in unjudged}
+    old_columns: dict[str, Sequence[Cell]] = dict(zip(candidates.ids, zip(*candidates.cells, strict=True), strict=True))
+    unjudged = {name for name, cells in old_columns.items() if all(cell is UNJUDGED for cell in cells)}
+    filled_columns = {name: cells for name, cells in columns.items() if name in unjudged}
     # The score that the judge gives without a rubric, unless a method has asked for it already.
     direct_ids = [candidate.criterion.id for candidate in candidates.candidates if candidate.method == DIRECT]
     if not unjudged.isdisjoint(direct_ids):
         parts = list(candidates.parts_with(unjudged.intersection(direct_ids)))
         if candidates.form and not candidates.form.reasons:
             parts = [part.model_copy(update={"settings": {**part.settings, "form": "score only"}}) for part in parts]
-        by_method |= _columns(await ratings_of_texts(examples, parts, "by method", assignment, judge))
+        filled_columns |= _columns(await ratings_of_texts(examples, parts, "by method", assignment, judge))
     # Columns from these calls replace those of the same criteria.
-    cells = tuple(zip(*(by_column | by_method).values(), strict=True))
-    together = tuple(zip(*(by_column | columns).values(), strict=True))
+    cells = tuple(zip(*(old_columns | filled_columns).values(), strict=True))
+    together = tuple(zip(*(old_columns | columns).values(), strict=True))
     if rivals:
         parts_by_call = [candidates.parts_with(ids) for ids in (first_ids, *ids_by_call)]
         texts_by_call = [texts for parts in parts_by_call for texts in group_calls(examples, parts, assignment, rivals)]

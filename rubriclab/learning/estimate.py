@@ -135,7 +135,7 @@ def estimate_learning(
     prompts = [holistic_prompt(text, criterion, assignment, TYPICAL, HolisticSettings()) for text in texts]
     typical = estimate_prompts(prompts) * (1 / len(prompts))
     generator = typical * calls.generator
-    # The calls by which another step rates are in `calls.judge`; each criterion makes their prompts and replies longer.
+    # `calls.judge` includes later calls that rate the `calls.unrated` criteria; each makes prompts and replies longer.
     n_entries = calls.unrated * len(examples)
     judge = typical * calls.judge + CallEstimate(0, PROMPT_TOKENS * n_entries, REPLY_TOKENS * n_entries)
     return judge, replace(generator, prompt_tokens=generator.prompt_tokens * max(calls.shown, 1))
@@ -159,7 +159,7 @@ class JudgeEstimate(CallEstimate):
 
 @dataclass(frozen=True, repr=False)
 class DryRun(Displayed):
-    """Estimated calls, tokens and costs by role; with `batch`, costs of batches: half the price if it is `assumed`."""
+    """Estimated calls, tokens and costs by role; with `batch`, costs of batches, at half price for `assumed` judges."""
 
     roles: Mapping[str, JudgeEstimate]
     batch: bool = False

@@ -220,7 +220,7 @@ def fit(table: RatingMatrix, pool: CandidatePool | None = None, *, redundant_fro
 
 
 def cross_validate(table: RatingMatrix, settings: JointSettings, pool: CandidatePool | None = None) -> HeldOut:
-    """Return each text's score by rubrics fitted to the texts of other folds, which `settings` define."""
+    """Return each text's score by rubrics fitted to the texts of other folds; `settings` define the folds."""
     pool = pool or CandidatePool(tuple(range(len(table.methods))))
     order = canonical_order(table)
     folds = folds_by_repetition(table.rows(order).groups, settings)[:, np.argsort(order)]
@@ -314,7 +314,7 @@ def _fit_rows(
     centers = round_significant(matrix.centers[kept_columns])
     spreads = round_significant(np.where(matrix.spreads > 0, matrix.spreads, 1.0)[kept_columns])
     raw = _weighted_sums(table.values[:, kept_columns], shares, centers, spreads)
-    # The first reason holds for all columns that no later one replaces.
+    # Each later reason replaces the earlier ones of the same columns.
     reasons = dict.fromkeys(range(len(table.methods)), DroppedColumn("outranked"))
     reasons |= dict.fromkeys(usable_columns, DroppedColumn("weightless")) | dropped
     return Fit(

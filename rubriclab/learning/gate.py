@@ -42,7 +42,7 @@ from rubriclab.stats.score_agreement import ScoreErrors, correlation_or_zero, di
 
 GateLevel = Literal["group", "dataset"]
 
-# The number of groups does not decide on the level, as it differs between learning and other labels.
+# The level does not depend on the number of groups, as this differs between the labels of learning and of `evaluate`.
 MIN_RIVALS = 3
 MIN_SHARE_OF_RIVALS = 0.5
 
@@ -102,13 +102,13 @@ def validation(
         value = agreements[name].order.value
         return -math.inf if value is None else value
 
-    # The rubric must be better than the constant too, which is the best baseline only if it agrees better than all.
+    # The constant is `best` only if it agrees better than all others; the rubric must be better than it in any case.
     best = max(baselines, key=lambda baseline: (agreement_in_order(baseline.name), baseline.name != CONSTANT))
     constant = next(baseline for baseline in baselines if baseline.name == CONSTANT)
     compared_baselines = [best] if best is constant else [best, constant]
     baseline_verdicts = [comparison.verdict(rubric, baseline) for baseline in compared_baselines]
     if predicted_labels is not None:
-        # The error of the constant is only shown: verdicts compare the rubric with baselines without their errors.
+        # The error of the constant is only shown: verdicts do not compare the errors of the rubric and of baselines.
         means = predict_folds(fold, lambda training, in_fold: np.full(in_fold.sum(), table.labels[training].mean()))
         agreements[CONSTANT] = comparison.evaluator_agreement(replace(constant, predicted_labels=means))
     best_first = sorted(agreements, key=lambda name: -agreement_in_order(name))
@@ -166,6 +166,7 @@ class EvaluatorComparison:
 
     @property
     def labels_are_verdicts(self) -> bool:
+        """Whether labels have two levels, such as fail and pass; the gate's verdicts are not meant."""
         return self.table.scale.names is not None
 
     def evaluator_agreement(self, evaluator: Evaluator) -> evaluation.EvaluatorAgreement:
@@ -208,7 +209,7 @@ class EvaluatorComparison:
         """Return the difference in AUROC or Pearson's correlation, and the numbers of labels and groups behind it."""
         labels, groups = self.table.labels, self.table.groups
         if self.labels_are_verdicts:
-            # AUROC leaves out labels between the two levels; this difference only counts the other labels.
+            # AUROC leaves out labels between the two levels; this difference only serves to count the others.
             counted = difference(np.where(labels == 0.5, np.nan, first), second, labels, groups, level=self.level)
             return verdict_statistic("AUROC", [first, second], labels, groups), counted.n, counted.clusters
         correlation = difference(first, second, labels, groups, level=self.level)
@@ -218,7 +219,7 @@ class EvaluatorComparison:
 def verdict_on(
     other: str, order: Interval, error_reduction: Interval | None, scale: Scale, *, labels: int, clusters: int
 ) -> evaluation.GateVerdict:
-    """Return the verdict from the gain in `order`, based on `labels` in `clusters` groups, and `error_reduction`."""
+    """Return the verdict from two differences; that in `order` is based on `labels` labels in `clusters` groups."""
     outcome = difference_outcome(order, evaluation.MIN_EFFECT, clusters)
     min_reduction = evaluation.MIN_BRIER_EFFECT if scale.names else evaluation.MIN_ERROR_EFFECT * scale.width
     error_outcome = difference_outcome(error_reduction, min_reduction, clusters) if error_reduction else None

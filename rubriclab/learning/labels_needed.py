@@ -53,7 +53,7 @@ def decision_chances(value: float, margin: float, labels: int, clusters: int, mo
     mean = share_present * value + (1 - share_present) * true_difference_variance * value / error**2
     deviation = (1 - share_present) * np.sqrt(true_difference_variance + error**2 * labels / more)
     new_margin = stdtrit(total_clusters - 1, upper) * error * np.sqrt(share_present)
-    # An upper end below `limit` decides: with too few groups to rule out a small difference, only one below 0 does.
+    # An upper end below `limit` decides. The limit is 0 if there are too few groups to rule out a small difference.
     limit = np.where(total_clusters >= evaluation.MIN_GROUPS_TO_RULE_OUT, evaluation.MIN_EFFECT, 0.0)
     better = 1 - ndtr((new_margin - mean) / deviation)
     not_better = ndtr((limit - new_margin - mean) / deviation)

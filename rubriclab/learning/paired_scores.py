@@ -58,9 +58,9 @@ def pair_outputs(
 ) -> tuple[PairingRule | None, list[tuple[int, int]]]:
     """Return the rule that pairs the outputs, and the indices of each pair.
 
-    Without `rule`, outputs are paired by id, else by group, else not at all. An id must occur once on each side. Groups
-    pair outputs in order if both sides have the same groups in the same order, else if no shared group has several
-    outputs. Ids derived from an output pair nothing. Raises DataError if `rule` is given and no name is shared.
+    Without `rule`, outputs are paired by id, else by group, else not at all. An id must occur once on each side. If
+    both sides list the same groups in the same order, they pair outputs in this order; else each shared group must have
+    one output on each side. Ids made from texts are ignored. Raises DataError if `rule` is given and no name is shared.
     """
     rules = (rule,) if rule else get_args(PairingRule)
     for name in rules:
@@ -239,7 +239,7 @@ class SideSummary(FrozenModel):
     """Summary of one of the two compared columns of scores.
 
     Attributes:
-        unscored: texts by the reason why they have no score.
+        unscored: numbers of texts without a score, by reason.
         labelled: number of compared texts with a score and with a label that the rubric was not fitted to.
     """
 
@@ -305,7 +305,7 @@ class RankAgreement(FrozenModel):
 
 
 class FlipSummary(FrozenModel):
-    """Texts that cross the threshold, as a share of texts with both scores, and texts that moved farthest."""
+    """Texts that cross the threshold, as a share of texts with both scores; `largest` are those that moved farthest."""
 
     threshold: float
     texts: int
@@ -325,7 +325,7 @@ class LimitCheck(FrozenModel):
 
 
 class HumanDifference(FrozenModel):
-    """The difference of two sets' mean human scores, estimated from scores and labels of the texts `labels_of`."""
+    """The difference of two sets' mean human scores; `labels_of` says which texts' scores and labels estimate it."""
 
     difference: Interval
     labels: int

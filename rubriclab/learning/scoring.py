@@ -58,7 +58,7 @@ class Score:
 
     @property
     def answers(self) -> int:
-        """The number of answers of a complete score: one for each criterion that applies, or for each of its units."""
+        """How many answers the score takes, missing or not: one per criterion that applies, or one per unit of it."""
         return sum(len(criterion.units) if criterion.units else criterion.applies for criterion in self.criteria)
 
     @property
@@ -217,7 +217,7 @@ async def ratings_of_texts(
     rivals: RivalLimits | None = None,
     form: CallForm | None = None,
 ) -> list[tuple[CriterionRating, ...]]:
-    """Return each text's ratings, from calls about several texts if there are `rivals`, else about one in `form`."""
+    """Return each text's ratings, from calls about several texts with `rivals`, else from calls in `form` about one."""
     if rivals is None or ask == "by method":
         return await gather_in_order(
             rate_by_parts(example, parts, ask, assignment, judge, form=form) for example in examples
@@ -355,7 +355,6 @@ async def stream(
         work: returns one result for each row of a group, in their order.
         key: returns the group of a row, `None` for a row by itself. Without a key each row is a group.
     """
-
     if under_way < 1:
         raise SettingsError(f"With {under_way} texts under way, none would ever be done;", "allow at least one.")
     max_waiting = window if key else under_way
@@ -412,7 +411,6 @@ async def stream(
 def addresses_judge(text: str) -> bool:
     """Return whether `text`, including hidden characters, matches one of the patterns in `addressing.toml`."""
     shown = inert(text).lower()
-    for name, pattern in _PATTERNS.items():
-        if any(word in shown for word in _WORDS[name]) and pattern.search(shown):
-            return True
-    return False
+    return any(
+        any(word in shown for word in _WORDS[name]) and pattern.search(shown) for name, pattern in _PATTERNS.items()
+    )

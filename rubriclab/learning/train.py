@@ -170,7 +170,7 @@ class Study:
         reasons: by id, why the edited rubric's criteria were dropped; criteria not in it keep their former reason.
         threshold_by_hand: the threshold of verdicts, if a person has set it.
         asked_directly: scores by the same judge asked directly, from the record of an edited rubric's parent.
-        notes: messages for the user, which computing the fit and the threshold adds.
+        notes: messages for the user; computing `fit` and `threshold` adds to them.
     """
 
     candidates: candidate_search.Candidates

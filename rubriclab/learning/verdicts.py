@@ -26,7 +26,7 @@ VerdictStatistic = Literal["balanced accuracy", "AUROC", "Brier score"]
 
 
 def choose_threshold(scores: FloatArray, labels: FloatArray, recall: Recall | None = None) -> float:
-    """Return the lowest score that passes: the threshold of the best balanced accuracy that reaches the recall.
+    """Return the lowest score that passes: of those that reach the recall, the one with the best balanced accuracy.
 
     Of equally good thresholds, the nearest to 0.5 is returned; without labels of both levels it is 0.5. `scores` are
     held-out probabilities of level 1, NaN where missing.

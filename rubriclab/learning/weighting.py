@@ -232,10 +232,10 @@ def constrain_weights(
         fallback: weights; the nearest ones within the limits are returned if the most probable ones are all 0.
     """
     sign = np.select([limits[:, 0] >= 0, limits[:, 1] <= 0, signs < 0], [1.0, -1.0, -1.0], default=1.0)
-    # Without signs, the limits of a negative weight change places, and limits of the other sign become 0.
+    # As absolute values, the limits of a negative weight change places, and limits of the other sign become 0.
     absolute_limits = np.maximum(np.sort(limits * sign[:, np.newaxis], axis=1), 0.0)
     low, high = absolute_limits[:, 0], absolute_limits[:, 1]
-    # The scale lets the highest shares sum to 1 if they are lower, or the lowest if they are higher.
+    # If the highest shares sum to less than 1, or the lowest to more, the scale makes this sum 1.
     scale = high.sum() if 0 < high.sum() < 1 else max(low.sum(), 1.0)
     low, high = low / scale, high / scale
     identity = np.eye(len(mean))

@@ -9,12 +9,12 @@ scale. With five to twenty clusters, coverage is about nominal (`experiments/int
 **Paired differences.** Student's interval and test over groups, with the cluster-robust variance times g / (g - 1) for
 g groups. With one text per group they equal those of the paired t test.
 
-**Conformal prediction.** The ends of a score's interval are the score by the rubric fitted to all labels plus two
-quantiles, with equal tails, of the signed errors of held-out scores. This follows the jackknife and CV+ of Barber,
-Candès, Ramdas & Tibshirani (2021, "Predictive inference with the jackknife+", Annals of Statistics 49, sections 1 and
-3). Quantiles are interpolated between the order statistics around rank (n + 1) p (Beran & Hall 1993, "Interpolated
-nonparametric prediction intervals and confidence intervals", JRSS B 55): with thirty errors, ranks rounded outwards
-would cover 94 % instead of 90 %.
+**Conformal prediction.** A score comes from the rubric fitted to all labels. The ends of its interval are the score
+plus a low and a high quantile of the signed errors of held-out scores, with equal tails. This follows the jackknife and
+CV+ of Barber, Candès, Ramdas & Tibshirani (2021, "Predictive inference with the jackknife+", Annals of Statistics 49,
+sections 1 and 3). Quantiles are interpolated between the order statistics around rank (n + 1) p (Beran & Hall 1993,
+"Interpolated nonparametric prediction intervals and confidence intervals", JRSS B 55): with thirty errors, ranks
+rounded outwards would cover 94 % instead of 90 %.
 
 **Confidence sequences** cover a mean at all looks (interim analyses of the data so far) simultaneously: Waudby-Smith,
 Arbour, Sinha, Kennedy & Ramdas 2021, "Time-uniform central limit theory and asymptotic confidence sequences", Theorem
@@ -107,7 +107,7 @@ def error_bounds(errors: Sequence[float], confidence: float) -> tuple[float, flo
         return -math.inf, math.inf
 
     def quantile(share: float) -> float:
-        # Interpolates between the errors of the ranks below and above, from 1; the last rank has none above.
+        # Interpolates between the errors at the ranks below and above. Ranks begin at 1, and the last has none above.
         rank = round((len(errors) + 1) * share, 9)
         rank_below = min(math.floor(rank), len(errors) - 1)
         error_below, error_above = errors[rank_below - 1], errors[rank_below]
@@ -149,7 +149,7 @@ def standard_error(values: FloatArray, groups: IntArray) -> float:
 
 
 def paired_mean(differences: FloatArray, groups: IntArray) -> Interval:
-    """Return the mean of differences, with its 95 % interval if there are two `groups`, from 0 without gaps."""
+    """Return the mean of differences, with its 95 % interval if there are two groups; `groups` are numbered from 0."""
     if not len(differences):
         return Interval(None)
     group_count, mean = int(groups.max()) + 1, float(differences.mean())
@@ -190,7 +190,7 @@ def student_interval(value: float, error: float, freedom: int) -> Interval:
 
 
 def mean_without_spread(mean: float, p: float) -> Interval:
-    """Return a mean that all groups share, with an interval of width 0 if the least possible p value `p` is low."""
+    """Return a mean that all groups share, with an interval of width 0 if the sign test's p value `p` is low."""
     if abs(mean) <= NO_SPREAD:
         return Interval(0.0, 0.0, 0.0)
     return Interval(mean, mean, mean) if p < 1 - CONFIDENCE else Interval(mean)

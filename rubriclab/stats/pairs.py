@@ -25,7 +25,7 @@ PREFERENCE_SLOPE = math.pi / math.sqrt(6)
 
 @dataclass(frozen=True, eq=False)
 class Comparisons:
-    """Numbers of the compared texts, from 0, shape (comparisons,). In a tie, either text may be in `better`."""
+    """Indices of the compared texts, shape (comparisons,). In a tie, either text may be in `better`."""
 
     better: IntArray
     worse: IntArray
@@ -106,7 +106,7 @@ def _most_probable(
 ) -> tuple[FloatArray, FloatArray, float]:
     """Return the latent scores, the curvature of the loss there, and the comparisons' negative log likelihood.
 
-    Their prior is normal around `target` with `precision`. Newton's steps are halved until they lower the loss.
+    Without comparisons they are normal around `target` with `precision`. Newton's steps are halved to lower the loss.
     """
     better, worse, ties = comparisons.better, comparisons.worse, comparisons.ties
 

@@ -145,8 +145,8 @@ def mean_by_own_labels(texts: ScoredSet, stratum: IntArray) -> intervals.Interva
     groups = label_pool.groups
     squared_influences = float(np.square(np.bincount(texts.group, influence)).sum())
     error = math.sqrt(groups / (groups - 1) * squared_influences + extra_variance)
-    # One degree of freedom less for the factor and for each stratum's mean residual. If strata share groups, so few can
-    # be left over all strata that the smallest stratum by itself has more.
+    # One degree of freedom less for the factor and for each stratum's mean residual. Strata may share groups: if
+    # this is lower than what the stratum with the fewest groups has by itself, the latter counts.
     freedom = max(groups - 1 - strata, fewest_groups - 2)
     return intervals.student_interval(value, error, freedom)
 
@@ -184,8 +184,8 @@ def difference_by_other_labels(
     the residuals' variance lies between systems is unknown: the variance is averaged over `SYSTEM_SHARES`, weighted by
     their restricted likelihood in a random-effects model.
 
-    `labelled` may come from only one of the two sets. `changed` is the share of pairs whose two texts differ; equal
-    texts have equal labels.
+    `labelled` may come from only one of the two sets. `changed` is the share of pairs, one text before and
+    one after, whose texts differ; equal texts have equal labels.
     """
     factor = labelled.factor
     group_counts = [len(np.unique(side.group)) for side in (before, after)]

@@ -3,9 +3,9 @@
 Alpha is corrected for chance: 1 is perfect agreement, 0 is the agreement of random ratings. It is undefined (`None`)
 without two units that have two ratings each, and if all these ratings are equal.
 
-For the ceiling, a rating is the sum of the text's true score, the rater's severity and a residual. If raters are not
-identified, severity is part of the residual (cases 2 and 1 of Shrout & Fleiss 1979, "Intraclass correlations: uses in
-assessing rater reliability"). Variances are estimated by Henderson's methods (Searle, Casella & McCulloch 1992,
+For the ceiling, a rating is the sum of the text's true score, the rater's severity and a residual (case 2 of Shrout &
+Fleiss 1979, "Intraclass correlations: uses in assessing rater reliability"). If raters are not identified, severity is
+part of the residual (case 1). Variances are estimated by Henderson's methods (Searle, Casella & McCulloch 1992,
 "Variance Components", chapter 5), which are unbiased for any pattern of missing ratings. The residual variance comes
 from the fit of texts and raters (method III), the variance of severity is the variance within texts minus the residual
 variance. Estimates may be negative.

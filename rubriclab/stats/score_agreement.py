@@ -14,19 +14,19 @@ rule `constant` decides:
 - ``papers``: the input counts as 1, which raises the agreement of every evaluator. HypoEval Appendix B.1 and the
   implementation of PairS (Liu et al., COLM 2024) do this.
 
-Intervals come from the jackknife over groups (`rubriclab.stats.intervals`), which covers other inputs, but not other
-systems. At system level an interval is therefore Fisher's interval for the number of systems, with the standard errors
-of Bonett & Wright 2000, "Sample size requirements for estimating Pearson, Kendall and Spearman correlations",
-Psychometrika 65 (for Kendall, those of Fieller, Hartley & Pearson 1957), widened
+Intervals come from the jackknife over groups (`rubriclab.stats.intervals`), which allows for other inputs, but not for
+other systems. At system level an interval is therefore Fisher's for the number of systems, with the standard errors of
+Bonett & Wright 2000, "Sample size requirements for estimating Pearson, Kendall and Spearman correlations",
+Psychometrika 65 (for Kendall, those of Fieller, Hartley & Pearson 1957). It is widened to include
 
-- for Pearson, by the jackknife's interval (the jackknife is inconsistent for ranks of so few systems);
-- for Kendall, by the interval of Samara & Randles 1988, "A test for correlation based on Kendall's tau" (Hollander &
+- for Pearson, the jackknife's interval (the jackknife is inconsistent for ranks of so few systems);
+- for Kendall, the interval of Samara & Randles 1988, "A test for correlation based on Kendall's tau" (Hollander &
   Wolfe 1999, "Nonparametric Statistical Methods", section 8.3), as Fisher's covers 82 % of correlations near 0.86.
 
-In simulations of 5 to 16 systems, intervals for Kendall cover 94 to 100 %, those for Spearman 93 to 99 % (90 % if it is
-0.97). A difference at system level has the interval of Zou 2007, "Toward using confidence intervals to compare
-correlations", Psychological Methods 12, from two Fisher intervals. It covers 93 to 97 % for Pearson and 94 to 100 % for
-Spearman (5 to 16 systems), and is undefined if a correlation is exactly 1.
+In simulations of 5 to 16 systems, intervals for Kendall cover 94 to 100 %, those for Spearman 93 to 99 % (90 % at a
+correlation of 0.97). A difference at system level has the interval of Zou 2007, "Toward using confidence intervals to
+compare correlations", Psychological Methods 12, from two Fisher intervals. It covers 93 to 97 % for Pearson and 94 to
+100 % for Spearman (5 to 16 systems), and is undefined if a correlation is exactly 1.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class AgreementDifference:
 
     @property
     def clusters(self) -> int:
-        """The number that the interval rests on: of groups, or of texts if all are of one group."""
+        """How many groups, or texts if there is only one group, the interval rests on."""
         return self.groups if self.groups > 1 else self.n
 
 
@@ -339,16 +339,16 @@ def coefficient_interval(texts: ScoredTexts, coefficient: Coefficient, level: Le
     value = jackknife.value
     if level != "system" or value is None or texts.too_few_groups:
         return jackknife
-    fisher, second = _fisher_interval(value, texts.systems, coefficient), jackknife
+    fisher, included = _fisher_interval(value, texts.systems, coefficient), jackknife
     if coefficient is spearman_rows:
         # The jackknife is inconsistent for ranks of so few systems.
         return fisher
     if coefficient is kendall_rows:
         margin = _QUANTILE * _kendall_error(texts, value)
-        second = Interval(value, value - margin, value + margin).within(-1, 1)
-    if fisher.low is None or fisher.high is None or second.low is None or second.high is None:
+        included = Interval(value, value - margin, value + margin).within(-1, 1)
+    if fisher.low is None or fisher.high is None or included.low is None or included.high is None:
         return fisher
-    return Interval(value, min(fisher.low, second.low), max(fisher.high, second.high))
+    return Interval(value, min(fisher.low, included.low), max(fisher.high, included.high))
 
 
 def _fisher_interval(value: float, systems: int, coefficient: Coefficient) -> Interval:
@@ -366,7 +366,7 @@ def _fisher_interval(value: float, systems: int, coefficient: Coefficient) -> In
 
 
 def _system_means(texts: ScoredTexts) -> FloatArray:
-    """Return each system's mean of each evaluator's scores, last of human scores, shape (evaluators + 1, systems)."""
+    """Return each evaluator's mean score of each system, in the last row people's; shape (evaluators + 1, systems)."""
     sizes = np.bincount(texts.system)
     rows = (*texts.predicted, texts.human)
     return np.stack([np.round(np.bincount(texts.system, scores) / sizes, MEAN_DIGITS) for scores in rows])
