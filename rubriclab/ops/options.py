@@ -196,8 +196,8 @@ class ScoreOptions(TextOptions, RivalOptions, JudgeOption):
     """A running Ray cluster, such as `auto` or `ray://host:10001`. Default: start workers on this machine."""
 
     labels_in: Annotated[str | None, Flag(metavar="COLUMN")] = None
-    """The column with human scores of some of the texts, drawn at random; they correct the mean. Default: the labels
-    of learning."""
+    """The column with human scores of some of the texts, drawn at random; they correct the mean. Default: the
+    training labels."""
 
     by: Annotated[str | None, Flag(metavar="COLUMN")] = None
     """Estimate the mean human score for each value of this column too."""
