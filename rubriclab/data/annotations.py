@@ -27,7 +27,7 @@ from rubriclab.models.text import Example, Scale, labelled
 
 _OWN_NAMES = ("annotations", "reasons", "answers")
 Kind = Literal["score", "choice", "comment", "other"]
-# An answer with as many characters is a comment rather than a choice, unless it is given twice.
+# An answer with at least this many characters is a comment rather than a choice, unless it is given twice.
 MIN_COMMENT_LENGTH = 25
 
 
@@ -206,7 +206,7 @@ ReadTask = Callable[[Export, int, Any], Task]
 # Keys of a value about a region: a part of a text, an image, audio or video.
 _REGION = frozenset({"start", "startOffset", "x", "points", "vertices", "rle", "sequence", "ranges"})
 _RESPONSES, _RATERS, _STATUS = ".responses", ".responses.users", ".responses.status"
-_COLUMNS = (_RESPONSES, _RATERS, _STATUS, ".suggestion", ".suggestion.score", ".suggestion.agent")
+_ENDINGS = (_RESPONSES, _RATERS, _STATUS, ".suggestion", ".suggestion.score", ".suggestion.agent")
 
 
 def find_converter(row: Any, format_name: str) -> tuple[str, ReadTask] | None:
@@ -217,7 +217,7 @@ def find_converter(row: Any, format_name: str) -> tuple[str, ReadTask] | None:
         fault = "This export of Label Studio has a row for each annotation and does not say which columns are answers."
         raise DataError(fault, "Export JSON.")
     if any(isinstance(name, str) and name.endswith(_RATERS) for name in row):
-        return "Argilla data set", _data_set_task
+        return "Argilla data set", _argilla_task
     if format_name in ("CSV", "TSV", "Excel workbook"):
         return None
     if all(isinstance(row.get(name), Mapping) for name in ("fields", "responses")) and "suggestions" in row:
@@ -305,7 +305,7 @@ def _value_and_kind(cell: Any) -> tuple[Any, Kind | None]:
     return dict(cell), "other"
 
 
-def _data_set_task(export: Export, line: int, row: Any) -> Task:
+def _argilla_task(export: Export, line: int, row: Any) -> Task:
     if not isinstance(row, Mapping):
         raise FieldError(None, describe(row), "a record like the first")
     questions = [str(name).removesuffix(_RESPONSES) for name in row if str(name).endswith(_RESPONSES)]
@@ -318,7 +318,7 @@ def _data_set_task(export: Export, line: int, row: Any) -> Task:
             answer = Answer(question, str(rater or f"response-{number}"), value)
             export.left_out["earlier responses by the same rater"] += (question, answer.rater) in answers
             answers[question, answer.rater] = answer
-    own_columns = [name for name in row if not str(name).endswith(_COLUMNS) and name not in ("status", "_server_id")]
+    own_columns = [name for name in row if not str(name).endswith(_ENDINGS) and name not in ("status", "_server_id")]
     return Task(line, {name: row[name] for name in own_columns}, tuple(answers.values()))
 
 
@@ -432,7 +432,7 @@ _RANKED = "a list of at least two ids, best first, with ties in nested lists"
 _YES_OR_NO: Mapping[Any, bool] = {"true": True, "1": True, "false": False, "0": False}
 # With fewer scores, the scale gives a better center and spread than the scores' mean and standard deviation.
 MIN_SCORES = 10
-# The width of the scale in default spreads: one text in twenty would lie beyond the ends of the scale.
+# The width of the scale in standard deviations: of normally distributed scores, one in twenty lies beyond its ends.
 SPREADS_ON_SCALE = 4
 
 
@@ -575,8 +575,8 @@ def fit_scores(
     for example in examples:
         # A text with a label keeps it, even if another text has the same id.
         fit = {aspect: fits[example.id]} if example.id in fits else {}
-        unlabelled_example = replace(example, scores={**example.scores, **fit})
-        examples_with_fits += labelled([example], aspect) or [unlabelled_example]
+        with_any_fit = replace(example, scores={**example.scores, **fit})
+        examples_with_fits += labelled([example], aspect) or [with_any_fit]
     return tuple(examples_with_fits), tuple(notes)
 
 

@@ -114,7 +114,7 @@ def split_level_words(words: Iterable[str], *, beside_numbers: bool = False) -> 
     levels.sort(key=lambda word: (LEVEL_RANKS.get(word, 0), word))
     ranks = {LEVEL_RANKS[word] for word in levels if word in LEVEL_RANKS}
     is_order_known = len(levels) > 1 and len(ranks) == len(levels) and not beside_numbers
-    # Two levels are those of a rubric for pass and fail, 0 and 1.
+    # Two levels are scored like fail and pass, as 0 and 1.
     lowest_score = 0 if len(levels) == 2 else 1
     scores = {word: score if is_order_known else None for score, word in enumerate(levels, start=lowest_score)}
     return scores, missing

@@ -38,7 +38,7 @@ MIN_LABELS = 10
 MAX_FAULTS_SHOWN = 20
 # Minimum number of cells with the same word that one line reports together.
 MIN_ALIKE = 3
-# More different numbers outside the scale than this do not stand for missing scores.
+# Maximum count of different numbers outside the scale that may stand for missing scores.
 MAX_OUTSIDE = 3
 # A given scale may be wrong if the scores use at most this share of it.
 MAX_NARROW_SHARE = 0.5
@@ -102,7 +102,7 @@ def training_examples(
         worse, better = used_scale.names
         notes.append(f"{TWO_LEVELS}{worse!r} and {better!r}: scores are probabilities of {better!r}")
         if ties := labels.count(0.5):
-            notes.append(f"texts on which raters are tied, which figures of verdicts leave out: {ties}")
+            notes.append(f"texts on which raters are tied, left out of the figures of verdicts: {ties}")
     elif given_scale:
         notes += _narrow_scale_notes(rated_examples, aspect, given_scale)
     else:
@@ -145,7 +145,7 @@ def _select_usable(
         if two_levels and two_levels.same_ends(given_scale):
             given_scale = two_levels
     if given_scale:
-        # Before the scores of these words become faults.
+        # First, since `training_faults` would report the scores of words for verdicts as outside the scale.
         _check_verdict_words(example_rows, given_scale, aspect)
     if skip_faulty:
         example_rows, outside = drop_invalid_ratings(example_rows, aspect, given_scale)
@@ -179,7 +179,7 @@ def _narrow_scale_notes(examples: Sequence[Example], aspect: str, scale: Scale) 
 
 
 def label_limits(examples: Sequence[Example], aspect: str, given_scale: Scale | None) -> tuple[str, ...]:
-    """Return what limits every figure that is measured on these labels, for the record of a version."""
+    """Return sentences on what limits every figure measured on these labels, for `Provenance.limits`."""
     narrow = _narrow_scale_notes(examples, aspect, given_scale) if given_scale and not given_scale.names else ()
     return (*repeated_notes(examples), *(note.partition(";")[0] for note in narrow))
 
@@ -204,7 +204,7 @@ def describe_equal_labels(labels: Sequence[float], aspect: str) -> str | None:
 class GradeColumns(NamedTuple):
     """The columns of an aspect whose names, such as `Note` or `rank`, say that 1 is the best, and its other columns.
 
-    Both are texts; `level_scores` is the option that turns the scores in all of the columns.
+    `grades` and `others` list the quoted names; `level_scores` is the option that turns the scores in all columns.
     """
 
     grades: str
@@ -224,7 +224,7 @@ class GradeColumns(NamedTuple):
 
 
 def find_grade_columns(example_rows: Sequence[ExampleRow], aspect: str) -> GradeColumns | None:
-    """Return the columns of grades; `None` without, or if not all scores are numbers from 1, of at most 15 values."""
+    """Return the columns of `aspect` if one is named for grades, and all scores are numbers from 1, at most 15 values."""
     values = {value for row in example_rows for value in _score_and_annotations(row.example, aspect)}
     are_grades = bool(values) and min(values) >= 1 and len(values) <= MAX_REVERSED_LEVELS
     if not are_grades or any(isinstance(value, WordScore) for value in values):
@@ -237,7 +237,7 @@ def find_grade_columns(example_rows: Sequence[ExampleRow], aspect: str) -> Grade
 
 
 def level_order_notes(examples: Iterable[Example], aspect: str) -> Iterator[str]:
-    """Yield a note if the user gave a usual word for a better level a lower score than one for a worse level."""
+    """Yield a note if the scores that the user gave to words reverse their usual order, as in `good=1,bad=2`."""
     values = (value for example in examples for value in _score_and_annotations(example, aspect))
     scores = {value.word.casefold(): float(value) for value in values if isinstance(value, WordScore)}
     for worse, better in permutations(scores, 2):
@@ -295,7 +295,7 @@ def unassessed_notes(rows: Rows, aspect: str) -> Iterator[str]:
     counts = rows.not_assessed
     fields = (f"scores.{aspect}", f"annotations.{aspect}")
     if number := sum(counts[name] for name in counts if name in fields or name.startswith(f"{fields[1]}.")):
-        yield f"answers that a text cannot be assessed, which are no labels: {number}"
+        yield f"answers saying that the text cannot be assessed, which are not labels: {number}"
 
 
 def _raise_faults(faults: list[RowError], words: Sequence[str], numbers: Sequence[float], scale: Scale | None) -> None:
@@ -306,7 +306,7 @@ def _raise_faults(faults: list[RowError], words: Sequence[str], numbers: Sequenc
     number = count(len(texts), "fault")
     start = f"{number} in the training rows; fix or remove each, since learning stops at faulty rows:"
     hints = fault_hints(errors, words, numbers, scale)
-    hints.append("or leave out these scores, or rows that have no others: `skip_faulty`")
+    hints.append("or leave out the faulty rows, or only the faulty scores if they are of named raters: `skip_faulty`")
     raise DataError("\n  ".join([start, *hints, *first_faults(fault_lines(errors))]), faults=texts)
 
 
@@ -317,7 +317,7 @@ def _check_labels(
     labels: Counter[str] = Counter()
     for row in example_rows:
         labels[row.where] += is_labelled(row.example, aspect)
-    # The compared texts may have a file of their own.
+    # A file of texts that are compared needs no scores.
     if comparison_count or (labels.total() and all(labels.values())):
         return
     if labels.total():
@@ -401,7 +401,7 @@ def training_faults(example_rows: Sequence[ExampleRow], aspect: str, scale: Scal
 def drop_invalid_ratings(
     example_rows: Sequence[ExampleRow], aspect: str, scale: Scale | None
 ) -> tuple[list[ExampleRow], int]:
-    """Return the rows without named raters' scores that are outside the scale, and the number of these scores."""
+    """Remove scores of named raters outside the scale; return the rows, and the number of scores removed."""
     rows, invalid_count = list[ExampleRow](), 0
     for row in example_rows:
         by_rater = named_annotations(row.example, aspect)
@@ -493,7 +493,7 @@ def fault_hints(
 
 
 def _wider_scale(scale: Scale, outside: Sequence[float]) -> str | None:
-    """Return a scale that has the scores outside too; `None` if these are few and far off, like codes for missing."""
+    """Return the scale widened to the scores outside; `None` if they are few and far off, like codes for missing."""
     values = sorted({scale.low, scale.high, *outside})
     widest_gap = max(high - low for low, high in pairwise(values) if (low, high) != (scale.low, scale.high))
     if len(set(outside)) <= MAX_OUTSIDE and widest_gap > max(1, scale.width / 2):

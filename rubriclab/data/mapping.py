@@ -55,7 +55,7 @@ class FieldMap:
 
 
 class DefaultMap(FieldMap):
-    """A mapping for files and tables in general, which rows with `output` under its own name do not need."""
+    """A mapping for all data of a `Lab`; it is ignored for rows with a column `output` that lack the one mapped to it."""
 
 
 # Every field has a column of its own name.

@@ -94,8 +94,8 @@ def propose_mapping(
             proposal["system"] = column
             del remaining[column]
     likely_word_columns, level_word_columns = _columns_of_words(remaining, aspect)
-    measured = {column for column in number_columns if _are_measured(column, unmapped[column], aspect)}
-    likely_columns = number_columns - measured | likely_word_columns
+    measurements = {column for column in number_columns if _are_measurements(column, unmapped[column], aspect)}
+    likely_columns = number_columns - measurements | likely_word_columns
     score_columns = likely_columns & remaining.keys() or level_word_columns
     scores = {column: values for column, values in remaining.items() if column in score_columns}
     is_scored = any(name.startswith((f"scores.{aspect}", f"annotations.{aspect}")) for name in known_fields)
@@ -193,7 +193,7 @@ def _plain(name: str) -> str:
 
 
 def _find_named(columns: Sequence[str], names: Sequence[str]) -> str | None:
-    """Return a column whose name is like one of `names`, earlier ones of which are preferred; `None` without."""
+    """Return a column whose name is like one of `names` (earlier ones are preferred), `None` if there is none."""
     from rapidfuzz import fuzz
 
     for name in names:
@@ -233,9 +233,9 @@ def _columns_of_words(cells: Mapping[str, Sequence[Any]], aspect: str | None) ->
         # One word alone is a score only in a column with the name of scores.
         if (1 if column in by_name else 2) <= len(column_words) <= MAX_LEVEL_WORDS:
             words[column] = column_words
-    long_columns = [column for column in words if len(cells[column]) > MAX_LEVEL_WORDS]
+    columns_of_many_cells = [column for column in words if len(cells[column]) > MAX_LEVEL_WORDS]
     columns_with_shared_words = set[str]()
-    for column, other_column in combinations(long_columns, 2):
+    for column, other_column in combinations(columns_of_many_cells, 2):
         if _share_half(words[column], words[other_column]):
             columns_with_shared_words |= {column, other_column}
     usual_words = VERDICT_WORDS.keys() | LEVEL_RANKS.keys()
@@ -257,7 +257,8 @@ def _are_numbers(cells: Sequence[Any]) -> bool:
     return len(filled_cells) > 0 and len(_numbers(filled_cells)) >= _MIN_NUMBER_SHARE * len(filled_cells)
 
 
-def _are_measured(column: str, cells: Sequence[Any], aspect: str | None) -> bool:
+def _are_measurements(column: str, cells: Sequence[Any], aspect: str | None) -> bool:
+    """Return whether the numbers of a column are probably lengths, times or metrics rather than ratings."""
     if aspect is not None and _is_similar(column, aspect):
         return False
     if any(map(_PATTERNS["measured"].fullmatch, _plain(column).split("-"))):
@@ -293,14 +294,15 @@ def _score_fields(cells: Mapping[str, Sequence[Any]], aspect: str) -> Iterator[t
     named_raters = [column for column in columns if _PATTERNS["rater"].fullmatch(_plain(column))]
     raters = similar if len(similar) > 1 else named_raters
     first_words = {_plain(column).partition("-")[0] for column in columns}
-    single = [column for column in columns if column not in _numbered_raters(cells)]
+    unnumbered = [column for column in columns if column not in _numbered_raters(cells)]
+    score_names = _COLUMN_NAMES["scores"].split()
     if len(similar) == 1:
         yield f"scores.{aspect}", similar[0]
     elif len(raters) > 1:
         yield from ((f"annotations.{aspect}.{_rater(column, plain_aspect)}", column) for column in raters)
     elif len(first_words) == 1 < len(columns):
         yield from ((f"annotations.{aspect}.{_rater(column, *first_words)}", column) for column in columns)
-    elif column := _find_named(single, _COLUMN_NAMES["scores"].split()) or (single[0] if len(single) == 1 else None):
+    elif column := _find_named(unnumbered, score_names) or (unnumbered[0] if len(unnumbered) == 1 else None):
         yield f"scores.{aspect}", column
         # Other columns with the same words are those of single raters.
         words = _short_words(cells[column])

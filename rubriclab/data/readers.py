@@ -43,8 +43,8 @@ from rubriclab.models.text import Example
 
 # Texts with more characters are not numbers, and are not cached.
 MAX_NUMBER_LENGTH = 40
-# What a score shows about the decimal mark. "point", "comma": it is a number only with this mark. "decimal …": it is a
-# decimal with this mark, thousands with the other mark. "same": the same number with both. "none": no number.
+# What a score shows about the decimal mark. "point", "comma": it is a number only with this mark, as 3.5 or 3,5.
+# "decimal …": a decimal with this mark, thousands with the other, as 1.250. "same": equal with both. "none": no number.
 _MarkEvidence = Literal["point", "comma", "decimal point", "decimal comma", "same", "none"]
 # The first cell of each kind in a column, with its line.
 _FirstCells = dict[_MarkEvidence, tuple[int, Any]]
@@ -368,7 +368,7 @@ class Rows(Iterator[Example | RowError]):
                 return parsed
 
     def look_ahead(self, stop_at: Callable[[Example], bool], max_rows: int) -> list[tuple[Any, Example]]:
-        """Return the next rows with a text, at most `max_rows`, up to the first to `stop_at`; all are yielded later."""
+        """Return the next examples with their raw rows until `stop_at` or `max_rows`; iteration still yields them."""
         rows, examples = list[tuple[int, Any, ParsedRow]](), list[tuple[Any, Example]]()
         for row in self.parsed:
             rows.append(row)
@@ -449,7 +449,7 @@ def _parse(raw: RawRows, options: ReadingOptions) -> Rows:
 
 
 def _native_if_output_absent(row: Any, mapping: FieldMap) -> FieldMap:
-    """Return a default mapping only for a row that has its column of outputs, or has no column `output` either."""
+    """Return `NATIVE` in place of a default mapping if a row has a column `output`, but not the mapped one."""
     if isinstance(mapping, DefaultMap) and isinstance(row, Mapping) and "output" in row:
         column = mapping.columns.get("output", "output")
         return NATIVE if look_up(row, column) is ABSENT else mapping

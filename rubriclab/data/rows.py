@@ -189,7 +189,7 @@ class Fields:
         return tuple(number for number in numbers if number is not None)
 
     def reason(self, name: str, cell: Any) -> str | None:
-        # A number in a table is a column of scores; a text in JSON may be whatever a person typed.
+        # In untyped cells, numbers suggest a column of scores; in JSON, a text may be whatever a person typed.
         is_text = isinstance(cell, str) and not isinstance(cell, CellError)
         if not is_text or (not self.rules.typed and self.rules.number(cell) is not None):
             raise FieldError(name, describe(cell), "a reason in words")
@@ -305,7 +305,7 @@ def is_derived(name: str) -> bool:
 def check_columns(
     row: Mapping[str, Any], where: str, mapping: FieldMap, later_rows: Iterable[Any] = (), aspect: str | None = None
 ) -> None:
-    """Raise `DataError` with a mapping that is proposed from all rows if a needed or mapped column is absent."""
+    """Raise `DataError` if a needed or mapped column is absent; it proposes a mapping from the first rows."""
     fields, absent_columns = Fields(row, mapping, TYPED), dict[str, str]()
     if "output" not in mapping.columns and "output" not in row:
         absent_columns["output"] = "a column of texts, and none is mapped to it"
@@ -323,8 +323,8 @@ def check_columns(
     faults = "; ".join(f"field {name!r}: got nothing, expected {expected}" for name, expected in absent_columns.items())
     proposed = corrected_columns(row, mapping)
     if aspect:
-        later_mappings = (later_row for later_row in later_rows if isinstance(later_row, Mapping))
-        rows = [row, *islice(later_mappings, mapping_proposals.MAX_SAMPLED - 1)]
+        well_formed_rows = (later_row for later_row in later_rows if isinstance(later_row, Mapping))
+        rows = [row, *islice(well_formed_rows, mapping_proposals.MAX_SAMPLED - 1)]
         proposed = mapping_proposals.complete_mapping(rows, proposed, aspect)
     elif "output" not in proposed:
         proposed |= mapping_proposals.propose_mapping([row], mapped=proposed)

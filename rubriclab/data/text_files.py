@@ -268,9 +268,9 @@ class Dialect:
 def sniff(text: str, usual_delimiter: str, *, complete: bool, header_rows: int = 1, skip_rows: int = 0) -> Dialect:
     """Return the dialect of a file that begins with `text`.
 
-    The delimiter gives most records as many cells as the first record, at least two. If the first record is a title in
-    one cell, the most frequent number of cells counts. Among equally good delimiters, one without a title is preferred,
-    then one with more cells, then `usual_delimiter`.
+    It has the delimiter with which most records have as many cells as the first, at least two. If the first is a title
+    in one cell, the most frequent number of cells counts. Among equally good delimiters, one without a title is
+    preferred, then one with more cells, then `usual_delimiter`.
     """
     if match := _SEPARATOR_LINE.match(text):
         return Dialect(match[1], header_rows, max(skip_rows, 1))

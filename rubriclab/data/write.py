@@ -53,7 +53,7 @@ _FORMULA_AFTER_SEMICOLON = rf"(?:(?![\r\n])[\"{_IGNORED}])*+{_SIGN}"
 
 @cache
 def _formula(delimiter: str, apostrophe: str = "") -> re.Pattern[str]:
-    """Return a pattern that matches `apostrophe` (or nothing) before a formula, which may begin with apostrophes."""
+    """Return a pattern that matches `apostrophe` (or nothing) before a formula; more of them may stand between."""
     pattern = rf"\A{apostrophe}(?='*+{_FORMULA})"
     may_semicolons_divide = delimiter not in (";", "\t")
     if may_semicolons_divide:

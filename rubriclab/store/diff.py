@@ -18,7 +18,7 @@ from rubriclab.stats.intervals import Interval
 
 @dataclass(frozen=True, slots=True)
 class WeightPair:
-    """A criterion's share of all weights in each version, and its statement, of the later version if both have one."""
+    """A criterion's share of all weights in each version, and its statement in the newest version that has it."""
 
     id_before: str | None
     id_after: str | None
@@ -156,9 +156,9 @@ def _agreement(old: Provenance, new: Provenance) -> tuple[AgreementChange, ...]:
     if not agreements:
         return ()
     # Only an agreement with labels of two levels has an AUROC. If only one version has it, correlations are compared.
-    have_two_levels = all(agreement.auroc is not None for agreement in agreements)
-    fitted = ["auroc"] if have_two_levels else ["spearman", "pearson", "kendall"]
-    held_out = ["heldout_auroc", "heldout_brier"] if have_two_levels else ["heldout_pearson", "heldout_spearman"]
+    have_auroc = all(agreement.auroc is not None for agreement in agreements)
+    fitted = ["auroc"] if have_auroc else ["spearman", "pearson", "kendall"]
+    held_out = ["heldout_auroc", "heldout_brier"] if have_auroc else ["heldout_pearson", "heldout_spearman"]
     names = [*held_out, *fitted] if old.validation or new.validation else fitted
     # `reselected` equals Spearman's correlation where nothing was selected by labels, and the gate's statistic where
     # both versions have a gate.

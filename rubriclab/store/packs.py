@@ -64,7 +64,7 @@ def named_people(version: Version, raters: Iterable[str] = ()) -> list[str]:
     by_hand = {match[2] for dropping in dropped if (match := _BY_HAND.match(dropping.reason))}
     texts = (*_texts(rubric.model_dump(mode="json")), edit.because if edit else "")
     text = unicodedata.normalize("NFD", "\n".join(texts))
-    # Names of one or two letters mostly stand for raters without a name, and are also words.
+    # Names of one or two letters are mostly codes, such as `A`, and may be words of the text.
     mentioned = {name for name in raters if len(name) > 2 and _pattern([name]).search(text)}
     editors = {edit.author} if edit else set()
     return sorted((cited | by_hand | mentioned | editors) - {"", SOMEBODY})

@@ -84,7 +84,7 @@ KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class KindSize:
-    """The rows of one kind (of cached answers, by one model), and the bytes of their content without indexes."""
+    """The number of rows of one kind (of cached answers, from one model), and their bytes without indexes."""
 
     kind: str
     model: str | None
@@ -332,7 +332,7 @@ class Store(Closing):
         return self._write(add)
 
     def judgments(self, question: str, after: int = 0) -> tuple[tuple[int, HumanJudgment], ...]:
-        """Return the judgments about a question, given its digest, with numbers above `after`, in order."""
+        """Return numbered judgments about the question with this digest, in order: those with numbers above `after`."""
         number = col(HumanJudgmentRow.number)
         rows = select(HumanJudgmentRow).where(HumanJudgmentRow.question == question, number > after).order_by(number)
         with self._session() as session:
@@ -422,12 +422,10 @@ class Store(Closing):
     def _write(self, work: Callable[[Session], Result]) -> Result:
         """Run `work` in one transaction, again if another process has used the same key, and return its result."""
         self.check_writable()
+        engine = tables.with_write_lock(self._engine)
         for _ in range(MAX_ATTEMPTS):
             try:
-                with (
-                    tables.translate_errors(self._engine.url),
-                    Session(tables.with_write_lock(self._engine)) as session,
-                ):
+                with tables.translate_errors(engine.url), Session(engine) as session:
                     result = work(session)
                     session.commit()
                     return result

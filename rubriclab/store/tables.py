@@ -475,8 +475,8 @@ class BatchTable:
         return tuple(OpenBatch(**{**content, "requests": tuple(content["requests"])}) for content in contents)
 
 
-# The number of the schema. A release that changes the tables increases it and says how older stores are upgraded: a
-# store of schema 1 only lacks a table.
+# The number of the schema, which increases when a release changes the tables. Older stores are upgraded: those of
+# schema 1 only lack a table, which is created.
 SCHEMA, EARLIER_SCHEMA = "2", "1"
 SCHEMA_TABLE = sa.Table("rubriclab_schema", sa.MetaData(), sa.Column("number", sa.String(32), primary_key=True))
 # Tables whose rows never change, each with the condition under which a new row would replace an old one.

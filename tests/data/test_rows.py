@@ -318,7 +318,7 @@ def test_two_numbers_and_own_words_are_levels_too(
     training = training_examples(read(json_lines(values), **options), "ok")
     assert training.scale == Scale(low=0, high=1, whole=False, names=names)
     assert len(training.examples) == 12
-    counted = "answers that a text cannot be assessed, which are no labels: 2" in training.notes
+    counted = "answers saying that the text cannot be assessed, which are not labels: 2" in training.notes
     assert counted == (len(values) > 12)
     assert not training_examples(read(json_lines([0, 1] * 6)), "ok", "0:1:any").scale.names
 

@@ -60,8 +60,8 @@ def test_verdicts_from_labels_to_scores_evaluation_and_report(asking: Commands) 
     learned = asking("learn", texts, *LEARN, *methods, "--prefer-recall-of", "false=0.9")
     assert learned.code == 0, learned.err
     assert "two levels, 'false' and 'true': scores are probabilities of 'true'" in learned.err
-    assert "answers that a text cannot be assessed, which are no labels: 6" in learned.err
-    assert "texts on which raters are tied, which figures of verdicts leave out: 2" in learned.err
+    assert "answers saying that the text cannot be assessed, which are not labels: 6" in learned.err
+    assert "texts on which raters are tied, left out of the figures of verdicts: 2" in learned.err
     assert "the judge says of 2 of 30 texts that the whole cannot be assessed: no scores" in learned.err
     out = " ".join(learned.out.split())
     assert "A text is 'true' from a score of" in out
