@@ -71,7 +71,7 @@ class Export:
 
 @dataclass(frozen=True, slots=True)
 class QuestionFormat:
-    """How the answers to a question are read; `remarks` are comments among words or numbers, in lower case."""
+    """How the answers to a question are read; `remarks` are comments, in lower case, among words or numbers."""
 
     kind: Kind
     remarks: frozenset[str] = frozenset()
@@ -104,7 +104,7 @@ def _question_format(answers: Sequence[Answer], rules: CellRules, words_are_scor
     """Return how the answers to a question are read.
 
     Numbers are scores. Texts are choices if they are few and given twice on average, or if all are usual words for
-    levels. Long texts among choices that are given once are remarks. Other texts are comments.
+    levels. Long texts given only once among choices are remarks. Other texts are comments.
     """
     # Answers that are not one number or word do not show how the other answers are meant.
     usable_answers = [answer for answer in answers if answer.kind != "other" and _is_single(answer.value)]
@@ -377,7 +377,7 @@ def join_ratings(
     # If all ids differ, they identify ratings, not texts.
     key = (*_TEXT_KEY, "id") if len(set(ids)) < len(ids) else _TEXT_KEY
     has_raters = any(fields.is_given("rater") for fields in ratings.values())
-    # These columns stay, empty, since mapped columns must exist.
+    # Columns of ratings stay, but empty, since mapped columns must exist.
     empty_columns = [column for name, column in mapping.columns.items() if name.partition(".")[0] in RATING_FIELDS]
     texts: dict[tuple[str, ...], dict[str, Any]] = {}
     rows: list[tuple[int, Any]] = []

@@ -60,10 +60,10 @@ class CellRules:
     def level(self, text: str) -> WordScore | None:
         word = text.strip()
         score = (self.level_scores or VERDICT_WORDS).get(word.casefold())
-        return None if score is None else WordScore(score, word, not self.level_scores)
+        return None if score is None else WordScore(score, word, usual=not self.level_scores)
 
     def levels_with_numbers(self) -> str:
-        """Return the levels if numbers are among them, since no other number is then a score; else an empty text."""
+        """Return the levels as one text if some are numbers, so that no other number is a score; else an empty text."""
         return ", ".join(self.level_scores) if any(map(_NUMBER.fullmatch, self.level_scores)) else ""
 
     def number(self, text: str) -> float | None:
@@ -104,7 +104,7 @@ DECIMAL_COMMA: Final = CellRules(typed=False, decimal_comma=True)
 def split_level_words(words: Iterable[str], *, beside_numbers: bool = False) -> tuple[dict[str, int | None], list[str]]:
     """Return the levels among words, worst first, with their scores if the order is known, and the missing values.
 
-    Beside numbers the scores are unknown, since words and numbers are levels of one scale.
+    With `beside_numbers`, all scores are unknown, since the words share a scale with numbers.
     """
     distinct = list(dict.fromkeys(word.strip().casefold() for word in words))
     if len(distinct) > MAX_LEVEL_WORDS:

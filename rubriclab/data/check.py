@@ -224,7 +224,7 @@ class GradeColumns(NamedTuple):
 
 
 def find_grade_columns(example_rows: Sequence[ExampleRow], aspect: str) -> GradeColumns | None:
-    """Return the columns of `aspect` if one is named for grades, and all scores are numbers from 1, at most 15 values."""
+    """Return an aspect's columns if one is named for grades, and all scores are numbers from 1, at most 15 values."""
     values = {value for row in example_rows for value in _score_and_annotations(row.example, aspect)}
     are_grades = bool(values) and min(values) >= 1 and len(values) <= MAX_REVERSED_LEVELS
     if not are_grades or any(isinstance(value, WordScore) for value in values):

@@ -55,7 +55,7 @@ class FieldMap:
 
 
 class DefaultMap(FieldMap):
-    """A mapping for all data of a `Lab`; it is ignored for rows with a column `output` that lack the one mapped to it."""
+    """A mapping for all data of a `Lab`; it is ignored for rows that have a column `output`, but not the mapped one."""
 
 
 # Every field has a column of its own name.

@@ -21,7 +21,7 @@ _COLUMN_NAMES = tomllib.loads(_FILE.read_text("utf-8"))
 _PATTERNS = load_patterns(_FILE)
 # Minimum similarity (0 to 100) of two names that are considered the same.
 _MIN_SIMILARITY = 88
-# Minimum characters of the last word of a compound name, and words that are too general there.
+# Minimum characters of a word that may end a compound name, and words that are too general to do so.
 _MIN_LAST_WORD_LENGTH = 5
 _GENERIC = ("input", "number", "passage", "original", "group", "model")
 # Minimum characters, on average, of texts to judge rather than names.

@@ -331,7 +331,7 @@ class Rows(Iterator[Example | RowError]):
     Attributes:
         line: first line of the latest row, counted from 1; 0 before the first row.
         row: the latest row as it was read.
-        parsed: the line of every further row, the raw row, and its content: an example, a fault, or comparisons.
+        parsed: for every row still to come, its line, the raw row, and an example, a fault or comparisons.
         comparisons: the comparisons in all rows so far, with their lines.
         skipped, skipped_scores: with `skip_faulty`, the numbers of faulty rows and of faulty scores of usable rows.
         not_assessed: by field, how many raters' cells say that the text cannot be assessed.

@@ -169,12 +169,12 @@ class SourceFormat:
     """The detected format of a file of rows.
 
     Attributes:
-        unsure: a score whose mark may be of decimals or of thousands, and how it is read.
+        unsure: a score whose point or comma may begin decimals or thousands, and how it is read.
         usual: the usual delimiter of a file with this ending.
         merged: cells of the sheet that have the value of a merged range.
         tool, details: the export that the rows are read as, and notes on how it is read and what is left out.
         choices: for an export, the words of each question whose words have no scores.
-        cells: for joined ratings, the number of cells in each column and the first of them.
+        cells: for joined ratings, the number of filled cells in each column, and the first of them.
     """
 
     where: str

@@ -255,7 +255,7 @@ class Store(Closing):
             return self._versions(session, ordered.all(), on_damaged)
 
     def training(self, ref: str) -> TrainingRecord | None:
-        """Return the training record of a version; single methods and imports have none, and it may be deleted."""
+        """Return a version's training record; `None` for a single method, an imported version or a deleted record."""
         with self._session() as session:
             row = session.get(TrainingRow, _key(_find_row(session, ref)))
             return _read_training(row) if row else None

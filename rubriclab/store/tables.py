@@ -239,7 +239,7 @@ def now() -> str:
 
 
 def format_time(moment: datetime) -> str:
-    """Return a time with a zone in UTC as ISO 8601, the form of all stored times, since SQLite has no type for them."""
+    """Return a time of any zone as ISO 8601 in UTC, the form of all stored times, since SQLite has no type for them."""
     return moment.astimezone(UTC).isoformat(timespec="microseconds")
 
 
