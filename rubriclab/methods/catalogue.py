@@ -62,7 +62,7 @@ class MethodCatalogue(Mapping[str, "Method"]):
 METHODS = MethodCatalogue()
 
 
-def installed(name: str) -> Method | None:
+def installed_method(name: str) -> Method | None:
     """Return the method called `name`, or `None` if it is not installed or its package cannot be used."""
     with suppress(UnknownMethod, PlugInError):
         return METHODS[name]
@@ -71,13 +71,13 @@ def installed(name: str) -> Method | None:
 
 def baseline_method(rubric: Rubric) -> Method | None:
     """Return the method of a rubric that consists of one baseline; `None` for any other rubric."""
-    method = installed(rubric.parts[0].method) if len(rubric.parts) == 1 else None
+    method = installed_method(rubric.parts[0].method) if len(rubric.parts) == 1 else None
     return method if method and method.is_baseline else None
 
 
 def has_seen_labels(rubric: Rubric) -> bool:
     """Return `False` only if no labels can have influenced a rubric: baselines that need none, without aggregation."""
-    methods = [installed(part.method) for part in rubric.parts]
+    methods = [installed_method(part.method) for part in rubric.parts]
     learns_nothing = all(method and method.is_baseline and not method.needs_labels for method in methods)
     return rubric.aggregation is not None or not learns_nothing
 
@@ -116,7 +116,7 @@ def _load(name: str) -> Method:
 
 
 def guard(method: object, plug_in: PlugIn) -> Method:
-    """Return the method with errors that name its package; raises PlugInError unless it is a `Method` of that name."""
+    """Return the method with errors that name its package; PlugInError if it is no `Method` or has another name."""
     from pydantic import ConfigDict, TypeAdapter
 
     from rubriclab.methods.holistic import require_scores

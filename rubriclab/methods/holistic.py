@@ -209,7 +209,7 @@ def single_criterion_learning(
         notes: tuple[str, ...] = ()
         if training_input.examples and not texts:
             n_texts = len(training_input.examples)
-            notes = (f"all {n_texts} labelled texts are shown, so that none is left to evaluate it on",)
+            notes = (f"all {n_texts} labelled texts are shown, so that none is left to evaluate the rubric on",)
         return interface.Learned(
             part=part.model_copy(update={"criteria": (with_evidence,)}),
             examples=tuple(text.id for text in texts),
@@ -293,7 +293,7 @@ def whole_aspect(
     evidence: Evidence | None = None,
     demonstrations: tuple[Demonstration, ...] = (),
 ) -> Criterion:
-    """Return the criterion of a single score of the whole aspect, by `statement`."""
+    """Return the only criterion of a method that gives one score for the whole aspect, judged by `statement`."""
     return Criterion(
         id="score",
         kind="score",
@@ -454,7 +454,7 @@ async def _learn_features(
     on_progress: interface.Progress = interface.ignore_progress,
     **_unused: Any,
 ) -> interface.Learned:
-    """Return the text features that are defined for all labelled texts and vary; texts have no scores."""
+    """Return the text features that are defined for all labelled texts and vary; they give texts no score."""
     texts, labels = training_input.in_order, training_input.label_array
     features_of_texts = [Features(text.output, text.source, text.context) for text in texts]
     columns: dict[str, list[interface.CriterionRating]] = {}

@@ -103,7 +103,7 @@ class CriterionRating:
         applies: false if the criterion is not applicable to this text, which is an answer and not a failure.
         weight: the criterion's share of the text's score, if questions have different weights.
         units: the verdicts that the score is computed from, if the text was judged unit by unit.
-        contribution: what the rating adds to the score of an average text, in points, by a rubric with learned weights.
+        contribution: points by which the rating moves the score from that of an average text, if weights are learned.
         name: the criterion's title, once the rating is part of a score; empty if the rubric has no such criterion.
     """
 
@@ -229,7 +229,7 @@ class Method:
         single_criterion: whether it scores by exactly one criterion.
         states: what the statement of its single criterion holds: the aspect's definition, an explanation, or steps.
         templates: the folder of its templates, for a method of another package; `NAME/x` is `x.md` in it.
-        part_faults: returns further faults of an imported part.
+        part_faults: returns the faults of an imported part that only the method itself can find.
         shows_reasons: whether the generator is shown raters' reasons for their scores, given the settings.
     """
 

@@ -122,7 +122,7 @@ async def first_usable(prompt: Prompt[R], judge: Judge, *, salvage: type[R] | No
 
 
 def require_reply(answers: Sequence[JudgeAnswer[R]], noun: str, role: Literal["judge", "generator"]) -> list[R]:
-    """Return the usable replies to requests for a `noun`; without any, a JudgeError advises another `role`."""
+    """Return the usable replies to requests for a `noun`; if there are none, raise a JudgeError that blames `role`."""
     usable = [answer.value for answer in answers if answer.value is not None]
     if not usable:
         raise JudgeError(f"No {noun} could be obtained: {answers[0].missing}", f"Try another `{role}`.")

@@ -124,8 +124,8 @@ def make_question(
 def question_fields(criterion: Criterion, *, with_default_answers: bool = True) -> dict[str, str | None]:
     """Return the fields of a question in a prompt, without the good answer, which would influence the judge.
 
-    `absent` and `broken` are the answers for an absent subject and for a broken text; `None` if they are unknown or
-    without `with_default_answers`.
+    `absent` and `broken` are the answers for an absent subject and for a broken text; both are `None` unless
+    `with_default_answers`, and one is `None` if it is unknown.
     """
     fields = {"id": criterion.id, "text": criterion.statement, "absent": None, "broken": None}
     if with_default_answers:

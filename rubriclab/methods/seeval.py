@@ -237,7 +237,7 @@ class _SEEvalRun:
         return best, interface.cross_validated(self.groups, predict)
 
     async def _rate(self, criterion: Criterion, examples: Sequence[Example]) -> FloatArray:
-        """Score `examples`, and return the scores of all texts by the criterion so far; NaN if missing."""
+        """Score `examples`, and return all scores by the criterion so far, shape (texts,); NaN if missing."""
         requests = (
             holistic.holistic_rating(text, criterion, self.assignment, self.judge, form=FORM, settings=self.settings)
             for text in examples
@@ -334,9 +334,9 @@ def cross_validate_rewriting(
     labels: FloatArray,
     groups: Sequence[str],
 ) -> FloatArray:
-    """Return cross-validated scores: each group's by the rewriting from the other half, or else `cross_validated`.
+    """Return cross-validated scores: a group's by the rewriting from the other half, or those in `cross_validated`.
 
-    The rewriting must gain over the explanation that it rewrites (`by_base`) on the other groups of the same half.
+    A rewriting is used if it gains over its original (`by_base`) on the other groups of the same half.
     Gains on the other half are left out: the rewriting tested there was made with the group's own labels. `by_rewrites`
     has the scores of each half by the rewriting from the other one.
     """

@@ -140,7 +140,7 @@ def load_checklist(task: str, aspect: str, path: Path | None = None, folder: Fol
 def find_checklist(
     folder: Folder | None, task: str, aspect: str, path: Path | None = None, *, is_required: bool = True
 ) -> Checklist | None:
-    """Return the checklist of `load_checklist`; `None` without a folder, or if an optional checklist does not ship."""
+    """Return the checklist of `load_checklist`; `None` without a folder, or if none ships and none is required."""
     is_optional = path is None and not is_required
     if folder is None or (is_optional and (task, aspect) not in shipped_checklists(folder)):
         return None

@@ -357,7 +357,7 @@ class _Recognition:
         return shifted
 
     def _by_order(self, entries_by_id: Mapping[str, Any], groups: Sequence[Sequence[Any]]) -> dict[str, Any]:
-        """Return entries by id for the kinds without any recognised entry, by their order, if their number is right."""
+        """Return, by id, entries recognised by order: of kinds without any recognised entry, if the numbers fit."""
         kinds: dict[str, list[ExpectedEntry]] = {}
         for each in self._expected:
             kinds.setdefault(each.kind, []).append(each)

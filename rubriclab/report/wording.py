@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from rubriclab.judges.cache import RECORDED_PREFIX as RECORDED, UNNAMED
 from rubriclab.judges.connect import EMBEDDED
-from rubriclab.methods.catalogue import JOINT, installed
+from rubriclab.methods.catalogue import JOINT, installed_method
 from rubriclab.methods.holistic import HolisticSettings
 from rubriclab.models import evaluation, version as stored
 from rubriclab.models.aggregation import Bounds, Term, threshold_by_hand
@@ -452,13 +452,13 @@ def plain_name(evaluator: str, *, asked_directly: bool = False) -> str:
 
 def preset(name: str, settings: Mapping[str, object]) -> str:
     """Return the preset of a method whose settings a version records, empty if they are no preset's."""
-    method = installed(name)
+    method = installed_method(name)
     presets = method.presets.items() if method else ()
     return next((each for each, values in presets if values.items() <= settings.items()), "")
 
 
 def method_note(name: str) -> str:
-    method = installed(name)
+    method = installed_method(name)
     return method.note if method else ""
 
 

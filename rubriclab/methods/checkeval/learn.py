@@ -5,8 +5,8 @@ augmentation     -> diversification and elaboration, both from the seeds and not
 filter           -> the model drops questions; at most `settings.most` of the others are asked
 labelled texts   -> answers to all questions, and a selection by labels
 
-The generator filters, as a part of writing the checklist that is done once. The judge answers the questions about many
-texts, and may be a smaller model. The paper uses one model for both.
+The generator also filters, since this belongs to writing the checklist, which is done once. The judge answers the
+questions about many texts, and may be a smaller model. The paper uses one model for both.
 """
 
 from __future__ import annotations
@@ -270,7 +270,7 @@ async def filter_questions(
     reasons: dict[str, str] = {}
     asks_model = settings.filter != "off"
     if asks_model and settings.procedure == "paper":
-        reasons, notes = await _filter_dimension(pool, checklist, assignment, generator)
+        reasons, notes = await _filter_as_in_paper(pool, checklist, assignment, generator)
     elif settings.procedure == "improved":
         # Handwritten questions are not checked here, but by `lint`.
         generated = [(each.id, question_of(each)) for each in pool if not is_handwritten(each)]
@@ -305,7 +305,7 @@ async def filter_questions(
     return kept_questions, tuple(dropped), tuple(notes)
 
 
-async def _filter_dimension(
+async def _filter_as_in_paper(
     pool: Sequence[Criterion], checklist: Checklist, assignment: Assignment, generator: Judge
 ) -> tuple[dict[str, str], list[str]]:
     reasons = {each.id: '"no" is its good answer' for each in pool if question_of(each).better == "no"}

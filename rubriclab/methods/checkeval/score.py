@@ -295,7 +295,7 @@ def rate_question(question: Criterion, entry: AnswerEntry | Answer) -> Criterion
 async def ask_questions(
     example: Example, part: Part, assignment: Assignment, judge: Judge
 ) -> dict[str, CriterionRating]:
-    """Return the text's ratings by the questions' ids."""
+    """Return the text's ratings, keyed by the ids of the questions."""
     prompts = answer_prompts(example, part, assignment)
     replies = await prompting.gather_in_order(prompting.ask_entries(judge, prompt, "answer") for prompt in prompts)
     ratings: dict[str, CriterionRating] = {}

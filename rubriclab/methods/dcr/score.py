@@ -142,8 +142,8 @@ _EXPECTED = (
 
 def make_criterion(checklist: Checklist, material: texts.Material, assignment: texts.Assignment) -> Criterion:
     """Return the criterion that lists the checklist's questions, one line each, with the good answer if it is no."""
-    output, label = assignment.words.output, assignment.words.name_of(material)
-    lines = [f"Each sentence of the {output} is held against the {label} by these checks:"]
+    output, material_name = assignment.words.output, assignment.words.name_of(material)
+    lines = [f"Each sentence of the {output} is held against the {material_name} by these checks:"]
     for question in checklist.questions:
         good_answer = "" if question.better == "yes" else " (No is the good answer.)"
         on_one_line = " ".join(question.text.split())
@@ -182,7 +182,7 @@ def why_incomparable(example: texts.Example, material: texts.Material, assignmen
 def evaluate_prompts(
     example: texts.Example, pieces: Sequence[texts.Sentence], part: Part, assignment: texts.Assignment
 ) -> list[Prompt[Any]]:
-    """Return the prompts about the pieces of a text, numbered from 1; without pieces if the judge splits the text."""
+    """Return the prompts about the numbered pieces of a text, or one without pieces if the judge splits the text."""
     settings = DCRSettings.model_validate(part.settings)
     (criterion,), material = part.criteria, reference_field(part.units)
     with_verdict, is_paragraph = settings.verdict == "with the reason", settings.level == "paragraph"
@@ -234,17 +234,17 @@ async def score(example: texts.Example, part: Part, assignment: texts.Assignment
     prompts = evaluate_prompts(example, pieces, part, assignment)
     units = tuple(chain.from_iterable(await asyncio.gather(*(_judge(prompt, pieces, judge) for prompt in prompts))))
     marks = [unit.value for unit in units if unit.value is not None]
-    all_sentences, label = f"{len(units)} sentences of the {words.output}", words.name_of(material)
+    all_sentences, material_name = f"{len(units)} sentences of the {words.output}", words.name_of(material)
     if len(units) - len(marks) >= interface.MISSING_SHARE * len(units):
         first_reason = next(unit.reason for unit in units if unit.value is None)
         reason = f"{len(units) - len(marks)} of {all_sentences} without a usable mark; the first: {first_reason}"
         return None, (interface.CriterionRating(criterion.id, None, reason, units=units),)
     if is_paragraph:
         finding = "is consistent" if marks == [1.0] else "is not consistent"
-        summary = [f"The {words.output} {finding} with the {label}. {units[0].reason}"]
+        summary = [f"The {words.output} {finding} with the {material_name}. {units[0].reason}"]
     else:
         inconsistent = [f"Sentence {number}: {unit.reason}" for number, unit in enumerate(units, 1) if unit.value == 0]
-        summary = [f"{marks.count(1.0)} of {all_sentences} are consistent with the {label}."]
+        summary = [f"{marks.count(1.0)} of {all_sentences} are consistent with the {material_name}."]
         summary += inconsistent[:REASONS_REPEATED]
         if len(inconsistent) > REASONS_REPEATED:
             summary.append(f"{len(inconsistent) - REASONS_REPEATED} more are not.")

@@ -144,7 +144,7 @@ def cross_validated(
 def final_bank(
     learned: Sequence[Criterion], literature: Sequence[Criterion], size: int, procedure: Procedure, rng: random.Random
 ) -> tuple[Criterion, ...]:
-    """Return at most `size` hypotheses, about half of each kind if there are both; each kind is sorted, best first."""
+    """Return up to `size` hypotheses: about half of each kind if both are given; each kind comes sorted, best first."""
     has_both = bool(learned and literature)
     half = size // 2
     if procedure == "paper":
@@ -596,8 +596,8 @@ class _HypoEvalRun:
         for example in examples:
             for criterion in criteria:
                 score = self.ratings[criterion.id][example.id].score
-                gain = None if score is None else utility(score, self.labels[example.id], self.assignment.scale)
-                self.arms[criterion.id] = self.arms[criterion.id].after_visit(gain, step)
+                text_utility = None if score is None else utility(score, self.labels[example.id], self.assignment.scale)
+                self.arms[criterion.id] = self.arms[criterion.id].after_visit(text_utility, step)
         size = self.settings.bank_size
         best = (each.id for each in self._ranked(step)[:size])
         self._keep_only(best, f"reward below the best {size} after {step} labelled texts")

@@ -203,7 +203,7 @@ class TextVerification:
     Attributes:
         texts: shown to compare the units with; where units are facts, only texts of which facts are missing.
         facts: of each text to compare with, by their ids.
-        lacking: by a question's id, why it cannot be asked of this text.
+        why_not_asked: by a question's id, why it cannot be asked of this text.
     """
 
     plan: VerificationPlan
@@ -212,7 +212,7 @@ class TextVerification:
     units: tuple[Unit, ...]
     texts: Mapping[text_model.Material, str]
     facts: Mapping[text_model.Material, Mapping[str, str]]
-    lacking: Mapping[str, str]
+    why_not_asked: Mapping[str, str]
 
     @property
     def is_rated(self) -> bool:
@@ -231,7 +231,7 @@ def verdict_prompts(verification: TextVerification) -> list[Prompt[KeyedReply]]:
     # The questions that can be asked, by template and by the material whose facts must support a unit.
     groups: dict[tuple[str, text_model.Material | None], list[Criterion]] = {}
     for question in plan.questions:
-        if question.id in verification.lacking:
+        if question.id in verification.why_not_asked:
             continue
         template, support = "seal/rate", None
         if not verification.is_rated:
@@ -475,7 +475,7 @@ async def judge_text(example: text_model.Example, plan: VerificationPlan, judge:
     if not any(map(str.isalnum, output)):
         return TextVerdicts(fault=f"there is no sentence in the {words.output}")
     texts = plan.materials(example)
-    lacking = {
+    why_not_asked = {
         question_id: f"no fact can be named: the {words.output} comes without a {words.name_of(material)}"
         for question_id, material in plan.support_by_question.items()
         if material not in texts
@@ -483,7 +483,7 @@ async def judge_text(example: text_model.Example, plan: VerificationPlan, judge:
     kind: Kind = "whole"
     units: tuple[Unit, ...] = (Unit("u1", output),)
     extracted: dict[TextField, SentenceFacts] = {}
-    if len(lacking) < len(plan.questions):
+    if len(why_not_asked) < len(plan.questions):
         if plan.units.kind == "fact" and settings.decompose and settings.facts == "one call":
             all_texts = dict[TextField, str]([("output", output), *texts.items()])
             extracted = await extract_facts(all_texts, words, judge, in_one_call=True)
@@ -499,18 +499,18 @@ async def judge_text(example: text_model.Example, plan: VerificationPlan, judge:
         incomplete: dict[text_model.Material, str] = {}
         for material in texts:
             if failures := [each for each in extracted[material] if isinstance(each, str)]:
-                label = words.name_of(material)
-                incomplete[material] = f"the facts of the {label} could not all be obtained: {failures[0]}"
+                material_name = words.name_of(material)
+                incomplete[material] = f"the facts of the {material_name} could not all be obtained: {failures[0]}"
             stated = itertools.chain(*(each for each in extracted[material] if not isinstance(each, str)))
             facts[material] = {f"{FACT_LETTERS[material]}{number}": fact for number, fact in enumerate(stated, 1)}
         texts = {material: text for material, text in texts.items() if material in incomplete}
-        lacking |= {id_: incomplete[of] for id_, of in plan.support_by_question.items() if of in incomplete}
+        why_not_asked |= {id_: incomplete[of] for id_, of in plan.support_by_question.items() if of in incomplete}
 
-    verification = TextVerification(plan, output, kind, verifiable, texts, facts, lacking)
+    verification = TextVerification(plan, output, kind, verifiable, texts, facts, why_not_asked)
     prompts = verdict_prompts(verification)
     answers = await asyncio.gather(*(ask(judge, prompt) for prompt in prompts))
     verdicts = {
-        (unit.id, question.id): unit.verdict(None, lacking.get(question.id) or unit.fault or "")
+        (unit.id, question.id): unit.verdict(None, why_not_asked.get(question.id) or unit.fault or "")
         for unit, question in itertools.product(units, plan.questions)
     }
     for prompt, answer in zip(prompts, answers, strict=True):
