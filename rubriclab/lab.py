@@ -254,7 +254,7 @@ class Lab(Closing):
             return managing.gate(store, rubric_ref(rubric))
 
     def report(self, rubric: str | Version, path: str | Path | None = None) -> Document:
-        """Return an HTML page on a version's training, also written to `path`; steps are commands and Python calls."""
+        """Return an HTML page on a version's training, also written to `path`; next steps are for shell and Python."""
         from rubriclab.report.rubrics import training_view
 
         with self._open_store() as store:
@@ -445,7 +445,7 @@ class Lab(Closing):
 
     @with_options(option_types.TransferOptions)
     async def transfer_async(self, /, rubric: str | Version, to: Data, **options: Any) -> transferring.TransferResult:
-        """Return a rubric's agreement on other texts, with that of each action (`recalibrate`), and the saved version.
+        """Return a rubric's agreement on other texts after each action, such as `recalibrate`, and the saved version.
 
         Texts without labels are compared with those that the rubric was learned from."""
         result = await self._run(transferring.transfer, option_types.TransferOptions, options, rubric, to)

@@ -182,12 +182,10 @@ def recalibrate_rubric(target: LabelledTarget) -> AdaptedRubric:
     new_map = calibration(raw[has_score], labels[has_score], scale)
     names = (target.onto or target.rubric.scale).names
     score_errors = None if names else conformal(scores, labels, INTERVAL_CONFIDENCE)
-    threshold = None
-    if names:
-        threshold = threshold_by_hand(target.rubric.aggregation)
-        if threshold is None:
-            probabilities, passing = (scores - scale.low) / scale.width, (labels - scale.low) / scale.width
-            threshold = round(choose_threshold(probabilities, passing, target.settings.recall(names)), DIGITS)
+    threshold = threshold_by_hand(target.rubric.aggregation) if names else None
+    if names and threshold is None:
+        probabilities, passing = (scores - scale.low) / scale.width, (labels - scale.low) / scale.width
+        threshold = round(choose_threshold(probabilities, passing, target.settings.recall(names)), DIGITS)
     update = {"calibration": new_map, "conformal": score_errors, "onto": target.onto, "threshold": threshold}
     aggregation = aggregation.model_copy(update=update)
     rubric = Rubric.model_validate({**dict(target.rubric), "aggregation": aggregation})

@@ -46,6 +46,8 @@ UNJUDGED = Cell(score=None, reason=NOT_JUDGED, applies=False)
 
 @dataclass(frozen=True, slots=True)
 class Plan:
+    """A method that is to learn, with its input and settings."""
+
     method: interface.Method
     training_input: interface.TrainingInput
     settings: BaseModel

@@ -287,7 +287,7 @@ class FlippedText(FrozenModel):
 
 
 class TextChange(FlippedText):
-    """An output whose score fell. `reasons` has id, reason before and reason after of the criteria that fell most."""
+    """An output whose score fell, flipped or not. `reasons` has id and both reasons of the criteria that fell most."""
 
     text_before: str
     text_after: str
@@ -390,11 +390,10 @@ class Comparison(FrozenModel):
 
         `None` if unknown: labels of other texts do not tell how many labels of these texts are needed.
         """
-        difference, number = self.difference, self.pairs
-        if self.human:
-            difference, number = self.human.difference, self.human.labels
         if self.human and self.human.labels_of != "both":
             return None
+        difference = (self.human or self).difference
+        number = self.human.labels if self.human else self.pairs
         # How far the difference is from the largest drop that is allowed.
         distance = abs((difference.value or 0) + (self.max_drop or 0))
         if difference.low is None or difference.high is None or distance <= TOLERANCE:

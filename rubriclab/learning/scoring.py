@@ -217,7 +217,7 @@ async def ratings_of_texts(
     rivals: RivalLimits | None = None,
     form: CallForm | None = None,
 ) -> list[tuple[CriterionRating, ...]]:
-    """Return each text's ratings, from calls about several texts with `rivals`, else from calls in `form` about one."""
+    """Return each text's ratings: with `rivals` from calls about several texts, else from calls in `form` about one."""
     if rivals is None or ask == "by method":
         return await gather_in_order(
             rate_by_parts(example, parts, ask, assignment, judge, form=form) for example in examples
