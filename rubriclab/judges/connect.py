@@ -88,8 +88,8 @@ def connect(
     judge: Judge
     if options.batch and not makes_requests(spec):
         notify(f"`batch`: left out, as the judge {spec} answers at once and costs nothing")
-    if new_judge := _local_judge(spec):
-        judge = new_judge(spec, folder)
+    if make_judge := _local_judge(spec):
+        judge = make_judge(spec, folder)
     elif entry_points:
         if options.batch:
             raise SettingsError(
@@ -112,9 +112,9 @@ def connect(
             scheduler = BatchScheduler(model, answers, batches, options.batch_size, notify)
             if bounds:
                 bounds["price"] = model.batch_price
-            by_scheduler = judge_limits.Budgeted(scheduler, budget, grace=0.0, **bounds)
+            budgeted_scheduler = judge_limits.Budgeted(scheduler, budget, grace=0.0, **bounds)
             judge = Batched(
-                judge_limits.Retried(by_scheduler, attempts=options.attempts, base=0.0, breaker=breaker),
+                judge_limits.Retried(budgeted_scheduler, attempts=options.attempts, base=0.0, breaker=breaker),
                 direct=retried(sender),
             )
         else:

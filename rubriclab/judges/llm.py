@@ -157,7 +157,7 @@ class CacheMarks:
         self._sent: OrderedDict[str, None] = OrderedDict()
 
     def marked(self, turns: Sequence[Turn]) -> list[dict[str, Any]]:
-        """Return the messages with a mark at the end of each part that was sent before in the same place."""
+        """Return the messages with a mark at the end of each part that was sent before with the same text in front."""
         messages: list[dict[str, Any]] = []
         beginning = ""
         for turn in turns:

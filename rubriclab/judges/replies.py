@@ -87,7 +87,7 @@ def _decoded(text: str, begin: int, end: int) -> FoundObject:
         parse_float=number, parse_int=whole_number, parse_constant=number, object_pairs_hook=members, strict=False
     )
     value = decoder.decode(_STRING_OR_SPACE.sub(lambda match: match["string"] or " ", text[begin:end]))
-    if "\\ud" in text[begin:end].lower():
+    if "\\ud" in text[begin:end].lower():  # it may have lone surrogates, which are replaced
         value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
     return FoundObject(begin, end, value, faults[0] if faults else "")
 

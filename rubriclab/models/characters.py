@@ -117,7 +117,7 @@ RENAMED_FLAGS |= {"details": "view().page()", "evidence": "lab.report"}
 
 
 def with_flags(text: str, flags: Mapping[str, str], complete: Callable[[str], str] = str) -> str:
-    """Return a message with the flags of its options, `--scale 1:5` for "`scale=1:5`", and with complete commands."""
+    """Return a message with the flags of its options, `--scale 1:5` for "`scale=1:5`" and commands by `complete`."""
 
     def replacement(match: re.Match[str]) -> str:
         value = match["value"]

@@ -32,7 +32,7 @@ DIRECT = DIRECT_METHOD
 # Ends the name of a judge asked directly whose scores are calibrated for a comparison.
 CALIBRATED_ENDING = ", calibrated"
 CALIBRATED = f"{DIRECT}{CALIBRATED_ENDING}"
-# Starts the name of a free baseline on other texts.
+# Starts the name of a free baseline in evaluations on other texts than those of learning.
 BASELINE = "baseline: "
 ALL_FEATURES = "all text features"
 # The scores of the whole text in the rubric's own call, without the criteria.
