@@ -154,10 +154,10 @@ def by_group(scores: FloatArray, labels: FloatArray, groups: Sequence[str]) -> d
 
 
 def interval(by_aspect: Sequence[Sequence[float]]) -> str:
-    """Return the mean over aspects of the means over groups, with its 90 % interval over resampled groups."""
+    """Return the mean over aspects of the means over groups, with its 95 % interval over resampled groups."""
     rng = np.random.default_rng(0)
     means = [rng.choice(each, (2000, len(each))).mean(axis=1) for each in by_aspect]
-    low, high = np.quantile(np.mean(means, axis=0), [0.05, 0.95])
+    low, high = np.quantile(np.mean(means, axis=0), [0.025, 0.975])
     return f"{np.mean([np.mean(each) for each in by_aspect]):.2f} [{low:.2f}, {high:.2f}]"
 
 

@@ -329,10 +329,10 @@ def first_screen(rows: Sequence[StoredRow]) -> str:
         "*Unseen*: nothing was learned from their groups. *Error*: mean absolute, in points of the "
         "raters' scale, lower is better. *Order*: Spearman's correlation within groups, higher is better. "
         "*Calibrated*: brought to the raters' scale by "
-        f"the same 30 labels. *Brackets*: 90{SPACE}% intervals over groups. The small model has 1.5 billion "
-        "parameters; a large one proposed the criteria, and each has a call of its own, as one call for all left "
-        f"{sum(of(TOGETHER, 'unscored'))} of {sum(of(TOGETHER, 'n'))} texts without a score, "
-        f"and the calls of their own {sum(of(APART, 'unscored'))}. Measured for {aspects} aspects, on "
+        f"the same 30 labels. *Brackets*: 95{SPACE}% intervals over groups. The small model has 1.5 billion "
+        "parameters; a large one proposed the criteria. Each criterion has a call of its own, which left "
+        f"{sum(of(APART, 'unscored'))} of {sum(of(APART, 'n'))} texts without a score; one call for all criteria left "
+        f"{sum(of(TOGETHER, 'unscored'))}. Measured for {aspects} aspects, on "
         f"{of(APART, 'n')[0]} texts each, in {groups} groups{f'; {changed} have changed since' if changed else ''}."
     )
     real = [each for each in rows if each["case"] != "simulated"]
