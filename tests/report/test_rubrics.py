@@ -134,7 +134,7 @@ def test_decisions_at_learning_are_called_so_below_an_evaluation_and_labels_sing
     assert "At learning, it decides 12 of 12" in macro("verdict_sentences", beside)
     assert "At learning, the rubric agrees with the labels" in macro("verdict_sentences", beside)
     shown = words_of(View(macro("outcome", edited(beside))), 200)
-    assert "At its edit (figures below), on 30 texts: " in shown
+    assert "At its edit (figures below), on 30 texts, it was " in shown
     assert "At learning" not in shown
     alone = CONCLUSIONS["verdicts of no two raters"]
     reuse = TransferOrigin(action="reuse", judge="gpt-4o", aspect="order", data="sha256:d", labels=30)
