@@ -39,8 +39,8 @@ from rubriclab.models.characters import count
 if TYPE_CHECKING:
     from rubriclab.models.version import Version
 
-# The options of commands whose result is a report on texts.
-REPORT_MODELS = ("Exports", "Asking")
+# Names of the options of commands whose result is a report on texts.
+REPORT_OPTIONS = ("Exports", "Asking")
 
 
 @command("CheckOptions", "JsonOption")
@@ -187,7 +187,7 @@ def demo_parts(judge: Sequence[str]) -> dict[str, list[list[str]]]:
 
 
 def run_in(folder: Path, lines: Sequence[Sequence[str]], program: click.Command) -> int:
-    # In this process, as imports take seconds. An error ends the demonstration as it ends the command that raises it.
+    # The commands run in this process, since imports take seconds. An error of one is raised, which ends all of them.
     for name in [name for name in os.environ if name.startswith("RUBRICLAB_")]:
         del os.environ[name]
     with chdir(folder):
@@ -239,7 +239,7 @@ def _print_learned(result: ops.learn.LearnResult) -> None:
 
 
 @command("PlanOptions", "CallOptions", "RubricOption", "Asking", section="Data")
-@output_option(help="Write the rows to label to this file, with the reasons in plan.")
+@output_option(help="Write the rows to label to this file; their field plan has the reasons.")
 @click.argument("texts", type=FILE)
 def plan(call: Call, texts: str, *, rubric: str, output: str | None, dry_run: bool) -> None:
     """Choose which TEXTS to label next, whole groups first.
@@ -307,7 +307,7 @@ for member in (add, list_):
     metavar="SCORE",
     type=float,
     help="Exit with 1 if the interval of the mean human score is below this, or 3 if that is inconclusive. Without "
-    "labels of learning, the mean score decides.",
+    "labels in --labels-in or from learning, the mean score decides.",
 )
 @path_option("--keep-replies", help="Write the replies that could not be used, and why, to this .jsonl file.")
 @flag("--resume", section=STORED, help="Keep the rows of --output, a .jsonl file, and score the texts after them.")
@@ -445,7 +445,7 @@ def _write_improved(improving: ops.improve.Improving, output: str, diff: str | N
             ops.workspace.finish(run)
 
 
-@command("EditOptions", "CallOptions", *REPORT_MODELS, section="Use a rubric")
+@command("EditOptions", "CallOptions", *REPORT_OPTIONS, section="Use a rubric")
 @click.argument("rubric")
 def edit(call: Call, rubric: str, *, preview: bool, dry_run: bool) -> None:
     """Change the criteria, weights, threshold or definition of RUBRIC, and save a version whose parent is RUBRIC.
@@ -459,7 +459,7 @@ def edit(call: Call, rubric: str, *, preview: bool, dry_run: bool) -> None:
         _print_saved(saved, f"{saved.name} without a number now means it")
 
 
-@command("EvaluateOptions", "CallOptions", "BatchOptions", *REPORT_MODELS)
+@command("EvaluateOptions", "CallOptions", "BatchOptions", *REPORT_OPTIONS)
 @option("rubrics", "--rubric", metavar="REF", multiple=True, required=True, help="A rubric to evaluate; repeatable.")
 @click.argument("other_labelled", type=FILE)
 def evaluate(call: Call, other_labelled: str, *, rubrics: tuple[str, ...], html: str | None) -> None:
@@ -475,7 +475,7 @@ def evaluate(call: Call, other_labelled: str, *, rubrics: tuple[str, ...], html:
     call.export(evaluation.view(), page)
 
 
-@command("CompareOptions", "CallOptions", "RubricOption", *REPORT_MODELS)
+@command("CompareOptions", "CallOptions", "RubricOption", *REPORT_OPTIONS)
 @flag("--details", help="Show the criteria that changed and the texts that fell most, too.")
 @click.argument("old", type=FILE)
 @click.argument("new", type=FILE)
@@ -484,7 +484,7 @@ def compare(call: Call, old: str, new: str, *, rubric: str, details: bool) -> No
 
     The result has the means, their paired difference with its interval, the criteria that changed, and the texts whose
     scores fell most. The exit code is 0 if the interval excludes a drop beyond --max-drop (without it: any drop), 1 if
-    all of it is such a drop, and 3 if inconclusive.
+    the whole interval is such a drop, and 3 if inconclusive.
     """
     result = call.run(ops.compare.compare, old, new, rubric, call.options(ops.options.CompareOptions))
     row = {**result.result.model_dump(mode="json"), "outcome": result.outcome, **effort_row(result.effort)}
@@ -494,14 +494,14 @@ def compare(call: Call, old: str, new: str, *, rubric: str, details: bool) -> No
     call.end(EXIT_CODES[result.outcome])
 
 
-ORDER = "REF [REF] TEXTS"
+DRIFT_ARGUMENTS = "REF [REF] TEXTS"
 
 
-@command("DriftOptions", "CallOptions", *REPORT_MODELS, section="Examine a rubric")
+@command("DriftOptions", "CallOptions", *REPORT_OPTIONS, section="Examine a rubric")
 @option("--anchor", metavar="FILE", type=FILE, help="In place of TEXTS, labelled texts that are scored at each look.")
 @output_option(help="Write the texts that flip to this file, with all reasons, as JSON Lines.")
 @flag("write_all", "--all", help="Write all texts to --output, not only those that flip.")
-@click.argument("arguments", type=FILE, nargs=-1, required=True, metavar=ORDER)
+@click.argument("arguments", type=FILE, nargs=-1, required=True, metavar=DRIFT_ARGUMENTS)
 def drift(
     call: Call, arguments: Sequence[str], *, anchor: str | None, output: str | None, write_all: bool, dry_run: bool
 ) -> None:
@@ -520,7 +520,7 @@ def drift(
     arguments = [*arguments, anchor] if anchor else arguments
     if not 2 <= len(arguments) <= 3:
         hint = "Name two versions, or one version and two judges."
-        raise SettingsError(f"Expected {ORDER}, got {len(arguments)} arguments.", hint)
+        raise SettingsError(f"Expected {DRIFT_ARGUMENTS}, got {len(arguments)} arguments.", hint)
     before, *versions_after, texts = arguments
     after = versions_after[0] if versions_after else None
     options = call.options(ops.options.DriftOptions, anchor=anchor is not None)
@@ -549,7 +549,7 @@ def drift(
     call.end(EXIT_CODES[result.outcome])
 
 
-@command("AgreeOptions", "CallOptions", "RubricOption", *REPORT_MODELS, section="Examine a rubric")
+@command("AgreeOptions", "CallOptions", "RubricOption", *REPORT_OPTIONS, section="Examine a rubric")
 @click.argument("texts", type=FILE)
 def agree(call: Call, texts: str, *, rubric: str) -> None:
     """Measure the agreement of judges that score TEXTS by the same rubric: alpha, differences in severity.
@@ -561,14 +561,14 @@ def agree(call: Call, texts: str, *, rubric: str) -> None:
     result.raise_if_unanswered()
 
 
-@command("TransferOptions", "CallOptions", *REPORT_MODELS, section="Examine a rubric")
+@command("TransferOptions", "CallOptions", *REPORT_OPTIONS, section="Examine a rubric")
 @option("target", "--to", metavar="PATH", type=FILE, required=True, help="Texts to transfer to, labelled or not.")
 @click.argument("ref")
 def transfer(call: Call, ref: str, *, target: str) -> None:
     """Measure a rubric's agreement on other texts or with another judge, and recommend what to do.
 
-    With labels, the rubric is measured as it is, recalibrated, and learned again with its criteria among the
-    candidates, by cross-validated figures; the way with the smallest mean absolute error is recommended. Without
+    With labels, cross-validation compares three ways: to use the rubric as it is, to recalibrate it, or to learn again
+    with its criteria among the candidates. The way with the smallest mean absolute error is recommended. Without
     labels, only the share of texts outside of the range of the training texts is known.
     """
     result = call.run(ops.transfer.transfer, ref, target, call.options(ops.options.TransferOptions))
@@ -587,7 +587,7 @@ def _print_saved(saved: Version, remark: str) -> None:
         click.echo(f"\nequal to {saved.ref}, so there is no new version")
 
 
-@command("ExplainOptions", "CallOptions", "RubricOption", *REPORT_MODELS, section="Examine a rubric")
+@command("ExplainOptions", "CallOptions", "RubricOption", *REPORT_OPTIONS, section="Examine a rubric")
 @click.argument("text", type=FILE, required=False)
 def explain(call: Call, text: str | None, *, rubric: str) -> None:
     """Explain the score of TEXT by a rubric: each criterion's share with its reason, and the nearest labelled texts.

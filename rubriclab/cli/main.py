@@ -209,8 +209,8 @@ def main(arguments: list[str] | None = None, command: click.Group = cli, name: s
             handle_interrupt(signal.SIGINT, frame)
 
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        # A shell has started this command in the background, with Ctrl-C ignored. asyncio only replaces the default
-        # handler by its own, which SIGTERM needs too. So the default handler is set, and Ctrl-C is blocked instead.
+        # A shell has started this command in the background, with Ctrl-C ignored. `terminate` needs asyncio's handler,
+        # which asyncio installs only in place of the default one. So the default is set, and Ctrl-C is blocked instead.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, terminate)
@@ -275,7 +275,7 @@ def _failed(error: Exception) -> int:
         reason = error.strerror or str(error)
         if error.filename:
             reason = f"{error.filename}: {reason}"
-        elif error.errno in DISK_FULL:  # while printing, since an error of a file has its name
+        elif error.errno in DISK_FULL:  # without a file name, it is an error of printing
             reason = f"standard output cannot be written: {reason}"
         click.echo(f"error: {reason}", err=True)
         return RubriclabError.exit_code

@@ -68,7 +68,7 @@ def path_kind_of(param: click.Parameter) -> str:
 
 
 class SectionOption(click.Option):
-    """An option with an environment variable, a help section, and a rule which configuration files may set it."""
+    """An option with an environment variable, a help section, and the rule for a configuration file that sets it."""
 
     def __init__(
         self, declared: Sequence[str], *, section: str = "", from_found: FromFound = "confirmed", **settings: Any
@@ -220,7 +220,7 @@ def options_of_models(models: Sequence[type[Options]]) -> Iterator[click.Option]
             names = flag.names.split() or [f"--{name.replace('_', '-')}"]
             fields[name] = (model, field, flag, names)
             long_names[name] = next(each for each in names if each.startswith("--"))
-    # Help shows an option as its long name, except `output`, which means the field of a row there.
+    # Help texts name options as `option`, which becomes `--option`; only `output` means the field of a row there.
     long_names.pop("output", None)
     for name, (model, field, flag, names) in fields.items():
         if not flag.hidden:

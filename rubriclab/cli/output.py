@@ -47,7 +47,7 @@ def check_outputs(context: click.Context) -> None:
 
     At most one output goes to standard output, and none beside the JSON of a result.
     """
-    values = [*_given_values(context.find_root()), *_given_values(context)]
+    values = [*_param_values(context.find_root()), *_param_values(context)]
     written = [(param, value) for param, value in values if path_kind_of(param) == "output"]
     by_flag = [(next(name for name in param.opts if name.startswith("--")), value) for param, value in written]
     outputs = [(flag, path) for flag, path in by_flag if path != "-"]
@@ -87,7 +87,7 @@ def same_file(path: str, other_path: str) -> bool:
     return os.path.normcase(os.path.realpath(first)) == os.path.normcase(os.path.realpath(second))
 
 
-def _given_values(context: click.Context) -> Iterator[tuple[click.Parameter, str]]:
+def _param_values(context: click.Context) -> Iterator[tuple[click.Parameter, str]]:
     for param in context.command.params:
         value = context.params.get(str(param.name))
         values = value if isinstance(value, list | tuple) else [value]
@@ -103,7 +103,7 @@ def _inputs(context: click.Context, values: list[tuple[click.Parameter, str]]) -
             yield value
         elif path_kind_of(param) == "judge" and value.startswith(RECORDED_PREFIX):
             path = value.removeprefix(RECORDED_PREFIX)
-            yield path if Path(path).exists() else path.rpartition("#")[0] or path
+            yield path if Path(path).exists() else path.rpartition("#")[0] or path  # PATH#JUDGE
     if config := context.find_root().obj:
         yield str(config.file)
     has_store = any(path_kind_of(param) == "store" for param in context.command.params)
@@ -240,14 +240,14 @@ def complete_command(command: str) -> str:
     if command.startswith("--"):  # an option alone
         return command
     named_commands = [each for name, each in every_command().items() if command.startswith(f"rubriclab {name}")]
-    # Placeholders of files with the same columns, and the options that are repeated for such files.
+    # These stand for more files like the one just read, so the options for reading its columns are repeated.
     placeholders = {"LABELLED", "OTHER_LABELLED", "TEXTS"} & set(command.split())
     repeated_names = {"store", "mapping", "missing", "level_scores"} if placeholders else {"store"}
     repeated_names &= {str(param.name) for each in named_commands for param in each.params}
     running = click.get_current_context(silent=True)
     contexts = [running, running.find_root()] if running else []
     for context in contexts:
-        for param, value in _given_values(context):
+        for param, value in _param_values(context):
             name, flag = str(param.name), max(param.opts, key=len)
             # The next command reads the environment and the configuration file itself.
             is_typed = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
@@ -309,9 +309,9 @@ class Call:
         for name in EXPORTS:
             check_folder(values.get(name) or "-")
 
-    def options(self, model: type[OptionsT], **others: Any) -> OptionsT:
+    def options(self, model: type[OptionsT], **overrides: Any) -> OptionsT:
         """Return the options of an operation; options that were not given keep their defaults."""
-        values = {name: others.get(name, self.values.get(name)) for name in model.model_fields}
+        values = {name: overrides.get(name, self.values.get(name)) for name in model.model_fields}
         set_values = {name: value for name, value in values.items() if value not in (None, ()) and value is not False}
         return model(**set_values)
 

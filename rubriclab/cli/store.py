@@ -86,17 +86,17 @@ def trust(call: Call, target: str | None, *, revoke: bool) -> None:
             message = f"{loaded_config.file} is confirmed{changes}; it sets {loaded_config.summary() or 'nothing'}"
         call.show(message, {"file": str(file.resolve()), "confirmed": not revoke})
         return
-    if call.values["store"] is None and loaded and config.TRUST_OPTION in loaded.values:
+    if call.values["store"] is None and loaded and config.TRUST_OPTION in loaded.values:  # not confirmed
         loaded.check_may_set(config.TRUST_OPTION)
     if target is None:
         _list_trusted(call)
         return
     with call.store() as store:
         version = store.revoke(target) if revoke else store.confirm(target)
-    call.show(_outcome(version), trust_row(version))
+    call.show(_confirmation_message(version), trust_row(version))
 
 
-def _outcome(version: Version) -> str:
+def _confirmation_message(version: Version) -> str:
     from rubriclab.judges.cache import RECORDED_PREFIX
 
     if version.confirmed:
@@ -315,7 +315,7 @@ def disagreements(call: Call, rubric: str) -> None:
 def gate(call: Call, ref: str) -> None:
     """Report whether the version REF agrees better with people than the same judge asked directly.
 
-    Learning made the comparison by cross-validation, in correlation and in error, and with baselines without calls.
+    Learning made this comparison, and that with free baselines, by cross-validation, in correlation and in error.
     An edited version that lacks the comparison with the judge asked directly is inconclusive at best.
     Exit codes: 0 better, 1 worse or no real gain, 3 inconclusive.
     """

@@ -149,8 +149,8 @@ BODY_TIMEOUT = 30.0
 
 
 async def read_texts(request: Request, max_bytes: int, max_texts: int) -> tuple[tuple[api_models.InputText, ...], bool]:
-    """Return the texts in the body of a request, and whether it is a list; Refused for a faulty body."""
-    # Browsers let pages of other sites send some other types without a preflight (cross-site request forgery).
+    """Return the texts in the body of a request, and whether they came as a list; Refused for a faulty body."""
+    # Without a preflight, browsers let other sites send forms and plain text, but no JSON (cross-site request forgery).
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json":
         got = f"got {media_type!r:.80}" if media_type else "there is none"
@@ -206,7 +206,7 @@ MAX_LOGGED_METHOD = 20
 CLIENT_CLOSED = 499
 OTHER = "other"
 # The headers of responses to some problems: RFC 6750, section 3; RFC 9112, section 6.1.
-_HEADERS: Mapping[str, Mapping[str, str]] = {
+_PROBLEM_HEADERS: Mapping[str, Mapping[str, str]] = {
     "no_token": {"WWW-Authenticate": "Bearer"},
     "wrong_token": {"WWW-Authenticate": 'Bearer error="invalid_token"'},
     "two_lengths": {"Connection": "close"},
@@ -249,7 +249,7 @@ class AccessControl:
             await send(message)
 
         async def refuse(refusal: api_models.Refused) -> None:
-            respond = api_models.problem_response(refusal, state["id"], _HEADERS.get(refusal.code))
+            respond = api_models.problem_response(refusal, state["id"], _PROBLEM_HEADERS.get(refusal.code))
             await respond(scope, receive, send_identified)
 
         self._in_flight.inc()
@@ -261,7 +261,7 @@ class AccessControl:
             state["logged"]["problem"] = refusal.code
             await refuse(refusal)
         except Exception as error:
-            # The application has usually responded before it raised the error again.
+            # Starlette raises an error of a handler again, usually after it has sent a response.
             _log.error("request %s: unexpected %s", state["id"], type(error).__name__, exc_info=error)
             if status == CLIENT_CLOSED:
                 await refuse(api_models.convert_error(error))
@@ -321,8 +321,8 @@ VARIABLE = "RUBRICLAB_SERVE_TOKEN"
 # Characters of a token. 16 random characters of base64 are 96 bits, too many to guess over a network.
 MIN_TOKEN, MAX_TOKEN = 16, 1_000
 MAX_FILE_BYTES = 1_000_000
-# Names of the caller with the environment's token, and of all callers of a service without tokens.
-OF_ENVIRONMENT, ANYBODY = "token", "anybody"
+# Names of callers: of the one with the token in `VARIABLE`, and of every caller of a service without tokens.
+ENVIRONMENT_CALLER, ANYBODY = "token", "anybody"
 _TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
 _NAME = re.compile(r"[\w.\-]{1,100}", re.ASCII)
 
@@ -359,7 +359,7 @@ def read_tokens(file: str | Path | None, environment: Mapping[str, str] | None =
     variables = os.environ if environment is None else environment
     token = variables.get(VARIABLE, "").strip()
     if token:
-        _add(digests, OF_ENVIRONMENT, token, VARIABLE)
+        _add(digests, ENVIRONMENT_CALLER, token, VARIABLE)
     if file is not None:
         try:
             lines = decode_text(read_file(Path(file), MAX_FILE_BYTES)).splitlines()

@@ -25,7 +25,7 @@ from rubriclab.ops.inputs import FieldMissing
 
 
 class GivenText(BaseModel):
-    """What every caller can say of a text to score: programs by HTTP (`InputText`), and assistants by tool calls."""
+    """A text to score, as programs give it by HTTP (`InputText`) and assistants by tool calls (`ToolText`)."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 

@@ -83,7 +83,7 @@ def label_app(
 
 
 def _error_response(_request: Request, error: RubriclabError) -> Response:
-    """Return an error as JSON; after status 503, the page sends its answer again."""
+    """Return an error as JSON; after status 503, the page sends the rater's answer again."""
     return JSONResponse({"error": error.text}, 503 if error.retryable else 400)
 
 
@@ -144,19 +144,19 @@ class _LabelPage:
     async def finish(self, request: Request) -> Response:
         self._rater(request, (await server.read_body(request, _Body)).rater)
         message = await run_in_threadpool(self._finish)
-        # Only the host may see file names of this computer.
-        if not self._is_host(request):
+        # Only the person who started the page may see file names of this computer.
+        if not self._is_organizer(request):
             message = "Your answers are kept, and written to a file of the person who shares this page. Thank you."
         return JSONResponse({"words": message})
 
     async def stop(self, request: Request) -> Response:
         self._rater(request, (await server.read_body(request, _Body)).rater)
-        if not self._is_host(request):
+        if not self._is_organizer(request):
             raise SettingsError("Only the person who started this page can do that.", "Ask them.")
         self._stop()
         return JSONResponse({})
 
-    def _is_host(self, request: Request) -> bool:
+    def _is_organizer(self, request: Request) -> bool:
         return not self._access.links or request.state.visitor == self._labeling.options.rater
 
     def _rater(self, request: Request, name: str | None) -> str:

@@ -95,9 +95,9 @@ class _Connection(H11Protocol):
     def _expect_request(self) -> None:
         self.loop.call_later(HEAD_PATIENCE, self._close_unless_requested, self.cycle)
 
-    def _close_unless_requested(self, latest: RequestResponseCycle | None) -> None:
-        is_idle = latest is None or latest.response_complete
-        if is_idle and self.cycle is latest:  # no request has begun since
+    def _close_unless_requested(self, cycle_before: RequestResponseCycle | None) -> None:
+        has_responded = cycle_before is None or cycle_before.response_complete
+        if has_responded and self.cycle is cycle_before:  # no request has begun since
             self.transport.close()
 
 
@@ -350,7 +350,7 @@ class Guard:
     def _identify(self, scope: Scope) -> Response | None:
         """Store a known visitor in `scope`; return the response to a personal link or an unknown visitor, or `None`."""
         access, path = self._access, scope["path"]
-        # Browsers send a cookie to all ports of a host, so its name has the port, with which the greatest host ends.
+        # Browsers send a cookie to all ports of a host, so its name has the port (`max` puts `HOST:PORT` after `HOST`).
         cookie = f"rubriclab_{max(access.hosts).rpartition(':')[2]}"
         if path.startswith(JOIN):
             secret = path.removeprefix(JOIN)

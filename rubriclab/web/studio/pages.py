@@ -81,7 +81,7 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
             charted = studio.matrix(version).record
         except NotInStore:  # the version has no record, and so no chart
             charted = None
-        # Pages of their own show the texts.
+        # `record=None` leaves the texts out: other pages show them.
         overview = view("training", version=version, record=None, charted=charted, unknown="")
         for command in overview.tree.iter("code"):
             command.text = f"{command.text}{_store_option(studio)}"
@@ -130,9 +130,9 @@ def version_routes(studio: Studio) -> list[BaseRoute]:
     ]
 
 
-# What versions return, which decides their measures, and whether they are baselines.
+# What a version returns, which decides how it is measured, and whether it is a baseline (the judge asked directly).
 KINDS = ("scores", False), ("decisions", False), ("scores", True), ("decisions", True)
-# Intervals by measure, each with the level of a correlation.
+# Intervals by measure, each with the level at which a correlation compares texts, such as within groups, or "".
 Figures = Mapping[str, tuple[Interval, str]]
 
 

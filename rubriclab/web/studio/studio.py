@@ -105,7 +105,7 @@ T = TypeVar("T")
 
 
 class PaidRequest(FrozenModel):
-    """The number of calls that a user has agreed to, and the operation's name in requests for its progress."""
+    """The number of calls that a user has agreed to; `request` is the id by which the page asks for progress."""
 
     agreed: int = Field(default=0, ge=0)
     request: str = Field(default="", max_length=100)
@@ -113,7 +113,7 @@ class PaidRequest(FrozenModel):
 
 @dataclass(frozen=True)
 class PriceQuote:
-    """The estimated calls and cost of an operation; `words` has both by judge, with tokens."""
+    """The estimated calls and cost of an operation; `words` states them and the tokens for each judge."""
 
     calls: int
     money: str
@@ -131,7 +131,7 @@ class OperationResult(Generic[T]):
 
 @dataclass(eq=False)
 class Operations:
-    """Runs operations of pages, each in its own workspace with common caps, and tracks their progress."""
+    """Runs operations of pages, each in its own workspace but with one budget for all, and tracks their progress."""
 
     workspace: Callable[[Notify], Workspace]
     _spending: threading.Lock = field(default_factory=threading.Lock)
@@ -216,12 +216,12 @@ def scorer_of(version: Version) -> str:
 ROWS = 50
 # Shades of the ratings, from the lowest to the highest of the scale.
 SHADES = 5
-# The keys of the first columns, by which addresses sort.
+# The keys of the columns before the criteria; the address of a page names a column to sort by (`?sort=label`).
 FIGURES = ("label", "rubric", "difference")
 
 
 class Query(FrozenModel):
-    """The choice and order of texts on a page; texts with missing values come last."""
+    """The choice and order of texts on a page, missing values last; `every` also shows criteria that were not kept."""
 
     search: str = Field("", max_length=1000)
     side: Literal["", "higher", "lower"] = ""
@@ -260,13 +260,13 @@ class Page:
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """A training record as a table: figures, then criteria, kept criteria first. Missing `ratings` are NaN."""
+    """A training record as a table: columns `FIGURES`, then criteria, kept ones first. Missing `ratings` are NaN."""
 
     record: TrainingRecord
     columns: tuple[Column, ...]
     indices: tuple[int, ...]  # of the criteria in the record
     ratings: FloatArray
-    words: tuple[str, ...]
+    searched: tuple[str, ...]
     low: float
     high: float
 
@@ -276,7 +276,7 @@ class Matrix:
         labels, scores = np.array([(text.label, text.predicted) for text in texts], dtype=float).T
         values = np.column_stack([labels, scores, scores - labels, self.ratings])
         words = query.search.lower().split()
-        matching: BoolArray = np.array([all(word in text for word in words) for text in self.words], dtype=bool)
+        matching: BoolArray = np.array([all(word in text for word in words) for text in self.searched], dtype=bool)
         if query.side:
             matching &= values[:, 2] > 0 if query.side == "higher" else values[:, 2] < 0
         indices = np.flatnonzero(matching)
@@ -320,6 +320,6 @@ def make_matrix(version: Version, record: TrainingRecord) -> Matrix:
         candidate = record.candidates[index]
         title = wording.title(candidate.criterion, TITLE_LENGTH)
         columns.append(Column(f"c{index}", candidate.criterion.id, title, candidate))
-    words = tuple("\n".join((text.id, text.group, text.output, text.source or "")).lower() for text in record.texts)
+    searched = tuple("\n".join((text.id, text.group, text.output, text.source or "")).lower() for text in record.texts)
     scale = version.rubric.scale
-    return Matrix(record, tuple(columns), tuple(indices), record.matrix[:, indices], words, scale.low, scale.high)
+    return Matrix(record, tuple(columns), tuple(indices), record.matrix[:, indices], searched, scale.low, scale.high)

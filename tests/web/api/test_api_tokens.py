@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rubriclab.errors import SettingsError
-from rubriclab.web.api import OF_ENVIRONMENT, VARIABLE, read_tokens
+from rubriclab.web.api import ENVIRONMENT_CALLER, VARIABLE, read_tokens
 
 FIRST, SECOND = "first-token-0123456789", "second/token+0123456789=="
 
@@ -18,7 +18,7 @@ def test_callers_are_known_by_the_names_of_their_tokens(tmp_path: Path) -> None:
     tokens = read_tokens(file, {VARIABLE: "own-token-0123456789"})
     assert tokens.caller(f"Bearer {FIRST}") == "anna"
     assert tokens.caller(f"bearer {SECOND}") == "line 4"
-    assert tokens.caller("Bearer own-token-0123456789") == OF_ENVIRONMENT
+    assert tokens.caller("Bearer own-token-0123456789") == ENVIRONMENT_CALLER
     for other in (
         "",
         "Bearer",
