@@ -59,7 +59,7 @@ def check(call: Call, files: tuple[str, ...]) -> None:
         print_json(rows if len(files) > 1 else rows[0])
     else:
         for result in results:
-            print_view(views.results.check_view(result, typed=True))
+            print_view(views.results.check_view(result, for_shell=True))
             for line in views.results.check_steps(result):
                 click.echo(line)
     if not all(result.usable for result in results):

@@ -204,7 +204,7 @@ def describe_equal_labels(labels: Sequence[float], aspect: str) -> str | None:
 class GradeColumns(NamedTuple):
     """The columns of an aspect whose names, such as `Note` or `rank`, say that 1 is the best, and its other columns.
 
-    `grades` and `others` list the quoted names; `level_scores` is the option that turns the scores in all columns.
+    `grades` and `others` list the quoted names; `level_scores` is the option that reverses the scores in all columns.
     """
 
     grades: str

@@ -60,7 +60,7 @@ class ScoreAgreement:
 
     @property
     def reliability(self) -> tuple[Reliability, Reliability] | None:
-        """How far the ends of alpha's interval may be relied on; `None` without an interval."""
+        """The reliability that alpha has at each end of its interval; `None` without an interval."""
         if self.alpha.low is None or self.alpha.high is None:
             return None
         return _reliability(self.alpha.low), _reliability(self.alpha.high)
@@ -159,7 +159,7 @@ def interrater_agreement(
         judges=tuple(judges),
         pairs=tuple(_judge_pair(*names, scores, unit_numbers) for names in combinations(scores, 2)),
         scores=ScoreAgreement(
-            texts=_count_answered_twice(table),
+            texts=_count_with_two_judges(table),
             missing=int(np.isnan(table).sum()),
             alpha=krippendorff_alpha(table, "interval", unit_numbers),
         ),
@@ -173,7 +173,7 @@ def _agreement_on(
 ) -> CriterionAgreement:
     """Return the agreement on `values`, shape (judges, texts), NaN where a judge gave no answer on a text."""
     metric: Metric = "nominal" if kind == "yes/no" else "interval"
-    answers = _count_answered_twice(values)
+    answers = _count_with_two_judges(values)
     missing = int(np.isnan(values).sum()) - inapplicable
     alpha = krippendorff_alpha(values, metric, unit_numbers)
     return CriterionAgreement(
@@ -194,7 +194,7 @@ def _judge_pair(first: str, second: str, scores: Mapping[str, FloatArray], unit_
     return JudgePair(first, second, len(x), spearman, paired_mean(x - y, unit_numbers))
 
 
-def _count_answered_twice(table: FloatArray) -> int:
+def _count_with_two_judges(table: FloatArray) -> int:
     """Return how many texts have answers of two judges or more; `table` has the shape (judges, texts)."""
     answers_per_text = (~np.isnan(table)).sum(axis=0)
     return int((answers_per_text >= 2).sum())

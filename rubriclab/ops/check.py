@@ -57,7 +57,7 @@ class AspectCheck:
 
     Attributes:
         scale: given, or taken from the labels; `None` without labels.
-        distribution: number of labels by value; beyond `MAX_VALUES` values, by whole number, on narrow scales by tenth.
+        distribution: number of labels by value; beyond `MAX_VALUES`, values are rounded: to 1, on narrow scales to 0.1.
         agreement: Krippendorff's alpha (interval metric); `None` unless texts have several ratings.
     """
 
@@ -82,9 +82,9 @@ def check_aspect(examples: Sequence[Example], aspect: str, scale: Scale | None) 
         agreement = krippendorff_alpha(by_rater.table, "interval", groups).rounded()
     counts = Counter(round(label, 3) for label in labels)
     if len(counts) > MAX_VALUES:
-        per_point = 1 if scale and scale.width > 2 else 10
+        bins_per_point = 1 if scale and scale.width > 2 else 10
         # `round` would make 3.5 and 4.5 the same number.
-        counts = Counter(math.floor(label * per_point + 0.5) / per_point for label in labels)
+        counts = Counter(math.floor(label * bins_per_point + 0.5) / bins_per_point for label in labels)
     rater_names = {name for example in examples_with_label for name in named_annotations(example, aspect)}
     names = by_rater.names if by_rater else tuple(sorted(rater_names))
     reasons = sum(len(named_reasons(example, aspect)) for example in examples_with_label)
@@ -173,7 +173,7 @@ class CheckResult(Displayed):
         return {"usable": self.usable, **asdict(self), **converted}
 
     def with_messages(self, write: Callable[[str], str]) -> CheckResult:
-        """Return the result with `write` applied to each message; unchanged, they name options as `name=value`."""
+        """Return the result with each message rewritten by `write`; before that, they name options as `name=value`."""
         messages = (self.problems, self.hints, self.notes, self.source.hidden, self.source.details)
         problems, hints, notes, hidden, details = (tuple(map(write, lines)) for lines in messages)
         source = replace(self.source, hidden=hidden, details=details)
@@ -302,7 +302,7 @@ class _FileCheck:
                 label = join_names(map(repr, filter(is_score_name, unused)))
                 other_label = f"; or is the label in {label}?" if label else ""
                 remedy = f"leave out its `level_scores` if higher ones are better{other_label}"
-                notes.append(f"{assumption}, so the next command turns the scores; {remedy}")
+                notes.append(f"{assumption}, so the next command reverses the scores; {remedy}")
         if chosen_aspect is None or not self.learnable:
             notes += checks.repeated_notes(examples)
         dropped = [*cell_faults, *self.dropped_faults] if self.options.skip_faulty else []
@@ -365,7 +365,7 @@ class _FileCheck:
         where, mapping, rules = self.raw.source.where, self.options.mapping, self.raw.rules
         is_readable = True
         for line, row in self.raw.rows:
-            self.lines.add(line)  # A faulty rating comes twice: as its text and as the fault.
+            self.lines.add(line)  # A faulty rating's line comes twice: with the row of its text, and with the fault.
             if isinstance(row, Mapping):
                 if len(self.sample) < MAX_SAMPLED:
                     self.sample.append(row)
@@ -571,7 +571,7 @@ def split(data: Data, options: SplitOptions, notify: Notify) -> SplitResult:
     train_groups = _choose_groups(sizes, options, notify)
     train_texts = {words_digest(text) for text in texts if group_of[text.id] in train_groups}
     if equal := sum(words_digest(text) in train_texts for text in texts if group_of[text.id] not in train_groups):
-        notify(f"{count(equal, 'other text')} equal to one to learn from, though in another {options.by}")
+        notify(f"{count(equal, 'text')} to evaluate on with the words of a text to learn from, in another {options.by}")
     train, heldout = list[Mapping[str, Any]](), list[Mapping[str, Any]]()
     for row, parsed in rows:
         if isinstance(parsed, RowError):

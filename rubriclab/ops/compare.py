@@ -36,7 +36,7 @@ from rubriclab.stats.score_agreement import agreement, score_errors
 VISIBLE = 0.05
 # A list holds at most this many texts, criteria per text, and characters per output.
 MAX_LISTED, MAX_REASONS, MAX_OUTPUT = 10, 3, 600
-# The probability of a false alarm over all looks; the bias and the absolute error each get half of it.
+# The probability that any look at an anchor (see `look`) raises a false alarm: half of it each for bias and error.
 ERROR_RATE = 0.05
 # The fewest groups of an anchor: with fewer, a false alarm would be more probable.
 MIN_ANCHOR_GROUPS = 10
@@ -457,9 +457,9 @@ def _read_sides(scoring: ColumnScoring, before: inputs.Data, after: inputs.Data)
         if likely:
             notify(f"{name}: no labels of {aspect!r}; if people scored these outputs, map them: `mapping={likely}`")
     aggregation = version.rubric.aggregation
-    new_rating = "together" if aggregation and aggregation.rivals else None
-    ratings = [score.rivals if score else new_rating for side in sides.values() for _, score in side]
-    together, total = ratings.count("together"), len(ratings)
+    new_mode = "together" if aggregation and aggregation.rivals else None
+    modes = [score.rivals if score else new_mode for side in sides.values() for _, score in side]
+    together, total = modes.count("together"), len(modes)
     if 0 < together < total:
         mixed = f"{together:,} of {total:,} outputs are rated together with others of their group, the rest alone."
         raise DataError(mixed, "Such scores are not comparable: score all with `rivals=together` or all without it.")
@@ -510,7 +510,7 @@ def drift(
     first = load_version(workspace, before)
     check_limit("max_shift", options.max_shift, first)
     second = first if after is None else load_version(workspace, after)
-    # One judge scores by both versions.
+    # If only one judge is named, it scores by both versions.
     judge_names = (judges[0], judges[-1]) if judges else (None, None)
     scorers = [
         (version, choose_judge(version, judge, workspace.store, workspace.notify))

@@ -90,12 +90,12 @@ class Evaluation(work.Answered, Displayed):
 
     @cached_property
     def by_aspect(self) -> list[tuple[str, list[ScoredVersion], list[Evaluator]]]:
-        """Each aspect with its versions and the free baselines, whose scores an evaluation does not contain."""
+        """Each aspect with its scored versions and the free baselines, whose scores are computed here."""
         by_aspect = []
         for aspect in dict.fromkeys(each.aspect for each in self.scored):
             scored = [each for each in self.scored if each.aspect == aspect]
-            chosen = {each.version.ref: each.version.provenance.baseline for each in scored}
-            by_aspect.append((aspect, scored, baseline_evaluators(scored[0].texts, chosen)))
+            recorded = {each.version.ref: each.version.provenance.baseline for each in scored}
+            by_aspect.append((aspect, scored, baseline_evaluators(scored[0].texts, recorded)))
         return by_aspect
 
     def records(self) -> dict[str, stored.EvaluationRecord]:
@@ -106,14 +106,14 @@ class Evaluation(work.Answered, Displayed):
                 continue
             for row in summary.evaluators:
                 deciding, agreement = row.deciding, row.result.agreement
-                if deciding and deciding.gains and not row.seen:
+                if deciding and deciding.verdict and not row.seen:
                     errors = summary.errors.get(row.ref)
                     own = {"n": agreement.n, "groups": agreement.groups, "order": agreement.pearson, "errors": errors}
-                    compared = {"verdict": deciding.gains, "other": deciding.side, "level": summary.level}
+                    compared = {"verdict": deciding.verdict, "other": deciding.side, "level": summary.level}
                     measured[row.ref] = {**own, **compared, "compared_with_direct": row.compared_with_direct}
         for decisions in self.decisions:
             agreements = {agreement.name: agreement for agreement in decisions.agreements}
-            for ref, verdict in decisions.gains.items():
+            for ref, verdict in decisions.verdicts.items():
                 own = {**decisions.bases[ref], "order": agreements[ref].auroc, "decisions": agreements[ref]}
                 compared = {"verdict": verdict, "other": decisions.others[ref], "level": "dataset"}
                 measured[ref] = {**own, **compared, "compared_with_direct": ref in decisions.compared_with_direct}
@@ -130,7 +130,7 @@ class Evaluation(work.Answered, Displayed):
         }
 
     def to_row(self) -> dict[str, Any]:
-        """Return the figures of the report; for labels of two levels, these are the figures of verdicts."""
+        """Return the figures of the report; for labels of two levels, these are the figures of decisions."""
         graded = {each.aspect for each in self.graded}
         results = [result.to_row() for result in self.results if result.aspect in graded]
         for decisions in self.decisions:
@@ -160,7 +160,7 @@ def evaluate(
     examples = usable_texts(data, options, aspects.items(), workspace.notify)
     trained_on = {text for version in versions if has_seen_labels(version.rubric) for text in version.provenance.texts}
     repeated = sum(words_digest(each) in trained_on for each in examples)
-    repeats = f"{count(repeated, 'text')} equal to one of learning"
+    repeats = f"{count(repeated, 'text')} equal to a training text"
     unseen = unseen_examples(examples, versions)
     used = examples if options.include_training else unseen
     if options.include_training and repeated:
@@ -205,7 +205,7 @@ def reason_to_keep(earlier: stored.EvaluationRecord, record: stored.EvaluationRe
     """Return why an earlier record counts more than a new one; empty if the new one counts more."""
     if earlier.compared_with_direct != record.compared_with_direct:
         return "compares with the same judge asked directly" if earlier.compared_with_direct else ""
-    # Of the same texts, the new record counts, whatever an earlier release counted.
+    # On the same texts, the new record counts, even if an earlier release counted more of them.
     is_of_other_texts = earlier.judge == record.judge and earlier.data != record.data
     has_more_texts = (earlier.groups, earlier.n) > (record.groups, record.n)
     return "is on more texts" if is_of_other_texts and has_more_texts else ""
@@ -285,11 +285,11 @@ class Result:
         return {"evaluator": self.evaluator, "aspect": self.aspect, **counts, **unanswered, **figures}
 
 
-def baseline_evaluators(examples: Sequence[Example], chosen: Mapping[str, Baseline | None]) -> list[Evaluator]:
-    """Return the word count and, once each, the signed text features and the models that `chosen` holds by rubric."""
+def baseline_evaluators(examples: Sequence[Example], recorded: Mapping[str, Baseline | None]) -> list[Evaluator]:
+    """Return the word count and, without repeats, the signed text features and models of the `recorded` baselines."""
     by_feature: dict[tuple[str, int], list[str]] = {}
     by_model: dict[tuple[tuple[str, tuple[float, float]], ...], list[str]] = {}
-    for rubric, baseline in chosen.items():
+    for rubric, baseline in recorded.items():
         if baseline is None:
             continue
         by_feature.setdefault((baseline.feature, baseline.sign), []).append(rubric)
@@ -381,7 +381,7 @@ class ScoredVersion:
 
     @property
     def seen(self) -> int:
-        """The number of texts that the version has learned from, or from whose groups it has."""
+        """The number of texts that the version has learned from, or that share a group with such texts."""
         return len(self.texts) - len(unseen_examples(self.texts, [self.version]))
 
     def is_judge_of(self, other: ScoredVersion) -> bool:
@@ -408,7 +408,7 @@ class ScoredVersion:
 
     @property
     def points(self) -> tuple[tuple[float, float], ...]:
-        """Label and score of the scored texts, of more than `MAX_POINTS` an even sample, in the order of labels."""
+        """The label and score of each scored text, sorted; of more than `MAX_POINTS` texts, an evenly spaced sample."""
         scored = ~np.isnan(self.values)
         pairs = zip(self.labels[scored].round(4).tolist(), self.values[scored].round(4).tolist(), strict=True)
         ordered = sorted(pairs)
@@ -474,7 +474,7 @@ class EvaluatorComparison:
 
     other: Result
     side: stored.OtherSide
-    gains: stored.GateVerdict | None
+    verdict: stored.GateVerdict | None
     n: int = 0
     groups: int = 0
     error_basis: Mapping[str, int] = field(default_factory=dict)
@@ -484,8 +484,8 @@ class EvaluatorComparison:
 class EvaluatorRow:
     """One evaluator's agreement, compared with others.
 
-    `baselines` are methods such as the judge asked directly, the best first; `best_baseline` is the best free one.
-    `seen` is as in `ScoredVersion`.
+    `baselines` are methods such as the judge asked directly, the best first; `best_baseline` is the best free one, and
+    `best` the best rubric. `seen` is as in `ScoredVersion`.
     """
 
     result: Result
@@ -500,19 +500,19 @@ class EvaluatorRow:
 
     @property
     def deciding(self) -> EvaluatorComparison | None:
-        """The lowest of the comparisons with the same judge asked directly, the best baseline method and a free one."""
+        """The comparison with the worst verdict: with the same judge asked directly, or the best method or free one."""
         best_method = self.baselines[0] if self.baselines else None
-        direct = next((each for each in self.baselines if each.gains and each.side.asked_directly), best_method)
+        direct = next((each for each in self.baselines if each.verdict and each.side.asked_directly), best_method)
         by_name = {each.other.evaluator: each for each in self.baselines}
         calibrated = by_name.get(f"{direct.other.evaluator}{stored.CALIBRATED_ENDING}") if direct else None
         comparisons = (direct, calibrated, self.best_baseline, best_method)
-        verdict = stored.deciding_verdict(*(each.gains if each else None for each in comparisons))
-        return next((each for each in comparisons if each and each.gains is verdict), None)
+        verdict = stored.deciding_verdict(*(each.verdict if each else None for each in comparisons))
+        return next((each for each in comparisons if each and each.verdict is verdict), None)
 
     @property
     def compared_with_direct(self) -> bool:
         """Whether the same judge, asked directly, scored the same texts, even if another comparison decides."""
-        return any(each.gains and each.side.asked_directly for each in self.baselines)
+        return any(each.verdict and each.side.asked_directly for each in self.baselines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -530,7 +530,7 @@ class EvaluationSummary:
 
     @property
     def comparisons(self) -> tuple[tuple[str, EvaluatorComparison], ...]:
-        """The comparisons, each after the reference of the evaluator that is compared."""
+        """Pairs of an evaluator's reference and one of its comparisons."""
         comparisons = []
         for row in self.evaluators:
             others = (*row.baselines, row.best_baseline, row.best)
@@ -540,7 +540,7 @@ class EvaluationSummary:
     def to_rows(self) -> list[dict[str, Any]]:
         rows = []
         for ref, each in self.comparisons:
-            gains = each.gains or stored.GateVerdict(against="", outcome=None, difference=Interval(None))
+            verdict = each.verdict or stored.GateVerdict(against="", outcome=None, difference=Interval(None))
             row = {
                 "evaluator": ref,
                 "compared_with": each.other.evaluator,
@@ -549,10 +549,10 @@ class EvaluationSummary:
                 "n": each.n,
                 "groups": each.groups,
                 "measure": stored.GRADED.order,
-                "less_error": asdict(gains.less_error or Interval(None)),
+                "less_error": asdict(verdict.less_error or Interval(None)),
                 **{f"less_error_{name}": number for name, number in each.error_basis.items()},
-                "difference": asdict(gains.difference),
-                "verdict": each.gains and each.gains.overall,
+                "difference": asdict(verdict.difference),
+                "verdict": each.verdict and each.verdict.overall,
             }
             rows.append(row)
         return rows
@@ -643,16 +643,16 @@ class EvaluatedDecisions:
     Attributes:
         names: of the worse and of the better level.
         agreements: of each rubric that decides, and of the raters among themselves if there are several.
-        gains: the verdict that decides for each rubric, as in learning.
+        verdicts: the verdict that decides for each rubric, as in learning.
         others: what each rubric is compared with by its verdict.
         compared_with_direct: the rubrics whose own judge, asked directly, was evaluated too.
         best, best_auroc: of the free baselines.
-        bases: by rubric, the numbers of texts that it and the labels decide and of their groups.
+        bases: for each rubric, the numbers of texts that both it and the labels decide, and of their groups.
     """
 
     names: tuple[str, str]
     agreements: list[stored.VerdictAgreement]
-    gains: dict[str, stored.GateVerdict]
+    verdicts: dict[str, stored.GateVerdict]
     others: dict[str, stored.OtherSide]
     compared_with_direct: frozenset[str]
     best: str
@@ -666,9 +666,9 @@ class EvaluatedDecisions:
         rows = []
         for each in self.agreements:
             row = {**start, "evaluator": each.name, **each.model_dump(mode="json", exclude={"name"})}
-            if gain := self.gains.get(each.name):
+            if verdict := self.verdicts.get(each.name):
                 row["groups"] = self.bases[each.name]["groups"]
-                row["auroc_above"] = {gain.against: asdict(gain.difference)}
+                row["auroc_above"] = {verdict.against: asdict(verdict.difference)}
             rows.append(row)
         return [*rows, {**start, "evaluator": self.best, "auroc": asdict(self.best_auroc)}]
 
@@ -684,7 +684,7 @@ def evaluate_decisions(
     direct = [each for each in scored if each.version.rubric.asks_directly]
     direct.sort(key=lambda each: -(verdict_statistic("AUROC", [each.values], labels, groups).value or 0.0))
     agreements: list[stored.VerdictAgreement] = []
-    gains, names, bases = dict[str, stored.GateVerdict](), ("", ""), dict[str, dict[str, int]]()
+    verdicts, names, bases = dict[str, stored.GateVerdict](), ("", ""), dict[str, dict[str, int]]()
     # Added to scores, it leaves out the texts on which the raters are tied.
     ties = np.where(labels == 0.5, np.nan, 0.0)
     for each in scored:
@@ -696,25 +696,25 @@ def evaluate_decisions(
         bases[ref] = _count_scored(values + ties, groups)
         others_scores = {best: free_scores[best]}
         if direct and each not in direct:
-            # The same judge decides; without it, the best other one.
+            # The comparison is with the same judge or, without it, with the best other one.
             judge = next((judge for judge in direct if judge.is_judge_of(each)), direct[0])
             others_scores = {judge.name: judge.values, **others_scores}
-        verdicts = []
+        comparisons = []
         for name, scores in others_scores.items():
             gain = verdict_statistic("AUROC", [values, scores], labels, groups)
             # Text features give no probabilities.
             error = None if name == best else verdict_statistic("Brier score", [scores, values], labels, groups)
             basis = _count_scored(values + scores + ties, groups)
-            verdicts.append(
+            comparisons.append(
                 verdict_on(name, gain, error, rubric.scores_on, labels=basis["n"], clusters=basis["groups"])
             )
-        gains[ref] = stored.deciding_verdict(verdicts[0], None, verdicts[-1]) or verdicts[0]
+        verdicts[ref] = stored.deciding_verdict(comparisons[0], None, comparisons[-1]) or comparisons[0]
     if not agreements:
         return None
     scored_by = {each.name: each for each in scored}
     decisions_by = {each.name: each for each in agreements}
     others = {}
-    for ref, verdict in gains.items():
+    for ref, verdict in verdicts.items():
         other, decisions = scored_by.get(verdict.against), decisions_by.get(verdict.against)
         others[ref] = stored.OtherSide(
             n=_count_scored((other.values if other else free_scores[best]) + ties, groups)["n"],
@@ -725,4 +725,4 @@ def evaluate_decisions(
     if raters := raters_verdicts([text.annotations.get(aspect, ()) for text in scored[0].texts], groups):
         agreements.append(raters)
     with_judge = frozenset(each.name for each in scored if any(judge.is_judge_of(each) for judge in direct))
-    return EvaluatedDecisions(names, agreements, gains, others, with_judge, best, aurocs[best], aspect, bases)
+    return EvaluatedDecisions(names, agreements, verdicts, others, with_judge, best, aurocs[best], aspect, bases)

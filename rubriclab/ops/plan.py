@@ -1,4 +1,4 @@
-"""Which texts to label next. How many labels would decide is in `rubriclab.learning.labels_needed`."""
+"""Which texts to label next. How many labels a verdict needs is in `rubriclab.learning.labels_needed`."""
 
 from __future__ import annotations
 
@@ -153,8 +153,8 @@ class PoolText:
 class PlannedText:
     """A text to label; `new_group` if no text of its group is labelled yet.
 
-    `unusual` is the criterion whose rating makes the text most unusual: the distance from `mean`, the mean rating of
-    labelled texts, times the weight is largest.
+    `unusual` is the criterion whose rating is farthest from the average of all texts, in standard deviations times the
+    weight. `mean` is the mean rating of labelled texts by this criterion.
     """
 
     rank: int
@@ -201,7 +201,7 @@ def select_texts(
     texts comes first. Labels of whole groups raise agreement within groups more than scattered labels; V-optimality
     added nothing in our measurements.
 
-    `pool` and `labelled` are standardised ratings, shape (texts, criteria); `shares` of the criteria have the sum 1.
+    `pool` and `labelled` are standardised ratings, shape (texts, criteria); `shares` of the weight sum to 1.
     """
     points, labelled_points = pool * np.sqrt(shares), labelled * np.sqrt(shares)
     names, rows, means = _group_means(points, groups)

@@ -95,7 +95,7 @@ def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: Tra
             skipped = fitted.transfer.actions[ACTIONS.index(action)].skipped
             return TransferResult(fitted.transfer, None, workspace.effort(), f"{action} cannot be saved: {skipped}.")
         trained = as_trained(version, fitted, action, judge, workspace.model_versions())
-        # Without learning again, the recorded generator stays, with the imported version that named it, if any.
+        # Only learning again changes the recorded generator, and the imported version that named it, if any.
         generator_from = generator_choice.named_by
         if action != "relearn":
             recorded = version.provenance.generator_from
@@ -228,7 +228,7 @@ class Transfer(Displayed, FrozenModel):
     Attributes:
         calibrated_for: the judge that the version was fitted to.
         outside: the share of texts whose weighted ratings lie outside the training texts' range; `None` if unknown.
-        mean_error: the error, as of an action, of giving every text the mean label of the other folds.
+        mean_error: the `error` if every text gets the mean label of the other folds as its score.
         baselines: the free baselines of an evaluation, which need no judge.
         too_few_groups: whether the actions cannot be compared, as there are too few groups or the labels are constant.
     """
@@ -261,7 +261,7 @@ class Transfer(Displayed, FrozenModel):
 def text_errors(scores: FloatArray, labels: FloatArray, scale: Scale, label_scale: Scale) -> FloatArray:
     """Return the error of each score on `scale`, shape (texts,), NaN for unscored texts.
 
-    For labels of two levels, it is the squared distance from people's decision, whose mean is the Brier score, and NaN
+    For labels of two levels, it is the squared distance from people's decision (the mean is the Brier score), and NaN
     for ties. Otherwise it is the absolute difference in points of `label_scale`.
     """
     if label_scale.names is None:
@@ -280,7 +280,7 @@ def recommend(
 ) -> tuple[Action, dict[Action, Interval], bool]:
     """Return the action with the smallest mean error, gains over `reuse`, and whether the choice is undecided.
 
-    The errors of each action's scores, as of `text_errors`, are of scores fitted without the text's own label. Of
+    `errors_of` holds each action's `text_errors`, whose scores were fitted without the text's own label. Of
     actions with equal errors, the cheapest is chosen. The difference need not be significant: waiting for significance
     gave worse results in our measurements. With fewer than `MIN_GROUPS` groups, or constant labels, the choice is
     undecided, and `default` is returned.

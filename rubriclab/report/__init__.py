@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 else:
     __getattr__ = lazy_modules(__name__)
 
-# The template for each class of result. It gets the result as `found`, or else the attributes that are listed. A class
+# The template for each class of result. It gets the listed attributes or, if none are, the result as `found`. A class
 # in neither table is shown by its `lines()`.
 TEMPLATES: Mapping[str, tuple[str, ...]] = {
     "AgreeResult": ("interrater", "version", "agreement"),

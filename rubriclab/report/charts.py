@@ -60,12 +60,12 @@ def axis_of(statistics: Iterable[Interval], *marks: float) -> Axis:
 
 
 def agreement_axis(statistics: Iterable[Interval], chance: float = 0.0, baselines: Iterable[Interval] = ()) -> Axis:
-    """Return an axis to 1 from a tick below all values and, but for baselines, intervals; bars begin at `chance`."""
+    """Return an axis to 1 that begins below all values and the intervals of `statistics`; bars begin at `chance`."""
     values = [end for statistic in statistics for end in (statistic.value, statistic.low) if end is not None]
     values += [baseline.value for baseline in baselines if baseline.value is not None]
     low = max(round(min(values, default=chance), 6), -1.0)
     if low >= chance:
-        # An axis from 0.9 at the highest, so that small differences near 1 do not look large.
+        # It begins at 0.9 or below, so that small differences near 1 do not look large.
         return replace(axis_of((), min(low, 0.9), 1.0), base=chance)
     low = max(tick for tick in (-1.0, -0.5, -0.25, 0.0, 0.25) if tick <= low)
     return Axis(low, 1.0, (low, *(tick for tick in (-0.5, 0.0, 0.5, 1.0) if tick > low)), base=chance)

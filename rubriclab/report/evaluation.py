@@ -42,7 +42,7 @@ class CriterionRow:
 
 
 def interval_coverage(scored: ScoredVersion) -> Markup:
-    """Return how many labels the scores' intervals contain, and whether two standard errors explain the difference."""
+    """Return how many labels the scores' intervals contain, and whether this is the expected number but for chance."""
     aggregation = scored.version.rubric.aggregation
     pairs = zip(scored.labels.tolist(), scored.scores, strict=True)
     covered = [each.interval[0] <= label <= each.interval[1] for label, each in pairs if each.interval]
@@ -130,27 +130,27 @@ def _details(scored: ScoredVersion, summary: EvaluationSummary | None, results: 
     """Return the figures and texts of one rubric; `rubriclab report` shows its criteria in full."""
     version, scale, terms = scored.version, scored.version.rubric.scores_on, scored.version.rubric.terms
     criteria: list[CriterionRow] = []
-    whole: list[Interval] = []
+    overall: list[Interval] = []
     if summary:
         level, ref = summary.level, version.ref
         criteria = criterion_agreements(scored, level)
         criteria.sort(key=lambda each: -rubrics.weight_in(each.id, terms))
-        whole = [each.agreement.pearson for each in results if each.evaluator == ref and each.agreement.level == level]
+        overall = [row.agreement.pearson for row in results if row.evaluator == ref and row.agreement.level == level]
         if scale.names:
-            whole = [verdict_statistic("AUROC", [scored.values], scored.labels, scored.groups)]
+            overall = [verdict_statistic("AUROC", [scored.values], scored.labels, scored.groups)]
     pairs = [(label, score) for label, score in zip(scored.labels, scored.values, strict=True) if not np.isnan(score)]
     return {
         "scored": scored,
         "version": version,
         "pairs": [] if scale.names else pairs,
         "criteria": criteria,
-        "whole": whole,
+        "overall": overall,
         "level": summary.level if summary else "",
     }
 
 
 def _disagreements(evaluated: Sequence[ScoredVersion]) -> Iterator[dict[str, Any]]:
-    """Yield the texts of each aspect with the scores by all versions, wrong decisions first, then by their distance."""
+    """Yield the texts of each aspect with all versions' scores, wrong decisions first, then the largest errors."""
     columns: dict[tuple[str, Scale], list[Row]] = {}
     for each in evaluated:
         intervals = [score.interval or (None, None) for score in each.scores]

@@ -1,4 +1,4 @@
-"""Render views: a template gives HTML, from which pages, terminal output, Markdown and CSV are pieces.
+"""Render views: a template gives HTML, which is turned into pages, terminal output, Markdown and CSV.
 
 The view `drift`, for example, is the template `templates/drift.html` and a function that returns
 `view("drift", look=look)`. Templates use only the elements that follow, as every form of output can show them:
@@ -620,7 +620,7 @@ def _table_cells(table: Element, title: str) -> Iterator[tuple[object, ...]]:
 
 
 def _basis(values: list[Any]) -> list[Any]:
-    """Return values of `BASIS_COLUMNS`, with an empty text for each name that is missing."""
+    """Return values of `BASIS_COLUMNS`; the first three are names, and are empty texts if they are missing."""
     return [each or "" for each in values[:3]] + values[3:]
 
 

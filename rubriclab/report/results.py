@@ -52,9 +52,9 @@ def comparison_view(comparison: Comparison, version: Version | None = None) -> V
 # Checks of data.
 
 
-def check_view(result: CheckResult, *, typed: bool = False) -> View:
-    """Return the view of a check for Python; if `typed`, the caller prints `check_steps` itself, unwrapped."""
-    if typed:
+def check_view(result: CheckResult, *, for_shell: bool = False) -> View:
+    """Return the view of a check for Python; if `for_shell`, the caller prints `check_steps` itself, unwrapped."""
+    if for_shell:
         return view("check", found=result, steps=())
     result = result.with_messages(as_python)
     return view("check", found=result, steps=check_steps(result, python=True))

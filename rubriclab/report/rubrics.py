@@ -37,8 +37,8 @@ Tone = Literal["good", "qualified", "warning", "bad"]
 class Badge(NamedTuple):
     """A short verdict.
 
-    `remark` goes on after `words`, as "than the same judge asked directly"; `headline` says both in a sentence, from
-    `claim` and the name of the `other`. `place` says on which texts it was measured, `figures` what it rests on,
+    `remark` goes on after `words`, as "than the same judge asked directly"; `headline` is a sentence with `claim` and
+    `other`, the evaluator compared with. `place` says on which texts it was measured, `figures` what it rests on,
     `limit` what it does not show.
     """
 
@@ -58,7 +58,7 @@ class Badge(NamedTuple):
 TONES: Mapping[str, Tone] = {"better": "good", "worse": "bad", "not better": "bad"}
 # The word between a verdict and the name of the other evaluator.
 PREPOSITIONS: Mapping[str, str] = {"better": "than", "worse": "than", "not better": "over"}
-# What an outcome says, by the measure that alone decides it.
+# What an outcome says, by the measure that alone decides it, or "" if both measures do.
 CLAIMS: Mapping[tuple[str, str], str] = {
     ("better", ""): "agrees with people more",
     ("better", "order"): "orders texts closer to people's order",
@@ -88,7 +88,7 @@ def claim(verdict: evaluation.GateVerdict | None) -> str:
     outcome, outcomes = verdict.overall, {"order": verdict.outcome, "error": verdict.error_outcome}
     known = [name for name, each in outcomes.items() if each]
     deciding = [name for name in known if outcomes[name] == outcome] if outcome in ("better", "worse") else known
-    # No real gain is also the outcome of a lower figure.
+    # `not better` is also the outcome of a lower figure.
     kind = "lower" if outcome == "not better" and (verdict.difference.value or 0.0) < 0 else outcome
     words = CLAIMS.get((kind, deciding[0] if len(deciding) == 1 else ""), CLAIMS[kind, ""])
     gained = [name for name in known if outcome == "worse" and outcomes[name] == "better"]
@@ -105,7 +105,7 @@ def headline(verdict: evaluation.GateVerdict | None, other: str, rubric: str = "
 
 
 def criteria_unshown(version: Version) -> bool:
-    """Return whether learning does not show that criteria beside the question about the whole text help."""
+    """Return whether learning failed to show that the criteria add to the question about the whole text."""
     validation = version.provenance.validation
     gain = validation.verdict_against(evaluation.WHOLE) if validation else None
     return bool(gain and (gain.difference.low or 0.0) <= 0)
@@ -151,7 +151,7 @@ def learning_badge(version: Version) -> Badge:
     if version.outcome != outcome:
         remark = f"as the edited version lacks a comparison with the same judge asked directly: better {remark}"
     gate_outcome = version.outcome or outcome
-    # An edited version that lacks its comparison shows nothing, whatever decided.
+    # An edited version that lacks this comparison shows nothing, whatever its verdict.
     shown, caveat = (deciding, limit) if gate_outcome == outcome else (None, "")
     held_out = "each scored by a rubric learned without texts of its source"
     place = f"on the {validation.n} texts that it was learned from, {held_out}"
@@ -196,7 +196,7 @@ def badge_on_other_texts(version: Version, record: evaluation.EvaluationRecord) 
 
 
 def gain_outcomes(verdict: evaluation.GateVerdict, level: str = "", groups: int = 0) -> tuple[str, str]:
-    """Return the outcomes in error and in order, empty if unknown; with `groups` also outcomes that decide nothing."""
+    """Return the outcomes in error and order, empty if unknown; with `groups`, a missing one in order is derived."""
 
     def words(outcome: evaluation.Outcome | None, gain: Interval | None) -> str:
         if outcome is None or gain is None or gain.value is None:
@@ -409,7 +409,7 @@ def weight_in(criterion: str, terms: Mapping[str, Term]) -> float:
 
 
 def row_kind_and_title(criterion: Criterion, terms: Mapping[str, Term]) -> tuple[str, Markup]:
-    """Return the kind of row of a criterion, which is grey without weight, and its title with its weight."""
+    """Return a criterion's kind of row, which is the grey `baseline` without weight, and its title with its weight."""
     title, weight = wording.title(criterion, TITLE_LENGTH), weight_in(criterion.id, terms)
     remarks = ["the whole text"] if criterion.kind == "score" and not criterion.levels else []
     remarks += [f"weight {wording.percent(terms[criterion.id].weight)}"] if weight else []

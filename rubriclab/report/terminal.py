@@ -180,7 +180,7 @@ class _Indented:
 
 @dataclass(frozen=True, slots=True)
 class _FittedTable:
-    """A table that stacks figures on their intervals if the terminal is too narrow."""
+    """A table that puts each interval on a line below its figure if the terminal is too narrow."""
 
     table: Element
     unfolded: bool

@@ -188,7 +188,7 @@ def basis(result: Result) -> str:
         parts.append(f"too few groups for an interval ({agreement.groups}; {MIN_GROUPS} are needed)")
     elif any(figure.value is not None and figure.low is None for figure in figures):
         of_systems = "a correlation of 1 or of very few systems"
-        unchanged = f"figures that stay the same, or are undefined, without one of the {agreement.unit}"
+        unchanged = f"figures that stay the same, or become undefined, if one of the {agreement.unit} is left out"
         parts.append(f"no interval for {unchanged if agreement.systems is None else of_systems}")
     parts.append(f"{count(result.unscored, 'text')} unscored" if result.unscored else "none unscored")
     if result.answers_missing:
@@ -269,7 +269,7 @@ def labels(provenance: stored.Provenance) -> str:
     return f"{count(len(provenance.examples), 'text')} of {count(len(provenance.groups), 'group')}"
 
 
-def labels_proposed(rubric: Rubric) -> bool:
+def proposed_from_labels(rubric: Rubric) -> bool:
     """Return whether labelled texts were shown to the generator of the criteria."""
     return any(criterion.evidence.examples for criterion in rubric.criteria)
 
@@ -354,7 +354,7 @@ def rating_text(rating: CriterionRating | Cell, criterion: Criterion | None, *, 
 
 
 def with_equal_decimals(answers: Iterable[str]) -> list[str]:
-    """Return answers with the same number of decimals in all numbers, the largest number that any has."""
+    """Return answers whose numbers all get as many decimals as the one with most."""
     words = list(answers)
     most = max((len(each.partition(".")[2]) for each in words), default=0)
     return [f"{float(each):.{most}f}" if each[-1:].isdigit() else each for each in words]
@@ -442,7 +442,7 @@ def evaluator_name(name: str, *, in_sentence: bool = False) -> str:
 
 
 def plain_name(evaluator: str, *, asked_directly: bool = False) -> str:
-    """Return an evaluator in a sentence for readers who know no method; it may be the same judge `asked_directly`."""
+    """Return an evaluator in a sentence for readers who know no method; if `asked_directly`, it is the same judge."""
     name, _ = evaluator_parts(evaluator)
     if asked_directly:
         name = evaluation.CALIBRATED if name.endswith(evaluation.CALIBRATED_ENDING) else evaluation.DIRECT
@@ -451,7 +451,7 @@ def plain_name(evaluator: str, *, asked_directly: bool = False) -> str:
 
 
 def preset(name: str, settings: Mapping[str, object]) -> str:
-    """Return the preset of a method whose settings a version records, empty if they are no preset's."""
+    """Return the name of the method's preset whose values are in `settings`; empty if there is none."""
     method = installed_method(name)
     presets = method.presets.items() if method else ()
     return next((each for each, values in presets if values.items() <= settings.items()), "")
@@ -526,7 +526,7 @@ def recorded_agreement(version: Version) -> RecordedAgreement | None:
         return None
     value, how = measured.order, "on labels not used for learning"
     if measured.optimistic:
-        value, how = measured.reselected, f"cross-validated{OPTIMISTIC if labels_proposed(version.rubric) else ''}"
+        value, how = measured.reselected, f"cross-validated{OPTIMISTIC if proposed_from_labels(version.rubric) else ''}"
     return RecordedAgreement(measured.measure, LEVELS["dataset"], how, value, measured.n)
 
 
@@ -545,7 +545,7 @@ def within(errors: ScoreErrors) -> str:
 
 
 def calls(number: float) -> str:
-    """Return a number of calls per text with at most one decimal, of less than one call with two decimals."""
+    """Return a number of calls per text with at most one decimal, or two below one call."""
     return format_score(round(number, 1 if number >= 1 else 2))
 
 

@@ -17,13 +17,13 @@ def test_groups_that_were_learned_from_are_left_out_and_that_is_said(own: Comman
     dataset = ("--rubric", "news@1", "--json")
     done = own("evaluate", "all.jsonl", *dataset)
     assert (
-        "36 of 108 texts left out: a rubric was learned from them or their groups (36 texts equal to one of learning)"
+        "36 of 108 texts left out: a rubric was learned from them or their groups (36 texts equal to a training text)"
         in done.err
     )
     assert of(done.json["results"], "news@1", "dataset")["n"] == 72
     flattered = own("evaluate", "all.jsonl", *dataset, "--include-training")
     assert "left out" not in flattered.err
-    assert "36 texts equal to one of learning: figures on these are optimistic" in flattered.err
+    assert "36 texts equal to a training text: figures on these are optimistic" in flattered.err
     assert of(flattered.json["results"], "news@1", "dataset")["n"] == 108
 
 

@@ -106,7 +106,7 @@ def test_grades_of_which_1_is_the_best_are_named_and_turned_and_never_in_part(tm
     graded, turned = {"aspect": "x", "mapping": "scores.x=Note", "definition": "d"}, "1=3,2=2,3=1"
     noted = check(tmp_path / "t.csv", CheckOptions(**graded))
     assert not any("higher scores are taken for better" in note for note in noted.notes)
-    assert [note for note in noted.notes if "so the next command turns the scores; leave out its `level" in note]
+    assert [note for note in noted.notes if "so the next command reverses the scores; leave out its `level" in note]
     assert f"--definition d --map scores.x=Note --levels {turned}" in str(noted.next)
     assert f"--levels {turned}" in str(check(tmp_path / "t.csv", CheckOptions()).next)
     found = check(tmp_path / "t.csv", CheckOptions(**graded, level_scores=turned))

@@ -77,7 +77,7 @@ def test_a_rubric_is_held_against_the_best_free_baseline(rate: Rate, verdict: st
     found = summary_of(rate)
     assert found
     assert found.evaluators[0].best_baseline
-    assert found.evaluators[0].best_baseline.gains.overall == verdict
+    assert found.evaluators[0].best_baseline.verdict.overall == verdict
     assert words(found).startswith(f"{said} the number of words, which needs no judge On 24 texts of 6 groups ")
     figure = r"[-+\d.]+ \[[^]]+\] "
     figures = rf"Pearson within groups {figure}{figure}{figure}correlation with people's scores \w+"
@@ -88,7 +88,7 @@ def test_a_rubric_is_held_against_the_best_free_baseline(rate: Rate, verdict: st
 def test_a_rubric_that_is_better_than_the_judge_asked_directly_but_not_than_what_is_free_is_not_better() -> None:
     found = summary_of((unlabelled(), against_people), (version(), lambda _, text: len(text.output.split()) / 4))
     assert found
-    assert found.evaluators[0].baselines[0].gains.overall == "better"
+    assert found.evaluators[0].baselines[0].verdict.overall == "better"
     assert re.search("^INCONCLUSIVE It is not .* news@1 .* than the number of words, which", words(found))
 
 
@@ -96,7 +96,7 @@ def test_two_groups_give_no_interval_and_no_verdict() -> None:
     groups = sorted({text.group for text in examples()})[:2]
     found = summary_of(like_people, like_the_baseline, texts=[text for text in examples() if text.group in groups])
     assert found
-    assert {comparison.gains.overall for _, comparison in found.comparisons} == {"inconclusive"}
+    assert {comparison.verdict.overall for _, comparison in found.comparisons} == {"inconclusive"}
     assert {(row["groups"], row["difference"]["low"]) for row in found.to_rows()} == {(2, None)}
     assert words(found).count("too few groups to tell") == 5
     assert "at least 3 more groups (sources)." in words(found)
@@ -111,7 +111,7 @@ def test_rubrics_stand_best_first_and_are_held_against_the_best() -> None:
     assert [evaluator_agreement.ref for evaluator_agreement in found.evaluators] == ["news@2", "news@1"]
     assert found.evaluators[0].best is None
     assert found.evaluators[1].best
-    assert found.evaluators[1].best.gains.overall == "worse"
+    assert found.evaluators[1].best.verdict.overall == "worse"
     assert "error 0.00 [0.00, 0.00]" in words(found)
     assert re.search(r"news@1 news@2 .* worse", words(found))
     assert "The best of several" in words(found)
@@ -121,7 +121,7 @@ def test_baselines_are_no_rubrics_and_the_best_rubric_is_held_against_each() -> 
     found = summary_of((unlabelled(), against_people), (shown(), like_people), (version(), like_people))
     assert found
     assert [one.ref for one in found.evaluators] == ["news@1", "shown@1", "plain@1"]
-    assert [contest.gains.overall for contest in found.evaluators[0].baselines] == ["inconclusive", "better"]
+    assert [contest.verdict.overall for contest in found.evaluators[0].baselines] == ["inconclusive", "better"]
     said = words(found)
     assert re.search(r"^INCONCLUSIVE It is not .* news@1 .* than shown@1 On 24 .* news@1 shown@1 difference ", said)
     assert " - Label texts of at least 6 more groups (sources). - Until then " in said
@@ -153,12 +153,12 @@ def test_a_judge_asked_directly_that_would_be_nearer_once_calibrated_with_the_ru
     )
     assert found
     assert found.evaluators[0].deciding
-    assert found.evaluators[0].deciding.gains
+    assert found.evaluators[0].deciding.verdict
     assert (found.errors["plain@1"].absolute.value, found.errors["plain@1"].bias) == (1.5, 1.5)
     labels = np.array([text.scores["coherence"] for text in examples()])
     nearer = np.abs(np.clip(labels + 1.5 + at_zero, 1, 5) - labels).mean()
     assert found.errors["plain@1, calibrated"].absolute.value == pytest.approx(nearer, abs=1e-4)
-    assert found.evaluators[0].deciding.gains.error_outcome == verdict
+    assert found.evaluators[0].deciding.verdict.error_outcome == verdict
     said = words(found)
     calibrating = "`rubriclab transfer plain@1 --to LABELLED --no-relearn --action recalibrate --save`"
     assert (calibrating in said) == (verdict == "worse")
@@ -225,8 +225,8 @@ def test_a_basis_counts_what_is_left_out() -> None:
     results = results_of([news], scored, texts, levels=["group"])
     assert wording.basis(results[0]) == (
         "20 texts in 5 groups; no group with constant labels; 1 group of one text left out; no interval for figures "
-        "that stay the same, or are undefined, without one of the groups; 3 texts unscored; 6 of 48 answers missing; "
-        "scores rest on the others"
+        "that stay the same, or become undefined, if one of the groups is left out; 3 texts unscored; 6 of 48 answers "
+        "missing; scores rest on the others"
     )
     # 24 texts of 6 groups, of which the rubric scored a single one in the first.
     assert wording.bases(results) == [
