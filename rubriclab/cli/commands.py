@@ -554,7 +554,7 @@ def drift(
 def agree(call: Call, texts: str, *, rubric: str) -> None:
     """Measure the agreement of judges that score TEXTS by the same rubric: alpha, differences in severity.
 
-    TEXTS need no human scores. Agreement is reported for the scores, binned and not, and for each criterion.
+    TEXTS need no human scores. Agreement is reported for the scores, both exact and binned, and for each criterion.
     """
     result = call.run(ops.agree.agree, texts, rubric, call.options(ops.options.AgreeOptions))
     call.show(result, {"rubric": result.version.ref, **result.agreement.to_row(), **effort_row(result.effort)})

@@ -231,7 +231,7 @@ def options_of_models(models: Sequence[type[Options]]) -> Iterator[click.Option]
 
 
 def _option(model: type[Options], field: FieldInfo, flag: Flag, names: Sequence[str], text: str) -> click.Option:
-    # The class that declares the field, `model` or one of its bases, may set a section and a rule for its options.
+    # The class that declares the field `names[0]`, `model` or one of its bases, may set the section and rule for it.
     owner = next(each for each in model.__mro__ if names[0] in inspect.get_annotations(each))
     settings = _type_settings(field, flag)
     if settings.get("multiple"):

@@ -71,23 +71,23 @@ def trust(call: Call, target: str | None, *, revoke: bool) -> None:
     FILE is a rubriclab.toml, whose present content is then used where it is found; a folder, such as `.`, stands for
     its rubriclab.toml with any later content. Without an argument, imported versions and confirmed files are listed.
     """
-    loaded: config.Config | None = click.get_current_context().find_root().obj
+    used_config: config.Config | None = click.get_current_context().find_root().obj
     if target is not None and (target.endswith((".", ".toml")) or "/" in target or "\\" in target):
         file = Path(target)
         if revoke:
             message = f"{file} {'is no longer' if config.revoke(file) else 'was not'} confirmed"
         else:
             any_content = file.is_dir()
-            loaded_config = config.load_config(file / config.CONFIG_NAME if any_content else file)
-            assert loaded_config, "a file that was named is loaded or refused"
-            digest = config.ANY_CONTENT if any_content else config.content_digest(loaded_config.content)
+            target_config = config.load_config(file / config.CONFIG_NAME if any_content else file)
+            assert target_config, "a file that was named is loaded or refused"
+            digest = config.ANY_CONTENT if any_content else config.content_digest(target_config.content)
             config.confirm(file, digest)
             changes = ", also with later changes" if any_content else " as it is now"
-            message = f"{loaded_config.file} is confirmed{changes}; it sets {loaded_config.summary() or 'nothing'}"
+            message = f"{target_config.file} is confirmed{changes}; it sets {target_config.summary() or 'nothing'}"
         call.show(message, {"file": str(file.resolve()), "confirmed": not revoke})
         return
-    if call.values["store"] is None and loaded and config.TRUST_OPTION in loaded.values:  # not confirmed
-        loaded.check_may_set(config.TRUST_OPTION)
+    if call.values["store"] is None and used_config and config.TRUST_OPTION in used_config.values:  # not confirmed
+        used_config.check_may_set(config.TRUST_OPTION)
     if target is None:
         _list_trusted(call)
         return

@@ -204,7 +204,7 @@ MAX_LOGGED_PATH = 200
 MAX_LOGGED_METHOD = 20
 # The status in the log if the caller closed the connection.
 CLIENT_CLOSED = 499
-OTHER = "other"
+OTHER_PATH = "other"
 # The headers of responses to some problems: RFC 6750, section 3; RFC 9112, section 6.1.
 _PROBLEM_HEADERS: Mapping[str, Mapping[str, str]] = {
     "no_token": {"WWW-Authenticate": "Bearer"},
@@ -298,7 +298,7 @@ class AccessControl:
 
     def _log_request(self, scope: Scope, status: int, seconds: float) -> None:
         path, state = scope["path"], scope["state"]
-        path_label = path if path in api_models.PATHS else OTHER
+        path_label = path if path in api_models.PATHS else OTHER_PATH
         self._requests.labels(path_label, str(status)).inc()
         self._seconds.labels(path_label).observe(seconds)
         caller = state["caller"]

@@ -240,7 +240,7 @@ async def label(workspace: Workspace, data: Data, output: str | Path | None, opt
     with server.listen(host, options.port, preferred=PORT) as listener:
         port = server.port_of(listener)
         access = label_access(labeling.question, options, port)
-        for line in addresses(access, port):
+        for line in address_lines(access, port):
             workspace.notify(line)
 
         write_lock = threading.Lock()
@@ -274,7 +274,7 @@ def label_access(question: LabelQuestion, options: LabelOptions, port: int) -> s
     return server.Access.at(port, names, token=derived_secret("label", "token", question.digest), links=links)
 
 
-def addresses(access: server.Access, port: int) -> list[str]:
+def address_lines(access: server.Access, port: int) -> list[str]:
     if not access.links:
         ending = "until you press Ctrl-C. Every answer is kept as it is given."
         return [f"Label at http://{server.LOOPBACK}:{port}/ {ending}"]

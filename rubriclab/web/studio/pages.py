@@ -171,7 +171,7 @@ def _recorded_agreement(version: Version) -> tuple[Figures, str]:
     figures = {recorded.measure: (recorded.value, recorded.level)}
     if recorded.errors:
         figures = {GRADED.error: (recorded.errors.absolute, ""), **figures}
-    if validation and not recorded.level:
+    if validation and not recorded.level:  # decisions
         own, names = validation.rubric, validation.measures
         figures = {name: (value, "") for name, value in ((names.error, own.error), (names.order, own.order)) if value}
     elif agreement and not validation and not agreement.optimistic and not agreement.auroc:

@@ -158,7 +158,7 @@ class Operations:
             if allowance.agreed and quote_price(job.estimate()).calls <= allowance.agreed:
                 with self._spending:
                     return OperationResult(finish(job.run), tuple(notices))
-            workspace.budget = LocalBudget(max_calls=0)
+            workspace.budget = LocalBudget(max_calls=0)  # cached answers may suffice
             try:
                 return OperationResult(finish(job.run), tuple(notices))
             except BudgetReached:
