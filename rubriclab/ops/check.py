@@ -458,10 +458,10 @@ class _FileCheck:
             fields.setdefault(column, []).append(mapped)
         cells = self.raw.source.cells
         for name in cells or dict.fromkeys(str(column) for row in self.sample for column in row):
-            native = name if name.partition(".")[0] in (*FIELDS, *TABLES) else None
+            same_field = name if name.partition(".")[0] in (*FIELDS, *TABLES) else None
             sampled = [row.get(name) for row in self.sample]
             example = next((str(cell) for cell in sampled if not self.raw.rules.is_missing(cell)), "")
-            used = ", ".join(fields[name]) if name in fields else native
+            used = ", ".join(fields[name]) if name in fields else same_field
             yield ColumnUse(name, used, *cells.get(name, (self.cell_counts[name], example)))
 
     def _next_step(self, data: Data, chosen_aspect: str | None, aspects: Sequence[AspectCheck]) -> NextStep:

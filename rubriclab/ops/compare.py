@@ -401,7 +401,7 @@ def compare(
             new_scores = [scores[0] async for _, scores in scoring.stream(unscored)] if unscored else []
             if scoring.unanswered:
                 raise JudgeError(scoring.unanswered)
-            # The outputs without a score get the new ones in their order.
+            # The outputs without a score get the new scores, in the same order.
             next_scores = iter(new_scores)
             scores = tuple(score or next(next_scores) for _, score in rows)
             outputs.append(paired.Outputs(name, tuple(example for example, _ in rows), scores))

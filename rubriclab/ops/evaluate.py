@@ -217,12 +217,12 @@ def _store_verdicts(workspace: work.Workspace, evaluation: Evaluation) -> None:
     for ref, record in evaluation.records().items():
         try:
             if earlier := workspace.store.load(ref).evaluation:
-                basis = f"the verdict on {ref} on {count(earlier.n, 'text')} of {count(earlier.groups, 'group')}"
+                known = f"the verdict on {ref} on {count(earlier.n, 'text')} of {count(earlier.groups, 'group')}"
                 if reason := reason_to_keep(earlier, record):
                     evaluation.kept[ref] = earlier, reason
-                    workspace.notify(f"the store keeps {basis}, which {reason}")
+                    workspace.notify(f"the store keeps {known}, which {reason}")
                     continue
-                workspace.notify(f"the store replaces {basis}")
+                workspace.notify(f"the store replaces {known}")
             workspace.store.add_evaluation(versions[ref], record)
         except NotInStore:
             continue  # The version is of another store.
@@ -435,7 +435,7 @@ class ScoredVersion:
 
     @property
     def rater_basis(self) -> dict[str, Any]:
-        """The numbers of texts and groups behind `rater_errors`: of texts with two raters or more."""
+        """The numbers of texts with two raters or more, and of their groups, behind `rater_errors`."""
         rated = [text.group for text in self.texts if len(text.annotations.get(self.aspect, ())) > 1]
         return {"level": "dataset", "n": len(rated), "groups": len(set(rated))}
 

@@ -138,7 +138,7 @@ def target_texts(data: Data, version: Version, options: TransferOptions, notify:
     if len(on_scale) < MIN_LABELS or len({text.scores[aspect.name] for text in on_scale}) == 1:
         notify(
             f"{name}: {len(on_scale)} usable labels for {aspect.name!r} are too few to measure agreement (at least "
-            f"{MIN_LABELS}, not all equal); the texts are compared without labels"
+            f"{MIN_LABELS}, not all equal); the transfer goes on without labels"
         )
         likely = None if labelled_texts else likely_labels(data, options, aspect.name)
         if likely:

@@ -65,7 +65,7 @@ SVG_SHAPES = frozenset({"circle", "line", "path", "rect"})
 _BREAK = re.compile(r"\s*\n\s*")
 # An estimate with its interval, which stay on one line.
 _ESTIMATE = re.compile(r"[\d.]+(?: %)? \[[^\[\]\n]{1,30}\]|\d %")
-# A word of code, an option with its value.
+# A word of code, or an option with its value.
 _WORD = re.compile(r"--\S+ [^-\s]\S*|\S+")
 # A command or an option in backticks.
 _TYPED = re.compile(r"`((?:rubriclab |--)[^`]+)`")
