@@ -319,19 +319,16 @@ def rater_errors(examples: Sequence[Example], aspect: str, scale: Scale) -> Scor
 def rater_scores(examples: Sequence[Example], aspect: str) -> RaterScores | None:
     """Return single raters' scores of `aspect`; `None` unless some text has two scores.
 
-    Raters are identified by name. If no text has names and all lists are equally long, they are identified by position.
-    If some scores have raters' names, scores without are left out.
+    Raters are identified by name alone: the order of unnamed scores says nothing. If some scores have raters' names,
+    scores without are left out.
     """
     texts = [named_annotations(example, aspect) for example in examples]  # of each text, the scores by rater
     has_names = any(texts)
     if not has_names:
         lists = (example.annotations.get(aspect, ()) for example in examples)
-        texts = [{str(number): score for number, score in enumerate(scores, start=1)} for scores in lists]
+        texts = [{str(number): score for number, score in enumerate(scores)} for scores in lists]
     if not any(len(scores) > 1 for scores in texts):
         return None
-    distinct_names = {name for scores in texts for name in scores}
-    names = sorted(distinct_names) if has_names else sorted(distinct_names, key=int)
+    names = sorted({name for scores in texts for name in scores})
     table = np.array([[scores.get(name, np.nan) for scores in texts] for name in names], dtype=float)
-    list_lengths = {len(scores) for scores in texts if scores}
-    is_identified = has_names or len(list_lengths) == 1
-    return RaterScores(tuple(names) if is_identified else (), table)
+    return RaterScores(tuple(names) if has_names else (), table)

@@ -130,8 +130,9 @@ def test_intervals_are_those_of_the_data_without_each_cluster(clustered):
 WORKED = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]], dtype=float).T
 
 
-def test_the_ceiling_is_the_root_of_the_published_consistency_of_the_mean():
+def test_the_ceiling_is_the_root_of_the_published_reliability_of_the_mean():
     assert round(ceiling(WORKED) ** 2, 2) == 0.91
+    assert round(ceiling(WORKED, raters_known=False) ** 2, 2) == 0.44
 
 
 def test_a_complete_design_is_the_analysis_of_variance():
