@@ -241,6 +241,7 @@ class SideSummary(FrozenModel):
     Attributes:
         unscored: numbers of texts without a score, by reason.
         labelled: number of compared texts with a score and with a label that the rubric was not fitted to.
+        unused_labels: number of other such labels, of outputs that are not compared: without a counterpart or a score.
     """
 
     name: str
@@ -251,6 +252,7 @@ class SideSummary(FrozenModel):
     standard_deviation: float | None
     unscored: dict[str, int]
     labelled: int = 0
+    unused_labels: int = Field(0, exclude_if=lambda number: not number)
     errors: ScoreErrors | None = None
 
 

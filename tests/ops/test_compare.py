@@ -249,3 +249,16 @@ def test_sets_without_pairs_are_corrected_by_their_own_labels() -> None:
     assert result.pairing is None
     assert result.human is not None
     assert result.human.difference.value == pytest.approx(0, abs=0.2)
+
+
+def test_labels_of_outputs_without_a_counterpart_are_counted_and_the_rule_is_said() -> None:
+    before, after = labelled_sets(6, 6)
+    moved = [
+        replace(each, id=f"new-{each.id}", group=f"{each.group}{'-new' * (n > 3)}")
+        for n, each in enumerate(after.examples)
+    ]
+    result = compare_outputs(RUBRIC, "news@1", before, replace(after, examples=tuple(moved)))
+    assert (result.pairs, result.before.labelled, result.before.unused_labels, result.human) == (4, 4, 2, None)
+    shown = " ".join(str(comparison_view(result)).split())
+    assert "in at least five groups that both sets have" in shown
+    assert "4 labels not used: their outputs have no counterpart" in shown
